@@ -1,0 +1,191 @@
+// Life of a device. The one file that names the concrete methods and fills the table of packet handlers.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "adi/device.hpp"
+#include "adi/dispatch.hpp"
+#include "methods/plugin.hpp"
+
+namespace rmq::adi {
+namespace {
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    if (comma > 0) parts.emplace_back(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return parts;
+}
+
+Result<std::unique_ptr<methods::Method>> open_method(const std::string& name, const methods::MethodContext& context) {
+#if defined(RMQ_HAS_SHM)
+  if (name == "shm") return shm::make_shm(context);
+#endif
+#if defined(RMQ_HAS_TCP)
+  if (name == "tcp") return tcp::make_tcp(context);
+#endif
+#if defined(RMQ_DISPATCH_plugin)
+  return methods::open_plugin(name, context);
+#else
+  return fail(Errc::config, fmt::format("RMQ_METHODS names '{}', which this build does not have; it has: {}", name,
+                                        fmt::join(built_in_methods(), ", ")));
+#endif
+}
+
+}  // namespace
+
+std::vector<std::string> built_in_methods() {
+  std::vector<std::string> names;
+#if defined(RMQ_HAS_SHM)
+  names.emplace_back("shm");
+#endif
+#if defined(RMQ_HAS_TCP)
+  names.emplace_back("tcp");
+#endif
+  return names;
+}
+
+Device::Device(DeviceOptions options, Bootstrap& bootstrap)
+    : peers_(static_cast<std::size_t>(bootstrap.job().size)),
+      rank_(bootstrap.job().rank),
+      threads_(options.threads),
+      config_(std::move(options.config)),
+      bootstrap_(bootstrap) {
+  sink_.device = this;
+  sink_.on_packet.fill(&Device::on_unknown);
+  const auto handle = [this](Kind kind, methods::Sink::OnPacket handler) {
+    sink_.on_packet[static_cast<std::uint8_t>(kind)] = handler;
+  };
+  handle(Kind::SHORT, &Device::on_short);
+  handle(Kind::SHORT_SYNC, &Device::on_short_sync);
+  handle(Kind::SYNC_ACK, &Device::on_sync_ack);
+  handle(Kind::REQUEST_SEND, &Device::on_request_send);
+  handle(Kind::OK_TO_SEND, &Device::on_ok_to_send);
+  handle(Kind::RNDV_DATA, &Device::on_rndv_data);
+  handle(Kind::RNDV_DONE, &Device::on_rndv_done);
+  handle(Kind::ANTI_SEND, &Device::on_anti_send);
+  handle(Kind::ANTI_SEND_OK, &Device::on_anti_send_ok);
+  handle(Kind::FLOW, &Device::on_flow);
+  sink_.on_arriving = &Device::on_arriving;
+  sink_.on_landed = &Device::on_landed;
+  sink_.on_sent = &Device::on_sent;
+  sink_.on_moved = &Device::on_moved;
+  sink_.on_peer_lost = &Device::on_peer_lost;
+}
+
+Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstrap& bootstrap) {
+  auto makers = std::move(options.methods);
+  std::unique_ptr<Device> d(new Device(std::move(options), bootstrap));
+  const JobInfo& job = bootstrap.job();
+  if (!d->config_.trace.empty()) {
+    const int host = job.host_of_rank.empty() ? 0 : job.host_of_rank[d->index(d->rank_)];
+    if (auto ok = d->trace_.open(d->config_.trace, job.rank, job.size, host, job.job, d->config_.trace_events); !ok) {
+      return tl::unexpected(ok.error());
+    }
+  }
+  if (auto ok = d->waiter_.configure(d->config_, job.host_size); !ok) return tl::unexpected(ok.error());
+  auto bell = Doorbell::open(job.job, job.rank);
+  if (!bell) return tl::unexpected(bell.error());
+  d->doorbell_ = std::move(*bell);
+  if (auto ok = d->open_methods(makers); !ok) return tl::unexpected(ok.error());
+  d->open_ = true;
+  return d;
+}
+
+Result<void> Device::open_methods(const std::vector<MethodMaker>& makers) {
+  const methods::MethodContext context{config_, bootstrap_, sink_, trace_, *doorbell_};
+  std::vector<MethodMaker> candidates = makers;
+  if (candidates.empty()) {
+    for (const std::string& name : split(config_.methods)) {
+      candidates.push_back([name](const methods::MethodContext& c) { return open_method(name, c); });
+    }
+  }
+  // A method is opened only when some rank needs it: a job on one host listens on no port.
+  std::size_t unreached = peers_.size() - 1;
+  for (const MethodMaker& make : candidates) {
+    if (unreached == 0) break;
+    auto made = make(context);
+    if (!made) return tl::unexpected(made.error());
+    methods::Method* m = made->get();
+    bool used = false;
+    for (Rank r = 0; r < size(); ++r) {
+      Peer& peer = peers_[index(r)];
+      if (r == rank_ || peer.method || !m->reaches(r)) continue;
+      peer.method = m;
+      peer.id = m->id();
+      used = true;
+      --unreached;
+    }
+    if (used) methods_.push_back(std::move(*made));
+  }
+  if (unreached > 0) {
+    for (Rank r = 0; r < size(); ++r) {
+      if (r == rank_ || peers_[index(r)].method) continue;
+      return fail(Errc::config,
+                  fmt::format("rank {} cannot reach rank {}: RMQ_METHODS='{}' has no method between their "
+                              "hosts (add tcp)",
+                              rank_, r, config_.methods));
+    }
+  }
+  share_out_credit();
+  return {};
+}
+
+void Device::share_out_credit() {
+  // At least what a few messages need, whatever the number of peers; at most what one peer can use.
+  constexpr std::uint64_t kLeast = 64 * 1024, kMost = 16 * 1024 * 1024;
+  const std::uint64_t others = std::max<std::uint64_t>(peers_.size() - 1, 1);
+  credit_per_peer_ = std::clamp<std::uint64_t>(config_.unexpected_max / others, kLeast, kMost);
+  flow_threshold_ = static_cast<std::uint32_t>(credit_per_peer_ / 4);
+  envelopes_left_ = config_.envelopes_max;
+  for (Rank r = 0; r < size(); ++r) {
+    Peer& peer = peers_[index(r)];
+    if (!peer.method) {
+      peer.id = methods::MethodId::self;
+      continue;
+    }
+    peer.credit = static_cast<std::int64_t>(credit_per_peer_);
+    const std::size_t own = peer.method->eager_max(r);
+    const std::size_t wanted = config_.eager_max ? static_cast<std::size_t>(config_.eager_max) : own;
+    // A quarter of the credit: see feed_the_starving().
+    peer.eager_max =
+        static_cast<std::uint32_t>(std::min({own, wanted, static_cast<std::size_t>(credit_per_peer_ / 4)}));
+  }
+}
+
+Result<void> Device::MPID_Finalize() {
+  if (!open_) return {};
+  while (!all_sent()) MPID_Poll(true);
+  for (const auto& m : methods_) m->close();
+  open_ = false;
+  return {};
+}
+
+void Device::MPID_Abort(int code, std::string_view why) {
+  bootstrap_.abort(code, why);
+  ::_exit(code == 0 ? 1 : code & 0xff);
+}
+
+Device::~Device() = default;
+
+void* Device::MPID_Mem_alloc(std::size_t bytes) {
+  for (const auto& m : methods_) {
+    if (void* memory = m->mem_alloc(bytes)) return memory;
+  }
+  return std::malloc(std::max<std::size_t>(bytes, 1));
+}
+
+void Device::MPID_Mem_free(void* memory) {
+  for (const auto& m : methods_) {
+    if (m->mem_free(memory)) return;
+  }
+  std::free(memory);
+}
+
+}  // namespace rmq::adi

@@ -1,0 +1,73 @@
+// Cancel. A posted receive is simply withdrawn. A send that has left is taken back by an anti-send:
+//
+//   origin                            target
+//   MPID_Cancel --- ANTI_SEND ----->  on_anti_send: remove the message if it is still unexpected
+//   on_anti_send_ok <-- ANTI_SEND_OK  gone, or already matched
+#include "adi/device.hpp"
+
+namespace rmq::adi {
+
+void Device::MPID_Cancel(Request* r) {
+  if (r->kind == RequestKind::recv) {
+    if (r->complete() || (r->flags & request_flag::matched)) return;
+    match_.withdraw(r);
+    r->status.cancelled = true;
+    return complete(r, Errc::ok);
+  }
+  if (r->kind != RequestKind::send || (r->flags & (request_flag::matched | request_flag::cancelling))) return;
+  if (r->peer == rank_) return cancel_send_to_self(r);
+  Peer& peer = peers_[index(r->peer)];
+  if (peer.lost) return;
+  if (r->flags & request_flag::queued) {
+    RMQ_CHECK(peer.pending.remove(r));
+    r->flags &= static_cast<std::uint8_t>(~request_flag::queued);
+    r->status.cancelled = true;
+    return complete(r, Errc::ok);
+  }
+  r->flags |= request_flag::cancelling;
+  // Relaxed: only the lock's holder writes, and the caller, who alone waits for this request, is here.
+  r->incomplete.store(r->incomplete.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  Packet anti(Kind::ANTI_SEND);
+  anti.context = r->match.context;
+  anti.tag = r->match.tag;
+  anti.source = r->match.source;
+  anti.msg = r->packet.msg;
+  anti.anti_send.sender = r->self.wire();
+  send_control(r->peer, anti);
+}
+
+void Device::on_anti_send(void* device, Rank from, const Packet& p, const std::byte*) {
+  auto& d = *static_cast<Device*>(device);
+  d.received(from, p);
+  Request* found = nullptr;
+  d.match_.for_each_exact({p.context, p.source, p.tag}, [&](Request* message) {
+    if (message->peer == from && message->packet.msg == p.msg && message->complete()) found = message;
+  });
+  if (found) {
+    d.match_.take(found);
+    d.release_kept(found);
+    d.pool_.put(found);
+  }
+  Packet answer(Kind::ANTI_SEND_OK);
+  answer.context = p.context;
+  answer.msg = p.msg;
+  answer.anti_send_ok.sender = p.anti_send.sender;
+  answer.anti_send_ok.cancelled = found ? 1 : 0;
+  d.send_control(from, answer);
+}
+
+void Device::on_anti_send_ok(void* device, Rank from, const Packet& p, const std::byte*) {
+  auto& d = *static_cast<Device*>(device);
+  d.received(from, p);
+  Request* r = d.pool_.find(Handle::from_wire(p.anti_send_ok.sender));
+  if (!r || r->kind != RequestKind::send || r->peer != from || !(r->flags & request_flag::cancelling)) {
+    return d.protocol_error(from, p);
+  }
+  if (p.anti_send_ok.cancelled) {
+    r->status.cancelled = true;
+    return d.complete(r, Errc::ok);
+  }
+  d.finish(r);
+}
+
+}  // namespace rmq::adi

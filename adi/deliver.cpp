@@ -1,0 +1,126 @@
+// What happens to data at its destination: the seeds' operations *copy*, *cat* and *join*.
+//
+// place() decides where the bytes of one message belong and notes source, tag and truncation in the receive; put_down()
+// puts them there. Between the two, data may still be in the transport (on_arriving … on_landed): it then lands in the
+// user's buffer directly, or, for join, in a staging request that is put down when it is complete.
+#include <algorithm>
+#include <cstdlib>
+
+#include "adi/device.hpp"
+
+namespace rmq::adi {
+
+Device::Place Device::place(Request* recv, const Match& from, std::uint64_t bytes) {
+  recv->status.source = from.source;
+  recv->status.tag = from.tag;
+  const std::uint64_t at = recv->dest_op == DestOp::cat ? recv->moved : 0;
+  const std::uint64_t room = recv->view.bytes - at;
+  if (bytes > room) [[unlikely]] {
+    recv->status.error = Errc::truncate;
+    bytes = room;
+  }
+  if (recv->dest_op == DestOp::cat) {
+    recv->moved += bytes;
+    recv->status.bytes = recv->moved;
+  } else {
+    recv->status.bytes = bytes;
+  }
+  return {at, bytes};
+}
+
+void Device::put_down(Request* recv, const Place& to, const std::byte* data) {
+  if (to.bytes == 0) return;
+  if (recv->dest_op == DestOp::join) {
+    reduce(recv->join_op, recv->join_type, data, recv->view.base, to.bytes / basic_size(recv->join_type));
+  } else {
+    unpack(recv->view, to.offset, data, to.bytes);
+  }
+}
+
+void Device::deliver(Request* recv, const Match& from, const std::byte* data, std::uint64_t bytes) {
+  put_down(recv, place(recv, from, bytes), data);
+  finish(recv);
+}
+
+Request* Device::stage(Request* recv, const Match& from, std::uint64_t bytes) {
+  const Place to = place(recv, from, bytes);
+  Request* s = pool_.get();
+  s->kind = RequestKind::recv;
+  s->flags = request_flag::staged | request_flag::matched;
+  s->match = from;
+  s->owned = static_cast<std::byte*>(std::malloc(std::max<std::uint64_t>(to.bytes, 1)));
+  RMQ_CHECK(s->owned != nullptr);
+  s->owned_bytes = to.bytes;
+  s->view = DataView::contiguous(s->owned, to.bytes);
+  s->stamp = to.offset;
+  s->user = recv;
+  s->incomplete.store(1, std::memory_order_relaxed);  // known to this thread only
+  return s;
+}
+
+void Device::staged_complete(Request* s) {
+  auto* recv = static_cast<Request*>(s->user);
+  const Errc error = s->status.error;
+  if (error == Errc::ok) put_down(recv, Place{s->stamp, s->owned_bytes}, s->owned);
+  pool_.put(s);
+  if (error != Errc::ok) recv->status.error = error;
+  finish(recv);
+}
+
+methods::Landing Device::on_arriving(void* device, Rank from, const Packet& p) {
+  auto& d = *static_cast<Device*>(device);
+  switch (p.kind) {
+    case Kind::SHORT:
+    case Kind::SHORT_SYNC: {
+      d.received(from, p);
+      const Match m{p.context, p.source, p.tag};
+      Request* recv = d.match_.match_arrival(m);
+      if (!recv) {
+        Request* message = d.keep(from, p, m, p.length);
+        message->incomplete.store(1, std::memory_order_relaxed);  // under the lock; nobody waits for a message
+        return {DataView::contiguous(message->owned, p.length), 0, p.length, message};
+      }
+      d.accept_short(from, p);
+      if (recv->dest_op == DestOp::join) {
+        Request* s = d.stage(recv, m, p.length);
+        return {s->view, 0, s->view.bytes, s};
+      }
+      const Place to = d.place(recv, m, p.length);
+      recv->peer = from;
+      return {recv->view, to.offset, to.bytes, recv};
+    }
+    case Kind::RNDV_DATA: {
+      d.received(from, p);
+      Request* recv = d.rendezvous_receiver(from, p);
+      if (!recv) return {};
+      return {recv->view, p.rndv_data.offset, p.length, recv};
+    }
+    default:
+      d.protocol_error(from, p);
+      return {};
+  }
+}
+
+void Device::on_landed(void* device, Rank from, const Packet& p, const methods::Landing& landing, Errc error) {
+  auto& d = *static_cast<Device*>(device);
+  Request* owner = landing.owner;
+  static_cast<void>(from);
+  if (!owner) return;  // dropped
+  if (p.kind == Kind::RNDV_DATA) {
+    if (error != Errc::ok) return d.complete(owner, error);
+    return d.data_arrived(owner, p.length);
+  }
+  if (error != Errc::ok) owner->status.error = error;
+  if (owner->kind != RequestKind::message) return d.finish(owner);
+  owner->incomplete.store(0, std::memory_order_relaxed);  // under the lock; nobody waits for a message
+  if (auto* recv = static_cast<Request*>(owner->user)) {
+    if (error == Errc::ok) {
+      d.deliver(recv, owner->match, owner->owned, owner->owned_bytes);
+    } else {
+      d.complete(recv, error);
+    }
+    d.pool_.put(owner);
+  }
+}
+
+}  // namespace rmq::adi

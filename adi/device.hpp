@@ -1,0 +1,319 @@
+// The RMQ device: MPICH's abstract device interface over any mix of methods.
+//
+// The MPI layer makes a request, fills in peer, match, view and mode, and calls MPID_Isend or MPID_Irecv; it is
+// complete when Request::complete(). Ranks here are world ranks, except match.source, which is the sender's rank in the
+// communicator that match.context belongs to.
+//
+// Threads: a Device is used by one thread at a time. With DeviceOptions::threads each caller holds an Entry, which is a
+// lock; without, an Entry costs one branch. Waiting calls give the lock away between polls.
+//
+// Where things are: sending and receiving short messages adi/eager.cpp, long ones adi/rendezvous.cpp, credit and the
+// pending queues adi/flow.cpp, matching adi/match.hpp, the dispatch loop adi/poll.cpp, waiting adi/wait.hpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "adi/match.hpp"
+#include "adi/peer.hpp"
+#include "adi/wait.hpp"
+#include "base/bootstrap.hpp"
+#include "base/config.hpp"
+#include "base/doorbell.hpp"
+#include "base/request_pool.hpp"
+#include "base/trace.hpp"
+#include "methods/method.hpp"
+
+namespace rmq::adi {
+
+using MethodMaker = std::function<Result<std::unique_ptr<methods::Method>>(const methods::MethodContext&)>;
+
+struct DeviceOptions {
+  Config config;
+  bool threads = false;  // several threads call (MPI_THREAD_MULTIPLE)
+  /// Methods to use instead of those that the configuration names, in order of preference (tests, simulation).
+  std::vector<MethodMaker> methods;
+};
+
+/// Names of the methods that are compiled in; none in a plug-in build.
+std::vector<std::string> built_in_methods();
+
+/// Counted from the first packet on; read at any time by the owner.
+struct Counters {
+  std::uint64_t sent = 0;               // packets
+  std::uint64_t received = 0;           // packets
+  std::uint64_t unexpected = 0;         // messages that had to be kept
+  std::uint64_t unexpected_bytes = 0;   // memory they fill now, records included
+  std::uint64_t unexpected_peak = 0;    // the most there has been
+  std::uint64_t envelopes_granted = 0;  // beyond credit
+  std::uint64_t pending = 0;            // packets that had to wait
+  std::uint64_t protocol_errors = 0;    // packets that made no sense
+  std::uint64_t sleeps = 0;
+};
+
+/// What a probe tells.
+struct Envelope {
+  std::int32_t source = 0;
+  std::int32_t tag = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Memory that one message kept at the target fills beside its data: what the sender pays in credit for it.
+inline constexpr std::uint32_t kMessageRecord = sizeof(Request);
+
+class Device {
+ public:
+  // ---- life ----
+  /// Opens every method that is configured and needed. `bootstrap` must outlive the device.
+  static Result<std::unique_ptr<Device>> MPID_Init(DeviceOptions options, Bootstrap& bootstrap);
+  /// After a job-wide barrier: sends what is left, says good-bye. The device stays valid for look-ups only.
+  Result<void> MPID_Finalize();
+  /// Ends the whole job with this exit code. Does not return.
+  [[noreturn]] void MPID_Abort(int code, std::string_view why);
+  ~Device();
+
+  Rank rank() const { return rank_; }
+  int size() const { return static_cast<int>(peers_.size()); }
+  const JobInfo& job() const { return bootstrap_.job(); }
+  const Config& config() const { return config_; }
+  const Counters& counters() const { return counters_; }
+  /// Most memory that unexpected messages can fill on this rank: credit of all peers; bytes.
+  std::uint64_t unexpected_ceiling() const { return credit_per_peer_ * (peers_.size() - 1); }
+  /// Why the rank is lost; empty while it is not.
+  const std::string& peer_error(Rank rank) const { return peers_[index(rank)].error; }
+  methods::MethodId method_of(Rank rank) const { return peers_[index(rank)].id; }
+  const std::vector<std::unique_ptr<methods::Method>>& methods() const { return methods_; }
+
+  // ---- requests ----
+  /// A fresh request. The caller fills it in and hands it to MPID_Isend or MPID_Irecv.
+  Request* MPID_Request_create(RequestKind kind) {
+    Request* r = pool_.get();
+    r->kind = kind;
+    return r;
+  }
+  /// Gives it back; if it is still under way, as soon as it is complete.
+  void MPID_Request_free(Request* r);
+  RequestPool& pool() { return pool_; }
+  /// Entries of the posted and unexpected queues, for diagnosis.
+  std::size_t posted() const { return match_.posted(); }
+  std::size_t unexpected() const { return match_.unexpected(); }
+
+  // ---- point to point ----
+  /// Starts a send: r->peer, match {context, my rank in the communicator, tag}, view, mode (and layout, kept alive).
+  void MPID_Isend(Request* r);
+  /// A standard-mode send of a short contiguous message that can leave at once, without a request. False: nothing
+  /// happened, use MPID_Isend.
+  bool MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes);
+  /// Starts a receive: r->peer (world rank, or kNoRank with kAnySource), match (with wildcards), view, dest_op and, for
+  /// cat and join, parts (messages to take; complete when all have landed), join_op, join_type.
+  void MPID_Irecv(Request* r);
+  /// Progresses until complete. Errors are in r->status.error.
+  void MPID_Wait(Request* r);
+  /// One poll unless complete already; whether it is complete.
+  bool MPID_Test(Request* r);
+  /// One turn of the dispatch loop. With `blocking`, an idle rank may spin, yield or sleep before the call returns; a
+  /// caller loops until what it waits for has happened.
+  void MPID_Poll(bool blocking);
+
+  /// Whether a message for this pattern is here, without receiving it. Polls once when not.
+  bool MPID_Iprobe(const Match& pattern, Envelope& envelope);
+  void MPID_Probe(const Match& pattern, Envelope& envelope);
+  /// Takes the message out of the queue: nullptr when there is none. The caller owns the message until MPID_Mrecv.
+  Request* MPID_Improbe(const Match& pattern, Envelope& envelope);
+  Request* MPID_Mprobe(const Match& pattern, Envelope& envelope);
+  /// Receives a message from MPID_Improbe into `r` (view filled in); consumes `message`.
+  void MPID_Imrecv(Request* r, Request* message);
+
+  /// Asks to cancel. The request completes either way; status.cancelled tells. A send is taken back with an anti-send.
+  void MPID_Cancel(Request* r);
+
+  // ---- memory ----
+  /// Memory that ranks of this host reach directly where shared memory serves, else ordinary memory; nullptr: none
+  /// left.
+  void* MPID_Mem_alloc(std::size_t bytes);
+  void MPID_Mem_free(void* memory);
+  /// Prepares memory for repeated transfers. Nothing to do for today's methods.
+  void MPID_Mem_register(const void* memory, std::size_t bytes) { static_cast<void>(memory), static_cast<void>(bytes); }
+  /// Copies bytes [offset, offset + bytes) of a typed buffer, packed order; may begin and end inside an element.
+  static void MPID_Pack_datatype(std::byte* to, const DataView& from, std::uint64_t offset, std::uint64_t bytes) {
+    pack(to, from, offset, bytes);
+  }
+  static void MPID_Unpack_datatype(const DataView& to, std::uint64_t offset, const std::byte* from,
+                                   std::uint64_t bytes) {
+    unpack(to, offset, from, bytes);
+  }
+
+  // ---- threads ----
+  /// Holds the device for the calling thread. Not recursive.
+  class Entry {
+   public:
+    explicit Entry(Device& d) : device_(d.threads_ ? &d : nullptr) {
+      if (device_) [[unlikely]]
+        device_->lock();
+    }
+    ~Entry() {
+      if (device_) device_->mutex_.unlock();
+    }
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+
+   private:
+    Device* device_;
+  };
+  /// Gives the device away in the middle of an Entry, for its lifetime: around functions of the user that may call MPI.
+  class Absence {
+   public:
+    explicit Absence(Device& d) : device_(d.threads_ ? &d : nullptr) {
+      if (device_) device_->mutex_.unlock();
+    }
+    ~Absence() {
+      if (device_) device_->lock();
+    }
+    Absence(const Absence&) = delete;
+    Absence& operator=(const Absence&) = delete;
+
+   private:
+    Device* device_;
+  };
+  bool threads() const { return threads_; }
+  /// Whether ranks outnumber CPUs on this host: then each context switch counts more than each message.
+  bool crowded() const { return waiter_.crowded(); }
+  const Waiter& waiter() const { return waiter_; }
+
+ private:
+  Device(DeviceOptions options, Bootstrap& bootstrap);
+  Result<void> open_methods(const std::vector<MethodMaker>& makers);  // boot.cpp
+  void share_out_credit();
+  std::size_t index(Rank r) const { return static_cast<std::size_t>(r); }
+
+  // ---- short protocol: eager.cpp ----
+  methods::Outcome send_message(Request* r, Peer& peer);  // short or rendezvous, by size and credit
+  methods::Outcome try_short(Request* r, Peer& peer, std::int64_t cost);
+  static void on_short(void* device, Rank from, const Packet& p, const std::byte* payload);
+  static void on_short_sync(void* device, Rank from, const Packet& p, const std::byte* payload);
+  static void on_sync_ack(void* device, Rank from, const Packet& p, const std::byte* payload);
+  void arrive_short(Rank from, const Packet& p, const std::byte* payload);
+  Request* keep(Rank from, const Packet& p, const Match& m, std::uint64_t data_bytes);
+  void accept_short(Rank from, const Packet& p);
+  void acknowledge_sync(Rank from, const Packet& p);
+  void release_kept(Request* message);
+  void receive_kept(Request* recv, Request* message);
+
+  // ---- landing of data at the destination: deliver.cpp ----
+  struct Place {
+    std::uint64_t offset, bytes;  // where in the receive's view, and how much of the message
+  };
+  Place place(Request* recv, const Match& from, std::uint64_t bytes);
+  void put_down(Request* recv, const Place& to, const std::byte* data);
+  void deliver(Request* recv, const Match& from, const std::byte* data, std::uint64_t bytes);
+  Request* stage(Request* recv, const Match& from, std::uint64_t bytes);
+  void staged_complete(Request* s);
+  static methods::Landing on_arriving(void* device, Rank from, const Packet& p);
+  static void on_landed(void* device, Rank from, const Packet& p, const methods::Landing& landing, Errc error);
+
+  // ---- rendezvous protocol: rendezvous.cpp ----
+  methods::Outcome try_request_send(Request* r, Peer& peer, std::int64_t cost);
+  static void on_request_send(void* device, Rank from, const Packet& p, const std::byte* payload);
+  static void on_ok_to_send(void* device, Rank from, const Packet& p, const std::byte* payload);
+  static void on_rndv_data(void* device, Rank from, const Packet& p, const std::byte* payload);
+  static void on_rndv_done(void* device, Rank from, const Packet& p, const std::byte* payload);
+  void answer_request_send(Request* recv, Rank from, const Packet& p);
+  void fetch_or_ask(Request* recv);
+  void put_or_push(Request* send);
+  void moved(Request* r, std::uint64_t bytes);
+  void push_data(Request* send, Peer& peer);
+  methods::Outcome push_fragment(Request* send, Peer& peer);
+  void data_arrived(Request* recv, std::uint64_t bytes);
+  Request* rendezvous_receiver(Rank from, const Packet& p);
+
+  // ---- cancel: cancel.cpp ----
+  static void on_anti_send(void* device, Rank from, const Packet& p, const std::byte* payload);
+  static void on_anti_send_ok(void* device, Rank from, const Packet& p, const std::byte* payload);
+
+  // ---- flow control and pending queues: flow.cpp ----
+  static void on_flow(void* device, Rank from, const Packet& p, const std::byte* payload);
+  void take_credit(Peer& peer, Rank from, const Packet& p) {
+    if (p.credit) [[unlikely]]
+      credit_came(peer, from, p.credit);
+  }
+  void credit_came(Peer& peer, Rank from, std::uint32_t bytes);
+  void owe(Peer& peer, Rank to, std::uint32_t bytes) {
+    peer.owed += bytes;
+    if (peer.owed >= flow_threshold_) [[unlikely]]
+      send_flow(peer, to, 0);
+  }
+  void send_flow(Peer& peer, Rank to, std::uint32_t envelopes);
+  void feed_the_starving();
+  enum PendingReason : std::uint8_t { kLinkFull = 1, kNoCredit = 2, kBehindOthers = 3 };
+  void enqueue_message(Request* r, Peer& peer, PendingReason reason);
+  void send_control(Rank to, Packet& p);
+  void schedule(Peer& peer, Rank rank);
+  int drain_queues();
+  int drain_peer(Peer& peer, Rank rank);
+  methods::Outcome hand_down(Rank to, Peer& peer, Packet& p, const Payload& payload, Request* owner);
+  bool all_sent() const;
+
+  // ---- self-sends: self.cpp ----
+  void copy_self(Request* recv, const Match& m, const DataView& data);
+  void send_to_self(Request* r);
+  void cancel_send_to_self(Request* r);
+  void receive_from_self(Request* recv, Request* message);
+
+  // ---- dispatch loop: poll.cpp ----
+  int progress();
+  static void on_unknown(void* device, Rank from, const Packet& p, const std::byte* payload);
+  static void on_sent(void* device, Request* owner, Errc error);
+  static void on_moved(void* device, Request* owner, std::uint64_t bytes, Errc error);
+  static void on_peer_lost(void* device, Rank rank, const Error& error);
+  void received(Rank from, const Packet& p);
+  void protocol_error(Rank from, const Packet& p);
+  static constexpr std::uint8_t kNeedsCare = request_flag::detached | request_flag::staged;
+  /// One thing less to happen; at zero the request is complete and may be gone.
+  void finish(Request* r) {
+    const std::int32_t left = r->incomplete.load(std::memory_order_relaxed) - 1;  // only the lock's holder writes
+    if (left == 0 && (r->on_complete || (r->flags & kNeedsCare) || trace_.on())) [[unlikely]]
+      return completed(r);
+    r->incomplete.store(left, std::memory_order_release);  // pairs with Request::complete()
+  }
+  void completed(Request* r);
+  void complete(Request* r, Errc error);  // now, whatever is outstanding
+  std::uint8_t id_of(Rank r) const { return static_cast<std::uint8_t>(peers_[index(r)].id); }
+  void fail_requests_of(Rank rank);
+  void lock();
+  void give_way();
+  void sleep();
+
+  static constexpr std::uint32_t kSecondaryStride = 8;  // turns between two looks at the methods behind the first
+
+  // Hot first.
+  std::vector<Peer> peers_;
+  RequestPool pool_;
+  Matcher match_;
+  Trace trace_;
+  Counters counters_;
+  std::vector<Rank> waiting_peers_;     // peers with anything in a queue
+  std::vector<Request*> waiting_gets_;  // receives whose get(), and sends whose put(), said retry
+  std::uint32_t idle_tests_ = 0;        // non-blocking polls in a row that found nothing
+  std::uint64_t turn_ = 0;              // of the dispatch loop
+  std::uint64_t busy_until_ = 0;        // turn until which the secondary methods are polled each time
+  std::uint32_t flow_threshold_ = 0;
+  Rank rank_ = 0;
+  bool threads_ = false;
+  bool open_ = false;
+  Waiter waiter_;
+  std::uint64_t credit_per_peer_ = 0;
+  std::uint64_t envelopes_left_ = 0;
+
+  Config config_;
+  Bootstrap& bootstrap_;
+  methods::Sink sink_;
+  std::unique_ptr<Doorbell> doorbell_;
+  std::vector<std::unique_ptr<methods::Method>> methods_;
+  std::mutex mutex_;
+  std::atomic<int> contenders_{0};  // threads that want the lock: tells a polling holder to give way
+};
+
+}  // namespace rmq::adi

@@ -1,0 +1,50 @@
+// The way from the device to a method, in the three forms of the seeds' notes. All come from one contract,
+// methods::Method:
+//
+//   switch  the compiled methods are named in a switch; each call is direct, the compiler may inline it (default)
+//   single  one method is compiled in: no switch
+//   plugin  methods are loaded by name at run time; each call goes through the function table of the object
+//
+// A method that is none of the compiled ones (the in-process method of the tests) is always called through its table.
+#pragma once
+
+#include "methods/method.hpp"
+
+#if defined(RMQ_DISPATCH_switch) || (defined(RMQ_DISPATCH_single) && defined(RMQ_SINGLE_shm))
+#include "shm/shm_method.hpp"
+#define RMQ_HAS_SHM 1
+#endif
+#if defined(RMQ_DISPATCH_switch) || (defined(RMQ_DISPATCH_single) && defined(RMQ_SINGLE_tcp))
+#include "tcp/tcp_method.hpp"
+#define RMQ_HAS_TCP 1
+#endif
+
+namespace rmq::adi {
+
+/// Calls f with the method as its own, final type where that is known at compile time.
+template <class F>
+inline decltype(auto) with_method(methods::Method& m, methods::MethodId id, F&& f) {
+#if defined(RMQ_DISPATCH_switch)
+  switch (id) {
+    case methods::MethodId::shm:
+      return f(static_cast<shm::ShmMethod&>(m));
+    case methods::MethodId::tcp:
+      return f(static_cast<tcp::TcpMethod&>(m));
+    default:
+      return f(m);
+  }
+#elif defined(RMQ_DISPATCH_single) && defined(RMQ_SINGLE_shm)
+  if (id == methods::MethodId::shm) [[likely]]
+    return f(static_cast<shm::ShmMethod&>(m));
+  return f(m);
+#elif defined(RMQ_DISPATCH_single) && defined(RMQ_SINGLE_tcp)
+  if (id == methods::MethodId::tcp) [[likely]]
+    return f(static_cast<tcp::TcpMethod&>(m));
+  return f(m);
+#else
+  static_cast<void>(id);
+  return f(m);
+#endif
+}
+
+}  // namespace rmq::adi

@@ -1,0 +1,192 @@
+// The short protocol: a message that travels whole in one packet.
+//
+//   origin                              target
+//   try_short  --- SHORT ------------>  arrive_short: deliver to the posted receive, or keep it as unexpected
+//   on_sync_ack <-- SYNC_ACK ---------  (SHORT_SYNC only) when a receive has taken it
+#include <cstdlib>
+
+#include "adi/device.hpp"
+#include "adi/dispatch.hpp"
+
+namespace rmq::adi {
+
+using methods::Outcome;
+
+void Device::MPID_Isend(Request* r) {
+  // Relaxed: the request is not yet visible to any other thread.
+  r->incomplete.store(r->mode == SendMode::synchronous ? 2 : 1, std::memory_order_relaxed);
+  if (r->peer == rank_) return send_to_self(r);
+  Peer& peer = peers_[index(r->peer)];
+  if (peer.lost) [[unlikely]]
+    return complete(r, Errc::peer_lost);
+  Packet& p = r->packet;
+  p.context = r->match.context;
+  p.tag = r->match.tag;
+  p.source = r->match.source;
+  p.msg = peer.next_msg++;
+  p.flags = r->mode == SendMode::ready ? packet_flag::ready : 0;
+  if (!peer.pending.empty()) return enqueue_message(r, peer, kBehindOthers);
+  if (const Outcome o = send_message(r, peer); o == Outcome::retry) enqueue_message(r, peer, kLinkFull);
+}
+
+bool Device::MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
+  if (to == rank_) return false;
+  Peer& peer = peers_[index(to)];
+  const std::int64_t cost = static_cast<std::int64_t>(bytes) + kMessageRecord;
+  if (bytes > peer.eager_max || peer.credit < cost || !peer.pending.empty() || peer.lost) [[unlikely]]
+    return false;
+  Packet p(Kind::SHORT);
+  p.context = match.context;
+  p.tag = match.tag;
+  p.source = match.source;
+  p.length = static_cast<std::uint32_t>(bytes);
+  p.msg = peer.next_msg;
+  if (hand_down(to, peer, p, Payload{DataView::contiguous(data, bytes), 0, bytes}, nullptr) != Outcome::done)
+    return false;
+  ++peer.next_msg;
+  peer.credit -= cost;
+  return true;
+}
+
+methods::Outcome Device::send_message(Request* r, Peer& peer) {
+  const bool small = r->view.bytes <= peer.eager_max;
+  const std::int64_t cost = kMessageRecord + (small ? static_cast<std::int64_t>(r->view.bytes) : 0);
+  if (peer.credit >= cost) [[likely]]
+    return small ? try_short(r, peer, cost) : try_request_send(r, peer, cost);
+  if (peer.envelopes == 0) return Outcome::retry;
+  return try_request_send(r, peer, 0);
+}
+
+methods::Outcome Device::try_short(Request* r, Peer& peer, std::int64_t cost) {
+  Packet& p = r->packet;
+  const bool sync = r->mode == SendMode::synchronous;
+  p.kind = sync ? Kind::SHORT_SYNC : Kind::SHORT;
+  p.length = static_cast<std::uint32_t>(r->view.bytes);
+  if (sync) p.short_sync.sender = r->self.wire();
+  const Outcome o = hand_down(r->peer, peer, p, Payload{r->view, 0, r->view.bytes}, r);
+  if (o == Outcome::done || o == Outcome::queued) peer.credit -= cost;
+  if (o == Outcome::done) finish(r);
+  return o;
+}
+
+void Device::arrive_short(Rank from, const Packet& p, const std::byte* payload) {
+  received(from, p);
+  const Match m{p.context, p.source, p.tag};
+  if (Request* recv = match_.match_arrival(m)) [[likely]] {
+    accept_short(from, p);
+    deliver(recv, m, payload, p.length);
+    return;
+  }
+  Request* message = keep(from, p, m, p.length);
+  if (p.length) std::memcpy(message->owned, payload, p.length);
+}
+
+void Device::on_short(void* device, Rank from, const Packet& p, const std::byte* payload) {
+  static_cast<Device*>(device)->arrive_short(from, p, payload);
+}
+
+void Device::on_short_sync(void* device, Rank from, const Packet& p, const std::byte* payload) {
+  static_cast<Device*>(device)->arrive_short(from, p, payload);
+}
+
+Request* Device::keep(Rank from, const Packet& p, const Match& m, std::uint64_t data_bytes) {
+  Request* message = pool_.get();
+  message->kind = RequestKind::message;
+  message->match = m;
+  message->peer = from;
+  message->packet = p;
+  if (data_bytes) {
+    message->owned = static_cast<std::byte*>(std::malloc(data_bytes));
+    RMQ_CHECK(message->owned != nullptr);  // bounded by the published ceiling
+    message->owned_bytes = data_bytes;
+  }
+  const std::uint64_t cost = data_bytes + kMessageRecord;
+  peers_[index(from)].held += cost;
+  ++counters_.unexpected;
+  counters_.unexpected_bytes += cost;
+  counters_.unexpected_peak = std::max(counters_.unexpected_peak, counters_.unexpected_bytes);
+  match_.keep(message);
+  trace_.packet(Event::unexpected, id_of(from), from, p, match_.unexpected(), counters_.unexpected_bytes);
+  return message;
+}
+
+void Device::release_kept(Request* message) {
+  const std::uint64_t cost = message->owned_bytes + kMessageRecord;
+  Peer& peer = peers_[index(message->peer)];
+  peer.held -= cost;
+  counters_.unexpected_bytes -= cost;
+  if (message->packet.flags & packet_flag::envelope) {
+    ++envelopes_left_;
+  } else if (message->peer != rank_) {
+    owe(peer, message->peer, static_cast<std::uint32_t>(cost));
+  }
+}
+
+void Device::acknowledge_sync(Rank from, const Packet& p) {
+  if (p.kind != Kind::SHORT_SYNC) return;
+  Packet ack(Kind::SYNC_ACK);
+  ack.context = p.context;
+  ack.msg = p.msg;
+  ack.sync_ack.sender = p.short_sync.sender;
+  send_control(from, ack);
+}
+
+void Device::accept_short(Rank from, const Packet& p) {
+  trace_.packet(Event::matched, id_of(from), from, p, 0, p.length);
+  owe(peers_[index(from)], from, p.length + kMessageRecord);
+  acknowledge_sync(from, p);
+}
+
+void Device::receive_kept(Request* recv, Request* message) {
+  const Packet& p = message->packet;
+  trace_.packet(Event::matched, id_of(message->peer), message->peer, p, recv->self.wire(), message->owned_bytes);
+  release_kept(message);
+  if (message->peer == rank_) return receive_from_self(recv, message);
+  if (p.kind == Kind::REQUEST_SEND) {
+    answer_request_send(recv, message->peer, p);
+    pool_.put(message);
+    return;
+  }
+  acknowledge_sync(message->peer, p);
+  if (!message->complete()) {  // its data is still on the way: on_landed goes on
+    message->user = recv;
+    return;
+  }
+  if (message->status.error != Errc::ok) [[unlikely]] {
+    complete(recv, message->status.error);
+  } else {
+    deliver(recv, message->match, message->owned, message->owned_bytes);
+  }
+  pool_.put(message);
+}
+
+void Device::on_sync_ack(void* device, Rank from, const Packet& p, const std::byte*) {
+  auto& d = *static_cast<Device*>(device);
+  d.received(from, p);
+  Request* r = d.pool_.find(Handle::from_wire(p.sync_ack.sender));
+  if (!r || r->kind != RequestKind::send || r->peer != from || r->mode != SendMode::synchronous ||
+      (r->flags & request_flag::matched)) {
+    return d.protocol_error(from, p);
+  }
+  r->flags |= request_flag::matched;
+  d.finish(r);
+}
+
+void Device::MPID_Irecv(Request* r) {
+  std::uint32_t parts = r->parts;
+  r->incomplete.store(static_cast<std::int32_t>(parts), std::memory_order_relaxed);  // not yet visible to others
+  if (r->peer != kNoRank && peers_[index(r->peer)].lost) [[unlikely]] {
+    if (!match_.find(r->match)) return complete(r, Errc::peer_lost);
+  }
+  for (; parts > 0; --parts) {
+    r->parts = parts;
+    Request* message = match_.match_or_post(r);
+    if (!message) {
+      trace_.event(Event::posted, 0, r->peer, r->match.context, static_cast<std::uint32_t>(r->match.tag));
+      return;
+    }
+    receive_kept(r, message);
+  }
+}
+
+}  // namespace rmq::adi

@@ -1,0 +1,72 @@
+// What the device knows of one other rank. The first line is all that sending a short message touches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/packet.hpp"
+#include "base/request.hpp"
+#include "methods/method.hpp"
+
+namespace rmq::adi {
+
+/// First-in first-out list of requests, linked through Request::next.
+class RequestList {
+ public:
+  bool empty() const { return head_ == nullptr; }
+  Request* front() const { return head_; }
+  void push_back(Request* r) {
+    r->next = nullptr;
+    if (tail_) {
+      tail_->next = r;
+    } else {
+      head_ = r;
+    }
+    tail_ = r;
+    ++size_;
+  }
+  void push_front(Request* r) {
+    r->next = head_;
+    head_ = r;
+    if (!tail_) tail_ = r;
+    ++size_;
+  }
+  Request* pop_front() {
+    Request* r = head_;
+    head_ = r->next;
+    if (!head_) tail_ = nullptr;
+    r->next = nullptr;
+    --size_;
+    return r;
+  }
+  /// Takes `r` out, wherever it stands; false when it is not in the list. Linear.
+  bool remove(Request* r);
+  std::size_t size() const { return size_; }
+
+ private:
+  Request* head_ = nullptr;
+  Request* tail_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+struct alignas(kCacheLine) Peer {
+  methods::Method* method = nullptr;  // how to reach it; nullptr for oneself
+  methods::MethodId id = methods::MethodId::none;
+  bool lost = false;
+  bool scheduled = false;       // stands in the device's list of peers with waiting packets
+  std::uint32_t eager_max = 0;  // bytes of payload that may travel without rendezvous
+  std::uint32_t next_msg = 0;   // number of the next message to it
+  std::int64_t credit = 0;      // bytes of its unexpected memory that we may still fill
+  std::uint32_t owed = 0;       // credit to return with the next packet to it
+  std::uint32_t envelopes = 0;  // messages that may go as REQUEST_SEND without credit
+  std::uint64_t held = 0;       // bytes of our unexpected memory that its messages fill
+
+  RequestList control;               // packets that spend no credit: only a full link holds them up
+  RequestList pending;               // messages, in order: credit or the link holds them up
+  RequestList bulk;                  // rendezvous data under way, one fragment at a time
+  std::uint32_t envelope_grant = 0;  // size of the last grant to a starving peer, doubled each time
+  std::uint32_t envelopes_out = 0;   // granted and not yet used
+  std::string error;                 // why it is lost
+};
+
+}  // namespace rmq::adi

@@ -1,0 +1,188 @@
+// The dispatch loop: each turn asks the methods for what has arrived; they call the handler of each packet's kind (the
+// table is filled in boot.cpp). Completion, waiting and the loss of a peer are here too.
+#include <sched.h>
+
+#include <algorithm>
+
+#include "adi/device.hpp"
+#include "adi/dispatch.hpp"
+#include "base/os/clock.hpp"
+
+namespace rmq::adi {
+namespace {
+
+// Non-blocking polls in a row that find nothing before a rank that tests in a loop is taken for starving.
+constexpr std::uint32_t kIdleTests = 512;
+// The same before it gives its core to others where ranks outnumber CPUs.
+constexpr std::uint32_t kIdleTestsCrowded = 16;
+// Turns for which a secondary method stays in the fast rotation after it brought something.
+constexpr std::uint64_t kBusyTurns = 256;
+// Longest sleep. Everything that ends a wait rings the doorbell; this bounds what is noticed by time only (a peer that
+// vanished, a handshake that takes too long).
+constexpr std::int64_t kLongestSleepNs = 100'000'000;
+// With several threads another thread may complete what this one waits for, without ringing.
+constexpr std::int64_t kLongestSleepThreadsNs = 1'000'000;
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+int Device::progress() {
+  ++turn_;
+  int n = 0;
+  for (std::size_t i = 0; i < methods_.size(); ++i) {
+    // A poll of a secondary method may be a system call: taken each time only while it brings something.
+    if (i > 0 && turn_ > busy_until_ && turn_ % kSecondaryStride != 0) break;
+    methods::Method& m = *methods_[i];
+    const int brought = with_method(m, m.id(), [](auto& method) { return method.poll(); });
+    if (i > 0 && brought) busy_until_ = turn_ + kBusyTurns;
+    n += brought;
+  }
+  if (!waiting_peers_.empty() || !waiting_gets_.empty()) [[unlikely]]
+    n += drain_queues();
+  return n;
+}
+
+void Device::MPID_Poll(bool blocking) {
+  if (progress() > 0) {
+    waiter_.busy();
+    idle_tests_ = 0;
+    if (threads_ && contenders_.load(std::memory_order_relaxed) > 0) give_way();
+    return;
+  }
+  if (!blocking) {
+    ++idle_tests_;
+    if (idle_tests_ % kIdleTests == 0) feed_the_starving();
+    if (waiter_.crowded() && idle_tests_ % kIdleTestsCrowded == 0) give_way();
+    return;
+  }
+  switch (waiter_.idle()) {
+    case Waiter::Step::spin:
+      relax();
+      // Relaxed: a hint; the mutex itself orders what the threads do.
+      if (threads_ && contenders_.load(std::memory_order_relaxed) > 0) give_way();
+      break;
+    case Waiter::Step::yield:
+      give_way();
+      break;
+    case Waiter::Step::sleep:
+      sleep();
+      break;
+  }
+}
+
+void Device::lock() {
+  if (mutex_.try_lock()) return;
+  contenders_.fetch_add(1, std::memory_order_relaxed);  // a hint for give_way()
+  mutex_.lock();
+  contenders_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Device::give_way() {
+  if (threads_) mutex_.unlock();
+  ::sched_yield();
+  if (threads_) lock();
+}
+
+void Device::sleep() {
+  feed_the_starving();
+  bool may_sleep = waiting_peers_.empty() && waiting_gets_.empty();
+  for (const auto& m : methods_) may_sleep = m->arm() && may_sleep;
+  if (may_sleep) {
+    ++counters_.sleeps;
+    trace_.event(Event::sleep, 0, kNoRank);
+    const std::uint64_t from = trace_.on() ? os::now_ns() : 0;
+    if (threads_) mutex_.unlock();
+    doorbell_->wait(threads_ ? kLongestSleepThreadsNs : kLongestSleepNs);
+    if (threads_) lock();
+    if (trace_.on()) trace_.event(Event::wake, 0, kNoRank, os::now_ns() - from);
+  }
+  for (const auto& m : methods_) m->disarm();
+  if (!may_sleep) give_way();
+}
+
+void Device::MPID_Wait(Request* r) {
+  while (!r->complete()) MPID_Poll(true);
+}
+
+bool Device::MPID_Test(Request* r) {
+  if (r->complete()) return true;
+  MPID_Poll(false);
+  return r->complete();
+}
+
+void Device::MPID_Request_free(Request* r) {
+  if (r->complete()) {
+    pool_.put(r);
+  } else {
+    r->flags |= request_flag::detached;
+  }
+}
+
+void Device::completed(Request* r) {
+  trace_.event(Event::complete, 0, r->peer, r->self.wire(), r->status.bytes);
+  if (r->flags & request_flag::staged) return staged_complete(r);
+  const bool detached = r->flags & request_flag::detached;
+  auto* notify = r->on_complete;
+  r->incomplete.store(0, std::memory_order_release);  // pairs with Request::complete()
+  if (notify) notify(r);
+  if (detached) pool_.put(r);
+}
+
+void Device::complete(Request* r, Errc error) {
+  if (error != Errc::ok) r->status.error = error;
+  completed(r);
+}
+
+void Device::received(Rank from, const Packet& p) {
+  ++counters_.received;
+  trace_.packet(Event::packet_received, id_of(from), from, p, p.length);
+  take_credit(peers_[index(from)], from, p);
+}
+
+void Device::protocol_error(Rank from, const Packet& p) {
+  ++counters_.protocol_errors;
+  trace_.packet(Event::protocol_error, id_of(from), from, p);
+}
+
+void Device::on_unknown(void* device, Rank from, const Packet& p, const std::byte*) {
+  static_cast<Device*>(device)->protocol_error(from, p);
+}
+
+void Device::on_sent(void* device, Request* owner, Errc error) {
+  auto& d = *static_cast<Device*>(device);
+  if (error != Errc::ok) return d.complete(owner, error);
+  if (owner->packet.kind == Kind::RNDV_DATA && owner->moved < owner->expected) {
+    return d.push_data(owner, d.peers_[d.index(owner->peer)]);
+  }
+  d.finish(owner);
+}
+
+void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
+  auto& d = *static_cast<Device*>(device);
+  Peer& peer = d.peers_[d.index(rank)];
+  if (peer.lost) return;
+  peer.lost = true;
+  peer.error = error.what;
+  d.trace_.event(Event::link_down, static_cast<std::uint8_t>(peer.id), rank);
+  while (!peer.control.empty()) d.pool_.put(peer.control.pop_front());
+  while (!peer.pending.empty()) peer.pending.pop_front()->flags &= static_cast<std::uint8_t>(~request_flag::queued);
+  while (!peer.bulk.empty()) peer.bulk.pop_front();
+  d.fail_requests_of(rank);
+}
+
+void Device::fail_requests_of(Rank rank) {
+  std::erase_if(waiting_gets_, [&](Request* r) { return r->peer == rank; });
+  for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
+    Request* r = pool_.at(i);
+    if (!(r->self.generation & 1) || r->peer != rank || r->complete()) continue;
+    if (r->kind == RequestKind::recv && !(r->flags & request_flag::matched)) match_.withdraw(r);
+    if (r->kind == RequestKind::recv || r->kind == RequestKind::send) complete(r, Errc::peer_lost);
+  }
+}
+
+}  // namespace rmq::adi

@@ -1,0 +1,234 @@
+// The rendezvous protocol: a long message is announced, and its data moves by remote memory operations once it is
+// matched.
+//
+//   origin                                    target
+//   try_request_send --- REQUEST_SEND ----->  on_request_send: match, or keep the envelope
+//
+//   get mode (the envelope carries an address that the target can read):
+//                                             fetch_or_ask: Method::get, straight into the user's buffer
+//   on_rndv_done     <-- RNDV_DONE ---------
+//
+//   put mode (the answer carries an address that the origin can write):
+//   on_ok_to_send    <-- OK_TO_SEND --------  fetch_or_ask
+//   Method::put      --- RNDV_DONE -------->  on_rndv_done
+//
+//   where there is no remote memory (tcp, or shared memory's ring), put is packets again:
+//   on_ok_to_send    <-- OK_TO_SEND --------  fetch_or_ask
+//   push_data        --- RNDV_DATA … ------>  on_rndv_data, or straight from the transport into the user's buffer
+#include <algorithm>
+
+#include "adi/device.hpp"
+#include "adi/dispatch.hpp"
+
+namespace rmq::adi {
+
+using methods::Outcome;
+
+Outcome Device::try_request_send(Request* r, Peer& peer, std::int64_t cost) {
+  Packet& p = r->packet;
+  p.kind = Kind::REQUEST_SEND;
+  p.length = 0;
+  p.flags &= packet_flag::ready;
+  if (cost == 0) p.flags |= packet_flag::envelope;
+  if (r->mode == SendMode::synchronous) p.flags |= packet_flag::sync;
+  p.request_send.size = r->view.bytes;
+  p.request_send.sender = r->self.wire();
+  p.request_send.address = config_.get_mode ? peer.method->expose(r->peer, r->view) : 0;
+  const Outcome o = hand_down(r->peer, peer, p, Payload{}, nullptr);
+  if (o != Outcome::done) return o;
+  peer.credit -= cost;
+  if (cost == 0) --peer.envelopes;
+  // A synchronous rendezvous needs no acknowledgement of its own: the answer says that it is matched.
+  r->incomplete.store(1, std::memory_order_relaxed);  // under the lock, and not complete before and after
+  return o;
+}
+
+void Device::on_request_send(void* device, Rank from, const Packet& p, const std::byte*) {
+  auto& d = *static_cast<Device*>(device);
+  d.received(from, p);
+  Peer& peer = d.peers_[d.index(from)];
+  const bool beyond_credit = p.flags & packet_flag::envelope;
+  if (beyond_credit) {
+    if (peer.envelopes_out == 0) return d.protocol_error(from, p);
+    --peer.envelopes_out;
+  }
+  const Match m{p.context, p.source, p.tag};
+  Request* recv = d.match_.match_arrival(m);
+  if (!recv) {
+    d.keep(from, p, m, 0);
+    return;
+  }
+  d.trace_.packet(Event::matched, d.id_of(from), from, p, recv->self.wire(), p.request_send.size);
+  if (beyond_credit) {
+    ++d.envelopes_left_;
+  } else {
+    d.owe(peer, from, kMessageRecord);
+  }
+  d.answer_request_send(recv, from, p);
+}
+
+void Device::answer_request_send(Request* recv, Rank from, const Packet& p) {
+  const Match m{p.context, p.source, p.tag};
+  if (recv->dest_op != DestOp::copy) {
+    recv = stage(recv, m, p.request_send.size);
+    recv->expected = recv->view.bytes;
+  } else {
+    recv->expected = place(recv, m, p.request_send.size).bytes;
+  }
+  recv->peer = from;
+  recv->moved = 0;
+  recv->remote = p.request_send.sender;
+  recv->packet = p;
+  fetch_or_ask(recv);
+}
+
+void Device::fetch_or_ask(Request* recv) {
+  const Rank from = recv->peer;
+  Peer& peer = peers_[index(from)];
+  const std::uint64_t address = recv->packet.request_send.address;
+  if (address != 0 && recv->expected != 0 && config_.get_mode) {
+    const Outcome o = with_method(*peer.method, peer.id,
+                                  [&](auto& m) { return m.get(from, address, recv->view, recv->expected, recv); });
+    if (o == Outcome::done) return moved(recv, recv->expected);
+    if (o == Outcome::queued) return;
+    if (o == Outcome::retry) return waiting_gets_.push_back(recv);
+  }
+  Packet ok(Kind::OK_TO_SEND);
+  ok.context = recv->packet.context;
+  ok.msg = recv->packet.msg;
+  ok.ok_to_send.sender = recv->remote;
+  ok.ok_to_send.receiver = recv->self.wire();
+  ok.ok_to_send.size = recv->expected;
+  // A get that failed is not tried the other way round: the data comes as packets.
+  ok.ok_to_send.address = recv->expected && address == 0 ? peer.method->expose(from, recv->view) : 0;
+  send_control(from, ok);
+  if (recv->expected == 0) finish(recv);
+}
+
+void Device::moved(Request* r, std::uint64_t bytes) {
+  // A get or put is over: tell the other side, then complete.
+  r->moved = bytes;
+  Packet done(Kind::RNDV_DONE);
+  done.context = r->packet.context;
+  done.msg = r->packet.msg;
+  done.rndv_done.request = r->remote;
+  done.rndv_done.size = bytes;
+  send_control(r->peer, done);
+  finish(r);
+}
+
+void Device::on_ok_to_send(void* device, Rank from, const Packet& p, const std::byte*) {
+  auto& d = *static_cast<Device*>(device);
+  d.received(from, p);
+  Request* r = d.pool_.find(Handle::from_wire(p.ok_to_send.sender));
+  if (!r || r->kind != RequestKind::send || r->peer != from || r->complete() || r->packet.kind != Kind::REQUEST_SEND ||
+      (r->flags & request_flag::matched) || p.ok_to_send.size > r->view.bytes) {
+    return d.protocol_error(from, p);
+  }
+  r->flags |= request_flag::matched;
+  r->remote = p.ok_to_send.receiver;
+  r->expected = p.ok_to_send.size;
+  r->moved = 0;
+  r->packet.ok_to_send = p.ok_to_send;
+  r->packet.kind = Kind::OK_TO_SEND;
+  if (r->expected == 0) return d.finish(r);
+  d.put_or_push(r);
+}
+
+void Device::put_or_push(Request* send) {
+  Peer& peer = peers_[index(send->peer)];
+  if (const std::uint64_t address = send->packet.ok_to_send.address; address != 0) {
+    const Outcome o = with_method(
+        *peer.method, peer.id, [&](auto& m) { return m.put(send->peer, address, send->view, send->expected, send); });
+    if (o == Outcome::done) return moved(send, send->expected);
+    if (o == Outcome::queued) return;
+    if (o == Outcome::retry) return waiting_gets_.push_back(send);
+  }
+  send->packet.kind = Kind::RNDV_DATA;
+  push_data(send, peer);
+}
+
+void Device::push_data(Request* send, Peer& peer) {
+  if (!peer.bulk.empty() || !peer.control.empty()) {
+    peer.bulk.push_back(send);
+    return schedule(peer, send->peer);
+  }
+  while (send->moved < send->expected) {
+    const Outcome o = push_fragment(send, peer);
+    if (o == Outcome::retry) {
+      peer.bulk.push_back(send);
+      return schedule(peer, send->peer);
+    }
+    if (o != Outcome::done) return;  // queued: on_sent goes on; failed: on_peer_lost has completed it
+  }
+  finish(send);
+}
+
+Outcome Device::push_fragment(Request* send, Peer& peer) {
+  const std::uint64_t bytes =
+      std::min<std::uint64_t>(send->expected - send->moved, peer.method->fragment_max(send->peer));
+  Packet p(Kind::RNDV_DATA);
+  p.context = send->match.context;
+  p.msg = send->packet.msg;
+  p.length = static_cast<std::uint32_t>(bytes);
+  p.rndv_data.receiver = send->remote;
+  p.rndv_data.offset = send->moved;
+  const Outcome o = hand_down(send->peer, peer, p, Payload{send->view, send->moved, bytes}, send);
+  if (o == Outcome::done || o == Outcome::queued) send->moved += bytes;
+  return o;
+}
+
+Request* Device::rendezvous_receiver(Rank from, const Packet& p) {
+  Request* r = pool_.find(Handle::from_wire(p.rndv_data.receiver));
+  if (!r || r->kind != RequestKind::recv || r->peer != from || r->complete() || p.rndv_data.offset > r->expected ||
+      p.length > r->expected - p.rndv_data.offset) {
+    protocol_error(from, p);
+    return nullptr;
+  }
+  return r;
+}
+
+void Device::on_rndv_data(void* device, Rank from, const Packet& p, const std::byte* payload) {
+  auto& d = *static_cast<Device*>(device);
+  d.received(from, p);
+  Request* recv = d.rendezvous_receiver(from, p);
+  if (!recv) return;
+  unpack(recv->view, p.rndv_data.offset, payload, p.length);
+  d.data_arrived(recv, p.length);
+}
+
+void Device::data_arrived(Request* recv, std::uint64_t bytes) {
+  recv->moved += bytes;
+  if (recv->moved >= recv->expected) finish(recv);
+}
+
+void Device::on_rndv_done(void* device, Rank from, const Packet& p, const std::byte*) {
+  auto& d = *static_cast<Device*>(device);
+  d.received(from, p);
+  Request* r = d.pool_.find(Handle::from_wire(p.rndv_done.request));
+  if (!r || (r->kind != RequestKind::send && r->kind != RequestKind::recv) || r->peer != from || r->complete()) {
+    return d.protocol_error(from, p);
+  }
+  r->flags |= request_flag::matched;
+  d.finish(r);
+}
+
+void Device::on_moved(void* device, Request* owner, std::uint64_t bytes, Errc error) {
+  auto& d = *static_cast<Device*>(device);
+  if (error == Errc::ok) return d.moved(owner, bytes);
+  if (d.peers_[d.index(owner->peer)].lost) return d.complete(owner, error);
+  // The kernel refused in the middle: start over with packets.
+  owner->moved = 0;
+  if (owner->kind == RequestKind::recv) {
+    Packet ok(Kind::OK_TO_SEND);
+    ok.context = owner->packet.context;
+    ok.msg = owner->packet.msg;
+    ok.ok_to_send = {owner->remote, owner->self.wire(), owner->expected, 0};
+    d.send_control(owner->peer, ok);
+  } else {
+    owner->packet.kind = Kind::RNDV_DATA;
+    d.push_data(owner, d.peers_[d.index(owner->peer)]);
+  }
+}
+
+}  // namespace rmq::adi

@@ -1,0 +1,79 @@
+// Messages to oneself: no packet, no method. A small one is buffered; a long one waits in the unexpected queue as a
+// reference to its send request until a receive copies straight from view to view.
+#include <algorithm>
+#include <cstdlib>
+
+#include "adi/device.hpp"
+
+namespace rmq::adi {
+namespace {
+
+// Larger messages to oneself are not buffered: a blocking send of them needs a posted receive, as between ranks.
+constexpr std::uint64_t kSelfEagerMax = 64 * 1024;
+
+}  // namespace
+
+void Device::copy_self(Request* recv, const Match& m, const DataView& data) {
+  if (recv->dest_op == DestOp::copy) {
+    const Place to = place(recv, m, data.bytes);
+    copy(recv->view, to.offset, data, 0, to.bytes);
+    return finish(recv);
+  }
+  Request* s = stage(recv, m, data.bytes);
+  pack(s->owned, data, 0, s->owned_bytes);
+  finish(s);
+}
+
+void Device::send_to_self(Request* r) {
+  Peer& self = peers_[index(rank_)];
+  r->incomplete.store(1, std::memory_order_relaxed);  // not yet visible to any other thread
+  r->packet.msg = self.next_msg++;
+  if (Request* recv = match_.match_arrival(r->match)) {
+    r->flags |= request_flag::matched;
+    copy_self(recv, r->match, r->view);
+    return finish(r);
+  }
+  Packet p(Kind::SHORT);
+  p.context = r->match.context;
+  p.tag = r->match.tag;
+  p.source = r->match.source;
+  p.msg = r->packet.msg;
+  const std::uint64_t bytes = r->view.bytes;
+  const bool buffer =
+      r->mode != SendMode::synchronous && bytes <= kSelfEagerMax && self.held + bytes < credit_per_peer_;
+  p.length = static_cast<std::uint32_t>(buffer ? bytes : 0);
+  Request* message = keep(rank_, p, r->match, buffer ? bytes : 0);
+  message->status.bytes = bytes;
+  if (buffer) {
+    pack(message->owned, r->view, 0, bytes);
+    message->remote = r->self.wire();  // a cancel finds the message by it
+    return finish(r);
+  }
+  message->user = r;
+}
+
+void Device::receive_from_self(Request* recv, Request* message) {
+  if (auto* send = static_cast<Request*>(message->user)) {
+    send->flags |= request_flag::matched;
+    copy_self(recv, message->match, send->view);
+    finish(send);
+  } else {
+    copy_self(recv, message->match, DataView::contiguous(message->owned, message->owned_bytes));
+  }
+  pool_.put(message);
+}
+
+void Device::cancel_send_to_self(Request* r) {
+  Request* found = nullptr;
+  match_.for_each_exact(r->match, [&](Request* message) {
+    if (message->peer == rank_ && message->packet.msg == r->packet.msg) found = message;
+  });
+  if (!found) return;
+  match_.take(found);
+  release_kept(found);
+  pool_.put(found);
+  r->status.cancelled = true;
+  complete(r, Errc::ok);
+}
+
+}  // namespace rmq::adi

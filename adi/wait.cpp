@@ -1,0 +1,70 @@
+#include "adi/wait.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/os/clock.hpp"
+
+namespace rmq::adi {
+namespace {
+
+// Polls between two looks at the clock while spinning: a look costs about as much as an empty poll.
+constexpr std::uint32_t kPollsPerClock = 32;
+
+// CPUs that the cgroup's quota amounts to, rounded up; 0 when there is no quota.
+int quota_cpus() {
+  std::FILE* f = std::fopen("/sys/fs/cgroup/cpu.max", "re");
+  if (!f) return 0;
+  long quota = 0, period = 0;
+  const int fields = std::fscanf(f, "%ld %ld", &quota, &period);  // "max 100000" gives no number
+  std::fclose(f);
+  return fields == 2 && quota > 0 && period > 0 ? static_cast<int>((quota + period - 1) / period) : 0;
+}
+
+}  // namespace
+
+int usable_cpus() {
+  cpu_set_t mask;
+  const int online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  int cpus = online;
+  if (::sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) > 1) cpus = CPU_COUNT(&mask);
+  if (const int quota = quota_cpus()) cpus = std::min(cpus, quota);
+  return std::max(cpus, 1);
+}
+
+Result<void> Waiter::configure(const Config& config, int host_ranks) {
+  cpus_ = usable_cpus();
+  crowded_ = host_ranks > cpus_;
+  if (config.wait == "spin") {
+    crowded_ = false;
+    may_sleep_ = false;
+  } else if (config.wait == "yield") {
+    crowded_ = true;
+    may_sleep_ = false;
+  } else if (config.wait == "sleep") {
+    budget_ns_ = 0;
+    return {};
+  } else if (config.wait != "auto") {
+    return fail(Errc::config, fmt::format("RMQ_WAIT='{}' expects auto, spin, yield or sleep", config.wait));
+  }
+  budget_ns_ = crowded_ ? config.yield : config.spin;
+  return {};
+}
+
+Waiter::Step Waiter::idle() {
+  const Step cheap = crowded_ ? Step::yield : Step::spin;
+  if (!may_sleep_) return cheap;
+  if (idle_polls_++ == 0) {
+    idle_since_ns_ = os::now_ns();
+    return budget_ns_ ? cheap : Step::sleep;
+  }
+  // A yield is a system call anyway, so there the clock is read each time.
+  if (!crowded_ && idle_polls_ % kPollsPerClock != 0) return cheap;
+  return os::now_ns() - idle_since_ns_ < budget_ns_ ? cheap : Step::sleep;
+}
+
+}  // namespace rmq::adi

@@ -1,0 +1,45 @@
+// How an idle rank waits: it polls while each rank of the host has a core, yields when ranks outnumber CPUs, and then
+// sleeps on the doorbell. The budgets come from the configuration; what each step costs on a given machine decides
+// them.
+#pragma once
+
+#include <cstdint>
+
+#include "base/config.hpp"
+#include "base/error.hpp"
+
+namespace rmq::adi {
+
+class Waiter {
+ public:
+  /// What to do about one more poll that found nothing.
+  enum class Step : std::uint8_t { spin, yield, sleep };
+
+  Waiter() = default;
+  /// Decides by ranks and CPUs of this host. Errc::config when RMQ_WAIT is none of its values.
+  Result<void> configure(const Config& config, int host_ranks);
+
+  /// Something happened: start again from the cheapest step.
+  void busy() { idle_polls_ = 0; }
+
+  /// Nothing happened: what now? Reads the clock only now and then.
+  Step idle();
+
+  /// Whether ranks outnumber CPUs.
+  bool crowded() const { return crowded_; }
+  int cpus() const { return cpus_; }
+
+ private:
+  std::uint32_t idle_polls_ = 0;
+  bool crowded_ = false;
+  bool may_sleep_ = true;
+  int cpus_ = 1;
+  std::uint64_t budget_ns_ = 0;
+  std::uint64_t idle_since_ns_ = 0;
+};
+
+/// CPUs this process may use: affinity and cgroup quota, at least 1. A rank that its launcher bound to fewer CPUs than
+/// the host has shares the host with others that were bound elsewhere, so the host's count (within the quota) is meant.
+int usable_cpus();
+
+}  // namespace rmq::adi

@@ -1,0 +1,58 @@
+// Where requests come from: slabs that grow and never shrink or move, a free list in last-in first-out order (the
+// warmest first), and generation-checked look-up of handles that arrive on the wire.
+//
+// Not thread-safe: the device's lock guards it. get() allocates memory only when more requests are alive than ever before.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/request.hpp"
+
+namespace rmq {
+
+class RequestPool {
+ public:
+  RequestPool() = default;
+  RequestPool(const RequestPool&) = delete;
+  RequestPool& operator=(const RequestPool&) = delete;
+  ~RequestPool();
+
+  /// A fresh request; the caller owns it until put(). Panics only when 2^26 are alive.
+  Request* get() {
+    if (!free_) [[unlikely]] grow();
+    Request* r = free_;
+    free_ = r->next;
+    r->next = nullptr;
+    r->self.generation += 1;  // even to odd: alive
+    ++alive_;
+    return r;
+  }
+
+  /// Gives a request back; frees what it owns. All handles to it become stale.
+  void put(Request* r);
+
+  /// The live request that a handle names, or nullptr: unknown, or reused since.
+  Request* find(Handle h) const {
+    if (h.index >= slabs_.size() * kSlab) [[unlikely]] return nullptr;
+    Request* r = at(h.index);
+    return (r->self.generation == h.generation && (h.generation & 1)) ? r : nullptr;
+  }
+
+  /// Slot without a generation check, for callers that keep index-only handles. Index must be below capacity().
+  Request* at(std::uint32_t index) const { return &slabs_[index / kSlab][index % kSlab]; }
+
+  std::uint32_t capacity() const { return static_cast<std::uint32_t>(slabs_.size() * kSlab); }
+  std::size_t alive() const { return alive_; }
+
+ private:
+  static constexpr std::uint32_t kSlab = 256;
+  void grow();
+
+  std::vector<std::unique_ptr<Request[]>> slabs_;
+  Request* free_ = nullptr;
+  std::size_t alive_ = 0;
+};
+
+}  // namespace rmq

@@ -1,0 +1,32 @@
+# What every target of the project shares.
+
+add_library(rmq_options INTERFACE)
+target_include_directories(rmq_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(rmq_options INTERFACE
+  -Wall -Wextra -Wshadow -Wpointer-arith -Wcast-align -Wundef
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast>
+  $<$<BOOL:${RMQ_WERROR}>:-Werror>)
+target_compile_definitions(rmq_options INTERFACE RMQ_VERSION="${PROJECT_VERSION}")
+
+# rmq_floor(<folder> [LIBS <lib>...]): the static library rmq_<folder> from all sources of one folder.
+function(rmq_floor name)
+  cmake_parse_arguments(ARG "" "" "LIBS;EXCLUDE" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp os/*.cpp)
+  foreach(pattern ${ARG_EXCLUDE})
+    list(FILTER sources EXCLUDE REGEX "${pattern}")
+  endforeach()
+  add_library(rmq_${name} STATIC ${sources})
+  target_link_libraries(rmq_${name} PUBLIC rmq_options ${ARG_LIBS})
+endfunction()
+
+# rmq_test(<name> <source>... [LIBS <lib>...] [LABELS <label>...] [TIMEOUT s]): one GoogleTest program, one ctest entry.
+function(rmq_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "LIBS;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE rmq_options ${ARG_LIBS} GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()

@@ -1,0 +1,157 @@
+// The contract of a method: how packets and bulk data reach other ranks by one transport.
+//
+// A method knows packets, ranks and memory. It knows nothing of matching, of MPI, or of other methods. The device calls
+// down through Method; the method calls up through the Sink that it was given when it was made, and only from inside
+// poll() (and close()), never from inside send(), get() or put(). All calls come from one thread at a time (the device's
+// lock), except ring-like internals that say otherwise. No exception leaves a method.
+//
+// Order: packets to one rank arrive in the order in which send() took them. Remote-memory transfers (get, put) are not
+// ordered with packets; their completion upcall is.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/bootstrap.hpp"
+#include "base/config.hpp"
+#include "base/data_view.hpp"
+#include "base/doorbell.hpp"
+#include "base/error.hpp"
+#include "base/packet.hpp"
+#include "base/request.hpp"
+#include "base/trace.hpp"
+
+namespace rmq::methods {
+
+/// Travels in traces; a number is never reused.
+enum class MethodId : std::uint8_t { none = 0, self = 1, inproc = 2, shm = 3, tcp = 4 };
+
+std::string_view method_name(MethodId id);
+
+/// What became of a packet or transfer that the device handed down.
+enum class Outcome : std::uint8_t {
+  done,    // taken, and the caller's memory is no longer needed
+  queued,  // taken; memory and request stay in use until Sink::on_sent / on_moved names the owner
+  retry,   // not taken, nothing changed: the link is full or still connecting; try again after a poll
+  failed,  // the peer is lost; on_peer_lost has been or will be called
+};
+
+/// Where payload that is still in the transport shall be put. Bytes beyond `bytes` are read and dropped.
+struct Landing {
+  DataView into;
+  std::uint64_t offset = 0;  // first byte of `into`, packed order
+  std::uint64_t bytes = 0;   // how many of the payload's bytes are wanted
+  Request* owner = nullptr;  // handed back with on_landed
+};
+
+/// The upcalls, as a table that the device fills once. `device` is passed back as it was given.
+struct Sink {
+  void* device = nullptr;
+
+  /// A packet with all its payload at `payload` (packet.length bytes, any alignment, valid only during the call). The
+  /// packet itself may lie in memory that the peer could write: it is a copy or is read once. Indexed by kind; every
+  /// entry is set (unknown kinds go to a handler that counts a protocol error).
+  using OnPacket = void (*)(void* device, Rank from, const Packet& packet, const std::byte* payload);
+  std::array<OnPacket, 256> on_packet{};
+
+  /// A packet whose payload is not at hand yet. The device says where it shall go; the memory stays valid until
+  /// on_landed. Methods that always have the whole payload never call this.
+  Landing (*on_arriving)(void* device, Rank from, const Packet& packet) = nullptr;
+  /// All payload of that packet has landed (or the peer was lost: error set, then on_peer_lost follows).
+  void (*on_landed)(void* device, Rank from, const Packet& packet, const Landing& landing, Errc error) = nullptr;
+
+  /// A send that was `queued` no longer needs its memory.
+  void (*on_sent)(void* device, Request* owner, Errc error) = nullptr;
+  /// A get or put that was `queued` has finished: `bytes` have moved.
+  void (*on_moved)(void* device, Request* owner, std::uint64_t bytes, Errc error) = nullptr;
+
+  /// The rank is unreachable for good. Called once for each rank; every owner of queued work towards it has been told
+  /// before. `error` names rank, address and cause.
+  void (*on_peer_lost)(void* device, Rank rank, const Error& error) = nullptr;
+};
+
+/// What a method is made from. Everything outlives the method.
+struct MethodContext {
+  const Config& config;
+  Bootstrap& bootstrap;
+  const Sink& sink;
+  Trace& trace;
+  Doorbell& doorbell;
+};
+
+class Method {
+ public:
+  virtual ~Method() = default;
+  Method() = default;
+  Method(const Method&) = delete;
+  Method& operator=(const Method&) = delete;
+
+  virtual MethodId id() const = 0;
+
+  /// Whether this method can carry packets to the rank. Constant after construction.
+  virtual bool reaches(Rank rank) const = 0;
+
+  /// Largest payload of a SHORT packet that is worth sending at once, and that send() takes; bytes.
+  virtual std::size_t eager_max(Rank to) const = 0;
+  /// Largest payload that one RNDV_DATA packet should carry; bytes.
+  virtual std::size_t fragment_max(Rank to) const = 0;
+
+  /// Sends a packet with `payload` behind it (packet.length must equal payload.bytes and not exceed
+  /// max(eager_max, fragment_max)). The packet is always copied before the call returns; its `link` field is ignored.
+  /// `queued` only when `owner` is given; a payload without owner is sent or refused as a whole. Connects on first use
+  /// (`retry` meanwhile).
+  virtual Outcome send(Rank to, const Packet& packet, const Payload& payload, Request* owner) = 0;
+
+  /// Takes in what has arrived, calls the sink, advances everything under way. Never blocks. Returns how many things
+  /// happened (0: idle).
+  virtual int poll() = 0;
+
+  /// The rank is about to sleep: announce it, so that peers ring the doorbell, then look once more. Returns false when
+  /// there is work (the caller must not sleep). disarm() follows in either case.
+  virtual bool arm() { return true; }
+  virtual void disarm() {}
+
+  /// Opaque address of user memory that `peer` may use in get() or put(); 0 when this method has no remote memory access
+  /// to that rank or for this memory. Valid while the memory is.
+  virtual std::uint64_t expose(Rank peer, const DataView& view) {
+    static_cast<void>(peer), static_cast<void>(view);
+    return 0;
+  }
+  /// Starts copying `bytes` bytes from `address` (exposed by `from`) into `into`. done | queued | retry | failed.
+  virtual Outcome get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes, Request* owner) {
+    static_cast<void>(from), static_cast<void>(address), static_cast<void>(into), static_cast<void>(bytes);
+    static_cast<void>(owner);
+    return Outcome::failed;
+  }
+  /// The same towards `to`.
+  virtual Outcome put(Rank to, std::uint64_t address, const DataView& data, std::uint64_t bytes, Request* owner) {
+    static_cast<void>(to), static_cast<void>(address), static_cast<void>(data), static_cast<void>(bytes);
+    static_cast<void>(owner);
+    return Outcome::failed;
+  }
+
+  /// Memory that peers on this host can reach directly; nullptr when the method has none (or no more).
+  virtual void* mem_alloc(std::size_t bytes) {
+    static_cast<void>(bytes);
+    return nullptr;
+  }
+  /// Whether `memory` came from mem_alloc of this method; then it is freed.
+  virtual bool mem_free(void* memory) {
+    static_cast<void>(memory);
+    return false;
+  }
+
+  /// Whether everything that was taken has left this process.
+  virtual bool drained() const = 0;
+
+  /// Orderly end after a job-wide barrier: says good-bye, so that peers do not take it for a death. Bounded in time.
+  virtual void close() = 0;
+};
+
+/// How a method is made: `make_shm`, `make_tcp`, or the symbol `rmq_method_open` of a plug-in.
+using MakeMethod = Result<std::unique_ptr<Method>> (*)(const MethodContext&);
+
+}  // namespace rmq::methods
