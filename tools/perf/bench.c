@@ -1,0 +1,251 @@
+/* The benchmark behind rmqperf: plain MPI in C, so that any implementation can run the same source.
+ *
+ *   bench METRIC[:SIZE][,METRIC[:SIZE]…] [seconds a sample]
+ *
+ * Rank 0 prints one line for each: "metric size value". Values: microseconds (latency: one way; match, barrier, allreduce,
+ * alltoall: a call), bytes a microsecond / 1000 = GB/s (bandwidth, bibandwidth), million messages a second (rate), percent
+ * (overlap), MB (memory). Each is the median of several batches, so that one slow phase of the machine does not decide.
+ * Buffers are reused, so that sizes below a few MB are measured in cache.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WINDOW = 64, BATCHES = 7, MAX_BYTES = 64 << 20 };
+
+static int rank, size;
+static double sample_seconds = 0.02; /* length of one batch */
+static char *out_buffer, *in_buffer;
+
+static int by_value(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* One measured activity: `body(bytes, n)` does it n times. */
+typedef void (*activity)(int bytes, int n);
+
+/* Seconds that one repetition takes, the same on all ranks: rank 0's clock decides. */
+static double measure(activity body, int bytes) {
+  double batch[BATCHES];
+  int n = 1;
+  for (;;) { /* how many make a batch */
+    MPI_Barrier(MPI_COMM_WORLD);
+    double t = MPI_Wtime();
+    body(bytes, n);
+    t = MPI_Wtime() - t;
+    MPI_Bcast(&t, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (t >= sample_seconds / 4 || n >= (1 << 26)) {
+      n = (int)(n * (sample_seconds / (t > 1e-9 ? t : 1e-9))) + 1;
+      break;
+    }
+    n *= 4;
+  }
+  for (int i = 0; i < BATCHES; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double t = MPI_Wtime();
+    body(bytes, n);
+    batch[i] = (MPI_Wtime() - t) / n;
+  }
+  qsort(batch, BATCHES, sizeof batch[0], by_value);
+  return batch[BATCHES / 2];
+}
+
+static void ping_pong(int bytes, int n) {
+  for (int i = 0; i < n && rank < 2; ++i) {
+    if (rank == 0) {
+      MPI_Send(out_buffer, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+      MPI_Recv(in_buffer, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Recv(in_buffer, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(out_buffer, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+    }
+  }
+}
+
+/* A window of messages one way, then a short answer. */
+static void stream(int bytes, int n) {
+  MPI_Request window[WINDOW];
+  for (int i = 0; i < n && rank < 2; ++i) {
+    for (int w = 0; w < WINDOW; ++w) {
+      if (rank == 0) {
+        MPI_Isend(out_buffer, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &window[w]);
+      } else {
+        MPI_Irecv(in_buffer, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &window[w]);
+      }
+    }
+    MPI_Waitall(WINDOW, window, MPI_STATUSES_IGNORE);
+    if (rank == 0) {
+      MPI_Recv(in_buffer, 4, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Send(out_buffer, 4, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+    }
+  }
+}
+
+static void exchange(int bytes, int n) {
+  MPI_Request window[2 * WINDOW];
+  for (int i = 0; i < n && rank < 2; ++i) {
+    for (int w = 0; w < WINDOW; ++w) {
+      MPI_Irecv(in_buffer, bytes, MPI_BYTE, !rank, 1, MPI_COMM_WORLD, &window[w]);
+      MPI_Isend(out_buffer, bytes, MPI_BYTE, !rank, 1, MPI_COMM_WORLD, &window[WINDOW + w]);
+    }
+    MPI_Waitall(2 * WINDOW, window, MPI_STATUSES_IGNORE);
+  }
+}
+
+/* A ping-pong past `depth` posted receives that do not fit. */
+static void match(int depth, int n) {
+  MPI_Request *others = malloc(sizeof *others * (size_t)depth);
+  const int peer = !rank;
+  if (rank < 2) {
+    for (int i = 0; i < depth; ++i) MPI_Irecv(in_buffer, 1, MPI_BYTE, peer, 1000 + i, MPI_COMM_WORLD, &others[i]);
+    MPI_Sendrecv(out_buffer, 1, MPI_BYTE, peer, 2, in_buffer, 1, MPI_BYTE, peer, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    ping_pong(8, n);
+    for (int i = 0; i < depth; ++i) MPI_Cancel(&others[i]);
+    MPI_Waitall(depth, others, MPI_STATUSES_IGNORE);
+  }
+  free(others);
+}
+
+/* Posting and cancelling is not what match measures: the time of few repetitions is taken from that of many. */
+static double measure_match(int depth) {
+  double batch[BATCHES];
+  const int few = 100, many = 100 + (int)(sample_seconds * 2e5);
+  for (int i = 0; i < BATCHES; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double t0 = MPI_Wtime();
+    match(depth, few);
+    const double t1 = MPI_Wtime();
+    match(depth, many);
+    batch[i] = ((MPI_Wtime() - t1) - (t1 - t0)) / (many - few) / 2;
+  }
+  qsort(batch, BATCHES, sizeof batch[0], by_value);
+  return batch[BATCHES / 2];
+}
+
+static void barrier(int bytes, int n) {
+  (void)bytes;
+  for (int i = 0; i < n; ++i) MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void allreduce(int bytes, int n) {
+  for (int i = 0; i < n; ++i) {
+    MPI_Allreduce(out_buffer, in_buffer, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
+
+static void alltoall(int bytes, int n) {
+  for (int i = 0; i < n; ++i) {
+    MPI_Alltoall(out_buffer, bytes, MPI_BYTE, in_buffer, bytes, MPI_BYTE, MPI_COMM_WORLD);
+  }
+}
+
+static volatile double sink;
+static int work_units;
+
+static void compute(int units) {
+  double x = 1;
+  for (int i = 0; i < units; ++i) x = x * 0.999999 + 1e-6;
+  sink = x;
+}
+
+static void transfer(int bytes, int n, int units) {
+  MPI_Request both[2];
+  for (int i = 0; i < n && rank < 2; ++i) {
+    MPI_Irecv(in_buffer, bytes, MPI_BYTE, !rank, 1, MPI_COMM_WORLD, &both[0]);
+    MPI_Isend(out_buffer, bytes, MPI_BYTE, !rank, 1, MPI_COMM_WORLD, &both[1]);
+    if (units) compute(units);
+    MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+  }
+}
+static void transfer_only(int bytes, int n) { transfer(bytes, n, 0); }
+static void transfer_and_work(int bytes, int n) { transfer(bytes, n, work_units); }
+static void work_only(int bytes, int n) {
+  (void)bytes;
+  for (int i = 0; i < n && rank < 2; ++i) compute(work_units);
+}
+
+/* How much of a transfer hides behind as much computation, in percent. */
+static double overlap(int bytes) {
+  const double wire = measure(transfer_only, bytes);
+  work_units = 1000;
+  const double unit = measure(work_only, 0) / work_units;
+  work_units = (int)(wire / unit) + 1;
+  MPI_Bcast(&work_units, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  const double work = measure(work_only, 0), both = measure(transfer_and_work, bytes);
+  const double hidden = (wire + work - both) / (wire < work ? wire : work) * 100;
+  return hidden < 0 ? 0 : hidden > 100 ? 100 : hidden;
+}
+
+/* Mean resident memory of a rank, shared pages shared out (PSS), MB. */
+static double memory(void) {
+  double kb = 0, sum = 0;
+  char line[256];
+  FILE *f = fopen("/proc/self/smaps_rollup", "r");
+  while (f && fgets(line, sizeof line, f)) {
+    if (sscanf(line, "Pss: %lf", &kb) == 1) break;
+  }
+  if (f) fclose(f);
+  MPI_Reduce(&kb, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  return sum / size * 1024 / 1e6;
+}
+
+static void run(const char *metric, int bytes) {
+  double value;
+  if (!strcmp(metric, "latency")) {
+    value = measure(ping_pong, bytes) / 2 * 1e6;
+  } else if (!strcmp(metric, "bandwidth")) {
+    value = (double)bytes * WINDOW / measure(stream, bytes) / 1e9;
+  } else if (!strcmp(metric, "bibandwidth")) {
+    value = 2.0 * bytes * WINDOW / measure(exchange, bytes) / 1e9;
+  } else if (!strcmp(metric, "rate")) {
+    value = WINDOW / measure(stream, bytes) / 1e6;
+  } else if (!strcmp(metric, "match")) {
+    value = measure_match(bytes) * 1e6;
+  } else if (!strcmp(metric, "overlap")) {
+    value = overlap(bytes);
+  } else if (!strcmp(metric, "barrier")) {
+    value = measure(barrier, 0) * 1e6;
+  } else if (!strcmp(metric, "allreduce")) {
+    value = measure(allreduce, bytes) * 1e6;
+  } else if (!strcmp(metric, "alltoall")) {
+    value = measure(alltoall, bytes) * 1e6;
+  } else {
+    if (rank == 0) fprintf(stderr, "bench: no metric '%s'\n", metric);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+    return;
+  }
+  if (rank == 0) printf("%s %d %.6g\n", metric, bytes, value), fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc > 2) sample_seconds = atof(argv[2]);
+  char list[1024] = "";
+  if (argc > 1) snprintf(list, sizeof list, "%s", argv[1]);
+  if (!strcmp(list, "memory")) { /* before any buffer is touched */
+    const double mb = memory();
+    if (rank == 0) printf("memory 0 %.6g\n", mb);
+    MPI_Finalize();
+    return 0;
+  }
+  if (*list) {
+    out_buffer = malloc(MAX_BYTES);
+    in_buffer = malloc(MAX_BYTES);
+    memset(out_buffer, 0, MAX_BYTES);
+    memset(in_buffer, 0, MAX_BYTES);
+  }
+  for (char *item = strtok(list, ","); item; item = strtok(NULL, ",")) {
+    char *colon = strchr(item, ':');
+    if (colon) *colon = 0;
+    run(item, colon ? atoi(colon + 1) : 0);
+  }
+  free(out_buffer);
+  free(in_buffer);
+  MPI_Finalize();
+  return 0;
+}

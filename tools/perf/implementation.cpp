@@ -1,0 +1,55 @@
+#include "tools/perf/implementation.hpp"
+
+#include <unistd.h>
+
+namespace rmq::perf {
+namespace {
+
+std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::vector<Way> mpich(const std::string& transport, bool crowded) {
+  const std::vector<std::string> start = crowded ? std::vector<std::string>{"mpiexec.mpich"}
+                                                 : std::vector<std::string>{"mpiexec.mpich", "-bind-to", "core"};
+  if (transport == "tcp") return {{start, {{"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", "lo"}}}};
+  return {{start, {}}, {start, {{"UCX_TLS", "posix,self"}}}};
+}
+
+std::vector<Way> openmpi(const std::string& transport, bool crowded) {
+  std::vector<std::string> start{"mpiexec.openmpi", "--oversubscribe", "--mca", "pml", "ob1"};
+  if (::geteuid() == 0) start.emplace_back("--allow-run-as-root");
+  start = with(start, crowded ? std::vector<std::string>{"--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"}
+                              : std::vector<std::string>{"--bind-to", "core"});
+  if (transport == "tcp") return {{with(start, {"--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo"}), {}}};
+  start = with(start, {"--mca", "btl", "self,vader"});
+  return {{start, {}}, {with(start, {"--mca", "btl_vader_single_copy_mechanism", "none"}), {}}};
+}
+
+}  // namespace
+
+std::vector<Way> Implementation::ways(const std::string& transport, int ranks, int cpus) const {
+  const bool crowded = ranks > cpus;
+  if (name == "mpich") return mpich(transport, crowded);
+  if (name == "openmpi") return openmpi(transport, crowded);
+  const std::string launcher = compiler.substr(0, compiler.rfind('/') + 1) + "rmqrun";
+  std::vector<std::string> words{launcher, "--method", transport};
+  return {{crowded ? words : with(words, {"--bind", "core"}), {}}};
+}
+
+std::vector<Implementation> installed(const std::string& bin, bool peers) {
+  std::vector<Implementation> all{{"rmq", bin + "/rmqcc", ""}};
+  if (peers && in_path("mpicc.mpich") && in_path("mpiexec.mpich")) all.push_back({"mpich", "mpicc.mpich", ""});
+  if (peers && in_path("mpicc.openmpi") && in_path("mpiexec.openmpi")) all.push_back({"openmpi", "mpicc.openmpi", ""});
+  return all;
+}
+
+Result<void> compile(Implementation& implementation, const std::string& source, const std::string& folder) {
+  implementation.program = folder + "/bench." + implementation.name;
+  const auto done = run({{implementation.compiler, "-O2", source, "-o", implementation.program}, {}}, std::chrono::seconds(120));
+  if (!done) return tl::unexpected(done.error());
+  return {};
+}
+
+}  // namespace rmq::perf

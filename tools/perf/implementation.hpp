@@ -1,0 +1,32 @@
+// The MPI implementations that are compared: how each compiles the benchmark and how each is started at its best.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/perf/process.hpp"
+
+namespace rmq::perf {
+
+/// One way to start one implementation; the best of an implementation's ways counts (with and without single copy, say).
+struct Way {
+  std::vector<std::string> before;  // words before "-n"
+  std::vector<std::pair<std::string, std::string>> variables;
+};
+
+struct Implementation {
+  std::string name;      // rmq, mpich, openmpi
+  std::string compiler;  // mpicc of this implementation
+  std::string program;   // the benchmark, compiled
+
+  /// Ways for `ranks` ranks over a transport ("shm" or "tcp") on a machine with `cpus` CPUs.
+  std::vector<Way> ways(const std::string& transport, int ranks, int cpus) const;
+};
+
+/// RMQ first (from `bin`, the folder of this program), then the peers whose compiler and launcher are installed.
+std::vector<Implementation> installed(const std::string& bin, bool peers);
+
+/// Compiles the benchmark's source for the implementation into `folder`; sets `program`.
+Result<void> compile(Implementation& implementation, const std::string& source, const std::string& folder);
+
+}  // namespace rmq::perf

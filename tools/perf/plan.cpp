@@ -1,0 +1,101 @@
+#include "tools/perf/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <set>
+#include <sstream>
+
+namespace rmq::perf {
+namespace {
+
+constexpr const char* kPairShm =
+    "latency:8,latency:1024,latency:8192,latency:65536,latency:4194304,rate:8,bandwidth:8192,bandwidth:65536,"
+    "bandwidth:4194304,bibandwidth:65536,bibandwidth:4194304,match:1,match:10000,overlap:1048576,barrier,allreduce:8,"
+    "allreduce:65536,alltoall:1024";
+constexpr const char* kPairTcp =
+    "latency:8,latency:1024,latency:65536,latency:4194304,rate:8,bandwidth:65536,bandwidth:4194304,bibandwidth:65536,"
+    "overlap:1048576,barrier,allreduce:8";
+constexpr const char* kCrowd = "barrier,allreduce:8,allreduce:65536,alltoall:1024";
+
+double best_of(const std::vector<double>& values, bool higher) {
+  return higher ? *std::max_element(values.begin(), values.end()) : *std::min_element(values.begin(), values.end());
+}
+
+// The lines "metric size value" of one run.
+std::map<Row, double> parse(const std::string& text, const Job& job) {
+  std::map<Row, double> figures;
+  std::istringstream lines(text);
+  std::string metric;
+  long size;
+  double value;
+  while (lines >> metric >> size >> value) figures[{metric, size, job.ranks, job.transport}] = value;
+  return figures;
+}
+
+Result<std::map<Row, double>> run_once(const Job& job, const Implementation& impl, const Way& way, const Options& o) {
+  Command command{way.before, way.variables};
+  for (const std::string& word : {std::string("-n"), std::to_string(job.ranks), impl.program}) command.words.push_back(word);
+  if (!job.metrics.empty()) {
+    command.words.push_back(job.metrics);
+    command.words.push_back(fmt::format("{}", o.sample_seconds));
+  }
+  const auto done = run(command, std::chrono::seconds(o.quick ? 40 : 120));
+  if (!done) return tl::unexpected(done.error());
+  if (job.metrics.empty()) return std::map<Row, double>{{Row{"startup", 0, job.ranks, job.transport}, done->seconds * 1e3}};
+  return parse(done->text, job);
+}
+
+}  // namespace
+
+std::string unit_of(const std::string& metric) {
+  if (metric == "bandwidth" || metric == "bibandwidth") return "GB/s";
+  if (metric == "rate") return "M/s";
+  if (metric == "overlap") return "%";
+  if (metric == "startup") return "ms";
+  if (metric == "memory") return "MB";
+  return "us";
+}
+
+bool higher_is_better(const std::string& metric) {
+  return metric == "bandwidth" || metric == "bibandwidth" || metric == "rate" || metric == "overlap";
+}
+
+std::vector<Job> plan(bool quick) {
+  std::vector<Job> jobs{{2, "shm", kPairShm}, {2, "tcp", kPairTcp}, {2, "shm", ""}, {16, "shm", ""}, {2, "shm", "memory"}};
+  for (const int ranks : quick ? std::vector<int>{4, 16} : std::vector<int>{4, 8, 16}) jobs.push_back({ranks, "shm", kCrowd});
+  if (!quick) jobs.push_back({4, "tcp", "barrier,allreduce:8"});
+  return jobs;
+}
+
+Samples measure(const std::vector<Job>& jobs, const std::vector<Implementation>& all, const Options& options) {
+  Samples samples;
+  std::set<std::string> given_up;
+  for (const Job& job : jobs) {
+    for (int round = 0; round < options.rounds; ++round) {
+      for (const Implementation& impl : all) {
+        const auto ways = impl.ways(job.transport, job.ranks, options.cpus);
+        std::map<Row, std::vector<double>> of_round;
+        for (std::size_t w = 0; w < ways.size(); ++w) {
+          const std::string key = fmt::format("{} {} {} {} {}", impl.name, w, job.ranks, job.transport, job.metrics);
+          if (given_up.contains(key)) continue;
+          const auto figures = run_once(job, impl, ways[w], options);
+          if (!figures) {
+            fmt::print(stderr, "rmqperf: {}: left out: {}\n", impl.name, figures.error().what);
+            given_up.insert(key);
+            continue;
+          }
+          for (const auto& [row, value] : *figures) of_round[row].push_back(value);
+        }
+        for (const auto& [row, values] : of_round) {
+          samples[row][impl.name].push_back(best_of(values, higher_is_better(row.metric)));
+        }
+      }
+    }
+  }
+  return samples;
+}
+
+}  // namespace rmq::perf

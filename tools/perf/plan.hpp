@@ -1,0 +1,53 @@
+// What is measured: the rows of the table, gathered into runs of the benchmark.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tools/perf/implementation.hpp"
+
+namespace rmq::perf {
+
+/// One run of the benchmark: several metrics by the same ranks.
+struct Job {
+  int ranks;
+  std::string transport;
+  std::string metrics;  // as bench takes them: "latency:8,rate:8"; empty: an empty program, for its start-up time
+};
+
+/// What identifies a figure, apart from the implementation.
+struct Row {
+  std::string metric;
+  long size;  // bytes; for match, the number of receives that are posted in vain
+  int ranks;
+  std::string transport;
+  auto operator<=>(const Row&) const = default;
+};
+
+std::string unit_of(const std::string& metric);
+bool higher_is_better(const std::string& metric);
+
+/// All jobs; `quick` leaves out what takes long and is derived from the rest.
+std::vector<Job> plan(bool quick);
+
+struct Options {
+  bool quick = false;
+  int rounds = 5;                // of each job and implementation, in turn
+  double sample_seconds = 0.02;  // of one batch in the benchmark
+  int cpus = 2;
+};
+
+/// Samples by row and implementation.
+using Samples = std::map<Row, std::map<std::string, std::vector<double>>>;
+
+/// Runs the jobs, implementations in turn, `rounds` times. A peer that fails or hangs is left out of the row and named on
+/// stderr; so is RMQ.
+Samples measure(const std::vector<Job>& jobs, const std::vector<Implementation>& all, const Options& options);
+
+/// The table, and the rows as JSON (an array; see the README).
+std::string table(const Samples& samples);
+std::string json(const Samples& samples);
+
+}  // namespace rmq::perf

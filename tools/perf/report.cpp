@@ -1,0 +1,72 @@
+// The figures as a table for people and as JSON for programs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "tools/perf/plan.hpp"
+
+namespace rmq::perf {
+namespace {
+
+constexpr const char* kPeers[] = {"mpich", "openmpi"};
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v.size() % 2 ? v[v.size() / 2] : (v[v.size() / 2 - 1] + v[v.size() / 2]) / 2;
+}
+
+std::string cell(const std::map<std::string, std::vector<double>>& by_impl, const std::string& impl) {
+  const auto found = by_impl.find(impl);
+  return found == by_impl.end() ? "-" : fmt::format("{:.4g}", median(found->second));
+}
+
+// How RMQ compares with the better peer: above 1 is better, whatever the unit.
+std::string advantage(const Row& row, const std::map<std::string, std::vector<double>>& by_impl) {
+  const bool higher = higher_is_better(row.metric);
+  const auto ours = by_impl.find("rmq");
+  std::vector<double> peers;
+  for (const char* peer : kPeers) {
+    if (const auto found = by_impl.find(peer); found != by_impl.end()) peers.push_back(median(found->second));
+  }
+  if (ours == by_impl.end() || peers.empty()) return "-";
+  const double best = higher ? *std::max_element(peers.begin(), peers.end()) : *std::min_element(peers.begin(), peers.end());
+  const double mine = median(ours->second);
+  if (best <= 0 || mine <= 0) return "-";
+  return fmt::format("{:.2f}x", higher ? mine / best : best / mine);
+}
+
+}  // namespace
+
+std::string table(const Samples& samples) {
+  std::string text;
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "{:<4} {:>5}  {:<12} {:>9} {:>5} {:>10} {:>10} {:>10} {:>12}\n", "over", "ranks", "metric", "size",
+                 "unit", "rmq", "mpich", "openmpi", "rmq is");
+  for (const auto& [row, by_impl] : samples) {
+    fmt::format_to(out, "{:<4} {:>5}  {:<12} {:>9} {:>5} {:>10} {:>10} {:>10} {:>12}\n", row.transport, row.ranks, row.metric,
+                   row.size, unit_of(row.metric), cell(by_impl, "rmq"), cell(by_impl, "mpich"), cell(by_impl, "openmpi"),
+                   advantage(row, by_impl));
+  }
+  text +=
+      "Medians of runs in turn. 'rmq is': how many times better than the better peer at its best setting (above 1 is faster,\n"
+      "or smaller). Buffers are reused: below a few MB they lie in the cache. For match, size counts receives posted in vain.\n";
+  return text;
+}
+
+std::string json(const Samples& samples) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto& [row, by_impl] : samples) {
+    for (const auto& [impl, values] : by_impl) {
+      rows.push_back({{"metric", row.metric}, {"size", row.size}, {"ranks", row.ranks}, {"transport", row.transport},
+                      {"impl", impl}, {"unit", unit_of(row.metric)},
+                      {"better", higher_is_better(row.metric) ? "higher" : "lower"}, {"median", median(values)},
+                      {"min", *std::min_element(values.begin(), values.end())},
+                      {"max", *std::max_element(values.begin(), values.end())}});
+    }
+  }
+  return rows.dump(1) + "\n";
+}
+
+}  // namespace rmq::perf

@@ -1,0 +1,69 @@
+// rmqperf: what RMQ costs, alone or beside the MPI implementations that are installed.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "tools/perf/plan.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// bench.c lies in share/ of an installation and in the source tree of a build.
+std::string bench_source(const fs::path& bin) {
+  const fs::path shared = bin.parent_path() / "share/rmq/bench.c";
+  return fs::exists(shared) ? shared.string() : RMQ_BENCH_SOURCE;
+}
+
+int measure(const rmq::perf::Options& options, bool peers, const std::string& only, const std::string& json_file) {
+  const fs::path bin = fs::canonical("/proc/self/exe").parent_path();
+  char folder[] = "/tmp/rmqperf-XXXXXX";
+  if (!::mkdtemp(folder)) return std::perror("rmqperf: cannot make a folder in /tmp"), 1;
+  std::vector<rmq::perf::Implementation> all = rmq::perf::installed(bin.string(), peers);
+  for (rmq::perf::Implementation& impl : all) {
+    if (auto ok = rmq::perf::compile(impl, bench_source(bin), folder); !ok) {
+      fmt::print(stderr, "rmqperf: {}\n", ok.error().what);
+      return 1;
+    }
+  }
+  std::vector<rmq::perf::Job> jobs = rmq::perf::plan(options.quick);
+  if (!only.empty()) std::erase_if(jobs, [&](const auto& job) { return job.transport != only; });
+  const auto samples = rmq::perf::measure(jobs, all, options);
+  fs::remove_all(folder);
+  fmt::print("{}", rmq::perf::table(samples));
+  if (json_file.empty()) return 0;
+  std::ofstream out(json_file);
+  out << rmq::perf::json(samples);
+  out.close();
+  if (!out) return fmt::print(stderr, "rmqperf: cannot write {}\n", json_file), 1;
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Measures RMQ: latency, bandwidth, message rate, matching, overlap, collectives, start-up, memory"};
+  app.set_version_flag("--version", "rmqperf " RMQ_VERSION);
+  app.require_subcommand(1);
+  rmq::perf::Options options;
+  options.cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  std::string json_file, only;
+  CLI::App* run = app.add_subcommand("run", "RMQ alone");
+  CLI::App* compare = app.add_subcommand("compare", "beside MPICH and Open MPI, in turn, each at its best setting");
+  for (CLI::App* sub : {run, compare}) {
+    sub->add_flag("--quick", options.quick, "fewer and shorter samples: ends within 8 minutes");
+    sub->add_option("--json", json_file, "also write the rows to this file");
+    sub->add_option("--transport", only, "only shm or tcp")->check(CLI::IsMember({"shm", "tcp"}));
+    sub->add_option("--rounds", options.rounds, "runs of each job and implementation")->check(CLI::PositiveNumber);
+  }
+  CLI11_PARSE(app, argc, argv);
+  if (options.quick) {
+    options.sample_seconds = 0.01;
+    if ((run->count("--rounds") + compare->count("--rounds")) == 0) options.rounds = 3;
+  }
+  return measure(options, compare->parsed(), only, json_file);
+}

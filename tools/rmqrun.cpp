@@ -1,0 +1,56 @@
+// rmqrun: starts an MPI job on this machine. See --help, and tools/launch_front.hpp for its processes.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <span>
+
+#include "tools/launch_front.hpp"
+#include "tools/launch_job.hpp"
+#include "tools/launch_options.hpp"
+#include "tools/launch_verdict.hpp"
+
+namespace {
+
+using namespace rmq::launch;
+
+// Descriptors 0, 1 and 2 must be taken: a pipe that landed there would be mistaken for the user's input or output.
+void open_standard_descriptors() {
+  int fd = 0;
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (fd > STDERR_FILENO) ::close(fd);
+}
+
+int complain(const std::string& what, int code) {
+  std::fprintf(stderr, "rmqrun: %s\n", what.c_str());
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  open_standard_descriptors();
+  const std::span<const char* const> arguments(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
+  const auto options = parse_options(arguments, std::getenv("MPIEXEC_TIMEOUT"));
+  if (!options) return complain(options.error().what, exit_usage);
+  if (options->action == Options::Action::help) {
+    std::fputs(help_text().c_str(), stdout);
+    return 0;
+  }
+  if (options->action == Options::Action::version) {
+    std::puts("rmqrun (RMQ) " RMQ_VERSION);
+    return 0;
+  }
+  if (!options->trace.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options->trace, error);
+    if (error) return complain("cannot create the trace folder " + options->trace + ": " + error.message(), exit_usage);
+  }
+  return run_kept([&](UniqueFd leash, const sigset_t& ranks_mask) {
+    auto loop = EventLoop::create();
+    if (!loop) return complain(loop.error().what, exit_cannot_start);
+    return Job(*options, **loop, ranks_mask, std::move(leash)).run();
+  });
+}

@@ -1,0 +1,42 @@
+// The recordings of one job, read back: the files of a trace folder, their events on one clock.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/trace.hpp"
+
+namespace rmq::trace {
+
+/// One event of one rank. `ns` counts from the first event of the job.
+struct Entry {
+  std::int64_t ns = 0;
+  int rank = 0;
+  TraceRecord record{};
+
+  /// The packet of an event that carries one.
+  Packet packet() const;
+};
+
+/// One rank's file.
+struct Recording {
+  int rank = 0, size = 0;
+  unsigned host = 0;
+  std::string job;
+  std::uint64_t written = 0;  // events that happened
+  std::uint64_t lost = 0;     // events that the ring no longer holds
+  bool finished = false;      // the rank came to its end (else it was killed, or is still running)
+};
+
+struct Trace {
+  std::vector<Recording> ranks;  // by rank
+  std::vector<Entry> entries;    // by time
+};
+
+/// Reads every rank-*.rmqtrace of the folder and merges them. Ranks of one host share the clock that was observed longest, so
+/// their order is as exact as the CPU's counter. Errc::argument names the folder or file that is no trace.
+Result<Trace> read(const std::string& folder);
+
+}  // namespace rmq::trace
