@@ -11,11 +11,11 @@
 #include "methods/method.hpp"
 
 #if defined(RMQ_DISPATCH_switch) || (defined(RMQ_DISPATCH_single) && defined(RMQ_SINGLE_shm))
-#include "shm/shm_method.hpp"
+#include "shm/method.hpp"
 #define RMQ_HAS_SHM 1
 #endif
 #if defined(RMQ_DISPATCH_switch) || (defined(RMQ_DISPATCH_single) && defined(RMQ_SINGLE_tcp))
-#include "tcp/tcp_method.hpp"
+#include "tcp/method.hpp"
 #define RMQ_HAS_TCP 1
 #endif
 

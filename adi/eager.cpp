@@ -141,6 +141,7 @@ void Device::receive_kept(Request* recv, Request* message) {
   const Packet& p = message->packet;
   trace_.packet(Event::matched, id_of(message->peer), message->peer, p, recv->self.wire(), message->owned_bytes);
   release_kept(message);
+  if (recv->dest_op == DestOp::copy) recv->peer = message->peer;  // a wildcard's source is known now: an error names it
   if (message->peer == rank_) return receive_from_self(recv, message);
   if (p.kind == Kind::REQUEST_SEND) {
     answer_request_send(recv, message->peer, p);

@@ -1,6 +1,8 @@
-// rmqboot: the start of a job through another MPI, `mpiexec -n N rmqboot [options] program …`. Chooses the helper that was
-// built for the MPI whose mpiexec started it (tools/boot_helper.cpp); the helper spreads the server's address with that
-// MPI, leaves it, and becomes the program. Also the connection server itself, when the helper of rank 0 asks for it.
+// rmqboot: the start of a job through another MPI, `mpiexec -n N rmqboot [options] program …`. Chooses the helper that
+// was built for the MPI whose mpiexec started it (tools/boot_helper.cpp); the helper spreads the server's address with
+// that MPI, leaves it, and becomes the program. Also the connection server itself, when the helper of rank 0 asks for
+// it.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include <string_view>
 
 #include "base/bootstrap_env.hpp"
+#include "tools/boot_minder.hpp"
 #include "tools/boot_server.hpp"
 #include "tools/launch_env.hpp"
 #include "tools/launch_verdict.hpp"
@@ -27,7 +30,9 @@ int complain(const string& what, int code) {
   return code;
 }
 
-bool is_set(const char* name) { return std::getenv(name) != nullptr; }
+bool is_set(const char* name) {
+  return std::getenv(name) != nullptr;
+}
 
 struct Helper {
   const char* file;  // in libexec/rmq
@@ -37,16 +42,20 @@ struct Helper {
 
 // Open MPI first: it sets PMIX_RANK too, as do launchers that speak only PMIx, which its library understands.
 std::optional<Helper> choose_helper() {
-  if (is_set("OMPI_COMM_WORLD_RANK") || is_set("PMIX_RANK")) return Helper{"rmqboot-openmpi", "Open MPI", "mpicc.openmpi"};
-  if (is_set("PMI_RANK") || is_set("PMI_FD") || is_set("PMI_PORT")) return Helper{"rmqboot-mpich", "MPICH", "mpicc.mpich"};
+  if (is_set("OMPI_COMM_WORLD_RANK") || is_set("PMIX_RANK"))
+    return Helper{"rmqboot-openmpi", "Open MPI", "mpicc.openmpi"};
+  if (is_set("PMI_RANK") || is_set("PMI_FD") || is_set("PMI_PORT"))
+    return Helper{"rmqboot-mpich", "MPICH", "mpicc.mpich"};
   return std::nullopt;
 }
 
 string nobody_started_us() {
   if (is_set("SLURM_PROCID"))
-    return "srun has started this process without an MPI; use 'salloc -n N mpiexec rmqboot ./prog', or srun with --mpi=pmix or "
+    return "srun has started this process without an MPI; use 'salloc -n N mpiexec rmqboot ./prog', or srun with "
+           "--mpi=pmix or "
            "--mpi=pmi2 where the cluster has it";
-  return "no MPI's mpiexec has started this process; use 'mpiexec -n N rmqboot ./prog', or 'rmqrun -n N ./prog' on one machine";
+  return "no MPI's mpiexec has started this process; use 'mpiexec -n N rmqboot ./prog', or 'rmqrun -n N ./prog' on one "
+         "machine";
 }
 
 // The helper must find the host's MPI, not ours that answers to the same library name.
@@ -69,7 +78,15 @@ int serve(char** argv) {
   // The host MPI's descriptors came along; held open here, they would keep its launcher waiting.
   ::close_range(3, static_cast<unsigned>(listener) - 1, 0);
   ::close_range(static_cast<unsigned>(listener) + 1, ~0U, 0);
+  // Away from rank 0's minder, which ends with all its descendants while other ranks may still need us.
+  if (::fork() > 0) ::_exit(0);
   return serve_remote_ranks(UniqueFd(listener), size);
+}
+
+int mind(int argc, char** argv) {
+  MindedRank rank{UniqueFd(std::atoi(argv[2])), UniqueFd(std::atoi(argv[3])), argv[4], {argv + 5, argv + argc}};
+  for (const int fd : {rank.control.get(), rank.socket.get()}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return mind_rank(std::move(rank));
 }
 
 }  // namespace
@@ -77,24 +94,29 @@ int serve(char** argv) {
 int main(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (argc == 4 && first == serve_option) return serve(argv);
+  if (argc >= 6 && first == mind_option) return mind(argc, argv);
   if (first == "--version") {
     std::puts("rmqboot (RMQ) " RMQ_VERSION);
     return 0;
   }
   if (argc == 1 || first == "-h" || first == "--help") {
-    std::puts("Usage: mpiexec -n N rmqboot [--method shm|tcp|shm,tcp] [--trace DIR] [-x VAR=VALUE] [--wdir DIR] program [arguments]\n"
-              "Starts an MPI program through the mpiexec of MPICH or Open MPI, which is used for nothing else.");
+    std::puts(
+        "Usage: mpiexec -n N rmqboot [--method shm|tcp|shm,tcp] [--trace DIR] [-x VAR=VALUE] [--wdir DIR] program "
+        "[arguments]\n"
+        "Starts an MPI program through the mpiexec of MPICH or Open MPI, which is used for nothing else.");
     return argc == 1 ? exit_usage : 0;
   }
-  if (is_set("RMQ_SERVER")) return complain("this process belongs to a job of rmqrun already; start the program itself", exit_usage);
+  if (is_set("RMQ_SERVER"))
+    return complain("this process belongs to a job of rmqrun already; start the program itself", exit_usage);
   const auto helper = choose_helper();
   if (!helper) return complain(nobody_started_us(), exit_usage);
   const string prefix = install_prefix(1);
   const string file = prefix + "/libexec/rmq/" + helper->file;
   forget_own_libraries(prefix);
   ::execv(file.c_str(), argv);
-  return complain(errno == ENOENT ? fmt::format("{} started this process, but RMQ was built without {} (at configure time)", helper->mpi,
-                                                helper->compiler)
-                                  : fmt::format("{}: {}", file, std::strerror(errno)),
+  return complain(errno == ENOENT
+                      ? fmt::format("{} started this process, but RMQ was built without {} (at configure time)",
+                                    helper->mpi, helper->compiler)
+                      : fmt::format("{}: {}", file, std::strerror(errno)),
                   exit_cannot_start);
 }

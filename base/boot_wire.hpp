@@ -1,0 +1,89 @@
+// The frames between a rank and the connection server: one stream socket per rank, little-endian.
+//
+//    0        4      5         8
+//   +--------+------+---------+------------------+
+//   | length | kind | 0  0  0 | body …           |      length: bytes of the body
+//   +--------+------+---------+------------------+
+//
+// Text and values are the rest of the body; a key is preceded by its length in one byte where a value follows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+
+namespace rmq::boot {
+
+enum class FrameKind : std::uint8_t {
+  hello = 1,     // rank → server  u32 version, u32 rank: MPI is initialised here; no answer
+  put = 2,       // rank → server  u8 key length, key, value; no answer
+  get = 3,       // rank → server  key; answered by `value` as soon as there is one
+  fence = 4,     // rank → server  (empty); answered by `fence_done` when all ranks have sent theirs
+  abort = 5,     // rank → server  i32 exit code, text: end the job
+  finalize = 6,  // rank → server  (empty): I leave properly; no answer
+  join = 7,    // rmqboot → server, first frame of a rank's TCP connection: u32 rank, 32 bytes ticket; answer `joined`
+  mind = 8,    // the same for the connection of the rank's minder (tools/boot_minder.hpp)
+  died = 9,    // minder → server: i32 wait status, program: how the rank ended; no answer
+  value = 16,  // server → rank  the value asked for
+  fence_done = 17,  // server → rank  (empty)
+  refused = 18,     // server → rank  text: a request broke the rules; the rank's calls fail from then on
+  end = 19,         // server → rank  i32 exit code, text: the job is over; exit with this code
+  joined = 20,      // server → rmqboot  (empty): the ticket is good
+};
+
+inline constexpr std::uint32_t wire_version = 1;
+inline constexpr std::size_t header_bytes = 8;
+inline constexpr std::size_t max_body = 66 * 1024;  // a put with the longest key and value fits
+inline constexpr std::size_t max_text = 1024;       // longer reasons are cut
+inline constexpr std::size_t ticket_bytes = 32;
+
+struct Frame {
+  FrameKind kind;
+  std::string_view body;  // valid until the reader is next touched
+};
+
+/// A whole frame, ready to send. The body must not exceed max_body.
+std::string encode(FrameKind kind, std::string_view body = {});
+std::string encode_hello(int rank);
+std::string encode_put(std::string_view key, std::string_view value);
+std::string encode_join(FrameKind join_or_mind, int rank, std::string_view ticket);
+/// abort, end or died; `text` is cut at max_text.
+std::string encode_code(FrameKind kind, int code, std::string_view text);
+
+/// Reads a body field by field; every read fails softly at the end of the body, which `ok` remembers.
+class BodyReader {
+ public:
+  explicit BodyReader(std::string_view body) : rest_(body) {}
+  std::uint32_t u32();
+  std::string_view bytes(std::size_t count);
+  std::string_view short_text();  // preceded by its length in one byte
+  std::string_view rest();        // all that remains
+  bool ok() const { return ok_; }
+  bool done() const { return ok_ && rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+/// Cuts a byte stream into frames. Nothing of the peer is trusted: Errc::protocol for a length beyond max_body or an
+/// unknown header, after which the stream is useless.
+class FrameReader {
+ public:
+  /// Room for at least `count` bytes of input; `commit` says how many arrived. Ends the life of earlier frames.
+  char* reserve(std::size_t count);
+  void commit(std::size_t count) { end_ += count; }
+
+  /// The next complete frame, or nothing while it is incomplete.
+  Result<std::optional<Frame>> next();
+
+ private:
+  std::string buffer_;
+  std::size_t begin_ = 0, end_ = 0;  // unread bytes are [begin_, end_)
+};
+
+}  // namespace rmq::boot

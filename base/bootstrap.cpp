@@ -1,0 +1,228 @@
+#include "base/bootstrap.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+#include "base/boot_wire.hpp"
+#include "base/bootstrap_env.hpp"
+#include "base/bootstrap_local.hpp"
+
+namespace rmq {
+
+namespace {
+
+using boot::Frame;
+using boot::FrameKind;
+
+// An exit status has 8 bits; a code that would lose all its bits must not turn into success.
+[[noreturn]] void exit_with(int code) {
+  ::_exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
+}
+
+class SingletonBootstrap final : public boot::LocalBootstrap {
+ public:
+  SingletonBootstrap() : LocalBootstrap(boot::singleton_job(), std::make_shared<boot::LocalBoard>(1)) {}
+
+  void abort(int code, std::string_view why) override {
+    std::fprintf(stderr, "rmq: %.*s\n", static_cast<int>(why.size()), why.data());
+    std::fflush(nullptr);
+    exit_with(code);
+  }
+};
+
+class ServerBootstrap final : public Bootstrap {
+ public:
+  // Takes over the socket `fd`.
+  ServerBootstrap(JobInfo job, int fd) : job_(std::move(job)), fd_(fd) {}
+  ~ServerBootstrap() override { ::close(fd_); }
+  ServerBootstrap(const ServerBootstrap&) = delete;
+  ServerBootstrap& operator=(const ServerBootstrap&) = delete;
+
+  const JobInfo& job() const override { return job_; }
+  Result<void> hello() { return send(boot::encode_hello(job_.rank)); }
+  Result<void> put(std::string_view key, std::string_view value) override;
+  Result<std::string> get(std::string_view key) override { return call(FrameKind::get, key, FrameKind::value); }
+  Result<void> fence() override;
+  void abort(int code, std::string_view why) override;
+  Result<void> finalize() override;
+  int watch_fd() const override { return fd_; }
+  void on_watch() override;
+
+ private:
+  Result<void> check_open() const;
+  Result<void> send(std::string_view frame);
+  Result<std::string> call(FrameKind request, std::string_view body, FrameKind answer);
+  Result<void> receive(int flags);
+  Result<std::optional<Frame>> next_frame();
+  tl::unexpected<Error> lost(const char* how) const;
+
+  const JobInfo job_;
+  const int fd_;
+  std::atomic<bool> finalized_{false};
+  // Lock order: call_mutex_ before send_mutex_. call_mutex_ is held for a whole round trip and guards reader_ and
+  // broken_; send_mutex_ only keeps the bytes of two frames apart, so that abort and put never wait for an answer.
+  std::mutex call_mutex_, send_mutex_;
+  boot::FrameReader reader_;
+  std::optional<Error> broken_;  // what every later call returns
+};
+
+tl::unexpected<Error> ServerBootstrap::lost(const char* how) const {
+  return fail(Errc::peer_lost,
+              fmt::format("rank {}: {}; rmqrun (or rmqboot's server) has ended, and the job with it", job_.rank, how));
+}
+
+Result<void> ServerBootstrap::check_open() const {
+  // relaxed: finalize against a put of another thread is the caller's race; this only catches the order of one thread.
+  if (finalized_.load(std::memory_order_relaxed))
+    return fail(Errc::argument, "a start-up call after finalize: this rank has left the job");
+  return {};
+}
+
+Result<void> ServerBootstrap::send(std::string_view frame) {
+  const std::lock_guard lock(send_mutex_);
+  while (!frame.empty()) {
+    const ssize_t sent = ::send(fd_, frame.data(), frame.size(), MSG_NOSIGNAL);
+    if (sent >= 0) {
+      frame.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (errno != EINTR) {
+      return lost(errno == EPIPE || errno == ECONNRESET ? "the connection server closed the socket"
+                                                        : "the connection server cannot be written to");
+    }
+  }
+  return {};
+}
+
+Result<void> ServerBootstrap::put(std::string_view key, std::string_view value) {
+  if (auto open = check_open(); !open) return open;
+  if (auto good = boot::check_put(key, value); !good) return good;
+  return send(boot::encode_put(key, value));
+}
+
+Result<void> ServerBootstrap::fence() {
+  return call(FrameKind::fence, {}, FrameKind::fence_done).map([](const std::string&) {});
+}
+
+// Reads what is there (flags 0: waits for at least one byte) into reader_.
+Result<void> ServerBootstrap::receive(int flags) {
+  constexpr std::size_t chunk = 4096;
+  while (true) {
+    const ssize_t got = ::recv(fd_, reader_.reserve(chunk), chunk, flags);
+    if (got > 0) {
+      reader_.commit(static_cast<std::size_t>(got));
+      return {};
+    }
+    if (got == 0 || errno == ECONNRESET) return lost("the connection server closed the socket");
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return {};
+    if (errno != EINTR) return lost("the connection server cannot be read from");
+  }
+}
+
+// The next frame an answer may be; the two that the server sends unasked are dealt with here.
+Result<std::optional<Frame>> ServerBootstrap::next_frame() {
+  auto frame = reader_.next();
+  if (!frame || !*frame) return frame;
+  boot::BodyReader body((*frame)->body);
+  switch ((*frame)->kind) {
+    case FrameKind::end:
+      exit_with(static_cast<int>(body.u32()));  // the launcher has already said why
+    case FrameKind::refused:
+      return fail(Errc::argument, fmt::format("rank {}: the connection server refused: {}", job_.rank, body.rest()));
+    default:
+      return frame;
+  }
+}
+
+Result<std::string> ServerBootstrap::call(FrameKind request, std::string_view body, FrameKind answer) {
+  if (auto open = check_open(); !open) return tl::make_unexpected(open.error());
+  if (body.size() > max_boot_key) return fail(Errc::argument, "a start-up key that is too long to exist");
+  const std::lock_guard lock(call_mutex_);
+  if (broken_) return tl::make_unexpected(*broken_);
+  const auto break_with = [&](const Error& error) {
+    broken_ = error;
+    return tl::make_unexpected(error);
+  };
+  if (auto sent = send(boot::encode(request, body)); !sent) return break_with(sent.error());
+  while (true) {
+    const auto frame = next_frame();
+    if (!frame) return break_with(frame.error());
+    if (*frame && (*frame)->kind == answer) {
+      std::string value((*frame)->body);
+      // What the server said unasked in the same breath is in our buffer now: watch_fd() will not announce it again.
+      if (const auto more = next_frame(); !more) broken_ = more.error();
+      return value;
+    }
+    if (*frame)
+      return break_with(
+          {Errc::protocol, fmt::format("rank {}: the connection server sent frame {} as an answer to frame {}",
+                                       job_.rank, static_cast<int>((*frame)->kind), static_cast<int>(request))});
+    if (auto got = receive(0); !got) return break_with(got.error());
+  }
+}
+
+void ServerBootstrap::abort(int code, std::string_view why) {
+  // The server spares the aborting rank its SIGTERM, so that what the program has printed gets out; should the flush
+  // hang on a lock of the program's, the server's SIGKILL follows.
+  static_cast<void>(send(boot::encode_code(FrameKind::abort, code, why)));
+  std::fflush(nullptr);
+  exit_with(code);
+}
+
+Result<void> ServerBootstrap::finalize() {
+  if (finalized_.exchange(true, std::memory_order_relaxed)) return {};  // relaxed: guards no other data
+  return send(boot::encode(FrameKind::finalize));
+}
+
+void ServerBootstrap::on_watch() {
+  const std::unique_lock lock(call_mutex_, std::try_to_lock);
+  if (!lock || finalized_.load(std::memory_order_relaxed)) return;  // the thread in a call reads for itself
+  const auto got = receive(MSG_DONTWAIT);
+  const auto frame = got ? next_frame() : Result<std::optional<Frame>>(tl::make_unexpected(got.error()));
+  if (frame && !*frame) return;
+  if (!frame && frame.error().code == Errc::argument) {
+    broken_ = frame.error();
+    return;
+  }
+  std::fprintf(stderr, "rmq: %s\n",
+               frame ? "the connection server sent a frame nobody asked for" : frame.error().what.c_str());
+  exit_with(1);
+}
+
+Result<void> check_socket(int fd) {
+  int type = 0;
+  socklen_t length = sizeof type;
+  if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM) return {};
+  return fail(
+      Errc::config,
+      fmt::format("RMQ_SERVER names file descriptor {}, which is no socket of the connection server: a wrapper between "
+                  "rmqrun and the program has closed it, or an MPI program was started from within a rank; let the "
+                  "wrapper keep its descriptors, and start MPI programs with rmqrun",
+                  fd));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Bootstrap>> connect_bootstrap() {
+  const auto get = [](const char* name) { return static_cast<const char*>(std::getenv(name)); };
+  if (get("RMQ_SERVER") == nullptr) {
+    if (auto foreign = boot::foreign_launcher(get)) return fail(Errc::config, std::move(*foreign));
+    return std::make_unique<SingletonBootstrap>();
+  }
+  auto rank = boot::read_launched_rank(get);
+  if (!rank) return tl::make_unexpected(rank.error());
+  if (auto good = check_socket(rank->server_fd); !good) return tl::make_unexpected(good.error());
+  // Programs that the rank starts are no part of the job and must not keep its socket open.
+  ::fcntl(rank->server_fd, F_SETFD, FD_CLOEXEC);
+  auto server = std::make_unique<ServerBootstrap>(std::move(rank->job), rank->server_fd);
+  if (auto sent = server->hello(); !sent) return tl::make_unexpected(sent.error());
+  return server;
+}
+
+}  // namespace rmq

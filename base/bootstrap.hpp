@@ -1,0 +1,85 @@
+// What a rank knows about its job, and how it talks to the connection server that rmqrun or rmqboot runs for the job.
+//
+// Static facts come in environment variables (base/bootstrap_env.hpp lists them), everything else over one socket that
+// the rank inherits already connected (format: base/boot_wire.hpp). put and finalize cost no round trip, get and fence
+// one.
+//
+// Threads: every function may be called by any thread. A get or fence that waits holds back other gets and fences of
+// this rank, but neither put, abort nor finalize. Who ends a rank when its launcher dies, even by kill -9: the kernel
+// (PR_SET_PDEATHSIG) where the launcher started the rank itself; the launcher's second process (tools/launch_front.hpp)
+// for all descendants; and watch_fd(), which sees the end of the server's socket, where neither reaches (another
+// machine, both launcher processes killed).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace rmq {
+
+struct JobInfo {
+  std::string job;                   // unique id of the job (16 hex digits): names abstract sockets, segments and files
+  int rank = 0;                      // my rank in MPI_COMM_WORLD
+  int size = 1;                      // ranks in MPI_COMM_WORLD
+  std::vector<int> host_of_rank{0};  // `size` entries: host index (0, 1, …) of each rank
+  int host_rank = 0;                 // my position among the ranks of my host
+  int host_size = 1;                 // ranks on my host
+  std::array<std::byte, 32> secret{};  // the job's key for handshakes between ranks; the same in every rank
+  int app_num = 0;                     // MPMD: which of the ':' sections started me
+  int universe_size = 1;               // MPI_UNIVERSE_SIZE; at least `size`
+  std::string host_name;               // of my host; pretended hosts (--host-split) have names of their own
+};
+
+/// Longest key and value that put takes, in bytes.
+inline constexpr std::size_t max_boot_key = 255;
+inline constexpr std::size_t max_boot_value = 64 * 1024;
+
+class Bootstrap {
+ public:
+  virtual ~Bootstrap() = default;
+
+  virtual const JobInfo& job() const = 0;
+
+  /// Publishes `value` under `key` for all ranks. A key is published once in a job; Errc::argument for a key or value
+  /// that is too long. Does not wait: a second put of a key is reported by a later get or fence.
+  virtual Result<void> put(std::string_view key, std::string_view value) = 0;
+
+  /// The value of `key`; waits until some rank has put it. Errc::peer_lost when the job ends meanwhile.
+  virtual Result<std::string> get(std::string_view key) = 0;
+
+  /// Returns when every rank has called fence as often as this one. Errc::peer_lost when the job ends meanwhile.
+  virtual Result<void> fence() = 0;
+
+  /// Ends the whole job with this exit code and says why, in one line. Does not return in a launched rank or a
+  /// singleton; a local bootstrap (tests) returns, and every call on its board fails from then on.
+  virtual void abort(int code, std::string_view why) = 0;
+
+  /// Tells the server that this rank leaves properly. A rank that ends without it is a failure of the job. Later calls
+  /// of put, get and fence fail with Errc::argument; a second finalize does nothing.
+  virtual Result<void> finalize() = 0;
+
+  /// Becomes readable when the server has something to say outside of a call: above all, that it is gone. For the epoll
+  /// set in which an idle rank sleeps; -1 where there is no server. Owned by the bootstrap, valid until its
+  /// destruction.
+  virtual int watch_fd() const { return -1; }
+
+  /// To be called when watch_fd() is readable; never waits. Does not return when the server died or ended the job: the
+  /// process then exits (with the job's code, or 1), because nobody is left who would end it.
+  virtual void on_watch() {}
+};
+
+/// The bootstrap of this process, from its environment: the launcher's server, or a singleton (rank 0 of 1) without
+/// one. Errc::config when the variables are damaged, or when a foreign launcher has started this process as one of
+/// several: the message names the launcher and the remedy.
+Result<std::unique_ptr<Bootstrap>> connect_bootstrap();
+
+/// `n` ranks in one process around one board in memory, for tests and simulation. `host_of_rank` has n entries; empty
+/// puts all on host 0.
+std::vector<std::unique_ptr<Bootstrap>> local_bootstraps(int n, std::vector<int> host_of_rank = {});
+
+}  // namespace rmq

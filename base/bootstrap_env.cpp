@@ -1,0 +1,212 @@
+#include "base/bootstrap_env.hpp"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+
+namespace rmq::boot {
+
+namespace {
+
+constexpr int max_ranks = 1 << 24;
+
+std::optional<int> parse_int(std::string_view text, int low, int high) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < low || value > high) return std::nullopt;
+  return value;
+}
+
+tl::unexpected<Error> bad(const char* name, const char* value) {
+  return fail(Errc::config, fmt::format("{}={} makes no sense; start the program with rmqrun or rmqboot, which set it",
+                                        name, value == nullptr ? "(unset)" : value));
+}
+
+// One integer variable; `fallback` where it may be missing.
+Result<int> read_int(const GetEnv& get, const char* name, int low, int high, std::optional<int> fallback = {}) {
+  const char* text = get(name);
+  if (text == nullptr && fallback) return *fallback;
+  const auto value = text == nullptr ? std::nullopt : parse_int(text, low, high);
+  if (!value) return bad(name, text);
+  return *value;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
+}  // namespace
+
+std::string format_hosts(std::span<const int> host_of_rank) {
+  std::string out;
+  for (std::size_t i = 0; i < host_of_rank.size();) {
+    std::size_t run = i;
+    while (run < host_of_rank.size() && host_of_rank[run] == host_of_rank[i]) ++run;
+    fmt::format_to(std::back_inserter(out), "{}{}*{}", i == 0 ? "" : ",", host_of_rank[i], run - i);
+    i = run;
+  }
+  return out;
+}
+
+Result<std::vector<int>> parse_hosts(std::string_view text, int size) {
+  const auto wrong = [&] {
+    return fail(Errc::config, fmt::format("'{}' does not place {} ranks on hosts", text, size));
+  };
+  std::vector<int> hosts;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const std::string_view run = rest.substr(0, comma);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    const std::size_t star = run.find('*');
+    if (star == std::string_view::npos) return wrong();
+    const auto host = parse_int(run.substr(0, star), 0, size - 1);
+    const auto count = parse_int(run.substr(star + 1), 1, size - static_cast<int>(hosts.size()));
+    if (!host || !count) return wrong();
+    hosts.insert(hosts.end(), static_cast<std::size_t>(*count), *host);
+  }
+  if (hosts.size() != static_cast<std::size_t>(size)) return wrong();
+  std::vector<bool> seen(hosts.size());
+  for (const int host : hosts) seen[static_cast<std::size_t>(host)] = true;
+  if (std::find(seen.begin(), seen.end(), false) < std::find(seen.rbegin(), seen.rend(), true).base()) return wrong();
+  return hosts;
+}
+
+void place_on_host(JobInfo& job) {
+  const auto me = static_cast<std::size_t>(job.rank);
+  const auto first = job.host_of_rank.begin();
+  const auto mine = first + job.rank;
+  job.host_rank = static_cast<int>(std::count(first, mine, job.host_of_rank[me]));
+  job.host_size = static_cast<int>(std::count(first, job.host_of_rank.end(), job.host_of_rank[me]));
+}
+
+Result<LaunchedRank> read_launched_rank(const GetEnv& get) {
+  LaunchedRank out;
+  const char* server = get("RMQ_SERVER");
+  const std::string_view server_text = server == nullptr ? "" : server;
+  const auto fd = server_text.starts_with("fd:") ? parse_int(server_text.substr(3), 0, INT_MAX) : std::nullopt;
+  if (!fd) return bad("RMQ_SERVER", server);
+  out.server_fd = *fd;
+
+  const auto size = read_int(get, "RMQ_SIZE", 1, max_ranks);
+  if (!size) return tl::make_unexpected(size.error());
+  const auto rank = read_int(get, "RMQ_RANK", 0, *size - 1);
+  if (!rank) return tl::make_unexpected(rank.error());
+  const auto app = read_int(get, "RMQ_APPNUM", 0, INT_MAX, 0);
+  if (!app) return tl::make_unexpected(app.error());
+  const auto universe = read_int(get, "RMQ_UNIVERSE_SIZE", 1, INT_MAX, *size);
+  if (!universe) return tl::make_unexpected(universe.error());
+  out.job.size = *size;
+  out.job.rank = *rank;
+  out.job.app_num = *app;
+  out.job.universe_size = std::max(*universe, *size);
+
+  const char* hosts_text = get("RMQ_HOSTS");
+  auto hosts = parse_hosts(hosts_text == nullptr ? "" : hosts_text, *size);
+  if (!hosts) return bad("RMQ_HOSTS", hosts_text);
+  out.job.host_of_rank = std::move(*hosts);
+  place_on_host(out.job);
+
+  const char* id = get("RMQ_JOB");
+  std::array<std::byte, 8> unused{};
+  if (id == nullptr || !from_hex(id, unused)) return bad("RMQ_JOB", id);
+  out.job.job = id;
+  const char* secret = get("RMQ_SECRET");
+  if (secret == nullptr || !from_hex(secret, out.job.secret))
+    return bad("RMQ_SECRET", secret == nullptr ? nullptr : "(hidden)");
+  const char* name = get("RMQ_HOST_NAME");
+  out.job.host_name = name != nullptr ? name : host_name();
+  return out;
+}
+
+std::optional<std::string> foreign_launcher(const GetEnv& get) {
+  struct Launcher {
+    const char* name;
+    const char* rank;  // variable that tells a process its rank: the launcher's mark
+    const char* size;  // variable with the number of processes, or nullptr
+    const char* also_size;
+  };
+  // PMIX_RANK comes last: Open MPI and Slurm set it too, and only they also tell the size.
+  static constexpr Launcher launchers[] = {
+      {"Open MPI's mpiexec", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", nullptr},
+      {"MVAPICH2's mpiexec", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", nullptr},
+      {"MPICH's mpiexec (or another PMI launcher)", "PMI_RANK", "PMI_SIZE", nullptr},
+      {"Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", nullptr},
+      {"Slurm's srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
+      {"a PMIx launcher", "PMIX_RANK", nullptr, nullptr},
+  };
+  for (const Launcher& launcher : launchers) {
+    const char* rank = get(launcher.rank);
+    if (rank == nullptr) continue;
+    const char* size = launcher.size == nullptr ? nullptr : get(launcher.size);
+    if (size == nullptr && launcher.also_size != nullptr) {
+      // A batch script is "task 0 of N" too, though nobody has started N of anything yet.
+      const char* environment = get("ENVIRONMENT");
+      if (environment != nullptr && std::string_view(environment) == "BATCH" && std::string_view(rank) == "0") continue;
+      size = get(launcher.also_size);
+    }
+    const auto count = size == nullptr ? std::nullopt : parse_int(size, 1, INT_MAX);
+    if (count == 1) return std::nullopt;
+    return fmt::format(
+        "{} started this process as rank {}{}, but RMQ's own start-up is missing, so that it would run as rank 0 of 1; "
+        "use "
+        "'mpiexec -n {} rmqboot ./prog' or 'rmqrun -n {} ./prog' instead",
+        launcher.name, rank, count ? fmt::format(" of {}", *count) : "", count ? std::to_string(*count) : "N",
+        count ? std::to_string(*count) : "N");
+  }
+  return std::nullopt;
+}
+
+std::string to_hex(std::span<const std::byte> bytes) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  for (const std::byte b : bytes) {
+    out.push_back(digits[std::to_integer<unsigned>(b) >> 4]);
+    out.push_back(digits[std::to_integer<unsigned>(b) & 15]);
+  }
+  return out;
+}
+
+bool from_hex(std::string_view text, std::span<std::byte> out) {
+  if (text.size() != out.size() * 2) return false;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
+    if (high < 0 || low < 0) return false;
+    out[i] = static_cast<std::byte>(high << 4 | low);
+  }
+  return true;
+}
+
+void fill_random(std::span<std::byte> out) {
+  while (!out.empty()) {
+    const ssize_t got = ::getrandom(out.data(), out.size(), 0);
+    RMQ_CHECK(got > 0 || errno == EINTR);  // getrandom of a few bytes has no other failure
+    if (got > 0) out = out.subspan(static_cast<std::size_t>(got));
+  }
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+JobInfo singleton_job() {
+  JobInfo job;
+  std::array<std::byte, 8> id{};
+  fill_random(id);
+  fill_random(job.secret);
+  job.job = to_hex(id);
+  job.host_name = host_name();
+  return job;
+}
+
+}  // namespace rmq::boot

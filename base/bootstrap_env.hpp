@@ -1,0 +1,55 @@
+// The environment through which a launcher tells a rank who it is, written by tools/launch_env.cpp and read here.
+//
+//   RMQ_SERVER         fd:N, the inherited socket to the connection server; its presence makes the process a rank of a
+//   job RMQ_JOB            id of the job, 16 hex digits RMQ_RANK RMQ_SIZE  world rank and number of ranks RMQ_HOSTS
+//   host index of each rank in rank order, runs as INDEX*COUNT: "0*2,1*2" RMQ_SECRET         the job's key, 64 hex
+//   digits. Children of the rank inherit it, as they may need it to join the job;
+//                      other users cannot read a process's environment
+//   RMQ_APPNUM RMQ_UNIVERSE_SIZE RMQ_HOST_NAME   optional: MPMD section, MPI_UNIVERSE_SIZE, name of a pretended host
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bootstrap.hpp"
+
+namespace rmq::boot {
+
+/// Looks up one variable; nullptr where it is not set.
+using GetEnv = std::function<const char*(const char* name)>;
+
+/// What the variables say: the job and the inherited socket. Errc::config names the variable that makes no sense.
+struct LaunchedRank {
+  JobInfo job;
+  int server_fd = -1;
+};
+Result<LaunchedRank> read_launched_rank(const GetEnv& get);
+
+/// The message for a process that a foreign launcher started as one of several; nothing when there is none.
+std::optional<std::string> foreign_launcher(const GetEnv& get);
+
+/// "0*2,1*2" and back. Errc::config unless the entries are exactly `size` and number the hosts without a gap.
+std::string format_hosts(std::span<const int> host_of_rank);
+Result<std::vector<int>> parse_hosts(std::string_view text, int size);
+
+/// Fills host_rank and host_size from rank and host_of_rank.
+void place_on_host(JobInfo& job);
+
+/// Hex digits of bytes, and back; false unless `text` is exactly twice as long as `out` and all hex.
+std::string to_hex(std::span<const std::byte> bytes);
+bool from_hex(std::string_view text, std::span<std::byte> out);
+
+/// Fills `out` from the kernel's random numbers.
+void fill_random(std::span<std::byte> out);
+
+/// This machine's name.
+std::string host_name();
+
+/// A fresh job of one rank with its own id and secret.
+JobInfo singleton_job();
+
+}  // namespace rmq::boot

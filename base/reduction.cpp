@@ -1,0 +1,66 @@
+#include "base/reduction.hpp"
+
+#include "base/error.hpp"
+#include "base/os/copy.hpp"
+#include "base/reduction_table.hpp"
+
+namespace rmq {
+namespace {
+
+using reduction_detail::KernelTable;
+
+reduction_detail::Kernel find(const KernelTable& table, ReduceOp op, Basic type) {
+  const auto row = static_cast<std::size_t>(op);
+  const auto column = static_cast<std::size_t>(type);
+  if (row >= table.kernels.size() || column >= table.sizes.size()) return nullptr;
+  return table.kernels[row][column];
+}
+
+}  // namespace
+
+bool reduce_defined(ReduceOp op, Basic type) {
+  if (op == ReduceOp::replace || op == ReduceOp::no_op) return true;
+  return find(reduction_detail::baseline_kernels, op, type) != nullptr;
+}
+
+void reduce(ReduceOp op, Basic type, const void* in, void* inout, std::size_t count) {
+  if (op == ReduceOp::no_op || count == 0) return;
+  if (op == ReduceOp::replace) {
+    const std::size_t size = basic_size(type);
+    copy_bytes(inout, in, size == 0 ? count : count * size);
+    return;
+  }
+  static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+  const auto& table = has_avx2 ? reduction_detail::avx2_kernels : reduction_detail::baseline_kernels;
+  const auto kernel = find(table, op, type);
+  RMQ_CHECK(kernel != nullptr);
+  kernel(in, inout, count);
+}
+
+std::size_t basic_size(Basic type) {
+  const auto column = static_cast<std::size_t>(type);
+  const KernelTable& table = reduction_detail::baseline_kernels;
+  if (type == Basic::packed) return 1;
+  return column < table.sizes.size() ? table.sizes[column] : 0;
+}
+
+std::optional<std::uint32_t> basic_packed_size(Basic type) {
+  switch (type) {
+    case Basic::none:
+    case Basic::character:
+      return 0;
+    case Basic::i16_i32:
+      return 6;
+    case Basic::f64_i32:
+    case Basic::i64_i32:
+      return 12;
+    case Basic::f80_i32:
+      return 20;
+    default:
+      break;
+  }
+  const std::size_t size = basic_size(type);
+  return size == 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(size));
+}
+
+}  // namespace rmq

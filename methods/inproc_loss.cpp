@@ -1,0 +1,66 @@
+// The death of a rank in an in-process world, and how its peers learn of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "methods/inproc.hpp"
+#include "methods/inproc_state.hpp"
+
+namespace rmq::methods {
+
+void InprocWorld::kill(Rank rank) {
+  Endpoint& victim = *endpoints_[static_cast<std::size_t>(rank)];
+  if (victim.dead) return;
+  victim.dead = true;
+  for (const auto& other : endpoints_) {
+    if (other->rank == rank || other->dead || other->closed) continue;
+    Link& l = link(rank, other->rank);
+    const auto whole =
+        std::find_if(l.frames.begin(), l.frames.end(), [](const Frame& f) { return f.departed < f.data.size(); });
+    l.ending = true;
+    l.keep = chance_.below(static_cast<std::uint64_t>(whole - l.frames.begin()) + 1);
+    l.loss_due = travel();
+    other->mourning = true;
+  }
+}
+
+// Tells everyone who waits for the lost rank, then the device.
+bool InprocWorld::lose_if_due(Endpoint& at, Link& l) {
+  if (!l.ending || l.keep > 0 || l.loss_due > now_ || at.lost.contains(l.from)) return false;
+  const Rank gone = l.from;
+  at.lost.insert(gone);
+  note(Log::lost, at.rank, gone, l.frames.size(), l.arriving);
+  const Sink& up = *at.sink;
+  if (l.arriving) {
+    l.arriving = false;
+    const Packet packet = l.frames.front().packet;
+    up.on_landed(up.device, gone, packet, std::exchange(l.landing, Landing{}), Errc::peer_lost);
+  }
+  under_way_ -= l.frames.size();
+  l.frames.clear();
+  endpoints_[static_cast<std::size_t>(gone)]->departing -= std::exchange(l.departing, 0);
+  if (const auto it = at.out_by_rank.find(gone); it != at.out_by_rank.end()) {
+    Link& out = *it->second;
+    under_way_ -= out.frames.size();
+    const std::deque<Frame> frames = std::exchange(out.frames, {});
+    at.departing -= std::exchange(out.departing, 0);
+    for (const Frame& f : frames) {
+      if (f.owner != nullptr) up.on_sent(up.device, f.owner, Errc::peer_lost);
+    }
+  }
+  for (std::size_t i = at.transfers.size(); i-- > 0;) {
+    if (at.transfers[i].peer != gone) continue;
+    const Transfer t = at.transfers[i];
+    at.transfers.erase(at.transfers.begin() + static_cast<std::ptrdiff_t>(i));
+    --under_way_;
+    up.on_moved(up.device, t.owner, t.moved, Errc::peer_lost);
+  }
+  at.mourning = std::any_of(at.in.begin(), at.in.end(),
+                            [&](const auto& in) { return in->ending && !at.lost.contains(in->from); });
+  const Error why{Errc::peer_lost, fmt::format("rank {} is lost (in-process world, seed {})", gone, rules_.seed)};
+  up.on_peer_lost(up.device, gone, why);
+  return true;
+}
+
+}  // namespace rmq::methods

@@ -1,0 +1,147 @@
+// All ranks gather p blocks, n bytes in all (a: latency, b: time a byte).
+//
+//   flat      to rank 0 and back. For ranks that share CPUs.
+//   doubling  recursive doubling, straight in the receive buffer; powers of two, equal blocks. log2(p) a + (p-1)/p n b.
+//   bruck     J. Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing
+//   systems",
+//             1997. The same for any p and any blocks, with copies to and from a packed buffer.
+//   ring      (p-1) a + (p-1)/p n b, neighbours only, straight in the receive buffer.
+//   batch     everybody sends to all at once: p a, no dependencies.
+//
+// Boundaries after R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
+// MPICH", 2005.
+#include <bit>
+
+#include "mpi/coll/choice.hpp"
+#include "mpi/coll/coll.hpp"
+#include "mpi/coll/inter.hpp"
+#include "mpi/coll/scratch.hpp"
+#include "mpi/coll/stages.hpp"
+
+namespace rmq::mpi::coll {
+namespace {
+
+// From here neighbours that stream cost less than few long exchanges between distant ranks.
+constexpr std::uint64_t kLong = 512 * 1024;
+// From here the copies of bruck cost more than the further messages of the ring.
+constexpr std::uint64_t kShort = 80 * 1024;
+// Up to here rank 0 copies everything in about the time of the turns that it saves.
+constexpr std::uint64_t kFlatMax = 16 * 1024;
+
+// This rank's block is in `recv` when these begin.
+
+void double_up(Steps& s, const Blocks& recv) {
+  for (int have = 1; have < s.size(); have *= 2) {
+    const int peer = s.rank() ^ have;
+    const int mine = s.rank() & ~(have - 1), theirs = mine ^ have;
+    s.exchange(peer, recv.run(mine, have), peer, recv.run(theirs, have));
+  }
+}
+
+void bruck(Steps& s, const Blocks& recv) {
+  const int p = s.size(), me = s.rank();
+  const auto rank_at = [&](int i) { return me + i < p ? me + i : me + i - p; };
+  // Block i of the packed buffer is that of the i-th rank after me.
+  ScratchArray<std::uint64_t> start(static_cast<std::size_t>(p) + 1);
+  std::uint64_t total = 0;
+  for (int i = 0; i < p; ++i) {
+    start[static_cast<std::size_t>(i)] = total;
+    total += recv.bytes(rank_at(i));
+  }
+  start[static_cast<std::size_t>(p)] = total;
+  Scratch packed(total);
+  const auto blocks = [&](int first, int last) {
+    const std::uint64_t from = start[static_cast<std::size_t>(first)];
+    return raw(packed.data() + from, start[static_cast<std::size_t>(last)] - from);
+  };
+  pack_at(packed.data(), recv[me]);
+  for (int have = 1; have < p; have *= 2) {
+    const int n = std::min(have, p - have);
+    s.exchange((me - have + p) % p, blocks(0, n), rank_at(have), blocks(have, have + n));
+  }
+  if (s.error() != MPI_SUCCESS) return;
+  for (int i = 1; i < p; ++i) unpack_at(recv[rank_at(i)], packed.data() + start[static_cast<std::size_t>(i)]);
+}
+
+void circle(Steps& s, const Blocks& recv) {
+  const int p = s.size(), me = s.rank();
+  const int right = (me + 1) % p, left = (me + p - 1) % p;
+  for (int step = 0; step < p - 1; ++step) {
+    s.exchange(right, recv[(me - step + p) % p], left, recv[(me - step - 1 + p) % p]);
+  }
+}
+
+void all_at_once(Steps& s, const Blocks& recv) {
+  const int p = s.size(), me = s.rank();
+  Batch batch(s);
+  for (int i = 1; i < p; ++i) batch.send((me + i) % p, recv[me]);
+  for (int i = 1; i < p; ++i) batch.recv((me - i + p) % p, recv[(me - i + p) % p]);
+  batch.finish();
+}
+
+/// By way of rank 0, packed.
+void through_first(Steps& s, const Blocks& recv, std::uint64_t total) {
+  const int p = s.size(), me = s.rank();
+  Scratch packed(total);
+  std::uint64_t mine = 0;  // where my block begins
+  {
+    Batch in(s);
+    std::uint64_t at = 0;
+    for (int rank = 0; rank < p; at += recv.bytes(rank++)) {
+      if (rank == me) mine = at;
+      if (me == 0 && rank != 0) in.recv(rank, raw(packed.data() + at, recv.bytes(rank)));
+    }
+    if (me != 0) {
+      s.send(0, recv[me]);
+    } else {
+      pack_at(packed.data() + mine, recv[me]);
+    }
+    in.finish();
+  }
+  bcast_flat(s, raw(packed.data(), total), 0);
+  if (s.error() != MPI_SUCCESS) return;
+  std::uint64_t at = 0;
+  for (int rank = 0; rank < p; at += recv.bytes(rank++)) {
+    if (rank != me) unpack_at(recv[rank], packed.data() + at);
+  }
+}
+
+Algorithm choose(const Blocks& recv, int p, std::uint64_t total) {
+  const bool doubles = recv.is_uniform() && std::has_single_bit(static_cast<unsigned>(p));
+  const Algorithm wish = forced().allgather;
+  if (wish != Algorithm::automatic && (wish != Algorithm::doubling || doubles)) return wish;
+  if (p == 2) return Algorithm::batch;
+  if (p <= kFlatRanks && crowded()) return total <= kFlatMax ? Algorithm::flat : Algorithm::batch;
+  if (doubles && total < kLong) return Algorithm::doubling;
+  return total < kShort ? Algorithm::bruck : Algorithm::ring;
+}
+
+}  // namespace
+
+int allgather(Comm& comm, const Buffer& send, const Blocks& recv) {
+  if (comm.is_inter()) [[unlikely]]
+    return inter::allgather(comm, send, recv);
+  Steps s(comm);
+  if (send.data != MPI_IN_PLACE) s.note(copy_local(recv[s.rank()], send));
+  if (s.size() == 1) return s.error();
+  const std::uint64_t total = recv.total_bytes(s.size());
+  switch (choose(recv, s.size(), total)) {
+    case Algorithm::flat:
+      through_first(s, recv, total);
+      break;
+    case Algorithm::batch:
+      all_at_once(s, recv);
+      break;
+    case Algorithm::doubling:
+      double_up(s, recv);
+      break;
+    case Algorithm::bruck:
+      bruck(s, recv);
+      break;
+    default:
+      circle(s, recv);
+  }
+  return s.error();
+}
+
+}  // namespace rmq::mpi::coll

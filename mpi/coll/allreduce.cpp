@@ -1,0 +1,121 @@
+// Reduction of n bytes on p ranks to all (a: latency, b: time a byte, c: time to combine a byte).
+//
+//   flat      to rank 0 and back: two turns at the CPU for each rank. For ranks that share CPUs.
+//   doubling  recursive doubling: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
+//   operations
+//             in MPICH", 2005. log2(p) (a + n b + n c). Both partners combine lower ranks' op higher ranks', so
+//             operands keep their order, and all ranks have the same bits.
+//   halving   recursive halving and doubling: R. Rabenseifner, 2004. 2 log2(p) a + 2 n b + n c.
+//   ring      P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
+//             2 (p-1) a + 2 (p-1)/p n b + (p-1)/p n c, whatever p.
+//
+// In halving and ring each block is combined by one rank and copied to the others. Both are for predefined operations.
+#include <bit>
+
+#include "mpi/coll/choice.hpp"
+#include "mpi/coll/combine.hpp"
+#include "mpi/coll/halving.hpp"
+#include "mpi/coll/inter.hpp"
+#include "mpi/coll/stages.hpp"
+
+namespace rmq::mpi::coll {
+namespace {
+
+// Up to here log2(p) times everything is cheaper than twice as many smaller messages.
+constexpr std::uint64_t kShort = 4 * 1024;
+// From here the ring's p - 1 further messages cost less than folding p to a power of two, which moves the vector twice
+// more.
+constexpr std::uint64_t kRing = 64 * 1024;
+// Up to here rank 0 alone combines as fast as the turns at the CPU take that other algorithms need.
+constexpr std::uint64_t kFlatMax = 4 * 1024;
+
+void double_up(Steps& s, const Reduction& r, void* result) {
+  const Fold fold(s.size(), s.rank());
+  const bool exact = order_of(r).commutes, joins = may_join(r);
+  Vectors memory(r.count, r.type);
+  void* mine = result;
+  void* spare = memory.origin();
+  if (fold.member() < 0) {
+    s.send(s.rank() + 1, buffer_of(r, mine));
+    return s.recv(s.rank() + 1, buffer_of(r, result));
+  }
+  if (fold.takes_neighbour()) {
+    s.recv(s.rank() - 1, buffer_of(r, spare));
+    combine(r, spare, mine);
+  }
+  for (int distance = 1; distance < fold.members(); distance *= 2) {
+    const int other = fold.member() ^ distance;
+    const int peer = fold.rank_of(other);
+    const bool in_order = exact || other < fold.member();  // what arrives may stand on the left
+    Request* out = s.start_send(peer, buffer_of(r, mine));
+    if (!out && joins && in_order) {  // my vector has left, so what arrives may change it
+      s.finish_recv(s.start_join(peer, buffer_of(r, mine), r.op.builtin));
+      continue;
+    }
+    s.recv(peer, buffer_of(r, spare));
+    if (out) s.finish_send(out);
+    if (in_order) {
+      combine(r, spare, mine);
+    } else {
+      combine(r, mine, spare);
+      std::swap(mine, spare);
+    }
+  }
+  if (fold.takes_neighbour()) s.send(s.rank() - 1, buffer_of(r, mine));
+  if (mine != result) s.note(copy_local(buffer_of(r, result), buffer_of(r, mine)));
+}
+
+void circle(Steps& s, const Reduction& r, void* result) {
+  const int p = s.size(), me = s.rank();
+  const int right = (me + 1) % p, left = (me + p - 1) % p;
+  const MPI_Count each = r.count / p, more = r.count % p;
+  const auto block = [&](int i) {
+    const MPI_Count first = i * each + std::min<MPI_Count>(i, more);
+    return part(buffer_of(r, result), first, each + (i < more ? 1 : 0));
+  };
+  Vectors memory(each + 1, r.type);
+  for (int step = 0; step < p - 1; ++step) {
+    const Buffer sum = block((me - step - 1 + p) % p);
+    s.exchange(right, block((me - step + p) % p), left, {memory.origin(), sum.count, sum.type});
+    combine(r, memory.origin(), sum.data, sum.count);
+  }
+  for (int step = 0; step < p - 1; ++step) {
+    s.exchange(right, block((me + 1 - step + p) % p), left, block((me - step + p) % p));
+  }
+}
+
+Algorithm choose(const Reduction& r, int p) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(r.count) * r.type.size;
+  const bool cuts = may_cut(r) && r.count >= p;
+  const Algorithm wish = forced().allreduce;
+  if (wish != Algorithm::automatic && (cuts || wish == Algorithm::flat || wish == Algorithm::doubling)) return wish;
+  if (bytes <= kFlatMax && p > 2 && p <= kFlatRanks && crowded()) return Algorithm::flat;
+  if (bytes <= kShort || !cuts) return Algorithm::doubling;
+  return bytes >= kRing && !std::has_single_bit(static_cast<unsigned>(p)) ? Algorithm::ring : Algorithm::halving;
+}
+
+}  // namespace
+
+void allreduce_to(Steps& s, const Reduction& r, const void* in, void* out) {
+  const Algorithm algorithm = s.size() == 1 ? Algorithm::doubling : choose(r, s.size());
+  if (algorithm == Algorithm::flat) {
+    reduce_flat(s, r, in, out, 0);
+    return bcast_flat(s, buffer_of(r, out), 0);
+  }
+  s.note(copy_local(buffer_of(r, out), buffer_of(r, in)));
+  if (algorithm == Algorithm::doubling) return double_up(s, r, out);
+  if (algorithm == Algorithm::ring) return circle(s, r, out);
+  Halving h(s, r);
+  h.reduce_scatter(out);
+  h.allgather(out);
+}
+
+int allreduce(Comm& comm, const void* in, void* out, const Reduction& r) {
+  if (comm.is_inter()) [[unlikely]]
+    return inter::allreduce(comm, in, out, r);
+  Steps s(comm);
+  allreduce_to(s, r, in == MPI_IN_PLACE ? out : in, out);
+  return s.error();
+}
+
+}  // namespace rmq::mpi::coll

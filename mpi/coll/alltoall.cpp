@@ -1,0 +1,162 @@
+// Every rank sends a block to every rank (p ranks, n bytes a block; a: latency, b: time a byte).
+//
+//   bruck     J. Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing
+//   systems",
+//             1997. log2(p) a + log2(p) p/2 n b; for equal, very short blocks.
+//   batch     all messages at once, to the next rank first: p a + p n b, no dependencies between them.
+//   pairwise  p - 1 exchanges, with another partner each: the same, but each link and each rank serves one long message
+//   at
+//             a time.
+//
+// In place, the outgoing blocks are packed aside first: that takes as much memory as the blocks, and no further round.
+#include <bit>
+#include <optional>
+
+#include "mpi/coll/choice.hpp"
+#include "mpi/coll/coll.hpp"
+#include "mpi/coll/inter.hpp"
+#include "mpi/coll/scratch.hpp"
+#include "mpi/coll/steps.hpp"
+
+namespace rmq::mpi::coll {
+namespace {
+
+// Bruck: each byte is copied and sent log2(p)/2 times, so only for blocks that cost less than a message.
+constexpr std::uint64_t kBruckMax = 256;
+constexpr int kBruckRanks = 8;
+// From here messages fill a link one by one, and more of them at once only fight for caches and credit.
+constexpr std::uint64_t kLong = 32 * 1024;
+// Ranks that a batch serves at once: bounds requests and unexpected memory.
+constexpr int kBatch = 128;
+
+/// The outgoing blocks of an in-place exchange: one behind the other, packed.
+class Aside {
+ public:
+  Aside(const Blocks& blocks, int p) : start_(static_cast<std::size_t>(p) + 1), packed_(fill_starts(blocks, p)) {
+    for (int i = 0; i < p; ++i) pack_at(packed_.data() + start_[static_cast<std::size_t>(i)], blocks[i]);
+  }
+  Buffer operator[](int i) {
+    const std::uint64_t from = start_[static_cast<std::size_t>(i)];
+    return raw(packed_.data() + from, start_[static_cast<std::size_t>(i) + 1] - from);
+  }
+
+ private:
+  std::uint64_t fill_starts(const Blocks& blocks, int p) {
+    std::uint64_t total = 0;
+    for (int i = 0; i < p; ++i) {
+      start_[static_cast<std::size_t>(i)] = total;
+      total += blocks.bytes(i);
+    }
+    start_[static_cast<std::size_t>(p)] = total;
+    return total;
+  }
+  ScratchArray<std::uint64_t> start_;
+  Scratch packed_;
+};
+
+class Exchange {
+ public:
+  Exchange(Steps& s, const Blocks& send, const Blocks& recv)
+      : s_(s), p_(s.size()), me_(s.rank()), send_(send), recv_(recv) {
+    if (send.in_place()) aside_.emplace(recv, p_);
+  }
+
+  void own_block() {
+    if (!aside_) s_.note(copy_local(recv_[me_], send_[me_]));
+  }
+
+  void bruck() {
+    const std::uint64_t block = recv_.bytes(0);
+    const auto count = static_cast<std::uint64_t>(p_);
+    Scratch memory(2 * count * block);
+    std::byte* const blocks = memory.data();  // block i is for the i-th rank after me
+    // Those that travel, side by side, out and in: half of the blocks at most.
+    std::byte* const out = blocks + count * block;
+    std::byte* const in = out + (count + 1) / 2 * block;
+    const auto at = [&](int i) { return blocks + static_cast<std::uint64_t>(i) * block; };
+    // own_block() has seen it if the outgoing blocks have another size than the incoming ones.
+    for (int i = 1; i < p_ && s_.error() == MPI_SUCCESS; ++i) pack_at(at(i), outgoing(to(i)));
+    for (int bit = 1; bit < p_; bit *= 2) {
+      std::uint64_t n = 0;
+      for (int i = bit; i < p_; ++i) {
+        if (i & bit) copy_bytes(out + n++ * block, at(i), block);
+      }
+      s_.exchange(to(bit), raw(out, n * block), from(bit), raw(in, n * block));
+      n = 0;
+      for (int i = bit; i < p_; ++i) {
+        if (i & bit) copy_bytes(at(i), in + n++ * block, block);
+      }
+    }
+    if (s_.error() != MPI_SUCCESS) return;
+    for (int i = 1; i < p_; ++i) unpack_at(recv_[from(i)], at(i));
+  }
+
+  void batch() {
+    for (int first = 1; first < p_; first += kBatch) {
+      const int last = std::min(first + kBatch, p_);
+      Batch b(s_);
+      for (int i = first; i < last; ++i) {
+        if (const Buffer out = outgoing(to(i)); bytes_of(out) > 0) b.send(to(i), out);
+      }
+      for (int i = first; i < last; ++i) {
+        if (const Buffer in = recv_[from(i)]; bytes_of(in) > 0) b.recv(from(i), in);
+      }
+      b.finish();
+    }
+  }
+
+  void pairwise() {
+    const bool even = std::has_single_bit(static_cast<unsigned>(p_));
+    for (int i = 1; i < p_; ++i) {
+      const int target = even ? me_ ^ i : to(i), source = even ? me_ ^ i : from(i);
+      s_.exchange(target, outgoing(target), source, recv_[source]);
+    }
+  }
+
+ private:
+  int to(int i) const { return me_ + i < p_ ? me_ + i : me_ + i - p_; }
+  int from(int i) const { return me_ >= i ? me_ - i : me_ - i + p_; }
+  Buffer outgoing(int rank) { return aside_ ? (*aside_)[rank] : send_[rank]; }
+
+  Steps& s_;
+  int p_;
+  int me_;
+  const Blocks& send_;
+  const Blocks& recv_;
+  std::optional<Aside> aside_;
+};
+
+/// Only equal blocks have a size that all ranks know; the others go by batch, which leaves empty messages out.
+Algorithm choose(const Blocks& recv, int p) {
+  if (!recv.is_uniform()) return Algorithm::batch;
+  const Algorithm wish = forced().alltoall;
+  if (wish != Algorithm::automatic) return wish;
+  const std::uint64_t block = recv.bytes(0);
+  // All messages of a batch leave in one turn at the CPU.
+  if (p <= kFlatRanks && crowded()) return Algorithm::batch;
+  if (block <= kBruckMax && p >= kBruckRanks) return Algorithm::bruck;
+  return block >= kLong ? Algorithm::pairwise : Algorithm::batch;
+}
+
+}  // namespace
+
+int alltoall(Comm& comm, const Blocks& send, const Blocks& recv) {
+  if (comm.is_inter()) [[unlikely]]
+    return inter::alltoall(comm, send, recv);
+  Steps s(comm);
+  Exchange x(s, send, recv);
+  x.own_block();
+  switch (choose(recv, s.size())) {
+    case Algorithm::bruck:
+      x.bruck();
+      break;
+    case Algorithm::pairwise:
+      x.pairwise();
+      break;
+    default:
+      x.batch();
+  }
+  return s.error();
+}
+
+}  // namespace rmq::mpi::coll

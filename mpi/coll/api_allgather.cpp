@@ -1,0 +1,177 @@
+// Chapter 6: allgather and the all-to-all exchanges.
+#include <vector>
+
+#include "mpi/coll/args.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+using coll::Blocks;
+
+int allgather(Comm& c, const void* data, MPI_Count count, MPI_Datatype type, const Blocks& recv) {
+  const Buffer send = coll::send_arg(data, count, type, !c.is_inter());
+  if (!c.is_inter()) coll::refuse_alias(send, recv[c.rank]);
+  return coll::allgather(c, send, recv);
+}
+
+int allgather_equal(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                    MPI_Datatype recvtype, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+  return enter(
+      comm,
+      [&](Comm& c) {
+        return allgather(c, sendbuf, sendcount, sendtype, coll::recv_blocks_arg(recvbuf, recvcount, recvtype));
+      },
+      function);
+}
+
+template <class Count, class Displacement>
+int allgather_each(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                   const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype, MPI_Comm comm,
+                   const char* function = __builtin_FUNCTION()) {
+  return enter(
+      comm,
+      [&](Comm& c) {
+        const Blocks recv =
+            coll::spread_arg(recvbuf, recvcounts, displs, recvtype, c.remote_size(), coll::kRootRecvNames);
+        return allgather(c, sendbuf, sendcount, sendtype, recv);
+      },
+      function);
+}
+
+/// What is sent in place: what is received. Not in an inter-communicator.
+Blocks in_place(const Comm& c) {
+  if (c.is_inter()) fail_call(MPI_ERR_BUFFER, "argument sendbuf must not be MPI_IN_PLACE");
+  return Blocks::uniform(MPI_IN_PLACE, 0, coll::byte_type());
+}
+
+/// Only the first block is looked at: where send and receive buffers are the same, it is as well.
+int exchange(Comm& c, const Blocks& send, const Blocks& recv) {
+  if (!send.in_place()) coll::refuse_alias(send[0], recv[0]);
+  return coll::alltoall(c, send, recv);
+}
+
+int alltoall_equal(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                   MPI_Datatype recvtype, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+  return enter(
+      comm,
+      [&](Comm& c) {
+        const Blocks recv = coll::recv_blocks_arg(recvbuf, recvcount, recvtype);
+        return exchange(c, sendbuf == MPI_IN_PLACE ? in_place(c) : coll::send_blocks_arg(sendbuf, sendcount, sendtype),
+                        recv);
+      },
+      function);
+}
+
+template <class Count, class Displacement>
+int alltoall_each(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls, MPI_Datatype sendtype,
+                  void* recvbuf, const Count* recvcounts, const Displacement* rdispls, MPI_Datatype recvtype,
+                  MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+  return enter(
+      comm,
+      [&](Comm& c) {
+        const int n = c.remote_size();
+        const Blocks recv = coll::spread_arg(recvbuf, recvcounts, rdispls, recvtype, n, coll::kRecvNames);
+        const Blocks send = sendbuf == MPI_IN_PLACE
+                                ? in_place(c)
+                                : coll::spread_arg(sendbuf, sendcounts, sdispls, sendtype, n, coll::kSendNames);
+        return exchange(c, send, recv);
+      },
+      function);
+}
+
+/// One side of an Alltoallw; fills `types`.
+template <class Count, class Displacement>
+Blocks typed_arg(const void* data, const Count* counts, const Displacement* displacements, const MPI_Datatype* handles,
+                 int ranks, const coll::SideNames& names, std::vector<const Datatype*>& types) {
+  const MPI_Count total = coll::counts_arg(coll::Numbers(counts), !counts, ranks, names.counts);
+  if (!displacements && total > 0) detail::null_argument(MPI_ERR_ARG, names.displacements);
+  if (!handles) detail::null_argument(MPI_ERR_ARG, names.type);
+  if (data == MPI_IN_PLACE)
+    fail_call(MPI_ERR_BUFFER, std::string("argument ") + names.data + " must not be MPI_IN_PLACE");
+  for (int i = 0; i < ranks; ++i) types.push_back(&committed_arg(handles[i], names.type));
+  return Blocks::typed(data, coll::Numbers(counts), coll::Numbers(displacements), types.data());
+}
+
+template <class Count, class Displacement>
+int alltoall_typed(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
+                   const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts, const Displacement* rdispls,
+                   const MPI_Datatype* recvtypes, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+  constexpr coll::SideNames kSend{"sendbuf", "sendcounts", "sdispls", "sendtypes"};
+  constexpr coll::SideNames kRecv{"recvbuf", "recvcounts", "rdispls", "recvtypes"};
+  return enter(
+      comm,
+      [&](Comm& c) {
+        const int n = c.remote_size();
+        std::vector<const Datatype*> in, out;
+        const Blocks recv = typed_arg(recvbuf, recvcounts, rdispls, recvtypes, n, kRecv, in);
+        const Blocks send =
+            sendbuf == MPI_IN_PLACE ? in_place(c) : typed_arg(sendbuf, sendcounts, sdispls, sendtypes, n, kSend, out);
+        return exchange(c, send, recv);
+      },
+      function);
+}
+
+}  // namespace
+
+RMQ_MPI(int, Allgather,
+        (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+         MPI_Comm comm)) {
+  return allgather_equal(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
+
+RMQ_MPI(int, Allgather_c,
+        (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+         MPI_Datatype recvtype, MPI_Comm comm)) {
+  return allgather_equal(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
+
+RMQ_MPI(int, Allgatherv,
+        (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+         const int displs[], MPI_Datatype recvtype, MPI_Comm comm)) {
+  return allgather_each(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+}
+
+RMQ_MPI(int, Allgatherv_c,
+        (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+         const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm)) {
+  return allgather_each(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+}
+
+RMQ_MPI(int, Alltoall,
+        (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+         MPI_Comm comm)) {
+  return alltoall_equal(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
+
+RMQ_MPI(int, Alltoall_c,
+        (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+         MPI_Datatype recvtype, MPI_Comm comm)) {
+  return alltoall_equal(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
+
+RMQ_MPI(int, Alltoallv,
+        (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
+         const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)) {
+  return alltoall_each(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+}
+
+RMQ_MPI(int, Alltoallv_c,
+        (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype,
+         void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)) {
+  return alltoall_each(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+}
+
+RMQ_MPI(int, Alltoallw,
+        (const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
+         void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)) {
+  return alltoall_typed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+}
+
+RMQ_MPI(int, Alltoallw_c,
+        (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+         void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+         MPI_Comm comm)) {
+  return alltoall_typed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+}
+
+}  // namespace rmq::mpi

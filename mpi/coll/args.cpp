@@ -1,0 +1,70 @@
+#include "mpi/coll/args.hpp"
+
+#include <fmt/format.h>
+
+namespace rmq::mpi::coll {
+namespace {
+
+[[noreturn]] void refuse_in_place(const char* name) {
+  fail_call(MPI_ERR_BUFFER, fmt::format("argument {} must not be MPI_IN_PLACE", name));
+}
+
+}  // namespace
+
+Buffer send_arg(const void* data, MPI_Count count, MPI_Datatype type, bool may) {
+  if (data != MPI_IN_PLACE) return buffer_arg(data, count, type, "sendbuf", "sendcount", "sendtype");
+  if (!may) refuse_in_place("sendbuf");
+  return raw(data, 0);
+}
+
+Buffer recv_arg(void* data, MPI_Count count, MPI_Datatype type, bool may) {
+  if (data != MPI_IN_PLACE) return buffer_arg(data, count, type, "recvbuf", "recvcount", "recvtype");
+  if (!may) refuse_in_place("recvbuf");
+  return raw(data, 0);
+}
+
+Blocks send_blocks_arg(const void* data, MPI_Count count, MPI_Datatype type) {
+  const Buffer b = send_arg(data, count, type, false);
+  return Blocks::uniform(b.data, b.count, *b.type);
+}
+
+Blocks recv_blocks_arg(void* data, MPI_Count count, MPI_Datatype type) {
+  const Buffer b = recv_arg(data, count, type);
+  return Blocks::uniform(b.data, b.count, *b.type);
+}
+
+MPI_Count counts_arg(const Numbers& counts, bool null, int ranks, const char* name) {
+  if (null) detail::null_argument(MPI_ERR_ARG, name);
+  MPI_Count total = 0;
+  for (int i = 0; i < ranks; ++i) total += count_arg(counts[i], name);
+  return total;
+}
+
+void refuse_alias(const Buffer& send, const Buffer& recv) {
+  if (send.data == MPI_IN_PLACE || bytes_of(send) == 0 || bytes_of(recv) == 0) return;
+  const auto first = [](const Buffer& b) { return element(b.data, 0, *b.type); };
+  if (first(send) != first(recv) || send.type->layout->true_lb() != recv.type->layout->true_lb()) return;
+  fail_call(MPI_ERR_BUFFER, "the same memory is sent and received (MPI_IN_PLACE asks for that)");
+}
+
+Reduction reduction_arg(MPI_Count count, MPI_Datatype type, MPI_Op op) {
+  count_arg(count);
+  Datatype& t = committed_arg(type);
+  const Op& o = op_arg(op);
+  check_op(o, t);
+  return {o, t, count};
+}
+
+void check_reduction_buffers(const void* in, const void* out, const Reduction& r, bool in_place, bool receives) {
+  if (in == MPI_IN_PLACE && !in_place) refuse_in_place("sendbuf");
+  if (receives && out == MPI_IN_PLACE) refuse_in_place("recvbuf");
+  if (r.count == 0) return;
+  if (!in && r.type.predefined) detail::null_argument(MPI_ERR_BUFFER, "sendbuf");
+  if (!receives) return;
+  if (!out && r.type.predefined) detail::null_argument(MPI_ERR_BUFFER, "recvbuf");
+  if (in == out && r.type.size > 0) {
+    fail_call(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same memory (MPI_IN_PLACE asks for that)");
+  }
+}
+
+}  // namespace rmq::mpi::coll

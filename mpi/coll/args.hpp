@@ -1,0 +1,74 @@
+// Checks of the arguments that only collectives have. They throw a Failure, as those of internal/check.hpp, and need
+// the device held.
+#pragma once
+
+#include <string>
+
+#include "mpi/coll/coll.hpp"
+#include "mpi/internal/call.hpp"
+
+namespace rmq::mpi::coll {
+
+/// How a rank takes part in a collective with a root.
+struct Role {
+  bool member;  // has a block or vector of its own to give to the root or to get from it
+  bool root;    // has everybody's
+};
+/// In an inter-communicator the root has only everybody's, and the others of its group have nothing.
+inline Role role_of(const Comm& c, int root) {
+  if (c.is_inter()) return {root >= 0, root == MPI_ROOT};
+  return {true, c.rank == root};
+}
+
+/// A buffer without a meaning: where MPI says that the arguments are not significant.
+inline Buffer no_buffer() {
+  return nothing();
+}
+inline Blocks no_blocks() {
+  return Blocks::uniform(nullptr, 0, byte_type());
+}
+
+/// A send buffer that may be MPI_IN_PLACE if `may`; count and type are not looked at then.
+Buffer send_arg(const void* data, MPI_Count count, MPI_Datatype type, bool may);
+/// A receive buffer, which may be MPI_IN_PLACE if `may`: only where the root keeps its own block of a scatter.
+Buffer recv_arg(void* data, MPI_Count count, MPI_Datatype type, bool may = false);
+
+/// Equal blocks, `count` elements for each rank, that are sent or received.
+Blocks send_blocks_arg(const void* data, MPI_Count count, MPI_Datatype type);
+Blocks recv_blocks_arg(void* data, MPI_Count count, MPI_Datatype type);
+
+/// Counts for `ranks` ranks; their sum.
+MPI_Count counts_arg(const Numbers& counts, bool null, int ranks, const char* name);
+
+/// Names of the parameters of one side of a v- or w-function.
+struct SideNames {
+  const char *data, *counts, *displacements, *type;
+};
+inline constexpr SideNames kSendNames{"sendbuf", "sendcounts", "sdispls", "sendtype"};
+inline constexpr SideNames kRecvNames{"recvbuf", "recvcounts", "rdispls", "recvtype"};
+inline constexpr SideNames kRootSendNames{"sendbuf", "sendcounts", "displs", "sendtype"};
+inline constexpr SideNames kRootRecvNames{"recvbuf", "recvcounts", "displs", "recvtype"};
+
+/// Blocks of one type that the caller describes by counts and displacements (in elements) for `ranks` ranks.
+template <class Count, class Displacement>
+Blocks spread_arg(const void* data, const Count* counts, const Displacement* displacements, MPI_Datatype type,
+                  int ranks, const SideNames& names) {
+  const Datatype& t = committed_arg(type, names.type);
+  const MPI_Count total = counts_arg(Numbers(counts), !counts, ranks, names.counts);
+  if (!displacements && total > 0) detail::null_argument(MPI_ERR_ARG, names.displacements);
+  if (data == MPI_IN_PLACE)
+    fail_call(MPI_ERR_BUFFER, std::string("argument ") + names.data + " must not be MPI_IN_PLACE");
+  if (!data && total > 0 && t.predefined) detail::null_argument(MPI_ERR_BUFFER, names.data);
+  return Blocks::spread(data, Numbers(counts), Numbers(displacements), t);
+}
+
+/// MPI forbids that a rank's own data is sent from where it is received; MPI_ERR_BUFFER if the first bytes of both are
+/// the same.
+void refuse_alias(const Buffer& send, const Buffer& recv);
+
+/// Everything a reduction needs to know, checked: op must be defined for the type.
+Reduction reduction_arg(MPI_Count count, MPI_Datatype type, MPI_Op op);
+/// The two buffers of a reduction: `in` may be MPI_IN_PLACE if `in_place`; `out` is only looked at if `receives`.
+void check_reduction_buffers(const void* in, const void* out, const Reduction& r, bool in_place, bool receives);
+
+}  // namespace rmq::mpi::coll

@@ -1,0 +1,60 @@
+// Barrier.
+//
+//   dissemination  D. Hensgen, R. Finkel, U. Manber, "Two algorithms for barrier synchronization", 1988.
+//                  ceil(log2 p) rounds; in each, every rank sends and receives one empty message.
+//   tree           up a tree of kFlatRanks branches and down again: 2 messages a rank, two waits for all but the top,
+//   hence
+//                  about one turn at the CPU for each rank where ranks share CPUs.
+#include "mpi/coll/choice.hpp"
+#include "mpi/coll/coll.hpp"
+#include "mpi/coll/inter.hpp"
+#include "mpi/coll/steps.hpp"
+
+namespace rmq::mpi::coll {
+namespace {
+
+void disseminate(Steps& s) {
+  const int p = s.size(), me = s.rank();
+  for (int distance = 1; distance < p; distance *= 2) {
+    const int to = me + distance < p ? me + distance : me + distance - p;
+    const int from = me >= distance ? me - distance : me - distance + p;
+    s.exchange(to, nothing(), from, nothing());
+  }
+}
+
+void climb_tree(Steps& s) {
+  const std::int64_t p = s.size(), me = s.rank();
+  const std::int64_t first = me * kFlatRanks + 1;  // my children: [first, last)
+  const std::int64_t last = std::min<std::int64_t>(first + kFlatRanks, p);
+  if (first < last) {
+    // One receive takes all the children's empty messages: there is nothing to tell them apart by.
+    s.finish_recv(s.start_join(MPI_ANY_SOURCE, nothing(), ReduceOp::bor, static_cast<int>(last - first)));
+  }
+  if (me > 0) {
+    const int parent = static_cast<int>((me - 1) / kFlatRanks);
+    s.send(parent, nothing());
+    s.recv(parent, nothing());
+  }
+  Batch down(s);
+  for (std::int64_t child = first; child < last; ++child) down.send(static_cast<int>(child), nothing());
+  down.finish();
+}
+
+}  // namespace
+
+int barrier(Comm& comm) {
+  if (comm.is_inter()) [[unlikely]]
+    return inter::barrier(comm);
+  Steps s(comm);
+  if (s.size() == 1) return MPI_SUCCESS;
+  const Algorithm wish = forced().barrier;
+  const bool tree = wish == Algorithm::tree || (wish == Algorithm::automatic && s.size() > 2 && crowded());
+  if (tree) {
+    climb_tree(s);
+  } else {
+    disseminate(s);
+  }
+  return s.error();
+}
+
+}  // namespace rmq::mpi::coll

@@ -1,0 +1,155 @@
+// Broadcast of n bytes to p ranks (a: latency, b: time a byte).
+//
+//   flat      the root sends to all: p a + p n b at the root, one turn at the CPU for every other rank.
+//   binomial  log2(p) (a + n b).
+//   scatter   binomial scatter and ring allgather: R. van de Geijn et al., "Interprocessor collective communication
+//   library
+//             (InterCom)", 1994. (log2(p) + p - 1) a + 2 (p-1)/p n b.
+//   chain     a pipeline of segments through all ranks: J. Worringen, "Pipelining and overlapping for MPI collective
+//             operations", 2003. (n/s + p - 2) (a + s b) with segments of s bytes; the least data through each rank.
+//
+// Ranks are counted from the root on. Data of any layout goes packed wherever it is cut.
+#include <optional>
+
+#include "mpi/coll/choice.hpp"
+#include "mpi/coll/coll.hpp"
+#include "mpi/coll/inter.hpp"
+#include "mpi/coll/scratch.hpp"
+#include "mpi/coll/stages.hpp"
+
+namespace rmq::mpi::coll {
+namespace {
+
+// Up to here log2(p) copies of everything cost less than p - 1 more messages. Below MPICH's 12 KB boundary nothing is
+// gained.
+constexpr std::uint64_t kShort = 12 * 1024;
+// Ranks for which cutting pays; for fewer the tree is as flat as the ring.
+constexpr int kLeastCut = 4;
+// From here the pipeline is long enough to forget its filling.
+constexpr std::uint64_t kLong = 1024 * 1024;
+// Of the pipeline: long enough for the bandwidth of one message, short enough to stay in a core's cache on the way
+// through.
+constexpr std::uint64_t kSegment = 128 * 1024;
+
+class Broadcast {
+ public:
+  Broadcast(Steps& s, int root) : s_(s), p_(s.size()), root_(root), me_((s.rank() - root + p_) % p_) {}
+
+  void binomial(const Buffer& data) {
+    int bit = 1;
+    for (; bit < p_; bit *= 2) {
+      if (me_ & bit) {
+        s_.recv(at(me_ - bit), data);
+        break;
+      }
+    }
+    Batch out(s_);
+    while ((bit /= 2) > 0) {
+      if (me_ + bit < p_) out.send(at(me_ + bit), data);
+    }
+    out.finish();
+  }
+
+  void scatter(std::byte* data, std::uint64_t n) {
+    const std::uint64_t block = (n + static_cast<std::uint64_t>(p_) - 1) / static_cast<std::uint64_t>(p_);
+    // Blocks [first, last) of the data; the last blocks may be short or empty.
+    const auto blocks = [&](int first, int last) {
+      const std::uint64_t from = std::min(static_cast<std::uint64_t>(first) * block, n);
+      return raw(data + from, std::min(static_cast<std::uint64_t>(last) * block, n) - from);
+    };
+    int bit = 1;
+    for (; bit < p_; bit *= 2) {
+      if (me_ & bit) {
+        s_.recv(at(me_ - bit), blocks(me_, std::min(me_ + bit, p_)));
+        break;
+      }
+    }
+    {
+      Batch out(s_);
+      while ((bit /= 2) > 0) {
+        if (me_ + bit < p_) out.send(at(me_ + bit), blocks(me_ + bit, std::min(me_ + 2 * bit, p_)));
+      }
+      out.finish();
+    }
+    const int right = at((me_ + 1) % p_), left = at((me_ + p_ - 1) % p_);
+    for (int step = 0; step < p_ - 1; ++step) {
+      const int out = (me_ - step + p_) % p_, in = (me_ - step - 1 + p_) % p_;
+      s_.exchange(right, blocks(out, out + 1), left, blocks(in, in + 1));
+    }
+  }
+
+  void chain(std::byte* data, std::uint64_t n) {
+    const auto segment = [&](std::uint64_t from) { return raw(data + from, std::min(kSegment, n - from)); };
+    const bool sends = me_ + 1 < p_;
+    Batch out(s_);
+    Request* in = me_ > 0 ? s_.start_recv(at(me_ - 1), segment(0)) : nullptr;
+    for (std::uint64_t from = 0; from < n; from += kSegment) {
+      if (in) {
+        s_.finish_recv(in);
+        in = from + kSegment < n ? s_.start_recv(at(me_ - 1), segment(from + kSegment)) : nullptr;
+      }
+      if (sends) out.send(at(me_ + 1), segment(from));
+    }
+    out.finish();
+  }
+
+ private:
+  int at(int i) const { return i + root_ < p_ ? i + root_ : i + root_ - p_; }
+
+  Steps& s_;
+  int p_;
+  int root_;
+  int me_;  // my place, counted from the root
+};
+
+Algorithm choose(int p, std::uint64_t bytes) {
+  const Algorithm wish = forced().bcast;
+  const bool cuts = wish == Algorithm::scatter || wish == Algorithm::chain;
+  if (wish != Algorithm::automatic && (!cuts || bytes > 0)) return wish;
+  if (p == 2) return Algorithm::flat;
+  // Where ranks share CPUs, nothing runs at the same time: the fewest turns win, and cutting gains nothing.
+  if (crowded()) return p <= kFlatRanks ? Algorithm::flat : Algorithm::binomial;
+  if (bytes <= kShort || p < kLeastCut) return Algorithm::binomial;
+  return bytes < kLong ? Algorithm::scatter : Algorithm::chain;
+}
+
+}  // namespace
+
+void bcast_flat(Steps& s, const Buffer& data, int root) {
+  if (s.rank() != root) return s.recv(root, data);
+  Batch out(s);
+  for (int i = 0; i < s.size(); ++i) {
+    if (i != root) out.send(i, data);
+  }
+  out.finish();
+}
+
+void bcast_to(Steps& s, const Buffer& data, int root) {
+  if (s.size() == 1) return;
+  const std::uint64_t bytes = bytes_of(data);
+  const Algorithm algorithm = choose(s.size(), bytes);
+  if (algorithm == Algorithm::flat) return bcast_flat(s, data, root);
+  Broadcast b(s, root);
+  if (algorithm == Algorithm::binomial) return b.binomial(data);
+  const DataView view = view_of(data);
+  std::optional<Scratch> packed;
+  if (!view.is_contiguous()) packed.emplace(bytes);
+  std::byte* memory = packed ? packed->data() : view.base;
+  if (packed && s.rank() == root) pack_at(memory, data);
+  if (algorithm == Algorithm::chain) {
+    b.chain(memory, bytes);
+  } else {
+    b.scatter(memory, bytes);
+  }
+  if (packed && s.rank() != root && s.error() == MPI_SUCCESS) unpack_at(data, memory);
+}
+
+int bcast(Comm& comm, const Buffer& data, int root) {
+  if (comm.is_inter()) [[unlikely]]
+    return inter::bcast(comm, data, root);
+  Steps s(comm);
+  bcast_to(s, data, root);
+  return s.error();
+}
+
+}  // namespace rmq::mpi::coll

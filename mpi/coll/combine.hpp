@@ -1,0 +1,43 @@
+// What the reducing collectives share: the operation on this rank's memory, and when the device may do it on arrival.
+#pragma once
+
+#include <utility>
+
+#include "mpi/coll/coll.hpp"
+#include "mpi/coll/scratch.hpp"
+#include "mpi/coll/steps.hpp"
+
+namespace rmq::mpi::coll {
+
+/// inout = in op inout for `count` elements; `in` comes from the lower ranks.
+inline void combine(const Reduction& r, const void* in, void* inout, MPI_Count count) {
+  if (count > 0) apply_op(r.op, in, inout, count, r.type);
+}
+inline void combine(const Reduction& r, const void* in, void* inout) {
+  combine(r, in, inout, r.count);
+}
+
+inline Buffer buffer_of(const Reduction& r, const void* data) {
+  return {const_cast<void*>(data), r.count, &r.type};
+}
+
+/// Whether the vector may be cut into pieces that are combined apart, in any order. Not with a user's operation: ranks
+/// may describe the same elements by different types, so that equal counts cut differently.
+inline bool may_cut(const Reduction& r) {
+  return r.op.builtin != ReduceOp::none;
+}
+
+/// What the bits of the result depend on.
+struct Order {
+  bool commutes;  // a op b and b op a are the same bits. Not so max and min of floating-point numbers, which keep one
+                  // of 0 and -0, or a NaN. (Which of two NaNs a sum keeps is not looked at.)
+  bool free;  // any grouping gives the same bits, too: there is no rounding
+};
+Order order_of(const Reduction& r);
+
+/// Whether the device may combine arriving data with what is in the buffer (the *join* destination operation): a
+/// predefined operation on elements without gaps, data short enough to arrive in one packet (longer data would be
+/// staged in allocated memory), and RMQ_DEST_OPS.
+bool may_join(const Reduction& r);
+
+}  // namespace rmq::mpi::coll

@@ -1,0 +1,50 @@
+// Reduce-scatter by recursive halving of the vector and distance, and its mirror image: R. Rabenseifner, "Optimization
+// of collective reduction operations", 2004.
+//
+// p2 is the largest power of two of ranks. The first 2 (p - p2) ranks fold in pairs: the even one gives its vector to
+// the odd one and waits for the result. The others are the group; the vector has p2 blocks, and member g ends with
+// block g.
+#pragma once
+
+#include "mpi/coll/combine.hpp"
+
+namespace rmq::mpi::coll {
+
+/// Which ranks are left when their number is folded to a power of two.
+class Fold {
+ public:
+  Fold(int ranks, int rank);
+  int members() const { return members_; }
+  /// My place in the group; -1 when my vector has gone to my neighbour.
+  int member() const { return member_; }
+  bool takes_neighbour() const { return folded_ && member_ >= 0; }
+  int rank_of(int member) const { return member < pairs_ ? 2 * member + 1 : member + pairs_; }
+
+ private:
+  int members_;
+  int pairs_;
+  bool folded_;
+  int member_;
+};
+
+class Halving {
+ public:
+  Halving(Steps& s, const Reduction& r);
+  /// `vector` holds my contribution; afterwards my block of it is combined, the rest is spoilt.
+  void reduce_scatter(void* vector);
+  /// Everybody's combined block, everywhere.
+  void allgather(void* vector);
+  /// Everybody's combined block at the root.
+  void gather(void* vector, int root);
+
+ private:
+  MPI_Count start(int block) const;
+  Buffer blocks(void* vector, int first, int last) const;  // [first, last)
+
+  Steps& s_;
+  const Reduction& r_;
+  Fold fold_;
+  Vectors spare_;
+};
+
+}  // namespace rmq::mpi::coll

@@ -1,0 +1,119 @@
+// Reduction of n bytes on p ranks to one (a: latency, b: time a byte, c: time to combine a byte).
+//
+//   flat      all send to the root: p a + p n (b + c) at the root, one turn at the CPU for every other rank. Where the
+//   order
+//             of operands cannot matter, the device combines the messages as they arrive (*join*).
+//   binomial  log2(p) (a + n b + n c).
+//   halving   reduce-scatter by recursive halving, then the blocks go to the root: R. Rabenseifner, "Optimization of
+//             collective reduction operations", 2004. (log2(p) + p) a + 2 n b + n c; for predefined operations.
+//
+// The order of operands is that of the ranks for flat and binomial; it is the same in every run for all three, but for
+// joins of exact numbers, where it makes no difference.
+#include "mpi/coll/choice.hpp"
+#include "mpi/coll/combine.hpp"
+#include "mpi/coll/halving.hpp"
+#include "mpi/coll/inter.hpp"
+#include "mpi/coll/stages.hpp"
+
+namespace rmq::mpi::coll {
+namespace {
+
+// Up to here log2(p) times everything is cheaper than more and smaller messages.
+constexpr std::uint64_t kShort = 16 * 1024;
+// For the flat algorithm the root keeps p vectors; this bounds them.
+constexpr std::uint64_t kFlatMax = 256 * 1024;
+
+Algorithm choose(const Reduction& r, int p) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(r.count) * r.type.size;
+  const bool halves = may_cut(r) && r.count >= p;
+  const Algorithm wish = forced().reduce;
+  if (wish != Algorithm::automatic && (wish != Algorithm::halving || halves)) return wish;
+  if (crowded() && p <= kFlatRanks && bytes * static_cast<std::uint64_t>(p) <= kFlatMax) return Algorithm::flat;
+  return halves && bytes > kShort && p > 2 ? Algorithm::halving : Algorithm::binomial;
+}
+
+}  // namespace
+
+void reduce_flat(Steps& s, const Reduction& r, const void* in, void* out, int root) {
+  const int p = s.size(), me = s.rank();
+  if (me != root) return s.send(root, buffer_of(r, in));
+  const Buffer mine = buffer_of(r, out);
+  if (may_join(r) && order_of(r).free) {
+    s.note(copy_local(mine, buffer_of(r, in)));
+    return s.finish_recv(s.start_join(MPI_ANY_SOURCE, mine, r.op.builtin, p - 1));
+  }
+  Vectors others(r.count, r.type, p - 1);
+  const auto slot = [&](int rank) { return others.buffer(rank < root ? rank : rank - 1); };
+  Batch batch(s);
+  for (int rank = 0; rank < p; ++rank) {
+    if (rank != root) batch.recv(rank, slot(rank));
+  }
+  batch.finish();
+  const auto operand = [&](int rank) { return rank == root ? buffer_of(r, in) : slot(rank); };
+  // From the right: x(0) op (x(1) op … x(p-1)). The last operand may be `out` itself.
+  Buffer sum = operand(p - 1);
+  if (in != out) {
+    s.note(copy_local(mine, sum));
+    sum = mine;
+  }
+  for (int rank = p - 2; rank >= 0; --rank) combine(r, operand(rank).data, sum.data);
+  s.note(copy_local(mine, sum));
+}
+
+void reduce_binomial(Steps& s, const Reduction& r, void* mine, void* out, int root) {
+  const int p = s.size();
+  // The tree of an operation that does not commute stands on rank 0, whose operands come first.
+  const int top = r.op.commutative ? root : 0;
+  const int me = (s.rank() - top + p) % p;
+  const auto at = [&](int i) { return (i + top) % p; };
+  const bool join = may_join(r) && order_of(r).commutes;
+  Vectors memory(join ? 0 : r.count, r.type);
+  void* sum = mine;
+  void* spare = memory.origin();
+  int bit = 1;
+  for (; bit < p && !(me & bit); bit *= 2) {
+    if (me + bit >= p) continue;
+    const int child = at(me + bit);
+    if (join) {
+      // One child after the other: the grouping is the same in every run.
+      s.finish_recv(s.start_join(child, buffer_of(r, sum), r.op.builtin));
+    } else {
+      s.recv(child, buffer_of(r, spare));
+      combine(r, sum, spare);
+      std::swap(sum, spare);
+    }
+  }
+  if (me != 0) s.send(at(me - bit), buffer_of(r, sum));
+  if (top == root) {
+    if (me == 0) s.note(copy_local(buffer_of(r, out), buffer_of(r, sum)));
+  } else if (s.rank() == top) {
+    s.send(root, buffer_of(r, sum));
+  } else if (s.rank() == root) {
+    s.recv(top, buffer_of(r, out));
+  }
+}
+
+void reduce_to(Steps& s, const Reduction& r, const void* in, void* out, int root) {
+  if (s.size() == 1) return s.note(copy_local(buffer_of(r, out), buffer_of(r, in)));
+  const Algorithm algorithm = choose(r, s.size());
+  if (algorithm == Algorithm::flat) return reduce_flat(s, r, in, out, root);
+  // The partial result is built in the root's `out`, elsewhere in memory of our own.
+  const bool is_root = s.rank() == root;
+  Vectors memory(is_root ? 0 : r.count, r.type);
+  void* mine = is_root ? out : memory.origin();
+  s.note(copy_local(buffer_of(r, mine), buffer_of(r, in)));
+  if (algorithm == Algorithm::binomial) return reduce_binomial(s, r, mine, out, root);
+  Halving h(s, r);
+  h.reduce_scatter(mine);
+  h.gather(mine, root);
+}
+
+int reduce(Comm& comm, const void* in, void* out, const Reduction& r, int root) {
+  if (comm.is_inter()) [[unlikely]]
+    return inter::reduce(comm, in, out, r, root);
+  Steps s(comm);
+  reduce_to(s, r, in == MPI_IN_PLACE ? out : in, out, root);
+  return s.error();
+}
+
+}  // namespace rmq::mpi::coll

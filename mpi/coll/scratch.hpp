@@ -1,0 +1,110 @@
+// Memory that a collective needs for itself, and copies within this rank. Small pieces come from the stack, so that
+// short collectives never allocate. Allocation may throw std::bad_alloc: get memory before the first message leaves.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+#include "mpi/coll/blocks.hpp"
+
+namespace rmq::mpi::coll {
+
+/// `bytes` bytes, not initialised, aligned for any type.
+class Scratch {
+ public:
+  explicit Scratch(std::uint64_t bytes) : data_(bytes <= sizeof near_ ? near_ : allocate(bytes)) {}
+  ~Scratch() {
+    if (data_ != near_) std::free(data_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::byte* data() { return data_; }
+
+ private:
+  static std::byte* allocate(std::uint64_t bytes) {
+    void* memory = std::malloc(bytes);
+    if (!memory) throw std::bad_alloc();
+    return static_cast<std::byte*>(memory);
+  }
+  std::byte* data_;
+  alignas(std::max_align_t) std::byte near_[512];  // enough for the messages where nanoseconds count
+};
+
+/// An array of `n` trivial values, not initialised.
+template <class T>
+class ScratchArray {
+ public:
+  explicit ScratchArray(std::size_t n) : memory_(n * sizeof(T)) {}
+  T& operator[](std::size_t i) { return reinterpret_cast<T*>(memory_.data())[i]; }
+  T* data() { return reinterpret_cast<T*>(memory_.data()); }
+
+ private:
+  Scratch memory_;
+};
+
+/// Room for vectors of `count` elements of a type, each as it would lie in a user's buffer, gaps and odd bounds
+/// included.
+class Vectors {
+ public:
+  Vectors(MPI_Count count, const Datatype& type, int vectors = 1) : Vectors(place(count, type), count, type, vectors) {}
+  /// The address that MPI would be given: of the first element's origin.
+  void* origin(int i = 0) { return moved(memory_.data(), i * stride_ - low_); }
+  Buffer buffer(int i = 0) { return {origin(i), count_, type_}; }
+
+ private:
+  struct Place {
+    std::int64_t low;    // first data byte, relative to the origin
+    std::int64_t bytes;  // to the last; may exceed count * extent, so vectors do not lie element behind element
+  };
+  static Place place(MPI_Count count, const Datatype& type) {
+    if (type.dense) return {0, count * static_cast<std::int64_t>(type.size)};
+    if (count == 0) return {0, 0};
+    const std::int64_t reach = (count - 1) * type.layout->extent();  // negative where elements grow downwards
+    return {type.layout->true_lb() + std::min<std::int64_t>(reach, 0), std::abs(reach) + type.layout->true_extent()};
+  }
+  static constexpr std::int64_t kAlign = alignof(std::max_align_t);
+  Vectors(const Place& at, MPI_Count count, const Datatype& type, int vectors)
+      : stride_((at.bytes + kAlign - 1) / kAlign * kAlign),
+        low_(at.low),
+        memory_(static_cast<std::uint64_t>(stride_ * vectors)),
+        count_(count),
+        type_(&type) {}
+
+  std::int64_t stride_;  // bytes from vector to vector
+  std::int64_t low_;
+  Scratch memory_;
+  MPI_Count count_;
+  const Datatype* type_;
+};
+
+/// Copies within this rank, as a message from itself would: MPI_ERR_TRUNCATE unless both hold the same number of bytes.
+/// The two must not overlap, but may be the same.
+inline int copy_local(const Buffer& to, const Buffer& from) {
+  if (to.data == from.data && to.type == from.type && to.count == from.count) return MPI_SUCCESS;
+  const DataView target = view_of(to), source = view_of(from);
+  const std::uint64_t n = std::min(target.bytes, source.bytes);
+  if (target.is_contiguous() && source.is_contiguous()) {
+    copy_bytes(target.base, source.base, n);
+  } else {
+    rmq::copy(target, 0, source, 0, n);
+  }
+  return target.bytes == source.bytes ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+}
+
+/// Packs a whole buffer to `to`; returns how many bytes that were.
+inline std::uint64_t pack_at(std::byte* to, const Buffer& from) {
+  const DataView view = view_of(from);
+  rmq::pack(to, view, 0, view.bytes);
+  return view.bytes;
+}
+
+/// Fills a whole buffer from packed bytes; returns how many those were.
+inline std::uint64_t unpack_at(const Buffer& to, const std::byte* from) {
+  const DataView view = view_of(to);
+  rmq::unpack(view, 0, from, view.bytes);
+  return view.bytes;
+}
+
+}  // namespace rmq::mpi::coll

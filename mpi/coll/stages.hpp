@@ -1,0 +1,25 @@
+// Pieces of collectives that others are made of. They run in a collective that has begun; errors are noted in it.
+#pragma once
+
+#include "mpi/coll/coll.hpp"
+#include "mpi/coll/steps.hpp"
+
+namespace rmq::mpi::coll {
+
+/// Broadcast by the algorithm that fits.
+void bcast_to(Steps& s, const Buffer& data, int root);
+/// The root sends to all.
+void bcast_flat(Steps& s, const Buffer& data, int root);
+
+/// Reduction by the algorithm that fits. `in` may equal `out`; elsewhere than at the root `out` is not used.
+void reduce_to(Steps& s, const Reduction& r, const void* in, void* out, int root);
+/// All send to the root.
+void reduce_flat(Steps& s, const Reduction& r, const void* in, void* out, int root);
+
+void allreduce_to(Steps& s, const Reduction& r, const void* in, void* out);
+
+/// Everybody's block from `send` to the root's `recv`, straight. In place at the root: its block is there.
+void gather_linear(Steps& s, const Buffer& send, const Blocks& recv, int root);
+void scatter_linear(Steps& s, const Blocks& send, const Buffer& recv, int root);
+
+}  // namespace rmq::mpi::coll

@@ -1,0 +1,127 @@
+// How the algorithm of a collective talks to the other ranks. Only these classes send, receive and wait, so the
+// algorithms say nothing about requests, and a later schedule can run the same steps without blocking.
+//
+// An error does not end a collective: the first one is kept, and from then on this rank's messages leave empty. So no
+// rank waits in vain, and whoever depends on the lost data finds its message too short and reports MPI_ERR_TRUNCATE. A
+// message that is longer or shorter than expected is such an error.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "mpi/coll/blocks.hpp"
+#include "mpi/internal/runtime.hpp"
+#include "mpi/internal/transfer.hpp"
+
+namespace rmq::mpi::coll {
+
+class Steps {
+ public:
+  /// Begins a collective: every member must, in the same order.
+  explicit Steps(Comm& comm) : comm_(comm), device_(*runtime().device), tag_(next_collective_tag(comm)) {}
+  Steps(const Steps&) = delete;
+  Steps& operator=(const Steps&) = delete;
+
+  Comm& comm() { return comm_; }
+  int rank() const { return comm_.rank; }
+  int size() const { return comm_.size(); }
+  /// The first error so far: what the collective returns.
+  int error() const { return error_; }
+  void note(int error) {
+    if (error != MPI_SUCCESS && error_ == MPI_SUCCESS) [[unlikely]]
+      error_ = error;
+  }
+
+  void send(int to, const Buffer& data) {
+    if (Request* r = start_send(to, data)) finish_send(r);
+  }
+  void recv(int from, const Buffer& data) { finish_recv(start_recv(from, data)); }
+  /// Sends and receives at the same time; the buffers must not overlap. The message leaves before the receive is
+  /// posted: that shortens the way of what the other rank waits for, and nothing arrives in between, because nobody
+  /// polls.
+  void exchange(int to, const Buffer& out, int from, const Buffer& in) {
+    Request* s = start_send(to, out);
+    recv(from, in);
+    if (s) finish_send(s);
+  }
+
+  /// nullptr: the data has left already, without a request.
+  Request* start_send(int to, const Buffer& data) {
+    const Buffer& out = error_ == MPI_SUCCESS ? data : nothing_;
+    const std::uint64_t bytes = bytes_of(out);
+    if (out.type->dense && bytes <= kNowMax) {
+      const Match match{comm_.context + 1, comm_.rank, tag_};
+      if (device_.MPID_Send_now(comm_.world_of(to), match, out.data, bytes)) [[likely]]
+        return nullptr;
+    }
+    return mpi::start_send(comm_, to, tag_, out);
+  }
+  Request* start_recv(int from, const Buffer& data) { return mpi::start_recv(comm_, from, tag_, data); }
+  /// Combines what arrives into `data`: data = arriving op data, for a dense predefined type. With MPI_ANY_SOURCE and
+  /// several parts, in the order of arrival.
+  Request* start_join(int from, const Buffer& data, ReduceOp op, int parts = 1) {
+    return mpi::start_recv_join(comm_, from, tag_, data, op, parts);
+  }
+  void finish_send(Request* r) { note(mpi::wait(r)); }
+  void finish_recv(Request* r) {
+    device_.MPID_Wait(r);
+    if (r->status.bytes != r->view.bytes) [[unlikely]]
+      note(MPI_ERR_TRUNCATE);
+    note(mpi::wait(r));
+  }
+
+ private:
+  // Larger messages need a request in most methods; asking in vain costs little, but not nothing.
+  static constexpr std::uint64_t kNowMax = 16 * 1024;
+
+  Comm& comm_;
+  adi::Device& device_;
+  int tag_;
+  int error_ = MPI_SUCCESS;
+  Buffer nothing_ = nothing();
+};
+
+/// Any number of sends and receives at once. Must be finished before it dies.
+class Batch {
+ public:
+  explicit Batch(Steps& steps) : steps_(steps) {}
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+
+  void send(int to, const Buffer& data) {
+    if (Request* r = steps_.start_send(to, data)) add(r);
+  }
+  void recv(int from, const Buffer& data) { add(steps_.start_recv(from, data)); }
+  void join(int from, const Buffer& data, ReduceOp op) { add(steps_.start_join(from, data, op)); }
+  void finish() {
+    for (std::size_t i = 0; i < count_; ++i) {
+      Request* r = i < kNear ? near_[i] : far_[i - kNear];
+      if (r->kind == RequestKind::recv) {
+        steps_.finish_recv(r);
+      } else {
+        steps_.finish_send(r);
+      }
+    }
+    count_ = 0;
+    far_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kNear = 64;
+  void add(Request* r) {
+    if (count_ < kNear) {
+      near_[count_] = r;
+    } else {
+      far_.push_back(r);
+    }
+    ++count_;
+  }
+
+  Steps& steps_;
+  std::size_t count_ = 0;
+  std::array<Request*, kNear> near_;
+  std::vector<Request*> far_;
+};
+
+}  // namespace rmq::mpi::coll

@@ -1,0 +1,181 @@
+// Chapter 7.4: communicators: inquiry, names, info, making by duplication, ending.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mpi/internal/attributes.hpp"
+#include "mpi/internal/comms.hpp"
+#include "mpi/internal/requests.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+int compare_groups(const Group& a, const Group& b) {
+  if (a.world == b.world) return MPI_IDENT;
+  if (a.size() != b.size()) return MPI_UNEQUAL;
+  std::vector<Rank> x = a.world, y = b.world;
+  std::sort(x.begin(), x.end());
+  std::sort(y.begin(), y.end());
+  return x == y ? MPI_SIMILAR : MPI_UNEQUAL;
+}
+
+int compare(const Comm& a, const Comm& b) {
+  if (&a == &b) return MPI_IDENT;
+  if (a.is_inter() != b.is_inter()) return MPI_UNEQUAL;
+  int result = compare_groups(*a.group, *b.group);
+  if (a.is_inter()) result = std::max(result, compare_groups(*a.remote, *b.remote));
+  return result == MPI_IDENT ? MPI_CONGRUENT : result;
+}
+
+void drop(Comm* c) {
+  Runtime& rt = runtime();
+  static_cast<void>(rt.comms.take(c).release());
+  c->handle = MPI_COMM_NULL;
+  release(c);
+}
+
+/// The duplicate before anyone has seen it; takes the attributes along.
+MPI_Comm duplicate(Comm& c, const Info* info) {
+  const auto contexts = agree_on_contexts(whole_party(c), bridge_of(c), c.is_inter() ? 2 : 1);
+  retain(*c.group);
+  NewComm made{contexts[0], c.group};
+  if (c.is_inter()) {
+    retain(*c.remote);
+    made.remote = c.remote;
+    made.local_context = contexts[1];
+  }
+  Comm* d = new_comm(c, made);
+  d->topology = c.topology;
+  if (info) d->info = std::make_unique<Info>(*info);
+  if (const int code = copy_attributes(d->attributes, c.attributes, c.handle); code != MPI_SUCCESS) {
+    delete_all_attributes(d->attributes, d->handle);
+    drop(d);
+    throw Failure{code, {}, c.handle};
+  }
+  return d->handle;
+}
+
+/// Ends the user's hold on a communicator.
+int free_comm(Comm& c, MPI_Comm& handle) {
+  if (&c == runtime().world || &c == runtime().self) {
+    fail_call(MPI_ERR_COMM, fmt::format("argument comm is {}, which cannot be freed", c.name));
+  }
+  if (const int code = delete_all_attributes(c.attributes, c.handle); code != MPI_SUCCESS) return code;
+  drop(&c);
+  handle = MPI_COMM_NULL;
+  return MPI_SUCCESS;
+}
+
+MPI_Group handle_to(Group& g) {
+  retain(g);
+  return g.handle;
+}
+
+}  // namespace
+
+RMQ_MPI(int, Comm_size, (MPI_Comm comm, int* size)) {
+  return enter(comm, [&](Comm& c) { *out(size, "size") = c.size(); });
+}
+
+RMQ_MPI(int, Comm_rank, (MPI_Comm comm, int* rank)) {
+  return enter(comm, [&](Comm& c) { *out(rank, "rank") = c.rank; });
+}
+
+RMQ_MPI(int, Comm_test_inter, (MPI_Comm comm, int* flag)) {
+  return enter(comm, [&](Comm& c) { *out(flag, "flag") = c.is_inter(); });
+}
+
+RMQ_MPI(int, Comm_remote_size, (MPI_Comm comm, int* size)) {
+  return enter(comm, [&](Comm& c) {
+    if (!c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm is no inter-communicator");
+    *out(size, "size") = c.remote_size();
+  });
+}
+
+RMQ_MPI(int, Comm_group, (MPI_Comm comm, MPI_Group* group)) {
+  return enter(comm, [&](Comm& c) { *out(group, "group") = handle_to(*c.group); });
+}
+
+RMQ_MPI(int, Comm_remote_group, (MPI_Comm comm, MPI_Group* group)) {
+  return enter(comm, [&](Comm& c) {
+    if (!c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm is no inter-communicator");
+    *out(group, "group") = handle_to(*c.remote);
+  });
+}
+
+RMQ_MPI(int, Comm_compare, (MPI_Comm comm1, MPI_Comm comm2, int* result)) {
+  return enter(comm1, [&](Comm& c) { *out(result, "result") = compare(c, comm_arg(comm2, "comm2")); });
+}
+
+RMQ_MPI(int, Comm_dup, (MPI_Comm comm, MPI_Comm* newcomm)) {
+  return enter(comm, [&](Comm& c) {
+    *out(newcomm, "newcomm") = MPI_COMM_NULL;
+    *newcomm = duplicate(c, c.info.get());
+  });
+}
+
+RMQ_MPI(int, Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm)) {
+  return enter(comm, [&](Comm& c) {
+    *out(newcomm, "newcomm") = MPI_COMM_NULL;
+    *newcomm = duplicate(c, optional_info_arg(info));
+  });
+}
+
+// The agreement is made at once, so that the request is complete from the start.
+RMQ_MPI(int, Comm_idup, (MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request)) {
+  return enter(comm, [&](Comm& c) {
+    out(request, "request");
+    *out(newcomm, "newcomm") = duplicate(c, c.info.get());
+    *request = new_finished_request(RequestKind::send, c);
+  });
+}
+
+RMQ_MPI(int, Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request)) {
+  return enter(comm, [&](Comm& c) {
+    out(request, "request");
+    *out(newcomm, "newcomm") = duplicate(c, optional_info_arg(info));
+    *request = new_finished_request(RequestKind::send, c);
+  });
+}
+
+RMQ_MPI(int, Comm_free, (MPI_Comm* comm)) {
+  return enter(comm ? *comm : MPI_COMM_NULL, [&](Comm& c) { return free_comm(c, *comm); });
+}
+
+// All communication on it has to be over, and there are no other jobs to be disconnected from.
+RMQ_MPI(int, Comm_disconnect, (MPI_Comm* comm)) {
+  return enter(comm ? *comm : MPI_COMM_NULL, [&](Comm& c) {
+    while (c.refs > 1) runtime().device->MPID_Poll(true);
+    return free_comm(c, *comm);
+  });
+}
+
+RMQ_MPI(int, Comm_get_parent, (MPI_Comm* parent)) {
+  return enter([&] { *out(parent, "parent") = MPI_COMM_NULL; });
+}
+
+RMQ_MPI(int, Comm_set_name, (MPI_Comm comm, const char* comm_name)) {
+  return enter(comm, [&](Comm& c) {
+    c.name.assign(out(comm_name, "comm_name"));
+    if (c.name.size() >= MPI_MAX_OBJECT_NAME) c.name.resize(MPI_MAX_OBJECT_NAME - 1);
+  });
+}
+
+RMQ_MPI(int, Comm_get_name, (MPI_Comm comm, char* comm_name, int* resultlen)) {
+  return enter(comm, [&](Comm& c) {
+    out_text(out(comm_name, "comm_name"), MPI_MAX_OBJECT_NAME, out(resultlen, "resultlen"), c.name);
+  });
+}
+
+RMQ_MPI(int, Comm_set_info, (MPI_Comm comm, MPI_Info info)) {
+  return enter(comm, [&](Comm& c) { c.info = std::make_unique<Info>(info_arg(info)); });
+}
+
+RMQ_MPI(int, Comm_get_info, (MPI_Comm comm, MPI_Info* info_used)) {
+  return enter(comm, [&](Comm& c) {
+    auto copy = c.info ? std::make_unique<Info>(*c.info) : std::make_unique<Info>();
+    *out(info_used, "info_used") = runtime().infos.add(std::move(copy))->handle;
+  });
+}
+
+}  // namespace rmq::mpi

@@ -1,0 +1,144 @@
+// Chapter 7.4.2: communicators from groups and by splitting.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mpi/internal/comms.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+// Tags of agreements that only some members of a communicator take part in: above those of collectives.
+constexpr int kGroupTags = 1 << 29;
+
+using Words = std::vector<std::uint64_t>;
+
+/// What one process asks of a split: its colour and key, 32 bits each. MPI_UNDEFINED as colour: nothing.
+struct Wish {
+  int color, key;
+};
+std::uint64_t word_of(Wish w) {
+  return (std::uint64_t{static_cast<std::uint32_t>(w.color)} << 32) | static_cast<std::uint32_t>(w.key);
+}
+Wish wish_of(std::uint64_t word) { return {static_cast<int>(word >> 32), static_cast<int>(static_cast<std::uint32_t>(word))}; }
+
+/// World ranks of those who wish for `color`, by key, then by rank.
+std::vector<Rank> members(const Group& group, const Words& wishes, int color) {
+  std::vector<std::pair<int, Rank>> chosen;
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    if (const Wish w = wish_of(wishes[i]); w.color == color) chosen.emplace_back(w.key, group.world[i]);
+  }
+  std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Rank> world;
+  world.reserve(chosen.size());
+  for (const auto& [key, rank] : chosen) world.push_back(rank);
+  return world;
+}
+
+/// The communicator of those who are in `world` (and `remote`), in contexts that all of `parent` agree on; the others
+/// give theirs back. MPI_COMM_NULL for them, and where one side of an inter-communicator would be empty.
+MPI_Comm create(Comm& parent, std::vector<Rank> world, std::vector<Rank> remote) {
+  const bool inter = parent.is_inter();
+  const auto contexts = agree_on_contexts(whole_party(parent), bridge_of(parent), inter ? 2 : 1);
+  const Rank me = runtime().device->rank();
+  if (std::find(world.begin(), world.end(), me) == world.end() || (inter && remote.empty())) {
+    for (const std::uint32_t c : contexts) free_context(c);
+    return MPI_COMM_NULL;
+  }
+  NewComm made{contexts[0], new_group(std::move(world))};
+  if (inter) {
+    made.remote = new_group(std::move(remote));
+    made.local_context = contexts[1];
+  }
+  return new_comm(parent, made)->handle;
+}
+
+MPI_Comm split(Comm& c, Wish mine) {
+  const std::uint64_t word = word_of(mine);
+  const Words ours = gather_all(whole_party(c), {&word, 1});
+  Words theirs;
+  if (c.is_inter()) theirs = exchange(whole_party(c), bridge_of(c), ours);
+  if (mine.color == MPI_UNDEFINED) return create(c, {}, {});
+  return create(c, members(*c.group, ours, mine.color),
+                c.is_inter() ? members(*c.remote, theirs, mine.color) : std::vector<Rank>{});
+}
+
+Words words_of(const std::vector<Rank>& ranks) { return Words(ranks.begin(), ranks.end()); }
+std::vector<Rank> ranks_of(const Words& words) {
+  std::vector<Rank> ranks;
+  for (const std::uint64_t w : words) ranks.push_back(static_cast<Rank>(w));
+  return ranks;
+}
+
+void check_subset(const Group& group, const Comm& c) {
+  for (const Rank r : group.world) {
+    if (std::find(c.group->world.begin(), c.group->world.end(), r) == c.group->world.end()) {
+      fail_call(MPI_ERR_GROUP, fmt::format("argument group has a member (world rank {}) that is not in comm", r));
+    }
+  }
+}
+
+/// Agreement of the group's members alone.
+MPI_Comm create_group(Comm& c, const Group& group, int tag) {
+  Party party{c, {}, group.rank, kGroupTags + tag};
+  for (const Rank r : group.world) {
+    const auto at = std::find(c.group->world.begin(), c.group->world.end(), r);
+    party.ranks.push_back(static_cast<int>(at - c.group->world.begin()));
+  }
+  const auto contexts = agree_on_contexts(party, {}, 1);
+  return new_comm(c, NewComm{contexts[0], new_group(group.world)})->handle;
+}
+
+}  // namespace
+
+RMQ_MPI(int, Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm)) {
+  return enter(comm, [&](Comm& c) {
+    out(newcomm, "newcomm");
+    const Group& g = group_arg(group);
+    check_subset(g, c);
+    std::vector<Rank> world = g.world, remote;
+    if (c.is_inter()) remote = ranks_of(exchange(whole_party(c), bridge_of(c), words_of(world)));
+    *newcomm = create(c, std::move(world), std::move(remote));
+  });
+}
+
+RMQ_MPI(int, Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm)) {
+  return enter(comm, [&](Comm& c) {
+    *out(newcomm, "newcomm") = MPI_COMM_NULL;
+    if (c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm is an inter-communicator");
+    const Group& g = group_arg(group);
+    tag_arg(tag);
+    check_subset(g, c);
+    if (g.rank != MPI_UNDEFINED) *newcomm = create_group(c, g, tag);
+  });
+}
+
+RMQ_MPI(int, Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm* newcomm)) {
+  return enter(comm, [&](Comm& c) {
+    out(newcomm, "newcomm");
+    if (color < 0 && color != MPI_UNDEFINED) {
+      fail_call(MPI_ERR_ARG, fmt::format("invalid color {} (argument color; allowed 0 and up and MPI_UNDEFINED)", color));
+    }
+    *newcomm = split(c, {color, key});
+  });
+}
+
+RMQ_MPI(int, Comm_split_type, (MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm)) {
+  return enter(comm, [&](Comm& c) {
+    out(newcomm, "newcomm");
+    optional_info_arg(info);
+    const JobInfo& job = runtime().device->job();
+    int color = MPI_UNDEFINED;
+    switch (split_type) {
+      case MPI_COMM_TYPE_SHARED: color = job.host_of_rank[static_cast<std::size_t>(job.rank)]; break;
+      case MPI_COMM_TYPE_HW_GUIDED:    // no part of the hardware below the host is told apart
+      case MPI_COMM_TYPE_HW_UNGUIDED:
+      case MPIX_COMM_TYPE_NEIGHBORHOOD:
+      case MPI_UNDEFINED: break;
+      default: fail_call(MPI_ERR_ARG, fmt::format("invalid split_type {} (argument split_type)", split_type));
+    }
+    *newcomm = split(c, {color, key});
+  });
+}
+
+}  // namespace rmq::mpi

@@ -1,0 +1,59 @@
+// Life of communicators and groups.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mpi/internal/comms.hpp"
+
+namespace rmq::mpi {
+
+void release(Group* g) {
+  if (!g->predefined && --g->refs == 0) runtime().groups.remove(g);
+}
+
+void release(Errhandler* e) {
+  if (handle_storage(e->handle) == kDynamic && --e->refs == 0) runtime().errhandlers.remove(e);
+}
+
+void release(Comm* c) {
+  if (--c->refs > 0) return;
+  if (c->local) release(c->local);
+  if (c->remote) release(c->remote);
+  release(c->group);
+  release(c->errhandler);
+  free_context(c->context);
+  delete c;
+}
+
+Group* new_group(std::vector<Rank> world) {
+  Runtime& rt = runtime();
+  if (world.empty()) return &rt.empty_group;
+  auto g = std::make_unique<Group>();
+  g->world = std::move(world);
+  const auto me = std::find(g->world.begin(), g->world.end(), rt.device->rank());
+  if (me != g->world.end()) g->rank = static_cast<int>(me - g->world.begin());
+  return rt.groups.add(std::move(g));
+}
+
+Comm* new_comm(const Comm& parent, const NewComm& made) {
+  auto c = std::make_unique<Comm>();
+  c->context = c->recv_context = made.context;
+  c->group = made.group;
+  c->rank = made.group->rank;
+  c->errhandler = parent.errhandler;
+  retain(*c->errhandler);
+  if (made.remote) {
+    c->remote = made.remote;
+    auto local = std::make_unique<Comm>();
+    local->context = local->recv_context = made.local_context;
+    local->group = made.group;
+    retain(*local->group);
+    local->rank = c->rank;
+    local->errhandler = parent.errhandler;
+    retain(*local->errhandler);
+    c->local = local.release();  // has no handle: the communicator's own
+  }
+  return runtime().comms.add(std::move(c));
+}
+
+}  // namespace rmq::mpi

@@ -1,0 +1,76 @@
+// Datatypes and operations as the rest of mpi/ sees them. Everything here runs under the device's Entry.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/data_view.hpp"
+#include "mpi/internal/objects.hpp"
+#include "mpi/internal/runtime.hpp"
+
+namespace rmq::mpi {
+
+// ---- types: datatype_builtin.cpp, datatype_object.cpp ----
+
+/// Makes the predefined types. Once, before any other call here and before the first run-time type: the pair types of C
+/// have the handles of the table's first five.
+void init_builtin_types(Runtime& rt);
+
+/// Predefined types with a handle of kBuiltin, by its lowest byte; nullptr where there is none.
+extern Datatype* builtin_types[256];
+
+/// nullptr when the handle is no live type. MPI_LB and MPI_UB are found: types without data.
+inline Datatype* find_datatype(MPI_Datatype handle) {
+  if (handle_storage(handle) == kBuiltin) [[likely]] {
+    Datatype* type = builtin_types[static_cast<unsigned>(handle) & 0xffu];
+    return type && type->handle == handle ? type : nullptr;
+  }
+  return runtime().datatypes.find(handle);
+}
+
+/// What MPI_Type_get_name says: the user's name, else that of a predefined type, else nothing.
+std::string_view type_name(const Datatype& type);
+
+/// Data bytes of `count` elements. Throws a Failure when they do not fit 63 bits.
+std::uint64_t data_bytes(const Datatype& type, MPI_Count count);
+
+/// One more object or user handle needs the type. Predefined types are not counted.
+void type_retain(Datatype& type);
+/// One fewer. The last takes the type away and lets go of the types it was made from, attributes and all.
+void type_release(Datatype& type);
+
+/// `count` elements at `buf`. count * type.size fits 64 bits: see data_bytes() where that is not plain.
+inline DataView view_of(const Datatype& type, void* buf, MPI_Count count) {
+  if (type.dense) [[likely]]
+    return DataView::contiguous(buf, static_cast<std::uint64_t>(count) * type.size);
+  return type.layout->view(buf, static_cast<std::uint64_t>(count));
+}
+
+/// Predefined elements wholly contained in the first `bytes` of a message of this type (MPI_Get_elements).
+MPI_Count elements_in(const Datatype& type, MPI_Count bytes);
+
+// ---- operations: op.cpp, op_apply.cpp ----
+
+/// nullptr when the handle is no live operation.
+Op* find_op(MPI_Op handle);
+/// One more, or one fewer, communication or user handle needs the operation. Predefined ones are not counted.
+void op_retain(Op& op);
+void op_release(Op& op);
+
+/// Whether a reduction may use the operation on the type: a user operation on any, a predefined one on the predefined
+/// types that MPI names. Never MPI_REPLACE and MPI_NO_OP, which are for accumulate. Where it holds for a predefined
+/// operation and type.basic is not Basic::none, base/reduction.hpp can do the work as well.
+bool op_valid_for(const Op& op, const Datatype& type);
+/// Throws a Failure of class MPI_ERR_OP unless it holds.
+void check_op(const Op& op, const Datatype& type);
+
+/// inout[i] = in[i] op inout[i] for `count` elements. op_valid_for() must hold. Addresses as MPI passes buffers: of the
+/// first element's origin. A user function is called without the Entry in threaded programs, in portions of at most
+/// INT_MAX elements unless it takes large counts.
+void apply_op(const Op& op, const void* in, void* inout, MPI_Count count, Datatype& type);
+
+/// Makes a fresh operation without a function one that takes large counts.
+void set_large_function(const Op& op, MPI_User_function_c* function);
+
+}  // namespace rmq::mpi

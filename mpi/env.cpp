@@ -1,0 +1,93 @@
+// Chapter 9: versions, names, clocks, memory, addresses.
+#include <fmt/format.h>
+
+#include <ctime>
+
+#include "mpi/internal/call.hpp"
+
+namespace rmq::mpi {
+
+// Data symbols of the ABI. Only their addresses or null values mean anything.
+namespace {
+int unweighted, weights_empty;
+int ignored_status[5], ignored_statuses[5];
+}  // namespace
+}  // namespace rmq::mpi
+
+extern "C" {
+int* const MPI_UNWEIGHTED = &rmq::mpi::unweighted;
+int* const MPI_WEIGHTS_EMPTY = &rmq::mpi::weights_empty;
+MPI_Fint* MPI_F_STATUS_IGNORE = rmq::mpi::ignored_status;
+MPI_Fint* MPI_F_STATUSES_IGNORE = rmq::mpi::ignored_statuses;
+MPI_F08_status* MPI_F08_STATUS_IGNORE = reinterpret_cast<MPI_F08_status*>(rmq::mpi::ignored_status);
+MPI_F08_status* MPI_F08_STATUSES_IGNORE = reinterpret_cast<MPI_F08_status*>(rmq::mpi::ignored_statuses);
+struct MPIR_T_pvar_handle_s* const MPI_T_PVAR_ALL_HANDLES = nullptr;
+}
+
+namespace rmq::mpi {
+
+RMQ_MPI(int, Get_version, (int* version, int* subversion)) {
+  return enter_always([&] {
+    *out(version, "version") = MPI_VERSION;
+    *out(subversion, "subversion") = MPI_SUBVERSION;
+  });
+}
+
+RMQ_MPI(int, Get_library_version, (char* version, int* resultlen)) {
+  return enter_always([&] {
+    out_text(out(version, "version"), MPI_MAX_LIBRARY_VERSION_STRING, out(resultlen, "resultlen"),
+             fmt::format("RMQ {} (MPI {}.{}, MPICH ABI)", RMQ_VERSION, MPI_VERSION, MPI_SUBVERSION));
+  });
+}
+
+RMQ_MPI(int, Get_processor_name, (char* name, int* resultlen)) {
+  return enter([&] {
+    out_text(out(name, "name"), MPI_MAX_PROCESSOR_NAME, out(resultlen, "resultlen"), runtime().device->job().host_name);
+  });
+}
+
+RMQ_MPI(int, Pcontrol, (const int, ...)) { return MPI_SUCCESS; }
+
+// The clock of this machine since it started: the same for all ranks of a host.
+RMQ_MPI(double, Wtime, (void)) {
+  timespec t;
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+RMQ_MPI(double, Wtick, (void)) {
+  timespec t;
+  ::clock_getres(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+RMQ_MPI(int, Alloc_mem, (MPI_Aint size, MPI_Info info, void* baseptr)) {
+  return enter([&] {
+    if (size < 0) fail_call(MPI_ERR_ARG, fmt::format("argument size is negative: {}", size));
+    optional_info_arg(info);
+    out(baseptr, "baseptr");
+    void* memory = runtime().device->MPID_Mem_alloc(static_cast<std::size_t>(size));
+    if (!memory) fail_call(MPI_ERR_NO_MEM, fmt::format("no memory for {} bytes (argument size)", size));
+    *static_cast<void**>(baseptr) = memory;
+  });
+}
+
+RMQ_MPI(int, Free_mem, (void* base)) {
+  return enter([&] {
+    if (base) runtime().device->MPID_Mem_free(base);
+  });
+}
+
+RMQ_MPI(int, Get_address, (const void* location, MPI_Aint* address)) {
+  return enter([&] { *out(address, "address") = reinterpret_cast<MPI_Aint>(location); });
+}
+
+RMQ_MPI(int, Address, (void* location, MPI_Aint* address)) {
+  return enter([&] { *out(address, "address") = reinterpret_cast<MPI_Aint>(location); });
+}
+
+RMQ_MPI(MPI_Aint, Aint_add, (MPI_Aint base, MPI_Aint disp)) { return base + disp; }
+
+RMQ_MPI(MPI_Aint, Aint_diff, (MPI_Aint addr1, MPI_Aint addr2)) { return addr1 - addr2; }
+
+}  // namespace rmq::mpi

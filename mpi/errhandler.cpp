@@ -1,0 +1,91 @@
+// Chapter 9.3: error handlers, and the names that they had in MPI-1.
+#include <fmt/format.h>
+
+#include "mpi/internal/comms.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+template <class Function>
+MPI_Errhandler make(Errhandler::Action action, Function* function, const char* name) {
+  auto e = std::make_unique<Errhandler>();
+  e->action = action;
+  e->function = reinterpret_cast<void (*)()>(out(function, name));
+  return runtime().errhandlers.add(std::move(e))->handle;
+}
+
+void set(Comm& c, MPI_Errhandler handle) {
+  Errhandler& e = errhandler_arg(handle);
+  if (e.action != Errhandler::Action::user_comm && handle_storage(handle) == kDynamic) {
+    fail_call(MPI_ERR_ARG, "argument errhandler was made for another kind of object");
+  }
+  retain(e);
+  release(c.errhandler);
+  c.errhandler = &e;
+}
+
+MPI_Errhandler get(Comm& c) {
+  retain(*c.errhandler);
+  return c.errhandler->handle;
+}
+
+}  // namespace
+
+RMQ_MPI(int, Comm_create_errhandler, (MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler)) {
+  return enter([&] {
+    *out(errhandler, "errhandler") = make(Errhandler::Action::user_comm, function, "comm_errhandler_fn");
+  });
+}
+
+RMQ_MPI(int, Win_create_errhandler, (MPI_Win_errhandler_function* function, MPI_Errhandler* errhandler)) {
+  return enter([&] {
+    *out(errhandler, "errhandler") = make(Errhandler::Action::user_win, function, "win_errhandler_fn");
+  });
+}
+
+RMQ_MPI(int, File_create_errhandler, (MPI_File_errhandler_function* function, MPI_Errhandler* errhandler)) {
+  return enter([&] {
+    *out(errhandler, "errhandler") = make(Errhandler::Action::user_file, function, "file_errhandler_fn");
+  });
+}
+
+RMQ_MPI(int, Comm_set_errhandler, (MPI_Comm comm, MPI_Errhandler errhandler)) {
+  return enter(comm, [&](Comm& c) { set(c, errhandler); });
+}
+
+RMQ_MPI(int, Comm_get_errhandler, (MPI_Comm comm, MPI_Errhandler* errhandler)) {
+  return enter(comm, [&](Comm& c) { *out(errhandler, "errhandler") = get(c); });
+}
+
+RMQ_MPI(int, Comm_call_errhandler, (MPI_Comm comm, int errorcode)) {
+  const int code = enter(comm, [&](Comm&) {
+    if (class_of_code(errorcode) < 0) {
+      fail_call(MPI_ERR_ARG, fmt::format("argument errorcode is no error code: {}", errorcode));
+    }
+  });
+  if (code != MPI_SUCCESS) return code;
+  raise_error(comm, __func__, Failure{errorcode, {}, MPI_COMM_NULL});
+  return MPI_SUCCESS;
+}
+
+RMQ_MPI(int, Errhandler_free, (MPI_Errhandler* errhandler)) {
+  return enter([&] {
+    Errhandler& e = errhandler_arg(*out(errhandler, "errhandler"));
+    release(&e);
+    *errhandler = MPI_ERRHANDLER_NULL;
+  });
+}
+
+RMQ_MPI(int, Errhandler_create, (MPI_Handler_function* function, MPI_Errhandler* errhandler)) {
+  return enter([&] { *out(errhandler, "errhandler") = make(Errhandler::Action::user_comm, function, "function"); });
+}
+
+RMQ_MPI(int, Errhandler_set, (MPI_Comm comm, MPI_Errhandler errhandler)) {
+  return enter(comm, [&](Comm& c) { set(c, errhandler); });
+}
+
+RMQ_MPI(int, Errhandler_get, (MPI_Comm comm, MPI_Errhandler* errhandler)) {
+  return enter(comm, [&](Comm& c) { *out(errhandler, "errhandler") = get(c); });
+}
+
+}  // namespace rmq::mpi

@@ -1,0 +1,133 @@
+// From a failure to the error handler that it is for.
+#include "mpi/internal/failure.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "mpi/internal/call.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+/// "MPI_Send" for "PMPI_Send", the name that __builtin_FUNCTION() sees.
+const char* public_name(const char* function) { return function[0] == 'P' && function[1] == 'M' ? function + 1 : function; }
+
+std::string describe(const char* function, const Failure& f) {
+  return fmt::format("{}: {}", public_name(function), f.what.empty() ? text_of_code(f.code) : f.what);
+}
+
+[[noreturn]] void end_job(int code, const std::string& why) {
+  Runtime& rt = runtime();
+  const int error_class = class_of_code(code) > 0 ? class_of_code(code) : MPI_ERR_OTHER;
+  std::fflush(stdout);
+  rt.device->MPID_Abort(error_class, why);
+}
+
+/// Whose handler an error goes to, found while the device is held: the object's, else that of MPI_COMM_SELF (MPI-4.0,
+/// section 9.3), except that a program of MPI-3, which knows only MPI_COMM_WORLD as the place for such errors, is heard.
+struct Target {
+  MPI_Comm comm;
+  Errhandler handler;
+};
+Target target_of(MPI_Comm handle) {
+  Runtime& rt = runtime();
+  const Comm* c = find_comm(handle);
+  if (!c) {
+    const bool self_is_fatal = rt.self->errhandler->handle == MPI_ERRORS_ARE_FATAL;
+    c = self_is_fatal ? rt.world : rt.self;
+  }
+  return {c->handle, *c->errhandler};
+}
+
+}  // namespace
+
+void fail_call(int error_class, std::string what) { throw Failure{error_class, std::move(what), MPI_COMM_NULL}; }
+
+int raise_error(MPI_Comm comm, const char* function, const Failure& failure) {
+  Runtime& rt = runtime();
+  const std::string text = describe(function, failure);
+  if (!rt.is_active()) {
+    std::fprintf(stderr, "rmq: %s\n", text.c_str());
+    std::exit(1);
+  }
+  Target target;
+  {
+    adi::Device::Entry entry(*rt.device);
+    target = target_of(failure.comm != MPI_COMM_NULL ? failure.comm : comm);
+  }
+  int code = failure.what.empty() ? failure.code : make_error_code(failure.code, text);
+  switch (target.handler.action) {
+    case Errhandler::Action::fatal:
+    case Errhandler::Action::abort: end_job(failure.code, text);
+    case Errhandler::Action::return_: break;
+    default: reinterpret_cast<MPI_Comm_errhandler_function*>(target.handler.function)(&target.comm, &code);
+  }
+  return code;
+}
+
+void out_text(char* to, int room, int* length, std::string_view text) {
+  const std::size_t n = std::min(text.size(), static_cast<std::size_t>(room - 1));
+  std::memcpy(to, text.data(), n);
+  to[n] = '\0';
+  *length = static_cast<int>(n);
+}
+
+namespace detail {
+
+void refuse(const char* function) {
+  const bool before = runtime().state.load(std::memory_order_acquire) == Runtime::State::before;
+  std::fprintf(stderr, "rmq: %s was called %s\n", public_name(function),
+               before ? "before MPI_Init" : "after MPI_Finalize");
+  std::exit(1);
+}
+
+int raise_caught(MPI_Comm comm, const char* function) {
+  try {
+    throw;
+  } catch (const Failure& f) {
+    return raise_error(comm, function, f);
+  } catch (const std::bad_alloc&) {
+    return raise_error(comm, function, Failure{MPI_ERR_NO_MEM, {}, MPI_COMM_NULL});
+  }
+}
+
+void bad_handle(int error_class, int handle, const char* name) {
+  const bool null = handle_storage(handle) == 0 && handle_index(handle) == 0;
+  fail_call(error_class, null ? fmt::format("argument {} is a null handle", name)
+                              : fmt::format("argument {} is no valid handle: {:#010x}", name,
+                                            static_cast<unsigned>(handle)));
+}
+
+void bad_count(MPI_Count count, const char* name) {
+  fail_call(MPI_ERR_COUNT, fmt::format("invalid count {} (argument {}; must not be negative)", count, name));
+}
+
+void bad_rank(const Comm& c, int rank, const char* name) {
+  fail_call(MPI_ERR_RANK, fmt::format("invalid rank {} (argument {}; allowed 0..{} and MPI_PROC_NULL{})", rank, name,
+                                      c.remote_size() - 1, std::strcmp(name, "source") == 0 ? ", MPI_ANY_SOURCE" : ""));
+}
+
+void bad_tag(int tag, const char* name) {
+  fail_call(MPI_ERR_TAG, fmt::format("invalid tag {} (argument {}; allowed 0..{})", tag, name, kTagMax));
+}
+
+void bad_root(const Comm& c, int root) {
+  fail_call(MPI_ERR_ROOT, fmt::format("invalid root {} (argument root; allowed 0..{}{})", root, c.remote_size() - 1,
+                                      c.is_inter() ? ", MPI_ROOT and MPI_PROC_NULL" : ""));
+}
+
+void null_argument(int error_class, const char* name) {
+  fail_call(error_class, fmt::format("argument {} is a null pointer", name));
+}
+
+void not_committed(const Datatype& t, const char* name) {
+  fail_call(MPI_ERR_TYPE, fmt::format("the datatype{}{} of argument {} has not been committed (MPI_Type_commit)",
+                                      t.name.empty() ? "" : " ", t.name, name));
+}
+
+}  // namespace detail
+}  // namespace rmq::mpi

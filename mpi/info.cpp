@@ -1,0 +1,218 @@
+// Info objects. MPI-4.0 lets programs use them before MPI_Init and after MPI_Finalize, from any thread (section 11.4.1).
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+
+#include "mpi/internal/call.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+using Entries = decltype(Info::entries);
+
+std::mutex outside_mutex;  // stands in for the device while there is none
+
+/// The frame of these functions: enter(), at any time.
+template <class Body>
+int enter_any_time(Body&& body, const char* function = __builtin_FUNCTION()) {
+  if (runtime().is_active()) return enter(body, function);
+  try {
+    const std::lock_guard lock(outside_mutex);
+    body();
+    return MPI_SUCCESS;
+  } catch (...) {
+    return detail::raise_caught(MPI_COMM_NULL, function);
+  }
+}
+
+std::string key_arg(const char* key) {
+  if (!key) detail::null_argument(MPI_ERR_INFO_KEY, "key");
+  const std::size_t length = std::strlen(key);
+  if (length == 0 || length > MPI_MAX_INFO_KEY) {
+    fail_call(MPI_ERR_INFO_KEY, "argument key has " + std::to_string(length) + " characters, must have 1.." +
+                                    std::to_string(MPI_MAX_INFO_KEY));
+  }
+  return key;
+}
+
+std::string value_arg(const char* value) {
+  if (!value) detail::null_argument(MPI_ERR_INFO_VALUE, "value");
+  const std::size_t length = std::strlen(value);
+  if (length > MPI_MAX_INFO_VAL) {
+    fail_call(MPI_ERR_INFO_VALUE, "argument value has " + std::to_string(length) + " characters, at most " +
+                                      std::to_string(MPI_MAX_INFO_VAL) + " are allowed");
+  }
+  return value;
+}
+
+Info& own_info_arg(MPI_Info handle) {
+  Info& info = info_arg(handle);
+  if (info.handle == MPI_INFO_ENV) fail_call(MPI_ERR_INFO, "argument info is MPI_INFO_ENV, which cannot be changed");
+  return info;
+}
+
+auto find_key(Info& info, const std::string& key) {
+  return std::find_if(info.entries.begin(), info.entries.end(), [&](const auto& entry) { return entry.first == key; });
+}
+
+/// The value of a key, and whether it is there in *flag.
+const std::string* look_up(MPI_Info handle, const char* key, int* flag) {
+  Info& info = info_arg(handle);
+  const auto entry = find_key(info, key_arg(key));
+  *out(flag, "flag") = entry != info.entries.end();
+  return *flag ? &entry->second : nullptr;
+}
+
+MPI_Info add_info(Entries entries) {
+  auto info = std::make_unique<Info>();
+  info->entries = std::move(entries);
+  return runtime().infos.add(std::move(info))->handle;
+}
+
+// ---- MPI_INFO_ENV: how the program was started (MPI-4.0, section 11.4.3) ----
+
+/// The keys that MPI_INFO_ENV has, for this command line. A key whose value is not known here is left out.
+Entries describe_environment(const std::vector<std::string>& arguments) {
+  Entries entries;
+  const auto add = [&](const char* key, std::string value) {
+    if (!value.empty()) entries.emplace_back(key, value.substr(0, MPI_MAX_INFO_VAL));
+  };
+  std::string rest;
+  for (std::size_t i = 1; i < arguments.size(); ++i) rest += (i > 1 ? " " : "") + arguments[i];
+  add("command", arguments.empty() ? "" : arguments[0]);
+  add("argv", rest);
+  if (const auto& device = runtime().device) add("maxprocs", std::to_string(device->size()));
+  utsname system{};
+  if (uname(&system) == 0) {
+    add("host", system.nodename);
+    add("arch", system.machine);
+  }
+  char directory[PATH_MAX];
+  if (getcwd(directory, sizeof directory)) add("wdir", directory);
+  return entries;
+}
+
+/// The command line of this process, as the system knows it.
+std::vector<std::string> command_line() {
+  std::vector<std::string> arguments;
+  std::ifstream file("/proc/self/cmdline");
+  for (std::string argument; std::getline(file, argument, '\0');) arguments.push_back(argument);
+  return arguments;
+}
+
+/// MPI_INFO_ENV. Made when first asked for, and again when the job has become known since.
+Info& environment() {
+  static auto* const info = new Info;  // never destroyed, as MPI is not
+  static bool complete = false;
+  if (!complete) {
+    info->handle = MPI_INFO_ENV;
+    info->entries = describe_environment(command_line());
+    complete = runtime().device != nullptr;
+  }
+  return *info;
+}
+
+}  // namespace
+
+Info* find_info(MPI_Info handle) { return handle == MPI_INFO_ENV ? &environment() : runtime().infos.find(handle); }
+
+RMQ_MPI(int, Info_create, (MPI_Info* info)) {
+  return enter_any_time([&] { *out(info, "info") = add_info({}); });
+}
+
+RMQ_MPI(int, Info_create_env, (int argc, char* argv[], MPI_Info* info)) {
+  return enter_any_time([&] {
+    const std::vector<std::string> arguments(argv, argv + (argv ? std::max(argc, 0) : 0));
+    *out(info, "info") = add_info(describe_environment(arguments));
+  });
+}
+
+RMQ_MPI(int, Info_dup, (MPI_Info info, MPI_Info* newinfo)) {
+  return enter_any_time([&] {
+    auto entries = info_arg(info).entries;
+    *out(newinfo, "newinfo") = add_info(std::move(entries));
+  });
+}
+
+RMQ_MPI(int, Info_free, (MPI_Info* info)) {
+  return enter_any_time([&] {
+    runtime().infos.remove(&own_info_arg(*out(info, "info")));
+    *info = MPI_INFO_NULL;
+  });
+}
+
+RMQ_MPI(int, Info_set, (MPI_Info handle, const char* key, const char* value)) {
+  return enter_any_time([&] {
+    Info& info = own_info_arg(handle);
+    std::string new_key = key_arg(key);
+    std::string new_value = value_arg(value);
+    const auto entry = find_key(info, new_key);
+    if (entry != info.entries.end()) {
+      entry->second = std::move(new_value);
+    } else {
+      info.entries.emplace_back(std::move(new_key), std::move(new_value));
+    }
+  });
+}
+
+RMQ_MPI(int, Info_delete, (MPI_Info handle, const char* key)) {
+  return enter_any_time([&] {
+    Info& info = own_info_arg(handle);
+    const auto entry = find_key(info, key_arg(key));
+    if (entry == info.entries.end()) fail_call(MPI_ERR_INFO_NOKEY, std::string("there is no key ") + key);
+    info.entries.erase(entry);
+  });
+}
+
+RMQ_MPI(int, Info_get, (MPI_Info info, const char* key, int valuelen, char* value, int* flag)) {
+  return enter_any_time([&] {
+    if (valuelen < 0) fail_call(MPI_ERR_ARG, "argument valuelen is negative: " + std::to_string(valuelen));
+    const std::string* found = look_up(info, key, flag);
+    if (!found) return;
+    const std::size_t length = std::min(found->size(), static_cast<std::size_t>(valuelen));
+    out(value, "value")[found->copy(value, length)] = '\0';  // valuelen does not count the zero
+  });
+}
+
+RMQ_MPI(int, Info_get_string, (MPI_Info info, const char* key, int* buflen, char* value, int* flag)) {
+  return enter_any_time([&] {
+    const std::string* found = look_up(info, key, flag);
+    if (*out(buflen, "buflen") < 0) fail_call(MPI_ERR_ARG, "argument buflen is negative: " + std::to_string(*buflen));
+    if (!found) return;
+    if (*buflen > 0) {  // buflen counts the zero
+      const std::size_t length = std::min(found->size(), static_cast<std::size_t>(*buflen - 1));
+      out(value, "value")[found->copy(value, length)] = '\0';
+    }
+    *buflen = static_cast<int>(found->size() + 1);
+  });
+}
+
+RMQ_MPI(int, Info_get_valuelen, (MPI_Info info, const char* key, int* valuelen, int* flag)) {
+  return enter_any_time([&] {
+    const std::string* found = look_up(info, key, flag);
+    if (found) *out(valuelen, "valuelen") = static_cast<int>(found->size());
+  });
+}
+
+RMQ_MPI(int, Info_get_nkeys, (MPI_Info info, int* nkeys)) {
+  return enter_any_time([&] { *out(nkeys, "nkeys") = static_cast<int>(info_arg(info).entries.size()); });
+}
+
+RMQ_MPI(int, Info_get_nthkey, (MPI_Info handle, int n, char* key)) {
+  return enter_any_time([&] {
+    const Info& info = info_arg(handle);
+    if (n < 0 || static_cast<std::size_t>(n) >= info.entries.size()) {
+      fail_call(MPI_ERR_ARG, "argument n is " + std::to_string(n) + ", the object has " +
+                                 std::to_string(info.entries.size()) + " keys");
+    }
+    const std::string& found = info.entries[static_cast<std::size_t>(n)].first;
+    out(key, "key")[found.copy(key, found.size())] = '\0';
+  });
+}
+
+}  // namespace rmq::mpi

@@ -1,0 +1,28 @@
+// Cached attributes, the same for communicators, datatypes and windows: all their handles are ints. Everything needs the
+// device held; it is given away around the program's callbacks, so a list may change under the caller's feet: look again.
+#pragma once
+
+#include "mpi/internal/objects.hpp"
+
+namespace rmq::mpi {
+
+/// A keyval of this kind that the program has made and not freed; throws MPI_ERR_KEYVAL.
+Keyval& keyval_arg(int handle, Keyval::For what, const char* name = "keyval");
+
+int make_keyval(Keyval::For what, MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* destroy, void* extra);
+/// Makes `handle` MPI_KEYVAL_INVALID; the keyval itself stays while attributes are set.
+void free_keyval(int& handle, Keyval::For what);
+
+/// Sets or replaces (after its delete callback) the value. These three return MPI_SUCCESS or what a callback returned.
+int set_attribute(Attributes& list, int object, Keyval& key, void* value);
+int delete_attribute(Attributes& list, int object, Keyval& key);
+/// In the opposite order of setting; stops at the first callback that refuses.
+int delete_all_attributes(Attributes& list, int object);
+/// Calls the copy callbacks of `from`, an attribute list of `object`, in the order of setting; what they let through goes
+/// to `to`. On an error `to` keeps what has been copied so far.
+int copy_attributes(Attributes& to, const Attributes& from, int object);
+
+/// nullptr when it is not set.
+const Attribute* find_attribute(const Attributes& list, int keyval);
+
+}  // namespace rmq::mpi

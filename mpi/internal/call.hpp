@@ -1,0 +1,106 @@
+// The frame of every MPI function.
+//
+//   RMQ_MPI(int, Comm_remote_size, (MPI_Comm comm, int* size)) {
+//     return enter(comm, [&](Comm& c) {
+//       if (!c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm is no inter-communicator");
+//       *out(size, "size") = c.remote_size();
+//     });
+//   }
+//
+// RMQ_MPI defines PMPI_x and MPI_x as its weak alias, so that a profiling library can take the second. enter() refuses calls
+// outside of MPI_Init and MPI_Finalize, holds the device for the body (a lock only under MPI_THREAD_MULTIPLE), and turns a
+// Failure, or an error class or code that the body returns, into a call of the right error handler with the device released.
+// The checks of arguments are in internal/check.hpp.
+#pragma once
+
+#include <optional>
+#include <type_traits>
+
+#include "mpi/internal/check.hpp"
+#include "mpi/internal/failure.hpp"
+#include "mpi/internal/runtime.hpp"
+
+#define RMQ_EXPORT __attribute__((visibility("default")))
+
+#define RMQ_MPI(result, name, parameters)                                                            \
+  extern "C" RMQ_EXPORT __attribute__((weak, alias("PMPI_" #name))) result MPI_##name parameters;    \
+  extern "C" RMQ_EXPORT result PMPI_##name parameters
+
+namespace rmq::mpi {
+
+/// Gives the device away for its lifetime: around every function of the user that may call MPI (error handlers, attribute
+/// callbacks, reduction operations, …). Needs the device held; what the caller looked up before may have changed after.
+class Released : adi::Device::Absence {
+ public:
+  Released() : Absence(*runtime().device) {}
+};
+
+namespace detail {
+/// Says on stderr that `function` was called before MPI_Init or after MPI_Finalize, and exits.
+[[noreturn]] void refuse(const char* function);
+/// Inside a catch block: the exception in flight becomes an error of `function`.
+int raise_caught(MPI_Comm comm, const char* function);
+
+template <class Body, class... Args>
+int run(Body& body, Args&... args) {
+  if constexpr (std::is_void_v<std::invoke_result_t<Body&, Args&...>>) {
+    body(args...);
+    return MPI_SUCCESS;
+  } else {
+    return body(args...);
+  }
+}
+}  // namespace detail
+
+/// Runs `body()`, which returns nothing or an error class or code, as the function `function`. Errors go to the handler that
+/// the Failure names, else to that of MPI_COMM_SELF.
+template <class Body>
+inline int enter(Body&& body, const char* function = __builtin_FUNCTION()) {
+  Runtime& rt = runtime();
+  if (!rt.is_active()) [[unlikely]] detail::refuse(function);
+  int code;
+  try {
+    adi::Device::Entry entry(*rt.device);
+    code = detail::run(body);
+  } catch (...) {
+    return detail::raise_caught(MPI_COMM_NULL, function);
+  }
+  if (code == MPI_SUCCESS) [[likely]] return code;
+  return raise_error(MPI_COMM_NULL, function, Failure{code, {}, MPI_COMM_NULL});
+}
+
+/// The same for functions that may also be called before MPI_Init and after MPI_Finalize: there the device is not held and
+/// every error is fatal.
+template <class Body>
+inline int enter_always(Body&& body, const char* function = __builtin_FUNCTION()) {
+  Runtime& rt = runtime();
+  int code;
+  try {
+    std::optional<adi::Device::Entry> entry;
+    if (rt.is_active()) entry.emplace(*rt.device);
+    code = detail::run(body);
+  } catch (...) {
+    return detail::raise_caught(MPI_COMM_NULL, function);
+  }
+  if (code == MPI_SUCCESS) [[likely]] return code;
+  return raise_error(MPI_COMM_NULL, function, Failure{code, {}, MPI_COMM_NULL});
+}
+
+/// The same for a function on a communicator: `body(Comm&)`. Errors go to the communicator's handler.
+template <class Body>
+inline int enter(MPI_Comm comm, Body&& body, const char* function = __builtin_FUNCTION()) {
+  Runtime& rt = runtime();
+  if (!rt.is_active()) [[unlikely]] detail::refuse(function);
+  int code;
+  try {
+    adi::Device::Entry entry(*rt.device);
+    Comm& c = comm_arg(comm);
+    code = detail::run(body, c);
+  } catch (...) {
+    return detail::raise_caught(comm, function);
+  }
+  if (code == MPI_SUCCESS) [[likely]] return code;
+  return raise_error(comm, function, Failure{code, {}, MPI_COMM_NULL});
+}
+
+}  // namespace rmq::mpi

@@ -1,0 +1,39 @@
+// How a call that cannot be carried out ends: a Failure flies from the check that finds it to the frame of the MPI function
+// (internal/call.hpp), which lets go of the device and hands it to the error handler. Exceptions are used for nothing else,
+// and none crosses the device: with some 600 functions of six arguments, checks that cost one word each where they are
+// written and no branch where they pass are worth it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/error.hpp"
+#include "mpi/include/mpi.h"
+
+namespace rmq::mpi {
+
+struct Failure {
+  int code = MPI_ERR_OTHER;      // MPI error class; or a code that a user's callback returned, then without `what`
+  std::string what;              // one line that names the argument, without the function's name; empty: the class says all
+  MPI_Comm comm = MPI_COMM_NULL; // whose error handler is meant; null: that of the call's communicator
+};
+
+[[noreturn]] void fail_call(int error_class, std::string what);
+
+/// The MPI error class of a failure below; MPI_SUCCESS for Errc::ok.
+int error_class_of(Errc e);
+
+/// An error code of this class that MPI_Error_string explains with `text`, as long as it is among the latest.
+int make_error_code(int error_class, std::string_view text);
+/// What MPI_Error_class and MPI_Error_string answer; empty or negative for what is no code.
+int class_of_code(int code);
+std::string text_of_code(int code);
+/// Value of the attribute MPI_LASTUSEDCODE.
+int last_used_code();
+
+/// Calls the error handler of the communicator (null or dead: of MPI_COMM_SELF) and returns what the function returns.
+/// The device must not be held: the handler may call MPI.
+int raise_error(MPI_Comm comm, const char* function, const Failure& failure);
+
+}  // namespace rmq::mpi

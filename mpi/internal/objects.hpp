@@ -1,0 +1,128 @@
+// The objects behind MPI's handles. Each has a reference count: one for the user's handle, one for every other object or
+// communication that needs it; it dies with the last. All of them are touched only under the device's Entry.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/layout.hpp"
+#include "base/packet.hpp"
+#include "base/reduction.hpp"
+#include "mpi/include/mpi.h"
+#include "mpi/internal/handles.hpp"
+
+namespace rmq::mpi {
+
+struct Datatype;
+
+/// A typed buffer as MPI passes it: `count` elements of `type` at `data`.
+struct Buffer {
+  void* data;
+  MPI_Count count;
+  const Datatype* type;
+};
+
+/// Cached attributes of a communicator, datatype or window, in the order in which they were set.
+struct Attribute {
+  int keyval;
+  void* value;
+};
+using Attributes = std::vector<Attribute>;
+
+struct Errhandler {
+  static constexpr ObjectKind kKind = ObjectKind::errhandler;
+  int handle = MPI_ERRHANDLER_NULL;
+  int refs = 1;
+  enum class Action { fatal, abort, return_, user_comm, user_win, user_file, user_session } action = Action::fatal;
+  void (*function)() = nullptr;  // user function, cast back by action
+};
+
+struct Group {
+  static constexpr ObjectKind kKind = ObjectKind::group;
+  int handle = MPI_GROUP_NULL;
+  int refs = 1;
+  std::vector<Rank> world;   // world rank of each member
+  int rank = MPI_UNDEFINED;  // mine
+  bool predefined = false;   // MPI_GROUP_EMPTY
+  int size() const { return static_cast<int>(world.size()); }
+};
+
+struct Info {
+  static constexpr ObjectKind kKind = ObjectKind::info;
+  int handle = MPI_INFO_NULL;
+  std::vector<std::pair<std::string, std::string>> entries;  // in insertion order
+};
+
+/// How a derived type was made, for MPI_Type_get_envelope and _contents.
+struct TypeContents {
+  int combiner = MPI_COMBINER_NAMED;
+  std::vector<MPI_Count> integers;  // ints (and large counts) in the standard's order
+  std::vector<MPI_Aint> addresses;
+  std::vector<Datatype*> types;     // referenced
+};
+
+struct Datatype {
+  static constexpr ObjectKind kKind = ObjectKind::datatype;
+  int handle = MPI_DATATYPE_NULL;
+  int refs = 1;
+  LayoutRef layout;
+  Basic basic = Basic::none;   // what reductions see; none for derived types of mixed elements
+  std::uint64_t size = 0;      // of one element, packed bytes: cached from layout
+  bool dense = false;          // layout->is_dense(): count elements are one run of bytes, starting at the buffer
+  bool committed = false;
+  bool predefined = false;
+  std::string name;
+  TypeContents contents;
+  Attributes attributes;
+};
+
+struct Op {
+  static constexpr ObjectKind kKind = ObjectKind::op;
+  int handle = MPI_OP_NULL;
+  int refs = 1;
+  ReduceOp builtin = ReduceOp::none;     // none: user function
+  MPI_User_function* function = nullptr;
+  bool commutative = true;
+};
+
+struct Keyval {
+  static constexpr ObjectKind kKind = ObjectKind::keyval;
+  int handle = MPI_KEYVAL_INVALID;
+  int refs = 1;            // the user's and one for each attribute that is set
+  enum class For { comm, type, win } what = For::comm;
+  bool freed = false;      // by the user; lives on while attributes are set
+  // All handles are ints, so that one type of function serves communicators, datatypes and windows.
+  MPI_Comm_copy_attr_function* copy = nullptr;
+  MPI_Comm_delete_attr_function* destroy = nullptr;
+  void* extra = nullptr;   // the user's
+};
+
+struct Comm {
+  static constexpr ObjectKind kKind = ObjectKind::comm;
+  int handle = MPI_COMM_NULL;
+  int refs = 1;
+  std::uint32_t context = 0;       // point-to-point sends; context + 1 is for collectives
+  std::uint32_t recv_context = 0;  // receives: the same, except in inter-communicators, where each side has its own
+  int rank = 0;
+  Group* group = nullptr;          // local group, referenced
+  Group* remote = nullptr;         // inter-communicator: remote group, referenced; else nullptr
+  struct Comm* local = nullptr;    // inter-communicator: intra-communicator of the local group
+  Errhandler* errhandler = nullptr;
+  std::string name;
+  Attributes attributes;
+  std::unique_ptr<Info> info;
+  std::uint32_t collective_number = 0;  // of collectives started here: makes their tags
+  std::shared_ptr<void> topology;       // cartesian, graph, distributed graph (later)
+
+  bool is_inter() const { return remote != nullptr; }
+  int size() const { return group->size(); }
+  int remote_size() const { return remote ? remote->size() : group->size(); }
+  /// World rank of a rank that messages go to or come from.
+  Rank world_of(int r) const { return (remote ? remote : group)->world[static_cast<std::size_t>(r)]; }
+};
+
+}  // namespace rmq::mpi

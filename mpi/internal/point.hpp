@@ -1,0 +1,40 @@
+// The arguments of point-to-point calls, checked, and what the blocking and the non-blocking forms share.
+#pragma once
+
+#include "mpi/internal/p2p.hpp"
+#include "mpi/internal/requests.hpp"
+
+namespace rmq::mpi {
+
+struct SendArgs {
+  Buffer data;
+  int dest, tag;
+  bool to_nobody() const { return dest == MPI_PROC_NULL; }
+};
+struct RecvArgs {
+  Buffer data;
+  int source, tag;
+  bool from_nobody() const { return source == MPI_PROC_NULL; }
+};
+
+inline SendArgs send_args(const Comm& c, const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag) {
+  const Buffer b = buffer_arg(buf, count, type);
+  return {b, dest_arg(c, dest), tag_arg(tag)};
+}
+inline RecvArgs recv_args(const Comm& c, void* buf, MPI_Count count, MPI_Datatype type, int source, int tag) {
+  const Buffer b = buffer_arg(buf, count, type);
+  return {b, source_arg(c, source), recv_tag_arg(tag)};
+}
+
+
+/// Waits for a request of this call alone and gives it back; a receive fills the status. Throws when it failed.
+void settle(Request* r, MPI_Status* status);
+/// Sends in a mode other than buffered; returns when the buffer may be used again. Not to MPI_PROC_NULL.
+void send_blocking(Comm& c, const SendArgs& a, SendMode mode);
+/// Receives; MPI_PROC_NULL gives an empty message.
+void recv_blocking(Comm& c, const RecvArgs& a, MPI_Status* status);
+/// Starts; the request is complete at once for MPI_PROC_NULL and for buffered sends.
+MPI_Request isend(Comm& c, const SendArgs& a, SendMode mode);
+MPI_Request irecv(Comm& c, const RecvArgs& a);
+
+}  // namespace rmq::mpi

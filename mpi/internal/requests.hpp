@@ -1,0 +1,108 @@
+// What stands behind an MPI_Request.
+//
+// A plain send or receive is the device's request itself, with the communicator in Request::user. Everything else (persistent
+// and generalised requests, a send and a receive in one, non-blocking collectives) is a device request of kind `other`, which
+// only holds the place, with an Activity in Request::user.
+//
+// The handle carries the slot in the device's pool and the low bits of its generation, so that a handle that was completed or
+// freed is found out: always while the slot is empty, 15 times of 16 when it serves a later request.
+#pragma once
+
+#include "mpi/internal/call.hpp"
+#include "mpi/internal/comms.hpp"
+#include "mpi/internal/status.hpp"
+
+namespace rmq::mpi {
+
+class Activity {
+ public:
+  /// Retains the communicator, whose handler hears of errors; nullptr: MPI_COMM_SELF's.
+  explicit Activity(Comm* comm) : comm_(comm) {
+    if (comm_) retain(*comm_);
+  }
+  virtual ~Activity() {
+    if (comm_) release(comm_);
+  }
+  Activity(const Activity&) = delete;
+  Activity& operator=(const Activity&) = delete;
+
+  Comm* comm() const { return comm_; }
+  /// Whether it has finished (an inactive persistent one has). May move things on, but does not poll.
+  virtual bool complete() = 0;
+  /// Once complete: its status, and MPI_SUCCESS, an error class or a code. Ends the active state of a persistent request.
+  virtual int finish(MPI_Status* status) = 0;
+  /// The same without an end to anything: for MPI_Request_get_status.
+  virtual int peek(MPI_Status* status) = 0;
+  virtual void cancel() {}
+  virtual void start() { fail_call(MPI_ERR_REQUEST, "argument request is not persistent"); }
+  virtual bool persistent() const { return false; }
+  virtual bool active() const { return true; }
+  /// MPI_Request_free: the user has lost interest. Gives `place`, the request that holds the activity, back and deletes the
+  /// activity: here now, in others when it is complete.
+  virtual void abandon(Request* place) {
+    runtime().device->MPID_Request_free(place);
+    delete this;
+  }
+
+ private:
+  Comm* comm_;
+};
+
+inline constexpr std::uint32_t kRequestIndexBits = 22;
+
+inline MPI_Request handle_of(const Request* r) {
+  const std::uint32_t generation = (r->self.generation >> 1) & 15u;
+  return make_handle(kDynamic, ObjectKind::request, (generation << kRequestIndexBits) | r->self.index);
+}
+
+/// The live request behind a handle; nullptr when there is none, or one of the device's own.
+inline Request* find_request(int handle) {
+  if (handle_storage(handle) != kDynamic || handle_kind(handle) != ObjectKind::request) return nullptr;
+  RequestPool& pool = runtime().device->pool();
+  const std::uint32_t index = handle_index(handle) & ((1u << kRequestIndexBits) - 1);
+  if (index >= pool.capacity()) return nullptr;
+  Request* r = pool.at(index);
+  const std::uint32_t generation = handle_index(handle) >> kRequestIndexBits;
+  const bool live = (r->self.generation & 1) && ((r->self.generation >> 1) & 15u) == generation;
+  return live ? r : nullptr;
+}
+
+inline bool is_user_request(const Request& r) {
+  return (r.kind == RequestKind::send || r.kind == RequestKind::recv || r.kind == RequestKind::other) && r.user;
+}
+
+inline Request* request_arg(MPI_Request handle, const char* name = "request") {
+  Request* r = find_request(handle);
+  if (!r || !is_user_request(*r)) [[unlikely]] detail::bad_handle(MPI_ERR_REQUEST, handle, name);
+  return r;
+}
+
+inline Activity* activity_of(const Request& r) { return static_cast<Activity*>(r.user); }
+inline Comm* comm_of(const Request& r) {
+  return r.kind == RequestKind::other ? activity_of(r)->comm() : static_cast<Comm*>(r.user);
+}
+inline bool is_complete(const Request& r) {
+  return r.kind == RequestKind::other ? activity_of(r)->complete() : r.complete();
+}
+inline bool is_active(const Request& r) { return r.kind != RequestKind::other || activity_of(r)->active(); }
+
+/// A fresh request for the user, of kind send or recv. Throws MPI_ERR_NO_MEM beyond 2^22 requests.
+Request* new_request(RequestKind kind, Comm& comm);
+/// A request that is complete already and moved nothing: to or from MPI_PROC_NULL.
+MPI_Request new_finished_request(RequestKind kind, Comm& comm);
+/// Takes the activity over.
+MPI_Request new_activity_request(std::unique_ptr<Activity> activity);
+
+/// Progresses until the request is complete.
+void wait_for(Request* r);
+/// Takes the result of a complete request: fills the status, frees the request unless it is persistent, and then makes
+/// `handle` MPI_REQUEST_NULL. Returns MPI_SUCCESS, an error class or code; what went wrong is told by describe_failure().
+int finish(Request* r, MPI_Request& handle, MPI_Status* status);
+/// Failure for a class that finish() or the status of a plain request gave, in the words of the request.
+Failure failure_of(const Request& r);
+/// Status of a complete send or receive, as MPI shows it.
+void report(const Request& r, MPI_Status* status);
+/// Gives back a plain request that is complete, or that completes by itself later.
+void free_request(Request* r);
+
+}  // namespace rmq::mpi

@@ -1,0 +1,75 @@
+// The one process-wide instance that MPI needs: device, predefined objects, tables of run-time objects.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+
+#include "adi/device.hpp"
+#include "mpi/internal/objects.hpp"
+
+namespace rmq::mpi {
+
+struct Runtime {
+  enum class State : unsigned char { before, active, after };
+  std::atomic<State> state{State::before};
+  int thread_level = MPI_THREAD_SINGLE;
+  unsigned long main_thread = 0;  // pthread_self() of MPI_Init's caller
+  std::unique_ptr<Bootstrap> bootstrap;
+  std::unique_ptr<adi::Device> device;
+
+  Comm* world = nullptr;
+  Comm* self = nullptr;
+  std::array<Errhandler, 4> builtin_errhandlers{};  // by the handle's index; entry 2 is not used
+  Group empty_group;
+
+  Table<Comm, ObjectKind::comm> comms;
+  Table<Group, ObjectKind::group> groups;
+  Table<Datatype, ObjectKind::datatype> datatypes;
+  Table<Op, ObjectKind::op> ops;
+  Table<Info, ObjectKind::info> infos;
+  Table<Errhandler, ObjectKind::errhandler> errhandlers;
+  Table<Keyval, ObjectKind::keyval> keyvals;
+
+  std::vector<std::pair<MPI_Message, Comm*>> messages;  // matched probes whose message has not been received; few
+
+  // Acquire pairs with the release at the end of MPI_Init: a thread that sees `active` sees all that was built there.
+  bool is_active() const { return state.load(std::memory_order_acquire) == State::active; }
+};
+
+namespace detail {
+/// Never destroyed: a program may ask MPI_Finalized from a destructor that runs after main.
+union Immortal {
+  Runtime runtime;
+  constexpr Immortal() : runtime() {}
+  ~Immortal() {}
+};
+extern Immortal instance;
+}  // namespace detail
+
+inline Runtime& runtime() { return detail::instance.runtime; }
+
+// ---- from handle to object: nullptr when there is none ----
+
+// Datatypes and operations: mpi/datatypes.hpp.
+
+Info* find_info(MPI_Info handle);  // info.cpp
+
+inline Comm* find_comm(MPI_Comm handle) {
+  Runtime& rt = runtime();
+  return handle == MPI_COMM_WORLD ? rt.world : handle == MPI_COMM_SELF ? rt.self : rt.comms.find(handle);
+}
+
+inline Group* find_group(MPI_Group handle) {
+  return handle == MPI_GROUP_EMPTY ? &runtime().empty_group : runtime().groups.find(handle);
+}
+
+inline Errhandler* find_errhandler(MPI_Errhandler handle) {
+  Runtime& rt = runtime();
+  if (handle == MPI_ERRORS_ARE_FATAL || handle == MPI_ERRORS_RETURN || handle == MPI_ERRORS_ABORT) {
+    return &rt.builtin_errhandlers[handle_index(handle)];
+  }
+  return rt.errhandlers.find(handle);
+}
+
+}  // namespace rmq::mpi

@@ -1,0 +1,31 @@
+// Blocking and non-blocking transfers for collectives and other internal traffic: device requests without user handles.
+// Everything here runs under the caller's Entry, in the communicator's collective context. Errors are MPI error classes
+// (MPI_SUCCESS, MPI_ERR_TRUNCATE …); nothing here calls an error handler.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/request.hpp"
+#include "mpi/internal/objects.hpp"
+
+namespace rmq::mpi {
+
+/// Tag of the next collective on this communicator; all members call collectives in the same order, so all get the same.
+int next_collective_tag(Comm& comm);
+
+/// Starts a send or receive to a rank of the communicator (of the remote group in an inter-communicator). The request is
+/// given back by wait() or wait_all().
+Request* start_send(Comm& comm, int to, int tag, const Buffer& data);
+Request* start_recv(Comm& comm, int from, int tag, const Buffer& data);
+/// A receive that combines what arrives into data by a predefined operation (the device's *join*), `parts` times.
+Request* start_recv_join(Comm& comm, int from, int tag, const Buffer& data, ReduceOp op, int parts = 1);
+/// Waits, frees; the first error.
+int wait(Request* r);
+int wait_all(std::span<Request* const> requests);
+
+int send(Comm& comm, int to, int tag, const Buffer& data);
+int recv(Comm& comm, int from, int tag, const Buffer& data);
+int send_recv(Comm& comm, int to, const Buffer& out, int from, const Buffer& in, int tag);
+
+}  // namespace rmq::mpi

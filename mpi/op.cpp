@@ -1,0 +1,109 @@
+// Operations as objects of the program, and the predefined ones.
+#include <iterator>
+
+#include "mpi/datatypes.hpp"
+#include "mpi/internal/call.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+/// By the handle's index. Never counted, never freed.
+Op predefined[] = {
+    {},
+    {MPI_MAX, 1, ReduceOp::max},
+    {MPI_MIN, 1, ReduceOp::min},
+    {MPI_SUM, 1, ReduceOp::sum},
+    {MPI_PROD, 1, ReduceOp::prod},
+    {MPI_LAND, 1, ReduceOp::land},
+    {MPI_BAND, 1, ReduceOp::band},
+    {MPI_LOR, 1, ReduceOp::lor},
+    {MPI_BOR, 1, ReduceOp::bor},
+    {MPI_LXOR, 1, ReduceOp::lxor},
+    {MPI_BXOR, 1, ReduceOp::bxor},
+    {MPI_MINLOC, 1, ReduceOp::minloc},
+    {MPI_MAXLOC, 1, ReduceOp::maxloc},
+    {MPI_REPLACE, 1, ReduceOp::replace, nullptr, false},
+    {MPI_NO_OP, 1, ReduceOp::no_op, nullptr, false},
+};
+
+bool is_predefined(const Op& op) { return op.builtin != ReduceOp::none; }
+
+Op& make_op(MPI_User_function* function, int commute) {
+  auto op = std::make_unique<Op>();
+  op->function = function;
+  op->commutative = commute != 0;
+  return *runtime().ops.add(std::move(op));
+}
+
+void reduce_local(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op handle) {
+  const Buffer in = buffer_arg(inbuf, count, datatype, "inbuf");
+  const Buffer inout = buffer_arg(inoutbuf, count, datatype, "inoutbuf");
+  const Op& op = op_arg(handle);
+  Datatype& type = type_arg(datatype);
+  check_op(op, type);
+  if (count == 0) return;
+  for (const void* data : {in.data, inout.data}) {
+    if (data == MPI_IN_PLACE) fail_call(MPI_ERR_BUFFER, "MPI_IN_PLACE has no meaning here");
+  }
+  if (in.data == inout.data) fail_call(MPI_ERR_BUFFER, "arguments inbuf and inoutbuf are the same buffer");
+  data_bytes(type, count);
+  apply_op(op, in.data, inout.data, count, type);
+}
+
+}  // namespace
+
+Op* find_op(MPI_Op handle) {
+  if (handle_storage(handle) != kBuiltin) return runtime().ops.find(handle);
+  const std::size_t index = handle_index(handle);
+  return index < std::size(predefined) && predefined[index].handle == handle && handle != MPI_OP_NULL
+             ? &predefined[index]
+             : nullptr;
+}
+
+void op_retain(Op& op) {
+  if (!is_predefined(op)) ++op.refs;
+}
+
+void op_release(Op& op) {
+  if (!is_predefined(op) && --op.refs == 0) runtime().ops.remove(&op);
+}
+
+RMQ_MPI(int, Op_create, (MPI_User_function* user_fn, int commute, MPI_Op* op)) {
+  return enter([&] {
+    out(op, "op");
+    *op = make_op(out(user_fn, "user_fn"), commute).handle;
+  });
+}
+
+RMQ_MPI(int, Op_create_c, (MPI_User_function_c* user_fn, int commute, MPI_Op* op)) {
+  return enter([&] {
+    out(op, "op");
+    out(user_fn, "user_fn");
+    Op& made = make_op(nullptr, commute);
+    set_large_function(made, user_fn);
+    *op = made.handle;
+  });
+}
+
+RMQ_MPI(int, Op_free, (MPI_Op* op)) {
+  return enter([&] {
+    Op& o = op_arg(*out(op, "op"));
+    if (is_predefined(o)) fail_call(MPI_ERR_OP, "argument op is predefined: it cannot be freed");
+    op_release(o);
+    *op = MPI_OP_NULL;
+  });
+}
+
+RMQ_MPI(int, Op_commutative, (MPI_Op op, int* commute)) {
+  return enter([&] { *out(commute, "commute") = op_arg(op).commutative; });
+}
+
+RMQ_MPI(int, Reduce_local, (const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype, MPI_Op op)) {
+  return enter([&] { reduce_local(inbuf, inoutbuf, count, datatype, op); });
+}
+
+RMQ_MPI(int, Reduce_local_c, (const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op)) {
+  return enter([&] { reduce_local(inbuf, inoutbuf, count, datatype, op); });
+}
+
+}  // namespace rmq::mpi

@@ -1,0 +1,58 @@
+#include "mpi/internal/point.hpp"
+
+#include "mpi/internal/bsend.hpp"
+
+namespace rmq::mpi {
+
+void settle(Request* r, MPI_Status* status) {
+  adi::Device& device = *runtime().device;
+  device.MPID_Wait(r);
+  if (r->kind == RequestKind::recv) report(*r, status);
+  if (r->status.error != Errc::ok) [[unlikely]] {
+    const Failure failure = failure_of(*r);
+    free_request(r);
+    throw failure;
+  }
+  free_request(r);
+}
+
+void send_blocking(Comm& c, const SendArgs& a, SendMode mode) {
+  adi::Device& device = *runtime().device;
+  if (mode == SendMode::standard && a.data.type->dense) [[likely]] {
+    const DataView view = view_of(*a.data.type, a.data.data, a.data.count);
+    if (device.MPID_Send_now(c.world_of(a.dest), send_match(c, a.tag), view.base, view.bytes)) [[likely]] return;
+  }
+  Request* r = new_request(RequestKind::send, c);
+  prepare_send(r, c, a.data, a.dest, a.tag, mode);
+  device.MPID_Isend(r);
+  settle(r, MPI_STATUS_IGNORE);
+}
+
+void recv_blocking(Comm& c, const RecvArgs& a, MPI_Status* status) {
+  if (a.from_nobody()) return set_proc_null_status(status);
+  Request* r = new_request(RequestKind::recv, c);
+  prepare_recv(r, c, a.data, a.source, a.tag);
+  runtime().device->MPID_Irecv(r);
+  settle(r, status);
+}
+
+MPI_Request isend(Comm& c, const SendArgs& a, SendMode mode) {
+  if (mode == SendMode::buffered && !a.to_nobody()) send_buffered(c, a.data, a.dest, a.tag);
+  if (mode == SendMode::buffered || a.to_nobody()) return new_finished_request(RequestKind::send, c);
+  Request* r = new_request(RequestKind::send, c);
+  prepare_send(r, c, a.data, a.dest, a.tag, mode);
+  const MPI_Request handle = handle_of(r);
+  runtime().device->MPID_Isend(r);
+  return handle;
+}
+
+MPI_Request irecv(Comm& c, const RecvArgs& a) {
+  if (a.from_nobody()) return new_finished_request(RequestKind::recv, c);
+  Request* r = new_request(RequestKind::recv, c);
+  prepare_recv(r, c, a.data, a.source, a.tag);
+  const MPI_Request handle = handle_of(r);
+  runtime().device->MPID_Irecv(r);
+  return handle;
+}
+
+}  // namespace rmq::mpi

@@ -1,0 +1,68 @@
+// Chapters 3.2, 3.4 and 3.10: blocking sends and receives.
+#include "mpi/internal/bsend.hpp"
+#include "mpi/internal/point.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+/// `mode` is a template argument, so that the standard mode has no other mode's branches.
+template <SendMode mode>
+inline int send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                const char* function) {
+  return enter(
+      comm,
+      [&](Comm& c) {
+        const SendArgs a = send_args(c, buf, count, datatype, dest, tag);
+        if (a.to_nobody()) return;
+        if constexpr (mode == SendMode::buffered) {
+          send_buffered(c, a.data, a.dest, a.tag);
+        } else {
+          send_blocking(c, a, mode);
+        }
+      },
+      function);
+}
+
+inline int recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                MPI_Status* status, const char* function) {
+  return enter(
+      comm, [&](Comm& c) { recv_blocking(c, recv_args(c, buf, count, datatype, source, tag), status); }, function);
+}
+
+}  // namespace
+
+RMQ_MPI(int, Send, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)) {
+  return send<SendMode::standard>(buf, count, datatype, dest, tag, comm, __func__);
+}
+RMQ_MPI(int, Send_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)) {
+  return send<SendMode::standard>(buf, count, datatype, dest, tag, comm, __func__);
+}
+RMQ_MPI(int, Ssend, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)) {
+  return send<SendMode::synchronous>(buf, count, datatype, dest, tag, comm, __func__);
+}
+RMQ_MPI(int, Ssend_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)) {
+  return send<SendMode::synchronous>(buf, count, datatype, dest, tag, comm, __func__);
+}
+RMQ_MPI(int, Rsend, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)) {
+  return send<SendMode::ready>(buf, count, datatype, dest, tag, comm, __func__);
+}
+RMQ_MPI(int, Rsend_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)) {
+  return send<SendMode::ready>(buf, count, datatype, dest, tag, comm, __func__);
+}
+RMQ_MPI(int, Bsend, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)) {
+  return send<SendMode::buffered>(buf, count, datatype, dest, tag, comm, __func__);
+}
+RMQ_MPI(int, Bsend_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm)) {
+  return send<SendMode::buffered>(buf, count, datatype, dest, tag, comm, __func__);
+}
+
+RMQ_MPI(int, Recv, (void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                    MPI_Status* status)) {
+  return recv(buf, count, datatype, source, tag, comm, status, __func__);
+}
+RMQ_MPI(int, Recv_c, (void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                      MPI_Status* status)) {
+  return recv(buf, count, datatype, source, tag, comm, status, __func__);
+}
+
+}  // namespace rmq::mpi

@@ -1,0 +1,163 @@
+// Chapter 3.10: a send and a receive in one call, blocking and not, and with one buffer for both.
+#include <cstdlib>
+
+#include "mpi/internal/point.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+struct Free {
+  void operator()(std::byte* p) const { std::free(p); }
+};
+using Bytes = std::unique_ptr<std::byte[], Free>;
+
+/// A packed copy of what the buffer holds.
+Bytes packed_copy(const Buffer& b, std::uint64_t& bytes) {
+  const DataView view = view_of(*b.type, b.data, b.count);
+  bytes = view.bytes;
+  Bytes copy(static_cast<std::byte*>(std::malloc(bytes ? bytes : 1)));
+  if (!copy) throw std::bad_alloc();
+  pack(copy.get(), view, 0, bytes);
+  return copy;
+}
+
+/// The send half of a call with one buffer: from the packed copy.
+SendArgs from_copy(const SendArgs& a, const Bytes& copy, std::uint64_t bytes) {
+  return {{copy.get(), static_cast<MPI_Count>(bytes), find_datatype(MPI_BYTE)}, a.dest, a.tag};
+}
+
+/// MPI_Isendrecv: one request for both; its status is that of the receive.
+class SendRecv final : public Activity {
+ public:
+  /// `copy`: what the send reads, when it is not the user's buffer.
+  SendRecv(Comm& c, const SendArgs& send, const RecvArgs& recv, Bytes copy) : Activity(&c), copy_(std::move(copy)) {
+    recv_ = find_request(irecv(c, recv));
+    send_ = find_request(isend(c, send, SendMode::standard));
+  }
+  ~SendRecv() override {
+    free_request(send_);
+    free_request(recv_);
+  }
+  bool complete() override { return send_->complete() && recv_->complete(); }
+  int peek(MPI_Status* status) override {
+    report(*recv_, status);
+    const Errc e = recv_->status.error != Errc::ok ? recv_->status.error : send_->status.error;
+    return error_class_of(e);
+  }
+  int finish(MPI_Status* status) override { return peek(status); }
+  void abandon(Request* place) override {
+    if (copy_) send_->owned = copy_.release();  // freed with the send, which may go on
+    Activity::abandon(place);
+  }
+
+ private:
+  Bytes copy_;
+  Request *send_ = nullptr, *recv_ = nullptr;
+};
+
+/// The receive first, so that nobody waits for anybody.
+void sendrecv_blocking(Comm& c, const SendArgs& s, const RecvArgs& r, MPI_Status* status) {
+  Request* recv = nullptr;
+  if (!r.from_nobody()) {
+    recv = new_request(RequestKind::recv, c);
+    prepare_recv(recv, c, r.data, r.source, r.tag);
+    runtime().device->MPID_Irecv(recv);
+  }
+  Failure failure{MPI_SUCCESS, {}, MPI_COMM_NULL};
+  try {
+    if (!s.to_nobody()) send_blocking(c, s, SendMode::standard);
+  } catch (const Failure& f) {
+    failure = f;  // the receive is still under way
+  }
+  if (!recv) {
+    set_proc_null_status(status);
+  } else {
+    settle(recv, status);
+  }
+  if (failure.code != MPI_SUCCESS) throw failure;
+}
+
+inline int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                    void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                    MPI_Status* status, MPI_Request* request, const char* function) {
+  return enter(
+      comm,
+      [&](Comm& c) {
+        const SendArgs s{buffer_arg(sendbuf, sendcount, sendtype, "sendbuf", "sendcount", "sendtype"),
+                         dest_arg(c, dest), tag_arg(sendtag, "sendtag")};
+        const RecvArgs r{buffer_arg(recvbuf, recvcount, recvtype, "recvbuf", "recvcount", "recvtype"),
+                         source_arg(c, source), recv_tag_arg(recvtag, "recvtag")};
+        if (request) {
+          *request = new_activity_request(std::make_unique<SendRecv>(c, s, r, Bytes{}));
+        } else {
+          sendrecv_blocking(c, s, r, status);
+        }
+      },
+      function);
+}
+
+inline int replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
+                   MPI_Comm comm, MPI_Status* status, MPI_Request* request, const char* function) {
+  return enter(
+      comm,
+      [&](Comm& c) {
+        const Buffer b = buffer_arg(buf, count, datatype);
+        const SendArgs s{b, dest_arg(c, dest), tag_arg(sendtag, "sendtag")};
+        const RecvArgs r{b, source_arg(c, source), recv_tag_arg(recvtag, "recvtag")};
+        std::uint64_t bytes = 0;
+        Bytes copy = packed_copy(b, bytes);
+        const SendArgs packed = from_copy(s, copy, bytes);
+        if (request) {
+          *request = new_activity_request(std::make_unique<SendRecv>(c, packed, r, std::move(copy)));
+        } else {
+          sendrecv_blocking(c, packed, r, status);
+        }
+      },
+      function);
+}
+
+}  // namespace
+
+RMQ_MPI(int, Sendrecv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
+                        int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                        MPI_Status* status)) {
+  return sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
+                  status, nullptr, __func__);
+}
+RMQ_MPI(int, Sendrecv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                          void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                          MPI_Comm comm, MPI_Status* status)) {
+  return sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
+                  status, nullptr, __func__);
+}
+RMQ_MPI(int, Isendrecv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                         void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                         MPI_Request* request)) {
+  return sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
+                  MPI_STATUS_IGNORE, request, __func__);
+}
+RMQ_MPI(int, Isendrecv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                           void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                           MPI_Comm comm, MPI_Request* request)) {
+  return sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
+                  MPI_STATUS_IGNORE, request, __func__);
+}
+
+RMQ_MPI(int, Sendrecv_replace, (void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                                int recvtag, MPI_Comm comm, MPI_Status* status)) {
+  return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, nullptr, __func__);
+}
+RMQ_MPI(int, Sendrecv_replace_c, (void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                                  int recvtag, MPI_Comm comm, MPI_Status* status)) {
+  return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, nullptr, __func__);
+}
+RMQ_MPI(int, Isendrecv_replace, (void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                                 int recvtag, MPI_Comm comm, MPI_Request* request)) {
+  return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, MPI_STATUS_IGNORE, request, __func__);
+}
+RMQ_MPI(int, Isendrecv_replace_c, (void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                                   int recvtag, MPI_Comm comm, MPI_Request* request)) {
+  return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, MPI_STATUS_IGNORE, request, __func__);
+}
+
+}  // namespace rmq::mpi

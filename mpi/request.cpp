@@ -1,0 +1,144 @@
+// Life of requests.
+#include "mpi/internal/requests.hpp"
+
+#include <fmt/format.h>
+
+namespace rmq::mpi {
+namespace {
+
+Request* allocate(RequestKind kind) {
+  adi::Device& device = *runtime().device;
+  Request* r = device.MPID_Request_create(kind);
+  if (r->self.index >= (1u << kRequestIndexBits)) [[unlikely]] {
+    device.MPID_Request_free(r);
+    fail_call(MPI_ERR_NO_MEM, fmt::format("more than {} requests at once", 1u << kRequestIndexBits));
+  }
+  return r;
+}
+
+void let_go_of_comm(Request* r) { release(static_cast<Comm*>(r->user)); }
+
+}  // namespace
+
+Request* new_request(RequestKind kind, Comm& comm) {
+  Request* r = allocate(kind);
+  r->user = &comm;
+  retain(comm);
+  return r;
+}
+
+MPI_Request new_finished_request(RequestKind kind, Comm& comm) {
+  Request* r = new_request(kind, comm);
+  r->status.source = MPI_PROC_NULL;
+  return handle_of(r);
+}
+
+MPI_Request new_activity_request(std::unique_ptr<Activity> activity) {
+  Request* r = allocate(RequestKind::other);
+  r->user = activity.release();
+  return handle_of(r);
+}
+
+void wait_for(Request* r) {
+  adi::Device& device = *runtime().device;
+  if (r->kind != RequestKind::other) [[likely]] return device.MPID_Wait(r);
+  while (!activity_of(*r)->complete()) device.MPID_Poll(true);
+}
+
+void report(const Request& r, MPI_Status* status) {
+  if (r.kind == RequestKind::recv) {
+    set_status(status, r.status.source, r.status.tag, r.status.bytes, r.status.cancelled);
+  } else {
+    set_empty_status(status, r.status.cancelled);
+  }
+}
+
+Failure failure_of(const Request& r) {
+  const Comm* c = comm_of(r);
+  Failure f{MPI_SUCCESS, {}, c ? c->handle : MPI_COMM_NULL};
+  if (r.kind == RequestKind::other) return f;
+  f.code = error_class_of(r.status.error);
+  switch (r.status.error) {
+    case Errc::truncate:
+      f.what = fmt::format("the message from rank {} with tag {} is longer than the receive buffer of {} bytes",
+                           r.status.source, r.status.tag, r.view.bytes);
+      break;
+    case Errc::peer_lost:
+      f.what = fmt::format("world rank {} is lost: {}", r.peer, runtime().device->peer_error(r.peer));
+      break;
+    case Errc::not_ready:
+      f.what = fmt::format("ready send to world rank {} with tag {}: no receive was posted", r.peer, r.match.tag);
+      break;
+    default: break;
+  }
+  return f;
+}
+
+void free_request(Request* r) {
+  Comm* comm = static_cast<Comm*>(r->user);
+  if (r->complete()) {
+    release(comm);
+  } else {
+    r->on_complete = let_go_of_comm;  // its context must not be reused before
+  }
+  runtime().device->MPID_Request_free(r);
+}
+
+int finish(Request* r, MPI_Request& handle, MPI_Status* status) {
+  if (r->kind != RequestKind::other) [[likely]] {
+    report(*r, status);
+    const Errc error = r->status.error;
+    handle = MPI_REQUEST_NULL;
+    release(static_cast<Comm*>(r->user));
+    runtime().device->MPID_Request_free(r);
+    return error_class_of(error);
+  }
+  Activity* a = activity_of(*r);
+  const int code = a->finish(status);
+  if (a->persistent()) return code;
+  handle = MPI_REQUEST_NULL;
+  delete a;
+  runtime().device->MPID_Request_free(r);
+  return code;
+}
+
+// ---- MPI ----
+
+RMQ_MPI(int, Request_free, (MPI_Request* request)) {
+  return enter([&] {
+    Request* r = request_arg(*out(request, "request"));
+    *request = MPI_REQUEST_NULL;
+    if (r->kind != RequestKind::other) return free_request(r);
+    activity_of(*r)->abandon(r);
+  });
+}
+
+RMQ_MPI(int, Request_get_status, (MPI_Request request, int* flag, MPI_Status* status)) {
+  return enter([&] {
+    *out(flag, "flag") = 1;
+    if (request == MPI_REQUEST_NULL) {
+      set_empty_status(status);
+      return MPI_SUCCESS;
+    }
+    Request* r = request_arg(request);
+    if (!is_complete(*r)) {
+      runtime().device->MPID_Poll(false);
+      *flag = is_complete(*r);
+    }
+    if (!*flag) return MPI_SUCCESS;
+    if (r->kind == RequestKind::other) return activity_of(*r)->peek(status);
+    report(*r, status);
+    return MPI_SUCCESS;
+  });
+}
+
+RMQ_MPI(int, Cancel, (MPI_Request* request)) {
+  return enter([&] {
+    Request* r = request_arg(*out(request, "request"));
+    if (r->kind == RequestKind::other) return activity_of(*r)->cancel();
+    const bool moves_nothing = r->status.source == MPI_PROC_NULL;
+    if (!moves_nothing) runtime().device->MPID_Cancel(r);
+  });
+}
+
+}  // namespace rmq::mpi

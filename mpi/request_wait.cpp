@@ -1,0 +1,239 @@
+// Chapter 3.7: MPI_Wait and MPI_Test, one, any, some, all.
+#include <fmt/format.h>
+
+#include "mpi/internal/requests.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+/// The arguments of a call on several requests. Every handle is checked before anything happens.
+class Requests {
+ public:
+  Requests(MPI_Request* handles, int count, const char* name = "array_of_requests") : handles_(handles), count_(count) {
+    count_arg(count);
+    if (count > 0) out(handles, name);
+    for (int i = 0; i < count; ++i) {
+      if (handles[i] == MPI_REQUEST_NULL) continue;
+      const Request* r = find_request(handles[i]);
+      if (!r || !is_user_request(*r)) {
+        fail_call(MPI_ERR_REQUEST, fmt::format("argument {}[{}] is no valid handle: {:#010x}", name, i,
+                                               static_cast<unsigned>(handles[i])));
+      }
+    }
+  }
+  int size() const { return count_; }
+  MPI_Request& handle(int i) { return handles_[i]; }
+  /// nullptr for a null handle, also when another thread has completed it meanwhile.
+  Request* at(int i) const { return find_request(handles_[i]); }
+
+ private:
+  MPI_Request* handles_;
+  int count_;
+};
+
+MPI_Status* nth(MPI_Status* statuses, int i) { return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i; }
+
+/// The end of a call that completes one request: its error becomes the call's.
+int finish_one(Request* r, MPI_Request& handle, MPI_Status* status) {
+  if (r->kind != RequestKind::other && r->status.error == Errc::ok) [[likely]] return finish(r, handle, status);
+  Failure failure = failure_of(*r);
+  failure.code = finish(r, handle, status);
+  if (failure.code != MPI_SUCCESS) throw failure;
+  return MPI_SUCCESS;
+}
+
+/// The ends of the requests that a call completes together. If one of them failed, all statuses tell their errors.
+class Finisher {
+ public:
+  Finisher(MPI_Status* statuses) : statuses_(statuses) {}
+  /// `r` is complete; its status goes to place `slot`.
+  void add(Request* r, MPI_Request& handle, int slot) {
+    Failure failure;
+    const bool failed = r->kind == RequestKind::other || r->status.error != Errc::ok;
+    if (failed) failure = failure_of(*r);
+    set(slot, finish(r, handle, nth(statuses_, slot)), failed ? &failure : nullptr);
+  }
+  void add_empty(int slot) {
+    set_empty_status(nth(statuses_, slot));
+    set(slot, MPI_SUCCESS, nullptr);
+  }
+  /// MPI_SUCCESS, or throws MPI_ERR_IN_STATUS to the handler of the first failure.
+  void end() {
+    if (first_slot_ < 0) return;
+    first_.code = MPI_ERR_IN_STATUS;
+    first_.what = fmt::format("request {} failed: {}", first_slot_, first_.what);
+    throw std::move(first_);
+  }
+
+ private:
+  void set(int slot, int code, const Failure* failure) {
+    if (code != MPI_SUCCESS && first_slot_ < 0) {
+      first_ = failure ? *failure : Failure{};
+      if (first_.what.empty()) first_.what = text_of_code(code);
+      first_slot_ = slot;
+      for (int i = 0; i < slot && statuses_ != MPI_STATUSES_IGNORE; ++i) statuses_[i].MPI_ERROR = MPI_SUCCESS;
+    }
+    if (first_slot_ >= 0 && statuses_ != MPI_STATUSES_IGNORE) {
+      statuses_[slot].MPI_ERROR =
+          code != MPI_SUCCESS && failure && !failure->what.empty() ? make_error_code(code, failure->what) : code;
+    }
+  }
+  MPI_Status* statuses_;
+  int first_slot_ = -1;
+  Failure first_;
+};
+
+/// The first request that is complete; -1: none is, but some are under way; MPI_UNDEFINED: none is active.
+int find_complete(const Requests& all) {
+  int found = MPI_UNDEFINED;
+  for (int i = 0; i < all.size(); ++i) {
+    Request* r = all.at(i);
+    if (!r || !is_active(*r)) continue;
+    if (is_complete(*r)) return i;
+    found = -1;
+  }
+  return found;
+}
+
+bool all_complete(const Requests& all) {
+  for (int i = 0; i < all.size(); ++i) {
+    if (const Request* r = all.at(i); r && !is_complete(*r)) return false;
+  }
+  return true;
+}
+
+void finish_all(Requests& all, MPI_Status* statuses) {
+  Finisher finisher(statuses);
+  for (int i = 0; i < all.size(); ++i) {
+    Request* r = all.at(i);
+    if (r && is_active(*r)) {
+      finisher.add(r, all.handle(i), i);
+    } else {
+      finisher.add_empty(i);
+    }
+  }
+  finisher.end();
+}
+
+/// All that are complete; how many, MPI_UNDEFINED when none is active.
+int finish_some(Requests& all, int* indices, MPI_Status* statuses) {
+  Finisher finisher(statuses);
+  int done = 0;
+  bool any_active = false;
+  for (int i = 0; i < all.size(); ++i) {
+    Request* r = all.at(i);
+    if (!r || !is_active(*r)) continue;
+    any_active = true;
+    if (!is_complete(*r)) continue;
+    out(indices, "array_of_indices")[done] = i;
+    finisher.add(r, all.handle(i), done++);
+  }
+  finisher.end();
+  return any_active ? done : MPI_UNDEFINED;
+}
+
+}  // namespace
+
+RMQ_MPI(int, Wait, (MPI_Request* request, MPI_Status* status)) {
+  return enter([&]() -> int {
+    if (*out(request, "request") == MPI_REQUEST_NULL) {
+      set_empty_status(status);
+      return MPI_SUCCESS;
+    }
+    Request* r = request_arg(*request);
+    wait_for(r);
+    return finish_one(r, *request, status);
+  });
+}
+
+RMQ_MPI(int, Test, (MPI_Request* request, int* flag, MPI_Status* status)) {
+  return enter([&]() -> int {
+    *out(flag, "flag") = 1;
+    if (*out(request, "request") == MPI_REQUEST_NULL) {
+      set_empty_status(status);
+      return MPI_SUCCESS;
+    }
+    Request* r = request_arg(*request);
+    if (!is_complete(*r)) {
+      runtime().device->MPID_Poll(false);
+      if (!is_complete(*r)) {
+        *flag = 0;
+        return MPI_SUCCESS;
+      }
+    }
+    return finish_one(r, *request, status);
+  });
+}
+
+RMQ_MPI(int, Waitany, (int count, MPI_Request array_of_requests[], int* indx, MPI_Status* status)) {
+  return enter([&]() -> int {
+    Requests all(array_of_requests, count);
+    int& i = *out(indx, "index");
+    while ((i = find_complete(all)) == -1) runtime().device->MPID_Poll(true);
+    if (i != MPI_UNDEFINED) return finish_one(all.at(i), all.handle(i), status);
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  });
+}
+
+RMQ_MPI(int, Testany, (int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status)) {
+  return enter([&]() -> int {
+    Requests all(array_of_requests, count);
+    int& i = *out(indx, "index");
+    i = find_complete(all);
+    if (i == -1) {
+      runtime().device->MPID_Poll(false);
+      i = find_complete(all);
+    }
+    *out(flag, "flag") = i != -1;
+    if (i >= 0) return finish_one(all.at(i), all.handle(i), status);
+    if (i == MPI_UNDEFINED) set_empty_status(status);
+    if (i == -1) i = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+  });
+}
+
+RMQ_MPI(int, Waitall, (int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[])) {
+  return enter([&] {
+    Requests all(array_of_requests, count);
+    for (int i = 0; i < count; ++i) {
+      if (Request* r = all.at(i)) wait_for(r);
+    }
+    finish_all(all, array_of_statuses);
+  });
+}
+
+RMQ_MPI(int, Testall, (int count, MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[])) {
+  return enter([&] {
+    Requests all(array_of_requests, count);
+    *out(flag, "flag") = 0;
+    if (!all_complete(all)) {
+      runtime().device->MPID_Poll(false);
+      if (!all_complete(all)) return;
+    }
+    *flag = 1;
+    finish_all(all, array_of_statuses);
+  });
+}
+
+RMQ_MPI(int, Waitsome, (int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
+                        MPI_Status array_of_statuses[])) {
+  return enter([&] {
+    Requests all(array_of_requests, incount);
+    out(outcount, "outcount");
+    while (find_complete(all) == -1) runtime().device->MPID_Poll(true);
+    *outcount = finish_some(all, array_of_indices, array_of_statuses);
+  });
+}
+
+RMQ_MPI(int, Testsome, (int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
+                        MPI_Status array_of_statuses[])) {
+  return enter([&] {
+    Requests all(array_of_requests, incount);
+    out(outcount, "outcount");
+    if (find_complete(all) == -1) runtime().device->MPID_Poll(false);
+    *outcount = finish_some(all, array_of_indices, array_of_statuses);
+  });
+}
+
+}  // namespace rmq::mpi

@@ -1,0 +1,127 @@
+// Chapters 3.2.5, 3.8 and 13.3: what statuses tell, and their forms in Fortran.
+#include "mpi/internal/status.hpp"
+
+#include <fmt/format.h>
+
+#include <climits>
+#include <cstring>
+#include <limits>
+
+#include "mpi/internal/call.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+const MPI_Status& status_arg(const MPI_Status* status) {
+  if (status == MPI_STATUS_IGNORE) fail_call(MPI_ERR_ARG, "argument status is MPI_STATUS_IGNORE");
+  return *out(status, "status");
+}
+
+/// Whole elements of the type; MPI_UNDEFINED when the message ends inside of one.
+MPI_Count whole_elements(const MPI_Status& status, const Datatype& type) {
+  const std::uint64_t bytes = status_bytes(status);
+  if (type.size == 0) return bytes == 0 ? 0 : MPI_UNDEFINED;
+  return bytes % type.size == 0 ? static_cast<MPI_Count>(bytes / type.size) : MPI_UNDEFINED;
+}
+
+/// A count that does not fit is MPI_UNDEFINED, as the standard has it.
+template <class Count>
+void store(Count* count, MPI_Count value) {
+  *out(count, "count") = value > std::numeric_limits<Count>::max() ? MPI_UNDEFINED : static_cast<Count>(value);
+}
+
+template <class Count>
+int get_count(const MPI_Status* status, MPI_Datatype datatype, Count* count, const char* function) {
+  return enter([&] { store(count, whole_elements(status_arg(status), type_arg(datatype))); }, function);
+}
+
+template <class Count>
+int get_elements(const MPI_Status* status, MPI_Datatype datatype, Count* count, const char* function) {
+  return enter(
+      [&] {
+        const auto bytes = static_cast<MPI_Count>(status_bytes(status_arg(status)));
+        store(count, elements_in(type_arg(datatype), bytes));
+      },
+      function);
+}
+
+int set_elements(MPI_Status* status, MPI_Datatype datatype, MPI_Count count, const char* function) {
+  return enter(
+      [&] {
+        status_arg(status);
+        const auto elements = static_cast<std::uint64_t>(count_arg(count));
+        const Datatype& type = type_arg(datatype);
+        // Of derived types `count` are basic elements, all of one size in what is of use here.
+        const std::uint64_t each = type.layout->basic_elements() ? type.size / type.layout->basic_elements() : 0;
+        const int source = status->MPI_SOURCE, tag = status->MPI_TAG;
+        set_status(status, source, tag, elements * each, status_cancelled(*status));
+      },
+      function);
+}
+
+/// Both forms are the same five words.
+template <class To, class From>
+int convert(To* to, const From* from, const char* function) {
+  return enter_always(
+      [&] {
+        if (!from || !to) fail_call(MPI_ERR_ARG, "a status is a null pointer");
+        std::memcpy(to, from, sizeof(MPI_Status));
+      },
+      function);
+}
+
+}  // namespace
+
+RMQ_MPI(int, Get_count, (const MPI_Status* status, MPI_Datatype datatype, int* count)) {
+  return get_count(status, datatype, count, __func__);
+}
+RMQ_MPI(int, Get_count_c, (const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count)) {
+  return get_count(status, datatype, count, __func__);
+}
+RMQ_MPI(int, Get_elements, (const MPI_Status* status, MPI_Datatype datatype, int* count)) {
+  return get_elements(status, datatype, count, __func__);
+}
+RMQ_MPI(int, Get_elements_c, (const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count)) {
+  return get_elements(status, datatype, count, __func__);
+}
+RMQ_MPI(int, Get_elements_x, (const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count)) {
+  return get_elements(status, datatype, count, __func__);
+}
+RMQ_MPI(int, Status_set_elements, (MPI_Status* status, MPI_Datatype datatype, int count)) {
+  return set_elements(status, datatype, count, __func__);
+}
+RMQ_MPI(int, Status_set_elements_x, (MPI_Status* status, MPI_Datatype datatype, MPI_Count count)) {
+  return set_elements(status, datatype, count, __func__);
+}
+
+RMQ_MPI(int, Status_set_cancelled, (MPI_Status* status, int flag)) {
+  return enter([&] {
+    status_arg(status);
+    status->count_hi_and_cancelled = (status->count_hi_and_cancelled & ~1) | (flag ? 1 : 0);
+  });
+}
+
+RMQ_MPI(int, Test_cancelled, (const MPI_Status* status, int* flag)) {
+  return enter([&] { *out(flag, "flag") = status_cancelled(status_arg(status)); });
+}
+
+RMQ_MPI(int, Status_c2f, (const MPI_Status* c_status, MPI_Fint* f_status)) {
+  return convert(f_status, c_status, __func__);
+}
+RMQ_MPI(int, Status_f2c, (const MPI_Fint* f_status, MPI_Status* c_status)) {
+  return convert(c_status, f_status, __func__);
+}
+RMQ_MPI(int, Status_f082c, (const MPI_F08_status* f08_status, MPI_Status* c_status)) {
+  return convert(c_status, f08_status, __func__);
+}
+RMQ_MPI(int, Status_c2f08, (const MPI_Status* c_status, MPI_F08_status* f08_status)) {
+  return convert(f08_status, c_status, __func__);
+}
+RMQ_MPI(int, Status_f082f, (const MPI_F08_status* f08_status, MPI_Fint* f_status)) {
+  return convert(f_status, f08_status, __func__);
+}
+RMQ_MPI(int, Status_f2f08, (const MPI_Fint* f_status, MPI_F08_status* f08_status)) {
+  return convert(f08_status, f_status, __func__);
+}
+
+}  // namespace rmq::mpi

@@ -1,0 +1,76 @@
+#include "mpi/internal/transfer.hpp"
+
+#include "mpi/internal/failure.hpp"
+#include "mpi/internal/p2p.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+// Collectives and agreements of communicator making (comm_agree.cpp) share a context; the latter use tags from here on.
+constexpr std::uint32_t kCollectiveTags = 1u << 29;
+
+Request* new_recv(Comm& comm, int from, int tag, const Buffer& data) {
+  Request* r = runtime().device->MPID_Request_create(RequestKind::recv);
+  prepare_recv(r, comm, data, from, tag, kCollective);
+  return r;
+}
+
+}  // namespace
+
+int next_collective_tag(Comm& comm) { return static_cast<int>(comm.collective_number++ % kCollectiveTags); }
+
+Request* start_send(Comm& comm, int to, int tag, const Buffer& data) {
+  adi::Device& device = *runtime().device;
+  Request* r = device.MPID_Request_create(RequestKind::send);
+  prepare_send(r, comm, data, to, tag, SendMode::standard, kCollective);
+  device.MPID_Isend(r);
+  return r;
+}
+
+Request* start_recv(Comm& comm, int from, int tag, const Buffer& data) {
+  Request* r = new_recv(comm, from, tag, data);
+  runtime().device->MPID_Irecv(r);
+  return r;
+}
+
+Request* start_recv_join(Comm& comm, int from, int tag, const Buffer& data, ReduceOp op, int parts) {
+  Request* r = new_recv(comm, from, tag, data);
+  r->dest_op = DestOp::join;
+  r->join_op = op;
+  r->join_type = data.type->basic;
+  r->parts = static_cast<std::uint32_t>(parts);
+  runtime().device->MPID_Irecv(r);
+  return r;
+}
+
+int wait(Request* r) { return error_class_of(wait_and_free(*runtime().device, r).error); }
+
+int wait_all(std::span<Request* const> requests) {
+  int first = MPI_SUCCESS;
+  for (Request* r : requests) {
+    const int error = wait(r);
+    if (first == MPI_SUCCESS) first = error;
+  }
+  return first;
+}
+
+int send(Comm& comm, int to, int tag, const Buffer& data) {
+  if (data.type->dense) {
+    const DataView view = view_of(*data.type, data.data, data.count);
+    if (runtime().device->MPID_Send_now(comm.world_of(to), send_match(comm, tag, kCollective), view.base, view.bytes)) {
+      return MPI_SUCCESS;
+    }
+  }
+  return wait(start_send(comm, to, tag, data));
+}
+
+int recv(Comm& comm, int from, int tag, const Buffer& data) { return wait(start_recv(comm, from, tag, data)); }
+
+int send_recv(Comm& comm, int to, const Buffer& out, int from, const Buffer& in, int tag) {
+  Request* r = start_recv(comm, from, tag, in);
+  const int sent = send(comm, to, tag, out);
+  const int received = wait(r);
+  return sent != MPI_SUCCESS ? sent : received;
+}
+
+}  // namespace rmq::mpi

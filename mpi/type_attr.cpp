@@ -1,0 +1,48 @@
+// Chapter 7.7: attributes of datatypes; keyvals of windows.
+#include "mpi/internal/attributes.hpp"
+#include "mpi/internal/call.hpp"
+
+namespace rmq::mpi {
+
+RMQ_MPI(int, Type_create_keyval, (MPI_Type_copy_attr_function* copy, MPI_Type_delete_attr_function* destroy,
+                                  int* keyval, void* extra_state)) {
+  return enter([&] { *out(keyval, "type_keyval") = make_keyval(Keyval::For::type, copy, destroy, extra_state); });
+}
+
+RMQ_MPI(int, Type_free_keyval, (int* keyval)) {
+  return enter([&] { free_keyval(*out(keyval, "type_keyval"), Keyval::For::type); });
+}
+
+RMQ_MPI(int, Type_set_attr, (MPI_Datatype datatype, int keyval, void* value)) {
+  return enter([&] {
+    Datatype& t = type_arg(datatype);
+    return set_attribute(t.attributes, datatype, keyval_arg(keyval, Keyval::For::type, "type_keyval"), value);
+  });
+}
+
+RMQ_MPI(int, Type_get_attr, (MPI_Datatype datatype, int keyval, void* value, int* flag)) {
+  return enter([&] {
+    const Keyval& k = keyval_arg(keyval, Keyval::For::type, "type_keyval");
+    const Attribute* a = find_attribute(type_arg(datatype).attributes, k.handle);
+    *out(flag, "flag") = a != nullptr;
+    if (a) *static_cast<void**>(out(value, "attribute_val")) = a->value;
+  });
+}
+
+RMQ_MPI(int, Type_delete_attr, (MPI_Datatype datatype, int keyval)) {
+  return enter([&] {
+    Datatype& t = type_arg(datatype);
+    return delete_attribute(t.attributes, datatype, keyval_arg(keyval, Keyval::For::type, "type_keyval"));
+  });
+}
+
+RMQ_MPI(int, Win_create_keyval, (MPI_Win_copy_attr_function* copy, MPI_Win_delete_attr_function* destroy, int* keyval,
+                                 void* extra_state)) {
+  return enter([&] { *out(keyval, "win_keyval") = make_keyval(Keyval::For::win, copy, destroy, extra_state); });
+}
+
+RMQ_MPI(int, Win_free_keyval, (int* keyval)) {
+  return enter([&] { free_keyval(*out(keyval, "win_keyval"), Keyval::For::win); });
+}
+
+}  // namespace rmq::mpi

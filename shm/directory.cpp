@@ -1,0 +1,132 @@
+#include "shm/directory.hpp"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/os/fence.hpp"
+#include "shm/single_copy.hpp"
+
+namespace rmq::shm {
+namespace {
+
+constexpr std::array<char, 8> kMagic = {'R', 'M', 'Q', 'S', 'H', 'M', '1', '\0'};
+constexpr std::uint32_t kMaxHostRanks = 16384;
+
+std::array<char, 40> job_name(const JobInfo& job) {
+  std::array<char, 40> name{};
+  std::copy_n(job.job.data(), std::min(job.job.size(), name.size() - 1), name.data());
+  return name;
+}
+
+std::string ticket_key(const JobInfo& job) {
+  return fmt::format("shm.{}", job.host_of_rank[static_cast<std::size_t>(job.rank)]);
+}
+
+bool usable(const Shape& shape) {
+  return std::has_single_bit(shape.cells) && std::has_single_bit(shape.ring_bytes) && shape.ring_bytes >= 4096 &&
+         shape.heap_bytes < (std::uint64_t{1} << 44);
+}
+
+std::uint64_t pid_namespace() {
+  struct stat status {};
+  return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+}  // namespace
+
+Result<Directory> Directory::open(const Config& config, Bootstrap& bootstrap, const std::uint64_t& probe) {
+  const JobInfo& job = bootstrap.job();
+  Directory directory;
+  directory.me_ = static_cast<std::uint32_t>(job.host_rank);
+  if (static_cast<std::uint32_t>(job.host_size) > kMaxHostRanks) {
+    return fail(Errc::config, fmt::format("{} ranks on one host: shared memory carries at most {}; set RMQ_METHODS=tcp",
+                                          job.host_size, kMaxHostRanks));
+  }
+  auto ok = job.host_rank == 0 ? directory.create(config, bootstrap) : directory.attach(bootstrap);
+  if (!ok) return fail(ok.error().code, fmt::format("rank {}: {}", job.rank, ok.error().what));
+  directory.announce_me(probe);
+  return directory;
+}
+
+Result<void> Directory::create(const Config& config, Bootstrap& bootstrap) {
+  const JobInfo& job = bootstrap.job();
+  auto kind = parse_segment_kind(config.shm_segment);
+  if (!kind) return tl::unexpected(kind.error());
+  map_ = Map(choose_shape(config, static_cast<std::uint32_t>(job.host_size)));
+  if (!usable(map_.shape())) return fail(Errc::config, "RMQ_SHM_HEAP is too large; at most 16 TB");
+  auto segment = Segment::create(*kind, map_.bytes());
+  if (!segment) return tl::unexpected(segment.error());
+  segment_ = std::move(*segment);
+  const std::string purpose = fmt::format("the rings of {} ranks", job.host_size);
+  if (auto ok = segment_.reserve(0, map_.reserved_at_start(), purpose); !ok) return ok;
+  asymmetric_ = os::register_asymmetric_fence();
+  header().magic = kMagic;
+  header().job = job_name(job);
+  header().shape = map_.shape();
+  header().bytes = map_.bytes();
+  header().asymmetric = asymmetric_ ? 1 : 0;
+  // The ticket travels through the bootstrap, whose locks or sockets order the header before any attach.
+  return bootstrap.put(ticket_key(job), segment_.ticket());
+}
+
+Result<void> Directory::attach(Bootstrap& bootstrap) {
+  const JobInfo& job = bootstrap.job();
+  auto ticket = bootstrap.get(ticket_key(job));
+  if (!ticket) return tl::unexpected(ticket.error());
+  auto segment = Segment::attach(*ticket);
+  if (!segment) return tl::unexpected(segment.error());
+  segment_ = std::move(*segment);
+  const Shape shape = segment_.bytes() < sizeof(SegmentHeader) ? Shape{} : header().shape;
+  if (shape.ranks != static_cast<std::uint32_t>(job.host_size) || !usable(shape)) {
+    return fail(Errc::protocol, fmt::format("segment '{}' is not made for {} ranks", *ticket, job.host_size));
+  }
+  map_ = Map(shape);
+  if (header().magic != kMagic || header().job != job_name(job) || header().bytes != map_.bytes() ||
+      segment_.bytes() != map_.bytes()) {
+    return fail(Errc::protocol, fmt::format("segment '{}' belongs to another job or another version of RMQ", *ticket));
+  }
+  const bool able = os::register_asymmetric_fence();
+  asymmetric_ = header().asymmetric != 0 && able;  // a full fence instead of a light one is always right
+  may_sleep_ = header().asymmetric == 0 || able;
+  return {};
+}
+
+void Directory::announce_me(const std::uint64_t& probe) const {
+  // Where Yama restricts ptrace to descendants, let the other ranks in; elsewhere this fails and changes nothing.
+  ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  RankControl& mine = this->mine();
+  mine.pid = ::getpid();
+  mine.pid_namespace = pid_namespace();
+  mine.probe_address = reinterpret_cast<std::uintptr_t>(&probe);
+  mine.probe_word = probe;
+  mine.single_copy = probe_single_copy(mine.pid, mine.probe_address, mine.probe_word) ? 1 : 0;
+  mine.state.store(rank_state::here, std::memory_order_release);  // acquired by whoever reads the line (Peers)
+}
+
+Ring Directory::ring(std::uint32_t index) const {
+  return {&at<RingHeader>(map_.ring_at(index)), &at<Cell>(map_.cells_at(index)),
+          segment_.data() + map_.bytes_at(index)};
+}
+
+Result<Ring> Directory::connect(std::uint32_t to) const {
+  // Relaxed: the number only has to be unique; the ring is handed over by the list.
+  const std::uint32_t index = header().rings_claimed.fetch_add(1, std::memory_order_relaxed);
+  if (index >= map_.rings()) return fail(Errc::protocol, "the shared segment's ring counter is damaged");
+  if (map_.ring_at(index) + map_.ring_stride() > map_.reserved_at_start()) {
+    auto ok = segment_.reserve(map_.ring_at(index), map_.ring_stride(), fmt::format("a ring to host rank {}", to));
+    if (!ok) return tl::unexpected(ok.error());
+  }
+  const Ring r = ring(index);
+  r.header->from = me_;
+  r.header->to = to;
+  push_list(control(to).arrivals, r.header->next, index + 1);
+  return r;
+}
+
+}  // namespace rmq::shm

@@ -1,0 +1,98 @@
+// A rank's way into its host's segment: creates or finds it, checks it, claims rings, and hands lists between ranks.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/bootstrap.hpp"
+#include "base/config.hpp"
+#include "base/error.hpp"
+#include "shm/map.hpp"
+#include "shm/segment.hpp"
+
+namespace rmq::shm {
+
+/// A ring as it lies in this process.
+struct Ring {
+  RingHeader* header = nullptr;
+  Cell* cells = nullptr;
+  std::byte* bytes = nullptr;
+};
+
+class Directory {
+ public:
+  /// Opens the segment of this rank's host, which must have 2 ranks or more. The rank with host_rank 0 makes it; the
+  /// others wait for its ticket. Announces this rank (rank_state::here) with its pid and probe word.
+  /// `probe` must live as long as the directory: peers read it to learn whether single copies work.
+  static Result<Directory> open(const Config& config, Bootstrap& bootstrap, const std::uint64_t& probe);
+
+  const Map& map() const { return map_; }
+  const Segment& segment() const { return segment_; }
+  std::uint32_t me() const { return me_; }
+  bool asymmetric() const { return asymmetric_; }
+  /// Whether this rank may sleep: false when the host uses the asymmetric fence but this process cannot.
+  bool may_sleep() const { return may_sleep_; }
+
+  RankControl& control(std::uint32_t rank) const { return at<RankControl>(map_.control_at(rank)); }
+  RankControl& mine() const { return control(me_); }
+
+  /// A new ring from me to `to`, which its receiver has been told of. Errc::no_memory when the system has none left.
+  Result<Ring> connect(std::uint32_t to) const;
+
+  /// The ring with this index; index < map().rings().
+  Ring ring(std::uint32_t index) const;
+
+  /// Calls fn(Ring, from) for each ring that peers have connected to me since the last call. An entry that is no ring
+  /// towards me ends the list; returns false then.
+  template <class Fn>
+  bool take_arrivals(const Fn& fn) const;
+
+ private:
+  Directory() : map_(Shape{}) {}
+  Result<void> create(const Config& config, Bootstrap& bootstrap);
+  Result<void> attach(Bootstrap& bootstrap);
+  void announce_me(const std::uint64_t& probe) const;
+  SegmentHeader& header() const { return at<SegmentHeader>(0); }
+
+  template <class T>
+  T& at(std::uint64_t offset) const {
+    return *reinterpret_cast<T*>(segment_.data() + offset);
+  }
+
+  Segment segment_;
+  Map map_;
+  std::uint32_t me_ = 0;
+  bool asymmetric_ = false;
+  bool may_sleep_ = true;
+};
+
+/// Pushes entry `id` (> 0), whose link word is `next`, on a list that its owner takes as a whole. No entry may be
+/// pushed again before it was taken, hence there is no ABA. The release pairs with take_list's acquire.
+inline void push_list(std::atomic<std::uint32_t>& head, std::atomic<std::uint32_t>& next, std::uint32_t id) {
+  std::uint32_t first = head.load(std::memory_order_relaxed);  // relaxed: only compared
+  do {
+    next.store(first, std::memory_order_relaxed);  // relaxed: published by the exchange below
+  } while (!head.compare_exchange_weak(first, id, std::memory_order_release, std::memory_order_relaxed));
+}
+
+/// The first entry of the list, which is empty from then on; 0 when there is none.
+inline std::uint32_t take_list(std::atomic<std::uint32_t>& head) {
+  return head.exchange(0, std::memory_order_acquire);
+}
+
+template <class Fn>
+bool Directory::take_arrivals(const Fn& fn) const {
+  std::uint32_t id = take_list(mine().arrivals);
+  // Each peer connects once, so a longer list is a broken one.
+  for (std::uint32_t n = 0; id != 0; ++n) {
+    if (id > map_.rings() || n == map_.shape().ranks) return false;
+    const Ring r = ring(id - 1);
+    const std::uint32_t from = r.header->from;
+    if (r.header->to != me_ || from >= map_.shape().ranks || from == me_) return false;
+    id = r.header->next.load(std::memory_order_relaxed);  // relaxed: ordered by take_list
+    fn(r, from);
+  }
+  return true;
+}
+
+}  // namespace rmq::shm

@@ -1,0 +1,47 @@
+// A rank's heap in the shared segment, for mem_alloc: peers reach what lies here with plain loads and stores.
+//
+// First fit over an ordered map of free blocks that merge with their neighbours. The book-keeping is private memory, so
+// that no program error in the shared blocks can break it. Memory is reserved from the system as the heap grows, and is
+// kept.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "shm/segment.hpp"
+
+namespace rmq::shm {
+
+class Heap {
+ public:
+  Heap() = default;
+  /// The range [at, at + bytes) of `segment`, which must outlive the heap.
+  Heap(const Segment& segment, std::uint64_t at, std::uint64_t bytes);
+
+  /// A block of at least `bytes` bytes, aligned to 64 bytes, or to a page from a page upwards; nullptr when range or
+  /// system have no more. Zero bytes give a block of their own.
+  std::byte* allocate(std::size_t bytes);
+
+  /// Whether `memory` is a block of this heap; then it is freed.
+  bool free(void* memory);
+
+  /// Whether [memory, memory + bytes) lies in this heap's range.
+  bool contains(const void* memory, std::uint64_t bytes) const;
+
+  std::size_t blocks() const { return used_.size(); }
+
+ private:
+  using Blocks = std::map<std::uint64_t, std::uint64_t>;  // offset in the heap -> bytes
+
+  bool grow(std::uint64_t to);
+  void add_free(std::uint64_t offset, std::uint64_t bytes);
+
+  const Segment* segment_ = nullptr;
+  std::uint64_t at_ = 0;     // of the heap in the segment
+  std::uint64_t limit_ = 0;  // bytes of the range
+  std::uint64_t grown_ = 0;  // bytes of it that are reserved and in `free_` or `used_`
+  Blocks free_, used_;
+};
+
+}  // namespace rmq::shm

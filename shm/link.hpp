@@ -1,0 +1,134 @@
+// The two ends of a directed pair's ring, with packets: how one is written, how the next one is read.
+// Hot path: every line touched here is counted in design/shm.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/data_view.hpp"
+#include "base/os/copy.hpp"
+#include "base/packet.hpp"
+#include "shm/byte_ring.hpp"
+#include "shm/cell_ring.hpp"
+#include "shm/directory.hpp"
+
+namespace rmq::shm {
+
+/// Copies n <= 32 bytes, reading and writing nothing beyond, without a call.
+inline void copy_inline(std::byte* to, const std::byte* from, std::size_t n) {
+  if (n == 0) return;
+  // Two moves that overlap cover any length between their size and twice that.
+  const auto two = [&]<class Word>(Word first) {
+    Word last;
+    std::memcpy(&first, from, sizeof first);
+    std::memcpy(&last, from + n - sizeof last, sizeof last);
+    std::memcpy(to, &first, sizeof first);
+    std::memcpy(to + n - sizeof last, &last, sizeof last);
+  };
+  struct Sixteen {
+    std::uint64_t words[2];
+  };
+  if (n >= 16)
+    two(Sixteen{});
+  else if (n >= 8)
+    two(std::uint64_t{});
+  else if (n >= 4)
+    two(std::uint32_t{});
+  else if (n >= 2)
+    two(std::uint16_t{});
+  else
+    *to = *from;
+}
+
+/// The sender's end. Default-made it is full for ever: what an unconnected or lost peer has.
+struct Outbound {
+  CellWriter cells;
+  ByteWriter bytes;
+  const std::atomic<std::uint32_t>* sleeping = nullptr;  // the receiver's announcement
+  RingHeader* header = nullptr;
+  Rank rank = kNoRank;
+
+  Outbound() = default;
+  Outbound(const Ring& ring, const Shape& shape, const RankControl& peer, Rank peer_rank)
+      : cells(ring.cells, shape.cells),
+        bytes(ring.bytes, shape.ring_bytes),
+        sleeping(&peer.sleeping),
+        header(ring.header),
+        rank(peer_rank) {}
+
+  /// Writes and publishes a packet. The cell ring must not be full; false, with nothing changed, when the byte ring is.
+  bool write(const Packet& packet, const Payload& payload) {
+    Cell& cell = cells.cell();
+    const std::size_t fields = body_bytes(packet.kind);
+    const std::uint32_t length = packet.length;
+    if (length <= kBodyBytes - fields) [[likely]] {
+      std::memcpy(cell.rest, &packet.kind, sizeof cell.rest);
+      std::byte* to = reinterpret_cast<std::byte*>(&cell) + kHeaderBytes + fields;
+      if (payload.is_contiguous()) [[likely]]
+        copy_inline(to, payload.data(), length);
+      else
+        pack(to, payload.view, payload.offset, length);
+    } else {
+      std::byte* to = bytes.reserve(length);
+      if (to == nullptr) [[unlikely]]
+        return false;
+      std::memcpy(cell.rest, &packet.kind, sizeof cell.rest);
+      if (payload.is_contiguous()) [[likely]]
+        copy_bytes(to, payload.data(), length);
+      else
+        pack(to, payload.view, payload.offset, length);
+    }
+    cells.publish();
+    return true;
+  }
+
+  /// Takes note of what the receiver has returned; false when its counts make no sense.
+  bool refresh() { return cells.returned(header->cells_taken) && bytes.returned(header->bytes_taken); }
+  /// Whether the receiver has returned something since the latest refresh (it never returns bytes without cells).
+  bool may_refresh() const { return cells.may_return(header->cells_taken); }
+};
+
+/// The receiver's end.
+struct Inbound {
+  CellReader cells;
+  ByteReader bytes;
+  std::uint32_t most = 0;  // largest payload that this ring can carry
+  RingHeader* header = nullptr;
+  const std::atomic<std::uint32_t>* sleeping = nullptr;  // the sender's, which may wait for room
+  Rank rank = kNoRank;
+  std::uint32_t host_rank = 0;
+
+  Inbound(const Ring& ring, const Shape& shape, const RankControl& peer, Rank peer_rank, std::uint32_t peer_host_rank)
+      : cells(ring.cells, shape.cells),
+        bytes(ring.bytes, shape.ring_bytes),
+        most(max_payload(shape.ring_bytes)),
+        header(ring.header),
+        sleeping(&peer.sleeping),
+        rank(peer_rank),
+        host_rank(peer_host_rank) {}
+
+  /// Copies the packet of a ready cell out, so that it cannot change under its handler, and finds its payload, which
+  /// stays in the ring (or in `packet`) until give_back. False when the length is one that no sender of ours writes.
+  bool read(Packet& packet, const std::byte*& payload) {
+    std::memcpy(static_cast<void*>(&packet), &cells.cell(), sizeof packet);
+    const std::size_t fields = body_bytes(packet.kind);
+    if (packet.length <= kBodyBytes - fields) [[likely]] {
+      payload = reinterpret_cast<const std::byte*>(&packet) + kHeaderBytes + fields;
+    } else {
+      if (packet.length > most) [[unlikely]]
+        return false;
+      payload = bytes.take(packet.length);
+    }
+    return true;
+  }
+
+  bool return_is_due() const { return cells.return_is_due() || bytes.return_is_due(); }
+  void give_back() {
+    // Bytes first: who sees the cells returned also finds room for their payload.
+    bytes.give_back(header->bytes_taken);
+    cells.give_back(header->cells_taken);
+  }
+};
+
+}  // namespace rmq::shm

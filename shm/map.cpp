@@ -1,0 +1,50 @@
+#include "shm/map.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace rmq::shm {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) {
+  return (bytes + to - 1) / to * to;
+}
+
+struct Sizes {
+  std::uint32_t up_to_ranks, cells, ring_bytes;
+};
+
+// Two ranks get rings larger than the second-level cache: lines that left it for the shared level come back four times
+// as fast as lines that must be fetched from the other core (PERFORMANCE.md). With more ranks memory is what counts:
+// all pairs together stay below some 35 MB up to 16 ranks; above, a rank pays only for the pairs it uses.
+constexpr Sizes kSizes[] = {
+    {2, 1024, 4u << 20},   {4, 512, 1u << 20},  {8, 256, 256u << 10},
+    {16, 128, 128u << 10}, {64, 64, 64u << 10}, {UINT32_MAX, 32, 32u << 10},
+};
+
+std::uint32_t power_of_two(std::uint64_t wanted, std::uint64_t least, std::uint64_t most) {
+  return static_cast<std::uint32_t>(std::bit_ceil(std::clamp(wanted, least, most)));
+}
+
+}  // namespace
+
+Shape choose_shape(const Config& config, std::uint32_t ranks) {
+  const Sizes& sizes =
+      *std::find_if(std::begin(kSizes), std::end(kSizes), [&](const Sizes& s) { return ranks <= s.up_to_ranks; });
+  Shape shape;
+  shape.ranks = ranks;
+  shape.cells = config.shm_cells != 0 ? power_of_two(config.shm_cells / sizeof(Cell), 8, 1u << 20) : sizes.cells;
+  shape.ring_bytes = config.shm_ring != 0 ? power_of_two(config.shm_ring, kPage, 1u << 28) : sizes.ring_bytes;
+  shape.heap_bytes = round_up(config.shm_heap, kPage);
+  return shape;
+}
+
+Map::Map(const Shape& shape)
+    : shape_(shape),
+      rings_at_(round_up(control_at(shape.ranks), kPage)),
+      ring_stride_(sizeof(RingHeader) + shape.cells * sizeof(Cell) + shape.ring_bytes),
+      heaps_at_(round_up(ring_at(rings()), kPage)) {}
+
+}  // namespace rmq::shm

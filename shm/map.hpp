@@ -1,0 +1,125 @@
+// The segment map: what lies where in a host's shared segment, and who may write which line of it.
+//
+//    header | controls: 256 bytes a rank | rings: as many as pairs, claimed one by one | heaps: one a rank
+//
+// All positions are offsets and follow from five numbers (Shape), which the header repeats so that whoever attaches can
+// check them. Nothing but the header and the controls (and, on hosts of few ranks, the rings) is reserved at start.
+// A new segment is all zero, and zero is the initial state of everything in it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/config.hpp"
+#include "base/packet.hpp"
+#include "shm/cell_ring.hpp"
+
+namespace rmq::shm {
+
+/// What every position follows from. Sizes in bytes unless said.
+struct Shape {
+  std::uint32_t ranks = 0;       // on this host, 2 and more
+  std::uint32_t cells = 0;       // one-line packets in a ring, power of two
+  std::uint32_t ring_bytes = 0;  // payload of a ring, power of two
+  std::uint32_t spare = 0;
+  std::uint64_t heap_bytes = 0;  // range of one rank's heap, whole pages
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+/// The shape for `ranks` ranks: sizes from the configuration where it gives some, else by the number of ranks.
+Shape choose_shape(const Config& config, std::uint32_t ranks);
+
+struct SegmentHeader {
+  // Line 0 and 1: written by the creator before its ticket is published, then constant.
+  std::array<char, 8> magic;
+  std::array<char, 40> job;  // job id, zero-terminated
+  Shape shape;
+  std::uint64_t bytes;       // of the whole segment
+  std::uint32_t asymmetric;  // 1: waiting ranks use the asymmetric fence (base/os/fence.hpp)
+  // Line 2: written by any rank that connects.
+  alignas(kCacheLine) std::atomic<std::uint32_t> rings_claimed;
+};
+static_assert(sizeof(SegmentHeader) == 3 * kCacheLine);
+
+/// Life of a rank in RankControl::state.
+namespace rank_state {
+inline constexpr std::uint32_t absent = 0;
+inline constexpr std::uint32_t here = 1;
+inline constexpr std::uint32_t closed = 2;  // said good-bye: its end is no failure
+}  // namespace rank_state
+
+/// A long transfer in which the other side may help: see shm/transfer.hpp.
+struct TransferSlot {
+  // Written by the active rank while no generation is open; read by the helper. Relaxed: `claim` orders them.
+  std::atomic<std::uint32_t> helper;     // host rank that may help
+  std::atomic<std::uint32_t> put;        // 1: towards the helper
+  std::atomic<std::uint64_t> active_at;  // address of the data in the active rank
+  std::atomic<std::uint64_t> helper_at;  // address of the data in the helper
+  std::atomic<std::uint64_t> bytes;
+  std::atomic<std::uint64_t> chunk;   // bytes of one claim
+  std::atomic<std::uint32_t> listed;  // 1: this slot stands in a helpers list
+  std::atomic<std::uint32_t> next;    // the one behind it in that list: host rank + 1
+  // Written by both: generation << 32 | next chunk, and what the helper has finished.
+  alignas(kCacheLine) std::atomic<std::uint64_t> claim;
+  std::atomic<std::uint64_t> helped;  // chunks; kHelpFailed added when one could not be copied
+};
+
+/// One rank's lines.
+struct RankControl {
+  // Line 0: written by the rank itself at start and when it sleeps, wakes and ends; read by every sender.
+  std::atomic<std::uint32_t> sleeping;
+  std::atomic<std::uint32_t> state;  // rank_state; the release of `here` publishes the rest of the line
+  std::int32_t pid;
+  std::uint32_t single_copy;    // 1: the kernel lets this rank call process_vm_readv
+  std::uint64_t pid_namespace;  // inode; pids of another namespace mean nothing here
+  std::uint64_t probe_address;  // of a word in this rank's memory …
+  std::uint64_t probe_word;     // … that has this value
+  // Line 1: lists that peers push to and the rank takes as a whole.
+  alignas(kCacheLine) std::atomic<std::uint32_t> arrivals;  // ring index + 1 of a new ring towards this rank
+  std::atomic<std::uint32_t> helpers;                       // host rank + 1 of a rank whose slot wants help
+  // Lines 2 and 3.
+  alignas(kCacheLine) TransferSlot slot;
+};
+static_assert(sizeof(RankControl) == 4 * kCacheLine);
+
+/// Head of a ring from one rank to another; its cells and then its bytes follow.
+struct RingHeader {
+  // Line 0: written by the sender when it connects.
+  std::uint32_t from, to;           // host ranks
+  std::atomic<std::uint32_t> next;  // behind it in the arrivals list: ring index + 1
+  // Line 1: written by the receiver now and then: what the sender may use again.
+  alignas(kCacheLine) std::atomic<std::uint64_t> cells_taken;
+  std::atomic<std::uint64_t> bytes_taken;
+};
+static_assert(sizeof(RingHeader) == 2 * kCacheLine);
+
+/// Positions in a segment of one shape; bytes from its start.
+class Map {
+ public:
+  explicit Map(const Shape& shape);
+
+  const Shape& shape() const { return shape_; }
+  std::uint64_t control_at(std::uint32_t rank) const { return sizeof(SegmentHeader) + rank * sizeof(RankControl); }
+  std::uint32_t rings() const { return shape_.ranks * (shape_.ranks - 1); }
+  std::uint64_t rings_at() const { return rings_at_; }
+  std::uint64_t ring_at(std::uint32_t index) const { return rings_at_ + index * ring_stride_; }
+  std::uint64_t cells_at(std::uint32_t index) const { return ring_at(index) + sizeof(RingHeader); }
+  std::uint64_t bytes_at(std::uint32_t index) const { return cells_at(index) + shape_.cells * sizeof(Cell); }
+  std::uint64_t ring_stride() const { return ring_stride_; }
+  std::uint64_t heaps_at() const { return heaps_at_; }
+  std::uint64_t heap_at(std::uint32_t rank) const { return heaps_at_ + rank * shape_.heap_bytes; }
+  std::uint64_t bytes() const { return heap_at(shape_.ranks); }
+
+  /// Reserved by the creator: all rings where that is little.
+  std::uint64_t reserved_at_start() const { return shape_.ranks <= kReserveAllRanks ? heaps_at_ : rings_at_; }
+  static constexpr std::uint32_t kReserveAllRanks = 16;
+
+ private:
+  Shape shape_;
+  std::uint64_t rings_at_, ring_stride_, heaps_at_;
+};
+
+}  // namespace rmq::shm

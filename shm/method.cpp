@@ -1,0 +1,209 @@
+#include "shm/method.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/os/clock.hpp"
+#include "shm/single_copy.hpp"
+
+namespace rmq::shm {
+namespace {
+
+using methods::Outcome;
+
+constexpr std::size_t kEagerMost = 32 * 1024;     // above, a single copy is as fast and keeps caches clean
+constexpr std::size_t kFragmentMost = 64 * 1024;  // small enough that both sides copy at the same time
+
+std::uint64_t random_word() {
+  return os::ticks() * 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(os::wall_ns());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<methods::Method>> make_shm(const methods::MethodContext& context) {
+  auto probe = std::make_unique<const std::uint64_t>(random_word());
+  std::unique_ptr<const Directory> directory;
+  if (context.bootstrap.job().host_size > 1) {
+    auto opened = Directory::open(context.config, context.bootstrap, *probe);
+    if (!opened) return tl::unexpected(opened.error());
+    directory = std::make_unique<const Directory>(std::move(*opened));
+  }
+  return std::make_unique<ShmMethod>(context, std::move(probe), std::move(directory));
+}
+
+ShmMethod::ShmMethod(const methods::MethodContext& context, std::unique_ptr<const std::uint64_t> probe,
+                     std::unique_ptr<const Directory> directory)
+    : sink_(context.sink),
+      control_(&nobody_),
+      config_(context.config),
+      trace_(context.trace),
+      doorbell_(context.doorbell),
+      job_(context.bootstrap.job()),
+      probe_(std::move(probe)),
+      directory_(std::move(directory)),
+      host_rank_of_(static_cast<std::size_t>(job_.size), kElsewhere) {
+  outbound_.assign(static_cast<std::size_t>(job_.size), &nowhere_);
+  if (!directory_) return;
+  const Map& map = directory_->map();
+  control_ = &directory_->mine();
+  asymmetric_ = directory_->asymmetric();
+  transfers_ = std::make_unique<Transfers>(*directory_, sink_);
+  watch_ = std::make_unique<PeerWatch>(*directory_, doorbell_);
+  heap_ = Heap(directory_->segment(), map.heap_at(directory_->me()), map.shape().heap_bytes);
+  peers_.resize(map.shape().ranks);
+  inbound_.reserve(map.shape().ranks);
+  const int host = job_.host_of_rank[static_cast<std::size_t>(job_.rank)];
+  std::uint32_t next = 0;  // host ranks count the ranks of a host in world order
+  for (Rank rank = 0; rank < job_.size; ++rank) {
+    if (job_.host_of_rank[static_cast<std::size_t>(rank)] != host) continue;
+    RMQ_CHECK(next < map.shape().ranks);
+    peers_[next].rank = rank;
+    if (rank != job_.rank) host_rank_of_[static_cast<std::size_t>(rank)] = next;
+    ++next;
+  }
+  const std::size_t most = max_payload(map.shape().ring_bytes);
+  eager_max_ = std::min(config_.eager_max != 0 ? static_cast<std::size_t>(config_.eager_max) : kEagerMost, most);
+  fragment_max_ = std::min(kFragmentMost, most);
+  last_look_ns_ = os::now_ns();
+}
+
+ShmMethod::~ShmMethod() {
+  ShmMethod::close();
+}
+
+void ShmMethod::close() {
+  if (directory_)
+    control_->state.store(rank_state::closed, std::memory_order_release);  // acquired by PeerWatch::is_dead
+}
+
+Outcome ShmMethod::make_room(Rank to) {
+  const std::uint32_t host_rank = host_rank_of(to);
+  if (host_rank == kElsewhere) return Outcome::failed;
+  Peer& peer = peers_[host_rank];
+  if (peer.lost) return Outcome::failed;
+  if (!peer.out) return connect(peer, host_rank);
+  if (!peer.out->refresh()) {
+    lose(host_rank, Errc::protocol, "returned more of a ring than it was sent");
+    return Outcome::failed;
+  }
+  return peer.out->cells.full() ? starve(peer) : Outcome::done;
+}
+
+Outcome ShmMethod::write_after_refresh(Rank to, const Packet& packet, const Payload& payload) {
+  RMQ_CHECK(packet.length <= std::max(eager_max_, fragment_max_));
+  Peer& peer = peer_of(to);
+  if (!peer.out->refresh()) {
+    lose(host_rank_of(to), Errc::protocol, "returned more of a ring than it was sent");
+    return Outcome::failed;
+  }
+  return peer.out->write(packet, payload) ? Outcome::done : starve(peer);
+}
+
+Outcome ShmMethod::starve(Peer& peer) {
+  peer.starved = true;  // arm() looks at its ring before the rank sleeps
+  return Outcome::retry;
+}
+
+Outcome ShmMethod::connect(Peer& peer, std::uint32_t host_rank) {
+  auto ring = directory_->connect(host_rank);
+  if (!ring) {
+    lose(host_rank, ring.error().code, ring.error().what);
+    return Outcome::failed;
+  }
+  peer.out = std::make_unique<Outbound>(*ring, directory_->map().shape(), directory_->control(host_rank), peer.rank);
+  outbound_[static_cast<std::size_t>(peer.rank)] = peer.out.get();
+  trace_.event(Event::link_up, static_cast<std::uint8_t>(id()), peer.rank);
+  return Outcome::done;
+}
+
+void ShmMethod::accept() {
+  const bool sane = directory_->take_arrivals([&](const Ring& ring, std::uint32_t from) {
+    Peer& peer = peers_[from];
+    if (peer.in || peer.lost) return;
+    peer.in = std::make_unique<Inbound>(ring, directory_->map().shape(), directory_->control(from), peer.rank, from);
+    inbound_.push_back(peer.in.get());
+    trace_.event(Event::link_up, static_cast<std::uint8_t>(id()), peer.rank);
+  });
+  if (!sane) {
+    for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+      if (rank != directory_->me())
+        lose(rank, Errc::protocol, "or another rank of the host has damaged the shared segment");
+    }
+  }
+}
+
+bool ShmMethod::may_single_copy(std::uint32_t host_rank) {
+  Peer& peer = peers_[host_rank];
+  if (peer.single_copy != Access::unknown) return peer.single_copy == Access::yes;
+  const RankControl& theirs = directory_->control(host_rank);
+  // Acquire pairs with announce_me. A peer that has not come yet is asked about again later.
+  if (theirs.state.load(std::memory_order_acquire) == rank_state::absent) return false;
+  const bool works = config_.shm_single_copy && control_->single_copy != 0 && theirs.single_copy != 0 &&
+                     probe_single_copy(theirs.pid, theirs.probe_address, theirs.probe_word);
+  peer.single_copy = works ? Access::yes : Access::no;
+  return works;
+}
+
+std::uint64_t ShmMethod::expose(Rank rank, const DataView& view) {
+  const std::uint32_t peer = host_rank_of(rank);
+  if (peer == kElsewhere || view.bytes == 0) return 0;
+  const std::byte* start = view.base;
+  if (!view.is_contiguous()) {
+    iovec piece{};
+    std::uint64_t covered = 0;
+    if (iovecs(view, 0, view.bytes, {&piece, 1}, covered) != 1 || covered != view.bytes) return 0;
+    start = static_cast<const std::byte*>(piece.iov_base);
+  }
+  if (heap_.contains(start, view.bytes)) {
+    return kInSegment | static_cast<std::uint64_t>(start - directory_->segment().data());
+  }
+  // The peer will copy, but its permission is symmetric to ours: same user, same kernel, both let in by prctl.
+  return may_single_copy(peer) ? reinterpret_cast<std::uintptr_t>(start) : 0;
+}
+
+Outcome ShmMethod::get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes, Request* owner) {
+  Transfer t;
+  t.address = address;
+  t.view = into;
+  t.bytes = bytes;
+  t.owner = owner;
+  return transfer(t, from);
+}
+
+Outcome ShmMethod::put(Rank to, std::uint64_t address, const DataView& data, std::uint64_t bytes, Request* owner) {
+  Transfer t;
+  t.put = true;
+  t.address = address;
+  t.view = data;
+  t.bytes = bytes;
+  t.owner = owner;
+  return transfer(t, to);
+}
+
+Outcome ShmMethod::transfer(Transfer t, Rank rank) {
+  t.peer = host_rank_of(rank);
+  if (t.peer == kElsewhere || peers_[t.peer].lost) return Outcome::failed;
+  if (t.bytes == 0) return Outcome::done;
+  if ((t.address & kInSegment) != 0) {
+    const Map& map = directory_->map();
+    const std::uint64_t offset = t.address & ~kInSegment;
+    if (offset < map.heap_at(t.peer) || offset > map.heap_at(t.peer + 1) ||
+        t.bytes > map.heap_at(t.peer + 1) - offset) {
+      lose(t.peer, Errc::protocol, "exposed an address outside of its shared heap");
+      return Outcome::failed;
+    }
+  }
+  if (t.bytes >= kTogether && t.owner != nullptr) {
+    transfers_->start(t);
+    busy_ = true;
+    return Outcome::queued;
+  }
+  const Transfers::Failure failure = transfers_->run(t);
+  if (failure.empty()) return Outcome::done;
+  lose(t.peer, Errc::system, failure);
+  return Outcome::failed;
+}
+
+}  // namespace rmq::shm

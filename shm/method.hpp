@@ -1,0 +1,201 @@
+// The shared-memory method: packets through a lock-free ring for each directed pair, long data by single copies.
+// Structures and memory orders: design/shm.md. One thread at a time (the device's lock).
+//
+// send() and poll() are short and stand here, so that the device's direct calls inline; whatever is rare is out of line
+// in method.cpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/os/fence.hpp"
+#include "base/os/pace.hpp"
+#include "methods/method.hpp"
+#include "shm/directory.hpp"
+#include "shm/heap.hpp"
+#include "shm/link.hpp"
+#include "shm/peer_watch.hpp"
+#include "shm/transfer.hpp"
+
+namespace rmq::shm {
+
+class ShmMethod final : public methods::Method {
+ public:
+  /// `directory` is nullptr when this rank is alone on its host; then no rank is reached.
+  ShmMethod(const methods::MethodContext& context, std::unique_ptr<const std::uint64_t> probe,
+            std::unique_ptr<const Directory> directory);
+  ~ShmMethod() override;
+
+  methods::MethodId id() const override { return methods::MethodId::shm; }
+  bool reaches(Rank rank) const override { return host_rank_of(rank) != kElsewhere; }
+  std::size_t eager_max(Rank) const override { return eager_max_; }
+  std::size_t fragment_max(Rank) const override { return fragment_max_; }
+
+  /// Always copies: done, retry or failed.
+  methods::Outcome send(Rank to, const Packet& packet, const Payload& payload, Request*) override {
+    Outbound* out = outbound_[static_cast<std::size_t>(to)];
+    if (out->cells.full()) [[unlikely]] {
+      const methods::Outcome room = make_room(to);
+      if (room != methods::Outcome::done) return room;
+      out = outbound_[static_cast<std::size_t>(to)];
+    }
+    if (!out->write(packet, payload)) [[unlikely]] {
+      const methods::Outcome written = write_after_refresh(to, packet, payload);
+      if (written != methods::Outcome::done) return written;
+    }
+    // Publish, then look whether the receiver sleeps; its half is arm().
+    os::light_fence(asymmetric_);
+    if (out->sleeping->load(std::memory_order_relaxed) != 0) [[unlikely]]
+      doorbell_.ring(to);
+    return methods::Outcome::done;
+  }
+
+  int poll() override {
+    int events = 0;
+    const std::size_t hot = inbound_.size() < kHot ? inbound_.size() : kHot;
+    for (std::size_t i = 0; i < hot; ++i) {
+      if (inbound_[i]->cells.ready()) events += drain(i);
+    }
+    if (inbound_.size() > kHot) [[unlikely]]
+      events += sweep();
+    if (wanted()) [[unlikely]]
+      events += attend();
+    if (events != 0) {
+      idle_polls_ = 0;
+    } else {
+      os::pace(pace_);
+      if (++idle_polls_ >= kIdlePolls) [[unlikely]]
+        look_after_peers(false);
+    }
+    return events;
+  }
+
+  bool arm() override;
+  void disarm() override;
+
+  std::uint64_t expose(Rank peer, const DataView& view) override;
+  methods::Outcome get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes,
+                       Request* owner) override;
+  methods::Outcome put(Rank to, std::uint64_t address, const DataView& data, std::uint64_t bytes,
+                       Request* owner) override;
+
+  void* mem_alloc(std::size_t bytes) override { return heap_.allocate(bytes); }
+  bool mem_free(void* memory) override { return heap_.free(memory); }
+
+  bool drained() const override { return transfers_ == nullptr || transfers_->empty(); }
+  void close() override;
+
+ private:
+  static constexpr std::uint32_t kElsewhere = UINT32_MAX;
+  static constexpr std::size_t kHot = 4;  // rings looked at in every poll; the others take turns
+  static constexpr int kBatch = 64;       // packets taken from one ring before the next is looked at
+  static constexpr std::uint32_t kIdlePolls = 4096;
+
+  enum class Access : std::uint8_t { unknown, yes, no };
+
+  struct Peer {
+    Rank rank = kNoRank;
+    bool lost = false;
+    bool starved = false;  // a send was refused, and arm() has not seen room since
+    Access single_copy = Access::unknown;
+    std::unique_ptr<Outbound> out;
+    std::unique_ptr<Inbound> in;
+  };
+
+  struct Loss {
+    std::uint32_t peer;
+    Error error;
+  };
+
+  std::uint32_t host_rank_of(Rank rank) const {
+    return static_cast<std::size_t>(rank) < host_rank_of_.size() ? host_rank_of_[static_cast<std::size_t>(rank)]
+                                                                 : kElsewhere;
+  }
+  Peer& peer_of(Rank rank) { return peers_[host_rank_of_[static_cast<std::size_t>(rank)]]; }
+
+  /// Anything besides packets to attend to?
+  bool wanted() const {
+    // Relaxed: a look only; taking the lists acquires.
+    return busy_ || (control_->arrivals.load(std::memory_order_relaxed) |
+                     control_->helpers.load(std::memory_order_relaxed)) != 0;
+  }
+
+  /// Delivers what the i-th ring holds, at most kBatch packets. The ring moves to the front.
+  int drain(std::size_t i);
+  int sweep();
+  int attend();
+  void update_busy();
+  bool has_work();
+
+  methods::Outcome make_room(Rank to);
+  methods::Outcome write_after_refresh(Rank to, const Packet& packet, const Payload& payload);
+  methods::Outcome connect(Peer& peer, std::uint32_t host_rank);
+  methods::Outcome starve(Peer& peer);
+  void accept();
+
+  bool may_single_copy(std::uint32_t host_rank);
+  methods::Outcome transfer(Transfer transfer, Rank rank);
+
+  /// Notes the loss; poll() reports it, for upcalls come only from there.
+  void lose(std::uint32_t host_rank, Errc code, const std::string& why);
+  int report_losses();
+  void look_after_peers(bool at_once);
+
+  const methods::Sink& sink_;
+  RankControl* control_ = nullptr;
+  std::vector<Outbound*> outbound_;  // by world rank; &nowhere_ where there is none
+  std::vector<Inbound*> inbound_;    // the busiest first
+  bool asymmetric_ = false;
+  bool busy_ = false;  // transfers, losses or helping under way
+  std::uint32_t idle_polls_ = 0;
+  std::uint64_t pace_ = 1;
+  std::size_t turn_ = kHot;  // next ring of sweep()
+
+  const Config& config_;
+  Trace& trace_;
+  Doorbell& doorbell_;
+  const JobInfo& job_;
+  std::unique_ptr<const std::uint64_t> probe_;
+  std::unique_ptr<const Directory> directory_;
+  std::unique_ptr<Transfers> transfers_;
+  std::unique_ptr<PeerWatch> watch_;
+  Heap heap_;
+  std::vector<std::uint32_t> host_rank_of_;  // by world rank; kElsewhere for me and for other hosts
+  std::vector<Peer> peers_;                  // by host rank
+  std::vector<Loss> losses_;
+  Outbound nowhere_;
+  RankControl nobody_{};  // control_ of a rank that is alone
+  std::size_t eager_max_ = 0;
+  std::size_t fragment_max_ = 0;
+  std::uint64_t last_look_ns_ = 0;
+  bool look_soon_ = false;
+};
+
+/// Makes the method for this rank; the first rank of the host makes the segment, the others wait for it.
+Result<std::unique_ptr<methods::Method>> make_shm(const methods::MethodContext& context);
+
+inline int ShmMethod::drain(std::size_t i) {
+  Inbound& in = *inbound_[i];
+  int taken = 0;
+  do {
+    Packet packet;
+    const std::byte* payload;
+    if (!in.read(packet, payload)) [[unlikely]] {
+      lose(in.host_rank, Errc::protocol, "sent a packet of impossible length");
+      return taken;
+    }
+    sink_.on_packet[static_cast<std::uint8_t>(packet.kind)](sink_.device, in.rank, packet, payload);
+    in.cells.advance();
+    if (in.return_is_due()) [[unlikely]] {
+      in.give_back();
+      os::light_fence(asymmetric_);  // as in send(): the sender may sleep until there is room
+      if (in.sleeping->load(std::memory_order_relaxed) != 0) [[unlikely]]
+        doorbell_.ring(in.rank);
+    }
+  } while (++taken < kBatch && in.cells.ready());
+  if (i != 0) std::swap(inbound_[0], inbound_[i]);
+  return taken;
+}
+
+}  // namespace rmq::shm

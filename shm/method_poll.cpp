@@ -1,0 +1,130 @@
+// The rare half of ShmMethod's polling: rings beyond the busiest, arrivals, transfers, sleep, and peers that are gone.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/os/clock.hpp"
+#include "shm/method.hpp"
+
+namespace rmq::shm {
+namespace {
+
+constexpr std::uint64_t kLookEveryNs = 100'000'000;  // between looks at the peers' processes, while idle
+constexpr std::size_t kSweep = 8;                    // rings beyond the hot ones that one poll looks at
+
+}  // namespace
+
+int ShmMethod::sweep() {
+  int events = 0;
+  for (std::size_t n = std::min(kSweep, inbound_.size() - kHot); n > 0; --n) {
+    if (++turn_ >= inbound_.size()) turn_ = kHot;
+    if (inbound_[turn_]->cells.ready()) events += drain(turn_);
+  }
+  return events;
+}
+
+int ShmMethod::attend() {
+  int events = 0;
+  if (!directory_) return 0;
+  // Relaxed: a look; take_arrivals acquires.
+  if (control_->arrivals.load(std::memory_order_relaxed) != 0) {
+    accept();
+    ++events;
+  }
+  events += transfers_->help();
+  if (!transfers_->empty()) {
+    std::uint32_t failed = 0;
+    Transfers::Failure failure;
+    events += transfers_->advance(failed, failure);
+    if (!failure.empty()) lose(failed, Errc::system, failure);
+  }
+  events += report_losses();
+  update_busy();
+  return events;
+}
+
+void ShmMethod::update_busy() {
+  busy_ = !transfers_->empty() || transfers_->helping() || !losses_.empty();
+}
+
+void ShmMethod::lose(std::uint32_t host_rank, Errc code, const std::string& why) {
+  Peer& peer = peers_[host_rank];
+  if (peer.lost) return;
+  peer.lost = true;
+  outbound_[static_cast<std::size_t>(peer.rank)] = &nowhere_;
+  losses_.push_back({host_rank, Error{code, fmt::format("rank {} (process {} on this host) {}", peer.rank,
+                                                        directory_->control(host_rank).pid, why)}});
+  busy_ = true;
+}
+
+int ShmMethod::report_losses() {
+  int events = 0;
+  while (!losses_.empty()) {
+    const Loss loss = std::move(losses_.back());
+    losses_.pop_back();
+    Peer& peer = peers_[loss.peer];
+    std::erase(inbound_, peer.in.get());
+    watch_->forget(loss.peer);
+    trace_.event(Event::link_down, static_cast<std::uint8_t>(id()), peer.rank);
+    transfers_->drop(loss.peer);
+    sink_.on_peer_lost(sink_.device, peer.rank, loss.error);
+    ++events;
+  }
+  return events;
+}
+
+void ShmMethod::look_after_peers(bool at_once) {
+  idle_polls_ = 0;
+  if (!directory_) return;
+  const std::uint64_t now = os::now_ns();
+  if (!at_once && !look_soon_ && now - last_look_ns_ < kLookEveryNs) return;
+  last_look_ns_ = now;
+  look_soon_ = false;
+  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+    Peer& peer = peers_[rank];
+    if (peer.lost) continue;
+    if (peer.in || peer.out) watch_->wake_on_end(rank);  // sees an end even before the parent has reaped the process
+    // A dead peer's last packets are taken first: this poll found none, and whatever it has published is visible now.
+    if (peer.in && !peer.in->cells.sane()) {
+      lose(rank, Errc::protocol, "or another rank has damaged a ring in the shared segment");
+    } else if (rank != directory_->me() && watch_->is_dead(rank) && (!peer.in || !peer.in->cells.ready())) {
+      lose(rank, Errc::peer_lost, "has ended without finishing the job");
+    }
+  }
+}
+
+bool ShmMethod::has_work() {
+  if (wanted() || !losses_.empty()) return true;
+  for (const Inbound* in : inbound_) {
+    if (in->cells.ready()) return true;
+  }
+  for (Peer& peer : peers_) {
+    if (peer.starved && !peer.lost && peer.out->may_refresh()) {
+      peer.starved = false;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ShmMethod::arm() {
+  if (!directory_) return true;
+  if (!directory_->may_sleep()) return false;
+  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+    if (!peers_[rank].lost && (peers_[rank].in || peers_[rank].out)) watch_->wake_on_end(rank);
+  }
+  // Announce, fence, look: with the light fence of send() and drain(), either the peer sees the announcement and rings,
+  // or this look sees what it has published. Relaxed: the fence orders.
+  control_->sleeping.store(1, std::memory_order_relaxed);
+  os::heavy_fence(asymmetric_);
+  return !has_work();
+}
+
+void ShmMethod::disarm() {
+  if (!directory_) return;
+  control_->sleeping.store(0, std::memory_order_relaxed);  // relaxed: a ring too many does no harm
+  look_soon_ = true;                                       // perhaps the end of a process has woken us
+  idle_polls_ = kIdlePolls;
+}
+
+}  // namespace rmq::shm

@@ -1,0 +1,90 @@
+// Transfers between user memories that take longer than a moment: get() and put() of many bytes, moved piece by piece
+// from poll(), by both ranks where both have time.
+//
+// The active rank (who called get or put) opens its slot (TransferSlot) and tells the other side, the helper. From then
+// on both claim chunks by an atomic count and copy them with single copies of their own: the active one in its
+// direction, the helper in the opposite one. Nobody waits for a helper that never comes: the active rank claims what is
+// left, and waits only for chunks that the helper has claimed and is copying.
+//
+// SYNC POINT D: the active rank's release of `claim` (new generation), the helper's acquire: the slot's fields. A
+// helper that read them from an earlier generation fails its compare-exchange, since the generation is part of the
+// word, and fields change only when every chunk of a generation is accounted for. SYNC POINT E: the helper's release of
+// `helped`, the active rank's acquire: its chunks have been copied.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/data_view.hpp"
+#include "base/request.hpp"
+#include "methods/method.hpp"
+#include "shm/directory.hpp"
+
+namespace rmq::shm {
+
+/// Addresses that travel: a virtual address of the exposing process, or, with this bit, an offset in the segment.
+inline constexpr std::uint64_t kInSegment = std::uint64_t{1} << 63;
+
+/// From this size on both sides copy; below, setting it up takes longer than it saves. Bytes.
+inline constexpr std::uint64_t kTogether = 128 * 1024;
+
+struct Transfer {
+  std::uint32_t peer = 0;     // host rank
+  bool put = false;           // towards the peer
+  bool together = false;      // holds the slot
+  bool alone = false;         // must not (or not again) use the slot
+  std::uint64_t address = 0;  // in the peer, or in the segment
+  DataView view;              // here
+  std::uint64_t bytes = 0;
+  std::uint64_t moved = 0;
+  Request* owner = nullptr;
+};
+
+class Transfers {
+ public:
+  /// Why a transfer stopped; empty when it did not.
+  using Failure = std::string;
+
+  Transfers(const Directory& directory, const methods::Sink& sink) : directory_(directory), sink_(sink) {}
+
+  /// Moves [moved, bytes) at once, alone.
+  Failure run(Transfer& transfer);
+
+  void start(const Transfer& transfer) { queue_.push_back(transfer); }
+  bool empty() const { return queue_.empty(); }
+
+  /// Moves up to kBudget bytes and calls on_moved for what has finished. Returns how many pieces moved. When a transfer
+  /// fails, `failure` says why and `failed` names the peer; the caller then drops that peer's transfers.
+  int advance(std::uint32_t& failed, Failure& failure);
+
+  /// Helps peers that asked for it: one chunk for each.
+  int help();
+  bool helping() const { return !helping_.empty(); }
+
+  /// Ends all transfers with this peer with Errc::peer_lost.
+  void drop(std::uint32_t peer);
+
+ private:
+  TransferSlot& slot() const { return directory_.mine().slot; }
+  Failure copy_piece(Transfer& transfer, std::uint64_t at, std::uint64_t bytes);
+  Failure step(Transfer& transfer, std::uint64_t& budget, int& pieces);
+  Failure step_together(Transfer& transfer, std::uint64_t& budget, int& pieces);
+  bool open_slot(Transfer& transfer);
+  void take_helpers();
+  bool help_one(std::uint32_t active, int& pieces);
+
+  const Directory& directory_;
+  const methods::Sink& sink_;
+  std::vector<Transfer> queue_;
+  std::vector<std::uint32_t> helping_;  // host ranks whose slots to look at
+  // State of the generation that is open in my slot.
+  std::uint32_t generation_ = 0;
+  bool slot_open_ = false;
+  std::uint64_t chunk_ = 0;
+  std::uint64_t chunks_ = 0;
+  std::uint64_t copied_here_ = 0;  // chunks
+  bool all_claimed_ = false;
+};
+
+}  // namespace rmq::shm

@@ -1,0 +1,47 @@
+// A connection that is being opened: a socket and the handshake that runs over it, moved along by readiness.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "tcp/handshake.hpp"
+#include "tcp/socket.hpp"
+
+namespace rmq::tcp {
+
+class Greeting {
+ public:
+  /// `connecting`: the socket's connect is still under way, and its writability will tell.
+  Greeting(Socket socket, Handshake handshake, bool connecting)
+      : socket_(std::move(socket)), handshake_(std::move(handshake)), connecting_(connecting) {}
+
+  /// talking: wait until the socket is ready, then step() again. proven: accept() or reject(), then step() again.
+  /// open: take_socket(). rejected, broken: of no more use; see trouble().
+  using State = Handshake::State;
+
+  /// To be called when the socket is ready (see wants_write()), never on a guess. Never waits.
+  State step();
+
+  void accept() { handshake_.accept(); }
+  void reject(std::uint32_t reason) { handshake_.reject(reason); }
+
+  bool connecting() const { return connecting_; }
+  bool wants_write() const { return connecting_ || !handshake_.output().empty(); }
+  int fd() { return socket_.native_handle(); }
+  Rank peer() const { return handshake_.peer(); }
+  std::uint32_t reason() const { return handshake_.reason(); }
+  const std::string& trouble() const { return trouble_; }
+  Socket take_socket() { return std::move(socket_); }
+
+ private:
+  State broken(std::string why);
+  bool send_output();
+
+  Socket socket_;
+  Handshake handshake_;
+  bool connecting_;
+  std::string trouble_;
+};
+
+}  // namespace rmq::tcp

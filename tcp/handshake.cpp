@@ -1,0 +1,196 @@
+#include "tcp/handshake.hpp"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+namespace rmq::tcp {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x31514d52;  // "RMQ1"
+constexpr std::uint32_t kVersion = 1;
+
+const unsigned char* raw(const std::byte* bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes);
+}
+unsigned char* raw(std::byte* bytes) {
+  return reinterpret_cast<unsigned char*>(bytes);
+}
+
+}  // namespace
+
+Handshake Handshake::calling(const Identity& identity, Rank to) {
+  Handshake made(identity);
+  made.peer_ = to;
+  Packet packet(Kind::LINK_HELLO);
+  packet.link_hello = {
+      kMagic, kVersion, static_cast<std::uint32_t>(identity.self), static_cast<std::uint32_t>(to), identity.session, 0};
+  std::array<std::byte, kNonce> nonce;
+  ::randombytes_buf(nonce.data(), nonce.size());
+  made.say(packet, nonce);
+  std::copy_n(made.out_.begin(), kHello, made.hello_.begin());
+  made.expect(Awaits::challenge);
+  return made;
+}
+
+Handshake Handshake::called(const Identity& identity) {
+  Handshake made(identity);
+  made.expect(Awaits::hello);
+  return made;
+}
+
+// The header first: it tells a stranger at once, and a LINK_REJECT from what was hoped for.
+std::size_t Handshake::wanted() const {
+  if (!output().empty() || awaits_ == Awaits::nothing) return 0;
+  if (in_bytes_ < kHeaderBytes) return kHeaderBytes - in_bytes_;
+  return wire_bytes(header().kind) + header().length - in_bytes_;
+}
+
+void Handshake::take(std::span<const std::byte> bytes) {
+  while (!bytes.empty() && wanted() != 0) {
+    const std::size_t part = std::min(bytes.size(), wanted());
+    std::copy_n(bytes.begin(), part, in_.begin() + static_cast<std::ptrdiff_t>(in_bytes_));
+    in_bytes_ += part;
+    bytes = bytes.subspan(part);
+    if (in_bytes_ == kHeaderBytes && !header_fits()) return fail("it does not speak RMQ's handshake");
+    if (wanted() == 0) on_packet();
+  }
+}
+
+// Of the packet that is coming in: header and fields, as far as they are there.
+Packet Handshake::header() const {
+  Packet packet;
+  std::memcpy(&packet, in_.data(), sizeof packet);
+  return packet;
+}
+
+// From here on kind and length are ours, and the whole packet fits in_.
+bool Handshake::header_fits() const {
+  const Packet packet = header();
+  const auto is = [&](Kind kind, std::size_t payload) { return packet.kind == kind && packet.length == payload; };
+  switch (awaits_) {
+    case Awaits::nothing:
+      return false;
+    case Awaits::hello:
+      return is(Kind::LINK_HELLO, kNonce);
+    case Awaits::challenge:
+      return is(Kind::LINK_CHALLENGE, kNonce + kProof) || is(Kind::LINK_REJECT, 0);
+    case Awaits::proof:
+      return is(Kind::LINK_PROOF, kProof);
+    case Awaits::verdict:
+      return is(Kind::LINK_ACCEPT, 0) || is(Kind::LINK_REJECT, 0);
+  }
+  return false;
+}
+
+void Handshake::on_packet() {
+  const Packet packet = header();
+  switch (packet.kind) {
+    case Kind::LINK_HELLO:
+      return on_hello(packet);
+    case Kind::LINK_CHALLENGE:
+      return on_challenge();
+    case Kind::LINK_PROOF:
+      return on_proof();
+    case Kind::LINK_REJECT:
+      reason_ = packet.link_reject.reason;
+      break;
+    default:
+      break;
+  }
+  state_ = packet.kind == Kind::LINK_ACCEPT ? State::open : State::rejected;
+  expect(Awaits::nothing);
+}
+
+void Handshake::on_hello(const Packet& packet) {
+  const wire::LINK_HELLO& hello = packet.link_hello;
+  if (hello.magic != kMagic) return fail("it does not speak RMQ's handshake");
+  if (hello.version != kVersion) return fail("it speaks another version of RMQ");
+  const auto self = static_cast<std::uint32_t>(identity_.self);
+  if (hello.to != self || hello.from == self || hello.from >= static_cast<std::uint32_t>(identity_.size)) {
+    return fail("it has ranks of another job");
+  }
+  peer_ = static_cast<Rank>(hello.from);
+  std::copy_n(in_.begin(), kHello, hello_.begin());
+
+  Packet answer(Kind::LINK_CHALLENGE);
+  answer.link_challenge = {identity_.session, 0};
+  answer.length = kNonce + kProof;
+  constexpr std::size_t head = wire_bytes(Kind::LINK_CHALLENGE);
+  std::memcpy(challenge_.data(), &answer, head);
+  ::randombytes_buf(challenge_.data() + head, kNonce);
+  const Proof proof = prove("called", head + kNonce);
+  std::copy(proof.begin(), proof.end(), challenge_.begin() + head + kNonce);
+  say(answer, std::span(challenge_).subspan(head));
+  expect(Awaits::proof);
+}
+
+void Handshake::on_challenge() {
+  std::copy_n(in_.begin(), kChallenge, challenge_.begin());
+  const Proof proof = prove("called", kChallenge - kProof);
+  if (::sodium_memcmp(proof.data(), challenge_.data() + kChallenge - kProof, kProof) != 0) {
+    return fail("it does not know the job's secret");
+  }
+  say(Packet(Kind::LINK_PROOF), prove("caller", kChallenge));
+  expect(Awaits::verdict);
+}
+
+void Handshake::on_proof() {
+  const Proof proof = prove("caller", kChallenge);
+  if (::sodium_memcmp(proof.data(), in_.data() + wire_bytes(Kind::LINK_PROOF), kProof) != 0) {
+    return fail("it does not know the job's secret");
+  }
+  state_ = State::proven;
+  expect(Awaits::nothing);
+}
+
+void Handshake::accept() {
+  say(Packet(Kind::LINK_ACCEPT), {});
+  state_ = State::open;
+}
+
+void Handshake::reject(std::uint32_t reason) {
+  Packet packet(Kind::LINK_REJECT);
+  packet.link_reject.reason = reason;
+  say(packet, {});
+  reason_ = reason;
+  state_ = State::rejected;
+}
+
+void Handshake::say(const Packet& packet, std::span<const std::byte> payload) {
+  Packet out = packet;
+  out.length = static_cast<std::uint32_t>(payload.size());
+  const std::size_t head = wire_bytes(packet.kind);
+  std::memcpy(out_.data(), &out, head);
+  std::copy(payload.begin(), payload.end(), out_.begin() + static_cast<std::ptrdiff_t>(head));
+  out_begin_ = 0;
+  out_end_ = head + payload.size();
+}
+
+void Handshake::expect(Awaits what) {
+  awaits_ = what;
+  in_bytes_ = 0;
+}
+
+void Handshake::fail(const char* why) {
+  trouble_ = why;
+  state_ = State::broken;
+  expect(Awaits::nothing);
+}
+
+Handshake::Proof Handshake::prove(std::string_view role, std::size_t challenge_bytes) const {
+  crypto_auth_hmacsha256_state hmac;
+  ::crypto_auth_hmacsha256_init(&hmac, raw(identity_.secret.data()), identity_.secret.size());
+  ::crypto_auth_hmacsha256_update(&hmac, reinterpret_cast<const unsigned char*>(role.data()), role.size());
+  ::crypto_auth_hmacsha256_update(&hmac, raw(hello_.data()), hello_.size());
+  ::crypto_auth_hmacsha256_update(&hmac, raw(challenge_.data()), challenge_bytes);
+  static_assert(crypto_auth_hmacsha256_BYTES == kProof);
+  Proof proof;
+  ::crypto_auth_hmacsha256_final(&hmac, raw(proof.data()));
+  ::sodium_memzero(&hmac, sizeof hmac);
+  return proof;
+}
+
+}  // namespace rmq::tcp

@@ -1,0 +1,73 @@
+// The receiving side of one connection: cuts the stream into packets and hands them up.
+//
+// Small packets are read many at a time into a buffer and handed up in place. A large payload that is not complete in
+// the buffer is asked for with on_arriving, and the rest is read straight into the memory it belongs to; what lies
+// behind it in the stream (the next header) comes with the same system call. After such a payload only a little is read
+// ahead, so that a stream of large messages is not copied through the buffer.
+//
+// Nothing that a peer sends is trusted: kinds, packet numbers and lengths are checked, and memory is never sized by
+// them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/packet.hpp"
+#include "methods/method.hpp"
+#include "tcp/socket.hpp"
+
+namespace rmq::tcp {
+
+/// What one receive() came to.
+struct Arrival {
+  int events = 0;                 // packets and landings
+  bool goodbye = false;           // a LINK_CLOSE has come
+  bool ended = false;             // the stream is at its end
+  int error = 0;                  // errno when the connection has failed
+  const char* trouble = nullptr;  // the peer broke the protocol: how
+};
+
+class Inbox {
+ public:
+  /// No packet may claim a longer payload; bytes.
+  static constexpr std::uint32_t kLongestPayload = 1u << 30;
+
+  /// Takes in what is there, up to about a megabyte, and calls the sink. One system call when little has come.
+  Arrival receive(int fd, Rank from, const methods::Sink& sink);
+
+  /// Tells the device that a payload on its way will not come.
+  void fail(Rank from, const methods::Sink& sink, Errc error);
+
+ private:
+  static constexpr std::size_t kBuffer = 72 * 1024;   // a packet of eager_max and what belongs to it
+  static constexpr std::size_t kAhead = 4 * 1024;     // read behind a large payload
+  static constexpr std::size_t kLandFrom = 8 * 1024;  // smaller payloads wait in the buffer until they are complete
+  static constexpr std::size_t kBudget = 1024 * 1024;
+  static constexpr std::size_t kPieces = 128;
+  static constexpr std::size_t kTiny = 256;  // pieces smaller than this, on average, are unpacked from the buffer
+
+  struct Read {
+    Moved moved;
+    std::size_t asked = 0;
+  };
+  Read read_buffer(int fd, std::size_t most);
+  Read read_landing(int fd);
+  void cut(Rank from, const methods::Sink& sink, Arrival& arrival);
+  bool cut_one(Rank from, const methods::Sink& sink, Arrival& arrival);
+  bool link_packet(const Packet& packet, Arrival& arrival);
+  void land_buffered(Rank from, const methods::Sink& sink, Arrival& arrival);
+  std::uint64_t wanted() const { return std::min<std::uint64_t>(landing_.bytes, packet_.length); }
+
+  std::uint32_t received_ = 0;  // number of the last packet; wraps
+  bool landing_under_way_ = false;
+  std::size_t begin_ = 0, end_ = 0;  // unread bytes of the buffer
+  std::size_t window_ = kBuffer;     // how much the next read into the buffer asks for
+  std::unique_ptr<std::byte[]> buffer_;
+  Packet packet_;             // whose payload is landing
+  methods::Landing landing_;  // where
+  std::uint64_t landed_ = 0;  // bytes of the payload that have been read, dropped ones included
+};
+
+}  // namespace rmq::tcp

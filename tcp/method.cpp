@@ -1,0 +1,356 @@
+#include "tcp/method.hpp"
+
+#include <fmt/format.h>
+#include <sodium.h>
+
+#include <algorithm>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "base/os/clock.hpp"
+
+namespace rmq::tcp {
+
+using methods::Outcome;
+
+namespace {
+
+constexpr auto kTraceId = static_cast<std::uint8_t>(methods::MethodId::tcp);
+
+std::string in_words(int error) {
+  return std::system_category().message(error);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TcpMethod>> TcpMethod::open(const methods::MethodContext& context) {
+  if (::sodium_init() < 0) return fail(Errc::system, "method tcp: libsodium does not start (no source of randomness?)");
+  std::unique_ptr<TcpMethod> method(new TcpMethod(context));
+  if (auto started = method->start(context); !started) return tl::unexpected(std::move(started.error()));
+  return method;
+}
+
+Result<std::unique_ptr<methods::Method>> make_tcp(const methods::MethodContext& context) {
+  return TcpMethod::open(context).map([](auto method) { return std::unique_ptr<methods::Method>(std::move(method)); });
+}
+
+TcpMethod::TcpMethod(const methods::MethodContext& context)
+    : sink_(context.sink),
+      trace_(context.trace),
+      doorbell_(context.doorbell),
+      self_(context.bootstrap.job().rank),
+      size_(context.bootstrap.job().size),
+      eager_max_(context.config.eager_max != 0 ? std::min<std::size_t>(context.config.eager_max, kFragment) : kEager),
+      scale_{},
+      links_(static_cast<std::size_t>(size_)) {
+  const double ticks = 1.0 / os::ns_per_tick();
+  scale_.gap = static_cast<std::uint64_t>(static_cast<double>(Burst::Scale::kGap) * ticks);
+  scale_.stale = static_cast<std::uint64_t>(static_cast<double>(Burst::Scale::kStale) * ticks);
+}
+
+Result<void> TcpMethod::start(const methods::MethodContext& context) {
+  const JobInfo& job = context.bootstrap.job();
+  auto ready = ReadySet::open();
+  if (!ready) return tl::unexpected(std::move(ready.error()));
+  ready_ = std::move(*ready);
+  if (auto watched = doorbell_.watch(ready_->fd()); !watched) return watched;
+
+  std::unique_ptr<Listener> listener;
+  const std::string machine = machine_identity();
+  if (job.size > 1) {
+    const std::uint64_t port =
+        context.config.tcp_port == 0 ? 0 : context.config.tcp_port + static_cast<unsigned>(self_);
+    if (port > std::numeric_limits<std::uint16_t>::max()) {
+      return fail(Errc::config,
+                  fmt::format("RMQ_TCP_PORT={} leaves rank {} no port below 65536", context.config.tcp_port, self_));
+    }
+    const auto interfaces = list_interfaces();
+    if (!interfaces) return tl::unexpected(interfaces.error());
+    // Different hosts may be pretended, so with several both kinds of addresses are offered and the callers choose.
+    const bool one_host = std::ranges::adjacent_find(job.host_of_rank, std::not_equal_to{}) == job.host_of_rank.end();
+    const auto addresses = choose_addresses(context.config.tcp_interface, one_host, *interfaces);
+    if (!addresses) return tl::unexpected(addresses.error());
+    auto opened = Listener::open(io_, *addresses, static_cast<std::uint16_t>(port), context.config.tcp_buffer);
+    if (!opened) return tl::unexpected(std::move(opened.error()));
+    listener = std::move(*opened);
+    const std::string place = format_place({machine, listener->endpoints()});
+    if (auto put = context.bootstrap.put(fmt::format("tcp.{}", self_), place); !put) return put;
+  }
+
+  Identity identity{self_, size_, job.secret, 0};
+  ::randombytes_buf(&identity.session, sizeof identity.session);
+  switchboard_ =
+      std::make_unique<Switchboard>(Switchboard::Setup{io_, *ready_, context.bootstrap, *this, identity, machine,
+                                                       context.config.tcp_connect, context.config.tcp_buffer},
+                                    std::move(listener));
+  return {};
+}
+
+TcpMethod::~TcpMethod() {
+  if (ready_) doorbell_.unwatch(ready_->fd());
+}
+
+int TcpMethod::connections() const {
+  return static_cast<int>(
+      std::ranges::count_if(links_, [](const auto& one) { return one && one->state == Link::State::up; }));
+}
+
+Link& TcpMethod::link(Rank rank) {
+  std::unique_ptr<Link>& place = links_[static_cast<std::size_t>(rank)];
+  if (!place) place = std::make_unique<Link>(rank);
+  return *place;
+}
+
+// ---- sending ----
+
+Outcome TcpMethod::send(Rank to, const Packet& packet, const Payload& payload, Request* owner) {
+  Link* const link = links_[static_cast<std::size_t>(to)].get();
+  if (link == nullptr || link->state != Link::State::up || closing_) [[unlikely]]
+    return send_unlinked(to);
+  const std::uint64_t now = os::ticks();
+  const bool wait = owner != nullptr && link->burst.may_wait(epoch_, now, scale_);
+  const Outcome outcome = link->out.send(link->fd, packet, payload, owner, wait);
+  link->burst.sent(epoch_, now, outcome == Outcome::queued);
+  if (!link->out.idle() || outcome == Outcome::failed) make_busy(*link);
+  return outcome;
+}
+
+Outcome TcpMethod::send_unlinked(Rank to) {
+  Link& link = this->link(to);
+  if (link.state == Link::State::unlinked && !closing_) {
+    switchboard_->call(to);
+    return Outcome::retry;
+  }
+  // The device hears of it from the next poll.
+  if (link.state == Link::State::left) make_busy(link);
+  return Outcome::failed;
+}
+
+void TcpMethod::make_busy(Link& link) {
+  if (std::exchange(link.busy, true)) return;
+  busy_.push_back(&link);
+}
+
+// Writes what waits. The upcalls may make further links busy; those are looked at by the next poll.
+int TcpMethod::advance_busy(bool also_blocked) {
+  int happened = 0;
+  const std::size_t count = busy_.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    Link& link = *busy_[i];
+    if (link.state == Link::State::left) {
+      lose(link, Errc::peer_lost, "it has left the job");
+    } else if (link.state == Link::State::up && (also_blocked || !link.out.blocked())) {
+      happened += link.out.pump(link.fd, sink_);
+      if (link.out.empty()) link.burst.flushed(os::ticks(), scale_);
+      if (link.watched_writable && !link.out.blocked()) watch(link, false);
+      if (const int error = link.out.error(); error != 0) {
+        // What the peer sent before it died still counts.
+        while (link.state == Link::State::up && service(link) > 0) {
+        }
+        if (link.state == Link::State::up) lose(link, Errc::peer_lost, in_words(error));
+        ++happened;
+      }
+    }
+  }
+  std::erase_if(busy_, [](Link* link) {
+    const bool done = link->state != Link::State::left && (link->state != Link::State::up || link->out.idle());
+    if (done) link->busy = false;
+    return done;
+  });
+  return happened;
+}
+
+// ---- receiving ----
+
+int TcpMethod::poll() {
+  ++epoch_;
+  int happened = busy_.empty() ? 0 : advance_busy(true);
+  // Backwards: a link that cools or is lost gives its place to the last one.
+  for (std::size_t i = hot_count_; i-- > 0;) happened += service(*hot_[i]);
+  if (--until_look_ == 0 || hot_count_ == 0 || switchboard_->busy()) happened += look();
+  // What the upcalls sent leaves with this poll.
+  if (!busy_.empty()) happened += advance_busy(false);
+  return happened;
+}
+
+// Reads one connection.
+int TcpMethod::service(Link& link) {
+  const Arrival arrival = link.in.receive(link.fd, link.peer, sink_);
+  if (arrival.goodbye) link.goodbye_heard = true;
+  if (arrival.trouble != nullptr) {
+    lose(link, Errc::protocol, arrival.trouble);
+  } else if (arrival.ended || arrival.error != 0) {
+    if (link.goodbye_heard) {
+      depart(link);
+    } else {
+      lose(link, Errc::peer_lost, arrival.ended ? "Connection closed without a good-bye" : in_words(arrival.error));
+    }
+  } else if (arrival.events == 0) {
+    if (link.hot && ++link.quiet == kCold) cool(link);
+    return 0;
+  } else {
+    link.quiet = 0;
+    if (link.hot && link.watched && ++link.direct >= kWarm && !link.out.blocked()) unwatch(link);
+  }
+  return arrival.events + 1;
+}
+
+// Asks the ready set.
+int TcpMethod::look() {
+  int happened = 0;
+  for (const Tag tag : ready_->ready()) {
+    if (tag.sort != Tag::Sort::link) {
+      happened += switchboard_->on_ready(tag);
+      continue;
+    }
+    Link& link = *links_[tag.index];
+    // A hot one has just been read.
+    if (link.state != Link::State::up || link.hot) continue;
+    heat(link);
+    happened += service(link);
+  }
+  interval_ = happened != 0 ? 1 : std::min(interval_ * 2, kLongestInterval);
+  until_look_ = interval_;
+  return happened;
+}
+
+bool TcpMethod::watch(Link& link, bool writable) {
+  const Tag tag{Tag::Sort::link, static_cast<std::uint32_t>(link.peer)};
+  if (!link.watched) {
+    if (!ready_->add(link.fd, tag, writable)) return false;
+    link.watched = true;
+  } else if (link.watched_writable != writable) {
+    ready_->change(link.fd, tag, writable);
+  }
+  link.watched_writable = writable;
+  return true;
+}
+
+void TcpMethod::unwatch(Link& link) {
+  if (link.watched) ready_->remove(link.fd);
+  link.watched = link.watched_writable = false;
+}
+
+// Takes the place of the quietest when all are taken, unless even that one is active.
+void TcpMethod::heat(Link& link) {
+  if (hot_count_ == kHot) {
+    Link& quietest = **std::ranges::max_element(hot_, {}, &Link::quiet);
+    if (quietest.quiet < kLongestInterval) return;
+    cool(quietest);
+    if (hot_count_ == kHot) return;
+  }
+  hot_[hot_count_++] = &link;
+  link.hot = true;
+  link.quiet = link.direct = 0;
+}
+
+void TcpMethod::cool(Link& link) {
+  // One that cannot be watched must stay hot.
+  if (link.state == Link::State::up && !watch(link, link.watched_writable)) return;
+  const auto place = std::find(hot_.begin(), hot_.begin() + hot_count_, &link);
+  *place = hot_[--hot_count_];
+  link.hot = false;
+}
+
+bool TcpMethod::arm() {
+  for (Link* link : busy_) {
+    // Only a full socket is worth sleeping for; everything else can be done now.
+    if (link->state != Link::State::up || link->out.error() != 0 || !link->out.blocked()) return false;
+    if (!watch(*link, true)) return false;
+  }
+  for (std::size_t i = 0; i < hot_count_; ++i) {
+    if (!hot_[i]->watched && !watch(*hot_[i], false)) return false;
+    hot_[i]->direct = 0;
+  }
+  // From here on anything that arrives makes the ready set's descriptor readable, also what has come before.
+  until_look_ = 1;
+  return true;
+}
+
+// ---- connections come and go ----
+
+bool TcpMethod::is_settled(Rank rank) const {
+  const auto& link = links_[static_cast<std::size_t>(rank)];
+  return closing_ || (link && link->state != Link::State::unlinked);
+}
+
+void TcpMethod::on_connected(Rank rank, Socket socket, std::string address) {
+  Link& link = this->link(rank);
+  link.fd = socket.native_handle();
+  link.socket.emplace(std::move(socket));
+  link.address = std::move(address);
+  link.state = Link::State::up;
+  trace_.event(Event::link_up, kTraceId, rank);
+  if (hot_count_ < kHot || !watch(link, false)) heat(link);
+  if (!link.hot && !link.watched) lose(link, Errc::system, "the system has no memory to watch the socket");
+}
+
+void TcpMethod::on_unreachable(Rank rank, Error error) {
+  declare_lost(link(rank), std::move(error));
+}
+
+// The socket is closed and stands in no list any more.
+void TcpMethod::disconnect(Link& link) {
+  if (link.fd < 0) return;
+  unwatch(link);
+  link.fd = -1;
+  link.socket.reset();
+  trace_.event(Event::link_down, kTraceId, link.peer);
+}
+
+void TcpMethod::lose(Link& link, Errc code, std::string_view why) {
+  declare_lost(link, {code, fmt::format("rank {} at {} is lost: {}", link.peer, link.address, why)});
+}
+
+void TcpMethod::declare_lost(Link& link, Error error) {
+  if (link.state == Link::State::lost) return;
+  link.state = Link::State::lost;  // before the upcalls, which may send
+  if (link.hot) cool(link);
+  disconnect(link);
+  link.out.fail(sink_, Errc::peer_lost);
+  link.in.fail(link.peer, sink_, Errc::peer_lost);
+  sink_.on_peer_lost(sink_.device, link.peer, error);
+}
+
+// The peer has said good-bye and will not send any more: answer, and let go.
+void TcpMethod::depart(Link& link) {
+  say_goodbye(link);
+  link.state = Link::State::left;
+  if (link.hot) cool(link);
+  disconnect(link);
+  link.out.fail(sink_, Errc::peer_lost);
+  link.in.fail(link.peer, sink_, Errc::peer_lost);
+}
+
+// LINK_CLOSE goes behind everything else; when all has been written, our side of the connection ends.
+void TcpMethod::say_goodbye(Link& link) {
+  if (link.out.error() != 0) return;
+  if (!std::exchange(link.goodbye_said, true)) link.out.say_goodbye();
+  link.out.pump(link.fd, sink_);
+  if (!link.out.empty() || link.shut) return;
+  ErrorCode ignored;
+  link.socket->shutdown(Socket::shutdown_send, ignored);
+  link.shut = true;
+}
+
+void TcpMethod::close() {
+  if (std::exchange(closing_, true)) return;
+  switchboard_->stop();
+  for (const auto& link : links_) {
+    if (link && link->state == Link::State::up) say_goodbye(*link);
+  }
+  wait_for_farewells();
+  for (const auto& link : links_) {
+    if (!link || link->state != Link::State::up) continue;
+    // It did not answer in time; what it should have is on its way, unless our own good-bye is stuck.
+    link->state = Link::State::left;
+    if (link->hot) cool(*link);
+    disconnect(*link);
+    link->out.fail(sink_, Errc::peer_lost);
+    link->in.fail(link->peer, sink_, Errc::peer_lost);
+  }
+  busy_.clear();
+}
+
+}  // namespace rmq::tcp

@@ -1,0 +1,108 @@
+// The method tcp: carries packets to every other rank over one TCP connection each, made on first use.
+//
+// Reading: up to kHot connections that have been active lately are "hot": poll() reads them directly, one system call
+// each, and after a few packets they are not even in the ready set any more, because each epoll registration costs the
+// sender's kernel path 0.17 us a message. All others are found through the ready set, which poll() asks every time
+// while it finds something, else every kLongestInterval polls. arm() puts the hot ones (back) into the set, and the
+// device's doorbell watches that set, so a sleeping rank wakes for everything.
+//
+// Writing: see tcp/outbox.hpp and tcp/burst.hpp. Opening: tcp/switchboard.hpp. Many methods may live in one process;
+// nothing is shared among them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "methods/method.hpp"
+#include "tcp/link.hpp"
+#include "tcp/ready_set.hpp"
+#include "tcp/switchboard.hpp"
+
+namespace rmq::tcp {
+
+class TcpMethod final : public methods::Method, private LinkKeeper {
+ public:
+  /// Listens and publishes where, as "tcp.<rank>"; a job of one rank does neither. Errc::config for a variable that
+  /// cannot be followed (interface, port), Errc::system when the system refuses.
+  static Result<std::unique_ptr<TcpMethod>> open(const methods::MethodContext& context);
+  /// Without close() before, connections simply break, as when the process dies.
+  ~TcpMethod() override;
+
+  methods::MethodId id() const override { return methods::MethodId::tcp; }
+  bool reaches(Rank rank) const override { return rank != self_ && rank >= 0 && rank < size_; }
+  std::size_t eager_max(Rank) const override { return eager_max_; }
+  std::size_t fragment_max(Rank) const override { return kFragment; }
+  methods::Outcome send(Rank to, const Packet& packet, const Payload& payload, Request* owner) override;
+  int poll() override;
+  bool arm() override;
+  bool drained() const override { return busy_.empty(); }
+  void close() override;
+
+  /// How many connections there are now.
+  int connections() const;
+
+ private:
+  static constexpr std::size_t kEager = 64 * 1024;
+  static constexpr std::size_t kFragment = 8 * 1024 * 1024;
+  static constexpr std::size_t kHot = 4;
+  static constexpr std::uint32_t kWarm = 16;               // reads until a hot connection leaves the ready set
+  static constexpr std::uint32_t kCold = 4096;             // idle reads until a hot connection is hot no more
+  static constexpr std::uint32_t kLongestInterval = 32;    // polls between two looks at the ready set
+  static constexpr std::uint64_t kFarewell = 2000000000u;  // ns that close() waits for the peers' good-byes
+
+  explicit TcpMethod(const methods::MethodContext& context);
+  Result<void> start(const methods::MethodContext& context);
+  Link& link(Rank rank);
+
+  methods::Outcome send_unlinked(Rank to);
+  void make_busy(Link& link);
+  int advance_busy(bool also_blocked);
+  int service(Link& link);
+  int look();
+  bool watch(Link& link, bool writable);
+  void unwatch(Link& link);
+  void heat(Link& link);
+  void cool(Link& link);
+
+  void disconnect(Link& link);
+  void lose(Link& link, Errc code, std::string_view why);
+  void declare_lost(Link& link, Error error);
+  void depart(Link& link);
+  void say_goodbye(Link& link);
+  void wait_for_farewells();
+
+  bool is_settled(Rank rank) const override;
+  void on_connected(Rank rank, Socket socket, std::string address) override;
+  void on_unreachable(Rank rank, Error error) override;
+
+  const methods::Sink& sink_;
+  Trace& trace_;
+  Doorbell& doorbell_;
+  const Rank self_;
+  const int size_;
+  std::size_t eager_max_;
+  Burst::Scale scale_;
+  bool closing_ = false;
+
+  boost::asio::io_context io_;                // never run; must outlive every socket
+  std::uint64_t epoch_ = 1;                   // counts polls
+  std::vector<std::unique_ptr<Link>> links_;  // by rank; made when first needed
+  std::vector<Link*> busy_;                   // have something to write, to tell or to fail
+  std::array<Link*, kHot> hot_{};
+  std::size_t hot_count_ = 0;
+  std::uint32_t interval_ = 1;  // polls from one look at the ready set to the next
+  std::uint32_t until_look_ = 1;
+
+  std::unique_ptr<ReadySet> ready_;
+  std::unique_ptr<Switchboard> switchboard_;
+};
+
+/// For the device's table of methods.
+Result<std::unique_ptr<methods::Method>> make_tcp(const methods::MethodContext& context);
+
+}  // namespace rmq::tcp

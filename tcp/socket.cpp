@@ -1,0 +1,124 @@
+#include "tcp/socket.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rmq::tcp {
+namespace {
+
+namespace asio = boost::asio;
+
+ErrorCode last_error() {
+  return {errno, boost::system::system_category()};
+}
+
+void set_number(int fd, int level, int option, int value) {
+  // A system that refuses a tuning option still works without it.
+  static_cast<void>(::setsockopt(fd, level, option, &value, sizeof value));
+}
+
+Moved outcome(ssize_t moved, bool reading) {
+  if (moved > 0) return {static_cast<std::size_t>(moved), 0, false};
+  if (moved == 0) return {0, 0, reading};
+  return {0, errno == EWOULDBLOCK ? EAGAIN : errno, false};
+}
+
+template <class Call>
+Moved retried(bool reading, Call call) {
+  ssize_t moved;
+  do {
+    moved = call();
+  } while (moved < 0 && errno == EINTR);
+  return outcome(moved, reading);
+}
+
+}  // namespace
+
+Socket open_socket(asio::io_context& io, const Endpoint& endpoint, std::uint64_t buffer, ErrorCode& ec) {
+  Socket socket(io);
+  const int fd = ::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+  if (fd < 0) {
+    ec = last_error();
+    return socket;
+  }
+  socket.assign(endpoint.protocol(), fd, ec);
+  if (ec) {
+    ::close(fd);
+    return socket;
+  }
+  if (buffer != 0) {
+    // Before connect and listen, because the window scale is agreed upon then.
+    const int bytes = static_cast<int>(std::min<std::uint64_t>(buffer, 1u << 30));
+    set_number(fd, SOL_SOCKET, SO_SNDBUF, bytes);
+    set_number(fd, SOL_SOCKET, SO_RCVBUF, bytes);
+  }
+  return socket;
+}
+
+bool start_connect(Socket& socket, const Endpoint& endpoint, ErrorCode& ec) {
+  // Asio's own connect() waits for the result even on a non-blocking socket.
+  if (::connect(socket.native_handle(), endpoint.data(), static_cast<socklen_t>(endpoint.size())) == 0) return true;
+  if (errno == EINPROGRESS || errno == EINTR) return true;
+  ec = last_error();
+  return false;
+}
+
+ErrorCode connect_result(Socket& socket) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) return last_error();
+  return {error, boost::system::system_category()};
+}
+
+Socket accept_socket(asio::io_context& io, Acceptor& acceptor, ErrorCode& ec) {
+  Socket socket(io);
+  const int fd = ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (fd < 0) {
+    ec = last_error();
+    return socket;
+  }
+  const auto local = acceptor.local_endpoint(ec);
+  if (!ec) socket.assign(local.protocol(), fd, ec);
+  if (ec) ::close(fd);
+  return socket;
+}
+
+void tune(Socket& socket) {
+  const int fd = socket.native_handle();
+  set_number(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_number(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_number(fd, IPPROTO_TCP, TCP_KEEPIDLE, 30);
+  set_number(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set_number(fd, IPPROTO_TCP, TCP_KEEPCNT, 6);
+}
+
+Moved write(int fd, const void* data, std::size_t bytes) {
+  return retried(false, [=] { return ::send(fd, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL); });
+}
+
+Moved write(int fd, std::span<iovec> pieces) {
+  if (pieces.size() == 1) return write(fd, pieces[0].iov_base, pieces[0].iov_len);
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  return retried(false, [&] { return ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL); });
+}
+
+Moved read(int fd, void* data, std::size_t bytes) {
+  return retried(true, [=] { return ::recv(fd, data, bytes, MSG_DONTWAIT); });
+}
+
+Moved read(int fd, std::span<iovec> pieces) {
+  if (pieces.size() == 1) return read(fd, pieces[0].iov_base, pieces[0].iov_len);
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  return retried(true, [&] { return ::recvmsg(fd, &message, MSG_DONTWAIT); });
+}
+
+}  // namespace rmq::tcp

@@ -1,0 +1,123 @@
+# Fails on an include that runs up a floor (the floors are those of shared/ARCHITECTURE.md and design/).
+#
+#   cmake -DROOT=<source folder> -P check_includes.cmake          checks the tree
+#   cmake -DSELF_TEST=<scratch folder> -P check_includes.cmake    checks the checker on planted violations
+#
+# It reads `#include` lines only: what the preprocessor would skip is checked too. tests/ and examples/ are free.
+
+cmake_minimum_required(VERSION 3.25)
+
+# What a file of each floor may include, by the first folder of the path.
+set(may_base base)
+set(may_methods base methods)
+set(may_shm base methods shm)
+set(may_tcp base methods tcp)
+set(may_adi base methods adi)
+set(may_rma base methods adi rma)
+set(may_mpi base methods adi rma mpi)
+set(may_shmem base methods adi rma shmem)
+set(may_tools base methods shm tcp adi rma mpi shmem tools)
+set(floors base methods shm tcp adi rma mpi shmem tools)
+# The only files that name the concrete methods: one makes them, one switches between them.
+set(may_adi_boot.cpp base methods shm tcp adi)
+set(may_adi_dispatch.hpp base methods shm tcp adi)
+
+# Appends to `result` one line for each include of `file` (path below `root`) that it may not have.
+function(check_file root file result)
+  set(found ${${result}})
+  string(REGEX MATCH "^[^/]+" floor ${file})
+  set(may ${may_${floor}})
+  string(REPLACE "/" "_" exception ${file})
+  if(DEFINED may_${exception})
+    set(may ${may_${exception}})
+  endif()
+  file(STRINGS ${root}/${file} lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"].*" "\\1" path "${line}")
+    if(path MATCHES "\\.\\./")
+      list(APPEND found "${file}: \"${path}\": write the path from the source folder, so that its floor can be seen")
+      continue()
+    endif()
+    if(path STREQUAL "mpi.h" OR path STREQUAL "rmq_mpi_functions.inc")
+      set(path mpi/include/${path})
+    endif()
+    string(REGEX MATCH "^[^/]+/" target "${path}")
+    string(REPLACE "/" "" target "${target}")
+    if(target IN_LIST floors AND NOT target IN_LIST may)
+      list(JOIN may " " may_text)
+      list(APPEND found "${file}: \"${path}\": it may include only ${may_text}")
+    endif()
+  endforeach()
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+function(check_tree root result)
+  set(found)
+  foreach(floor ${floors})
+    file(GLOB_RECURSE files RELATIVE ${root} ${root}/${floor}/*.hpp ${root}/${floor}/*.cpp ${root}/${floor}/*.h
+      ${root}/${floor}/*.c ${root}/${floor}/*.def ${root}/${floor}/*.inc)
+    foreach(file ${files})
+      check_file(${root} ${file} found)
+    endforeach()
+  endforeach()
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+function(self_test root)
+  file(REMOVE_RECURSE ${root})
+  # file, include line, 1 when it is a violation
+  set(cases
+    "base/up.hpp|#include \"methods/method.hpp\"|1"
+    "base/os/deep.cpp|  #  include <adi/device.hpp>  // far up|1"
+    "methods/up.hpp|#include \"shm/ring.hpp\"|1"
+    "shm/sideways.cpp|#include \"tcp/link.hpp\"|1"
+    "tcp/up.cpp|#include \"adi/device.hpp\"|1"
+    "adi/names_a_method.cpp|#include \"tcp/tcp.hpp\"|1"
+    "rma/names_a_method.hpp|#include \"shm/shm.hpp\"|1"
+    "adi/up.h|#include <mpi.h>|1"
+    "mpi/sideways.cpp|#include \"shmem/shmem.hpp\"|1"
+    "shm/dodges.cpp|#include \"../tcp/link.hpp\"|1"
+    "adi/boot.cpp|#include \"tcp/tcp.hpp\"|0"
+    "adi/dispatch.hpp|#include \"shm/shm.hpp\"|0"
+    "adi/down.cpp|#include \"base/packet.hpp\"|0"
+    "base/system.cpp|#include <sys/uio.h>|0"
+    "base/beside.cpp|#include \"layout_node.hpp\"|0"
+    "mpi/face.cpp|#include <mpi.h>|0"
+    "tools/any.cpp|#include \"shm/shm.hpp\"|0"
+    "tests/free.cpp|#include \"mpi/handles.hpp\"|0")
+  set(expected)
+  foreach(case IN LISTS cases)
+    string(REPLACE "|" ";" parts "${case}")
+    list(GET parts 0 file)
+    list(GET parts 1 line)
+    list(GET parts 2 bad)
+    file(WRITE ${root}/${file} "// planted\n${line}\n")
+    if(bad)
+      list(APPEND expected ${file})
+    endif()
+  endforeach()
+  check_tree(${root} found)
+  set(reported)
+  foreach(line IN LISTS found)
+    string(REGEX MATCH "^[^:]+" file "${line}")
+    list(APPEND reported ${file})
+  endforeach()
+  list(SORT expected)
+  list(SORT reported)
+  if(NOT "${expected}" STREQUAL "${reported}")
+    message(FATAL_ERROR "check_includes is broken.\n planted:  ${expected}\n reported: ${reported}")
+  endif()
+  list(LENGTH expected n)
+  message(STATUS "check_includes: all ${n} planted violations were found, and nothing else")
+endfunction()
+
+if(DEFINED SELF_TEST)
+  self_test(${SELF_TEST})
+else()
+  check_tree(${ROOT} violations)
+  if(violations)
+    list(JOIN violations "\n  " text)
+    message(FATAL_ERROR "includes that run up a floor:\n  ${text}")
+  endif()
+  message(STATUS "check_includes: no include runs up a floor")
+endif()

@@ -1,0 +1,211 @@
+// The rank's side of start-up, without a launcher: frames, variables, the board in memory, and who starts alone.
+#include "base/bootstrap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <thread>
+
+#include "base/boot_wire.hpp"
+#include "base/bootstrap_env.hpp"
+#include "tests/launch/processes.hpp"
+
+namespace rmq::test {
+namespace {
+
+using Facts = std::map<std::string, std::string>;
+
+boot::GetEnv lookup(const Facts& facts) {
+  return [&facts](const char* name) {
+    const auto found = facts.find(name);
+    return found == facts.end() ? nullptr : found->second.c_str();
+  };
+}
+
+Facts good_facts() {
+  return {{"RMQ_SERVER", "fd:5"}, {"RMQ_JOB", "0123456789abcdef"}, {"RMQ_RANK", "2"},
+          {"RMQ_SIZE", "4"},      {"RMQ_HOSTS", "0*1,1*2,0*1"},    {"RMQ_SECRET", std::string(64, 'a')}};
+}
+
+TEST(BootstrapEnv, TellsARankItsPlace) {
+  const Facts facts = good_facts();
+  const auto rank = boot::read_launched_rank(lookup(facts));
+  ASSERT_TRUE(rank) << rank.error().what;
+  EXPECT_EQ(rank->server_fd, 5);
+  EXPECT_EQ(rank->job.rank, 2);
+  EXPECT_EQ(rank->job.host_of_rank, (std::vector<int>{0, 1, 1, 0}));
+  EXPECT_EQ(rank->job.host_rank, 1);
+  EXPECT_EQ(rank->job.host_size, 2);
+  EXPECT_EQ(rank->job.universe_size, 4);
+}
+
+TEST(BootstrapEnv, NamesTheVariableThatIsWrong) {
+  const std::pair<const char*, const char*> damages[] = {
+      {"RMQ_SERVER", "tcp:x"},     {"RMQ_RANK", "4"},    {"RMQ_RANK", "-1"},      {"RMQ_SIZE", "0"},
+      {"RMQ_SIZE", "99999999999"}, {"RMQ_HOSTS", "0*5"}, {"RMQ_HOSTS", "0*2"},    {"RMQ_HOSTS", "0*2,2*2"},
+      {"RMQ_HOSTS", "0*2,"},       {"RMQ_HOSTS", "a"},   {"RMQ_JOB", "x/../../"}, {"RMQ_SECRET", "short"},
+      {"RMQ_UNIVERSE_SIZE", "x"}};
+  for (const auto& [name, value] : damages) {
+    Facts facts = good_facts();
+    facts[name] = value;
+    const auto rank = boot::read_launched_rank(lookup(facts));
+    ASSERT_FALSE(rank) << name << "=" << value;
+    EXPECT_NE(rank.error().what.find(name), std::string::npos) << rank.error().what;
+    EXPECT_NE(rank.error().what.find("rmqrun"), std::string::npos) << rank.error().what;
+  }
+}
+
+TEST(BootstrapEnv, HostsSurviveTheirText) {
+  for (const std::vector<int>& hosts : {std::vector<int>{0}, {0, 0, 1, 1}, {0, 1, 0, 1}, {1, 0, 2, 2, 2}})
+    EXPECT_EQ(boot::parse_hosts(boot::format_hosts(hosts), static_cast<int>(hosts.size())), hosts);
+}
+
+TEST(BootstrapEnv, ForeignLaunchersAreNamedWithARemedy) {
+  const std::pair<Facts, const char*> foreign[] = {
+      {{{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}}, "MPICH"},
+      {{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"PMIX_RANK", "0"}}, "Open MPI"},
+      {{{"PMIX_RANK", "3"}}, "PMIx"},
+      {{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}, "srun"},
+      {{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_NUM_TASKS", "2"}}, "srun"},
+  };
+  for (const auto& [facts, name] : foreign) {
+    const auto message = boot::foreign_launcher(lookup(facts));
+    ASSERT_TRUE(message) << name;
+    EXPECT_NE(message->find(name), std::string::npos) << *message;
+    EXPECT_NE(message->find("rmqboot"), std::string::npos) << *message;
+  }
+}
+
+TEST(BootstrapEnv, OneProcessOfAForeignLauncherIsASingleton) {
+  for (const Facts& facts : {Facts{}, Facts{{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}},
+                             Facts{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}, {"PMIX_RANK", "0"}},
+                             Facts{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_NUM_TASKS", "1"}},
+                             Facts{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"ENVIRONMENT", "BATCH"}}})
+    EXPECT_FALSE(boot::foreign_launcher(lookup(facts)));
+}
+
+TEST(BootWire, FramesSurviveAnyChopping) {
+  std::mt19937 random(7);
+  std::string stream;
+  for (int i = 0; i < 200; ++i)
+    stream += boot::encode_put("key" + std::to_string(i), std::string(random() % 3000, 'v'));
+  for (int round = 0; round < 20; ++round) {
+    boot::FrameReader reader;
+    int frames = 0;
+    for (std::size_t at = 0; at < stream.size();) {
+      const std::size_t piece = std::min<std::size_t>(1 + random() % 5000, stream.size() - at);
+      stream.copy(reader.reserve(piece), piece, at);
+      reader.commit(piece);
+      at += piece;
+      for (auto frame = reader.next(); frame && *frame; frame = reader.next()) {
+        boot::BodyReader body((*frame)->body);
+        EXPECT_EQ(body.short_text(), "key" + std::to_string(frames++));
+      }
+    }
+    EXPECT_EQ(frames, 200);
+  }
+}
+
+TEST(BootWire, RandomBytesAreRefusedOrIncomplete) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 2000; ++round) {
+    boot::FrameReader reader;
+    const std::size_t size = random() % 200;
+    char* at = reader.reserve(size);
+    for (std::size_t i = 0; i < size; ++i) at[i] = static_cast<char>(random());
+    reader.commit(size);
+    while (true) {
+      const auto frame = reader.next();
+      if (!frame || !*frame) break;
+      boot::BodyReader body((*frame)->body);
+      body.short_text();
+      body.u32();
+      body.rest();
+    }
+  }
+}
+
+TEST(LocalBootstraps, RanksExchangeAndMeet) {
+  constexpr int size = 8;
+  auto ranks = local_bootstraps(size, {0, 0, 0, 0, 1, 1, 1, 1});
+  std::vector<std::thread> threads;
+  for (auto& rank : ranks)
+    threads.emplace_back([&rank] {
+      const int me = rank->job().rank;
+      for (int round = 0; round < 50; ++round) {
+        const auto key = [&](int r) { return std::to_string(round) + ":" + std::to_string(r); };
+        EXPECT_TRUE(rank->put(key(me), std::to_string(me)));
+        EXPECT_EQ(rank->get(key((me + 1) % size)), std::to_string((me + 1) % size));
+        EXPECT_TRUE(rank->fence());
+      }
+      EXPECT_TRUE(rank->finalize());
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(ranks[5]->job().host_rank, 1);
+  EXPECT_EQ(ranks[5]->job().host_size, 4);
+  EXPECT_EQ(ranks[5]->job().secret, ranks[0]->job().secret);
+}
+
+TEST(LocalBootstraps, AnAbortWakesWhoeverWaits) {
+  auto ranks = local_bootstraps(3);
+  std::thread waits_for_key([&] { EXPECT_EQ(ranks[0]->get("never").error().code, Errc::peer_lost); });
+  std::thread waits_for_fence([&] { EXPECT_EQ(ranks[1]->fence().error().code, Errc::peer_lost); });
+  ranks[2]->abort(3, "enough");
+  waits_for_key.join();
+  waits_for_fence.join();
+  EXPECT_NE(ranks[2]->put("k", "v").error().what.find("enough"), std::string::npos);
+}
+
+TEST(LocalBootstraps, MistakesAreErrors) {
+  auto ranks = local_bootstraps(1);
+  EXPECT_TRUE(ranks[0]->put("k", "v"));
+  EXPECT_FALSE(ranks[0]->put("k", "w"));
+  EXPECT_FALSE(ranks[0]->put("", "v"));
+  EXPECT_FALSE(ranks[0]->put(std::string(256, 'k'), "v"));
+  EXPECT_FALSE(ranks[0]->put("big", std::string(max_boot_value + 1, 'v')));
+  EXPECT_FALSE(ranks[0]->get("nobody puts this"));
+}
+
+TEST(Singleton, RunsAlone) {
+  const Outcome alone = run({probe_path(), "where", "put", "k", "v", "get", "k", "print", "fence", "finalize"});
+  EXPECT_EQ(alone.code, 0) << alone.err;
+  EXPECT_EQ(alone.out, "0 of 1 host 0: 0 of 1 app 0 universe 1\nv\n");
+  EXPECT_EQ(run({probe_path(), "abort", "9"}).code, 9);
+}
+
+TEST(Singleton, RefusesToBeOneOfSeveral) {
+  const Outcome foreign = run({probe_path(), "init"}, "", {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}});
+  EXPECT_EQ(foreign.code, 98);
+  EXPECT_NE(foreign.err.find("rmqboot"), std::string::npos) << foreign.err;
+}
+
+TEST(ConnectionServer, RefusesWhatBreaksTheRules) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"put", "k", "a", "put", "k", "b", "get", "k"}, "published twice"},
+      {{"finalize", "get", "k"}, "after finalize"},
+  };
+  for (const auto& [words, said] : cases) {
+    std::vector<std::string> command = {"-n", "1", "PROBE"};
+    command.insert(command.end(), words.begin(), words.end());
+    const Outcome job = run(rmqrun(command));
+    EXPECT_NE(job.err.find(said), std::string::npos) << job.err;
+  }
+}
+
+TEST(ConnectionServer, DropsARankThatSendsGarbage) {
+  const Outcome job = run(rmqrun(
+      {"-n", "2", "bash", "-c",
+       "if [ $RMQ_RANK = 1 ]; then head -c 4096 /dev/zero | tr '\\0' '\\377' >&${RMQ_SERVER#fd:}; fi; sleep 1000"}));
+  EXPECT_EQ(job.code, 1);
+  EXPECT_NE(job.err.find("rank 1"), std::string::npos) << job.err;
+}
+
+TEST(ConnectionServer, ALostSocketIsExplained) {
+  const Outcome job = run(rmqrun({"-n", "1", "bash", "-c", "eval \"exec ${RMQ_SERVER#fd:}>&-\"; PROBE init"}));
+  EXPECT_EQ(job.code, 98);
+  EXPECT_NE(job.err.find("wrapper"), std::string::npos) << job.err;
+}
+
+}  // namespace
+}  // namespace rmq::test

@@ -1,0 +1,158 @@
+// A rank without MPI, for the launcher's tests: does to its bootstrap what its arguments say, one after the other.
+//
+//   init            connect (implied by the words below that need it)
+//   put K V | get K | fence | finalize | abort CODE | watch (wait for the server, as an idle rank does)
+//   print           print what the last get returned
+//   exit CODE | kill SIGNAL | hang | echo TEXT | cat | env NAME | where | rank R WORDS…: the rest only in rank R
+//   rank-kill R | rank-abort R   kill -9 myself, or abort with code 7, if I am rank R
+//   say TEXT        print "<rank> TEXT"; %r in keys and values is the rank, %n the next rank
+//   spin            use the CPU for ever, never looking at the server
+//   fork            leave behind a child that sleeps for ever
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "base/bootstrap.hpp"
+
+namespace {
+
+class Probe {
+ public:
+  Probe(int count, char** words) : count_(count), words_(words) {}
+
+  int run() {
+    while (position_ < count_) {
+      const std::string word = next();
+      if (!on_rank_word(word) && !on_process_word(word) && !on_server_word(word)) {
+        std::fprintf(stderr, "rank_probe: unknown word %s\n", word.c_str());
+        return 99;
+      }
+    }
+    return 0;
+  }
+
+ private:
+  std::string next() { return position_ < count_ ? words_[position_++] : ""; }
+
+  std::string next_text() {
+    std::string text = next();
+    const int rank = boot().job().rank;
+    replace(text, "%r", std::to_string(rank));
+    replace(text, "%n", std::to_string((rank + 1) % boot().job().size));
+    return text;
+  }
+
+  static void replace(std::string& text, const std::string& what, const std::string& with) {
+    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos;) text.replace(at, what.size(), with);
+  }
+
+  rmq::Bootstrap& boot() {
+    if (!boot_) {
+      auto made = rmq::connect_bootstrap();
+      require(made);
+      boot_ = std::move(*made);
+    }
+    return *boot_;
+  }
+
+  template <class T>
+  static void require(const rmq::Result<T>& result) {
+    if (result) return;
+    std::fprintf(stderr, "rank_probe: %s\n", result.error().what.c_str());
+    std::exit(98);
+  }
+
+  // Words that need to know who we are.
+  bool on_rank_word(const std::string& word) {
+    if (word == "rank") {
+      if (std::stoi(next()) != boot().job().rank) position_ = count_;
+    } else if (word == "rank-kill") {
+      if (std::stoi(next()) == boot().job().rank) ::raise(SIGKILL);
+    } else if (word == "rank-abort") {
+      if (std::stoi(next()) == boot().job().rank) boot().abort(7, "as told");
+    } else if (word == "say") {
+      std::printf("%d %s\n", boot().job().rank, next_text().c_str());
+      std::fflush(stdout);
+    } else if (word == "where") {
+      const rmq::JobInfo& job = boot().job();
+      std::printf("%d of %d host %d: %d of %d app %d universe %d\n", job.rank, job.size,
+                  job.host_of_rank[static_cast<std::size_t>(job.rank)], job.host_rank, job.host_size, job.app_num,
+                  job.universe_size);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  bool on_process_word(const std::string& word) {
+    if (word == "exit") std::exit(std::stoi(next()));
+    if (word == "kill") {
+      const int signal = std::stoi(next());
+      ::signal(signal, SIG_DFL);  // sanitizers have handlers of their own
+      ::raise(signal);
+    } else if (word == "hang") {
+      while (true) ::pause();
+    } else if (word == "spin") {
+      while (true) asm volatile("");
+    } else if (word == "fork") {
+      if (::fork() == 0)
+        while (true) ::pause();
+    } else if (word == "echo") {
+      std::printf("%s\n", next().c_str());
+      std::fflush(stdout);
+    } else if (word == "cat") {
+      for (int c = 0; (c = std::getchar()) != EOF;) std::putchar(c);
+    } else if (word == "env") {
+      const char* value = std::getenv(next().c_str());
+      std::printf("%s\n", value == nullptr ? "(unset)" : value);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  bool on_server_word(const std::string& word) {
+    if (word == "init") {
+      boot();
+    } else if (word == "put") {
+      const std::string key = next_text();
+      require(boot().put(key, next_text()));
+    } else if (word == "get") {
+      const auto value = boot().get(next_text());
+      require(value);
+      last_ = *value;
+    } else if (word == "print") {
+      std::printf("%s\n", last_.c_str());
+    } else if (word == "fence") {
+      require(boot().fence());
+    } else if (word == "finalize") {
+      require(boot().finalize());
+    } else if (word == "abort") {
+      boot().abort(std::stoi(next()), "as told");
+    } else if (word == "watch") {
+      pollfd server{boot().watch_fd(), POLLIN, 0};
+      while (true)
+        if (::poll(&server, 1, -1) > 0) boot().on_watch();
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  int count_;
+  char** words_;
+  int position_ = 1;
+  std::unique_ptr<rmq::Bootstrap> boot_;
+  std::string last_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return Probe(argc, argv).run();
+}

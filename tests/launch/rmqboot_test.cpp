@@ -1,0 +1,109 @@
+// The start through another MPI: the same job under mpiexec of MPICH and of Open MPI.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "tests/launch/processes.hpp"
+
+namespace rmq::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct HostMpi {
+  const char* name;
+  const char* helper;
+  Words mpiexec;
+};
+
+class Rmqboot : public ::testing::TestWithParam<HostMpi> {
+ protected:
+  void SetUp() override {
+    if (::access(GetParam().helper, X_OK) != 0) GTEST_SKIP() << GetParam().name << " was not there at configure time";
+  }
+
+  static Words boot(int ranks, const Words& program) {
+    Words command = GetParam().mpiexec;
+    command.insert(command.end(), {"-n", std::to_string(ranks), RMQ_BIN_DIR "/rmqboot"});
+    command.insert(command.end(), program.begin(), program.end());
+    return command;
+  }
+};
+
+TEST_P(Rmqboot, StartsTheSameJob) {
+  Process job(boot(4, {probe_path(), "where", "put", "k%r", "v%r", "fence", "get", "k%n", "print", "finalize"}));
+  const Outcome outcome = job.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(sorted_lines(outcome.out),
+            (Words{"0 of 4 host 0: 0 of 4 app 0 universe 4", "1 of 4 host 0: 1 of 4 app 0 universe 4",
+                   "2 of 4 host 0: 2 of 4 app 0 universe 4", "3 of 4 host 0: 3 of 4 app 0 universe 4", "v0", "v1", "v2",
+                   "v3"}));
+  job.await_nobody();
+}
+
+TEST_P(Rmqboot, LeavesNoTraceOfTheHostMpiInTheProgram) {
+  const Outcome job = run(boot(
+      2, {"sh", "-c",
+          "env | grep -E '^(PMI|PMIX|HYDI|OMPI_COMM)' ; ls /proc/self/fd | wc -l; grep -c mpi /proc/self/maps; true"}));
+  EXPECT_EQ(sorted_lines(job.out), (Words{"0", "0", "5", "5"})) << job.err;
+}
+
+TEST_P(Rmqboot, AnAbortEndsTheJobWithItsCode) {
+  Process job(boot(3, {probe_path(), "init", "fence", "rank-abort", "1", "watch"}));
+  const Outcome outcome = job.wait();
+  EXPECT_EQ(outcome.code, 7) << outcome.err;
+  EXPECT_NE(outcome.err.find("rank 1"), std::string::npos) << outcome.err;
+  job.await_nobody();
+}
+
+TEST_P(Rmqboot, ADeadRankEndsTheJob) {
+  for (const char* victim : {"0", "2"}) {
+    Process job(boot(3, {probe_path(), "init", "fence", "rank-kill", victim, "watch"}));
+    const Outcome outcome = job.wait();
+    EXPECT_NE(outcome.code, 0);
+    EXPECT_NE(
+        outcome.err.find(std::string("rank ") + victim + " (" + probe_path() + ") was killed by signal 9 (SIGKILL)"),
+        std::string::npos)
+        << outcome.err;
+    job.await_nobody();
+  }
+}
+
+TEST_P(Rmqboot, AFailureEndsRanksThatOnlyCompute) {
+  Process job(boot(3, {probe_path(), "init", "fence", "rank-abort", "1", "spin"}));
+  EXPECT_EQ(job.wait().code, 7);
+  job.await_nobody();
+}
+
+TEST_P(Rmqboot, AProgramThatCannotBeStartedIsNamed) {
+  const Outcome job = run(boot(2, {"./no-such-program"}));
+  EXPECT_EQ(job.code, 127);
+  EXPECT_NE(job.err.find("./no-such-program"), std::string::npos) << job.err;
+}
+
+TEST_P(Rmqboot, WithoutItAProgramRefusesToRun) {
+  Words command = GetParam().mpiexec;
+  command.insert(command.end(), {"-n", "2", probe_path(), "init"});
+  const Outcome job = run(command);
+  EXPECT_NE(job.code, 0);
+  EXPECT_NE(job.err.find("rmqboot"), std::string::npos) << job.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Hosts, Rmqboot,
+                         ::testing::Values(HostMpi{"Mpich", RMQ_LIBEXEC_DIR "/rmqboot-mpich", {"mpiexec.mpich"}},
+                                           HostMpi{"OpenMpi",
+                                                   RMQ_LIBEXEC_DIR "/rmqboot-openmpi",
+                                                   {"mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe"}}),
+                         [](const auto& host) { return std::string(host.param.name); });
+
+TEST(RmqbootAlone, SaysWhatToDo) {
+  const Outcome alone = run({RMQ_BIN_DIR "/rmqboot", "true"});
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_NE(alone.err.find("mpiexec -n N rmqboot"), std::string::npos) << alone.err;
+  const Outcome srun = run({RMQ_BIN_DIR "/rmqboot", "true"}, "", {{"SLURM_PROCID", "0"}});
+  EXPECT_NE(srun.err.find("srun"), std::string::npos) << srun.err;
+}
+
+}  // namespace
+}  // namespace rmq::test

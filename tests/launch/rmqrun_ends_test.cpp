@@ -1,0 +1,142 @@
+// How a job ends: exit codes and messages, whoever ends it.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+
+#include "tests/launch/processes.hpp"
+
+namespace rmq::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(RmqrunEnds, SilentlyAndWithZeroWhenAllRanksDo) {
+  const Outcome job = run(rmqrun({"-n", "3", "PROBE", "fence", "finalize"}));
+  EXPECT_EQ(job.code, 0);
+  EXPECT_EQ(job.out, "");
+  EXPECT_EQ(job.err, "");
+}
+
+TEST(RmqrunEnds, WithZeroForProgramsWithoutMpi) {
+  EXPECT_EQ(run(rmqrun({"-n", "2", "true"})).code, 0);
+}
+
+struct Death {
+  const char* name;
+  Words words;  // what rank 1 of 4 does after MPI_Init; the others wait for ever
+  int code;
+  const char* said;  // part of the message
+};
+
+class RmqrunDeath : public ::testing::TestWithParam<Death> {};
+
+TEST_P(RmqrunDeath, EndsTheOthersAndIsNamed) {
+  Words command = {"-n", "1", "PROBE", "init", "hang", ":", "-n", "1", "PROBE", "init"};
+  command.insert(command.end(), GetParam().words.begin(), GetParam().words.end());
+  command.insert(command.end(), {":", "-n", "1", "PROBE", "init", "watch", ":", "-n", "1", "PROBE", "init", "spin"});
+  Process job(rmqrun(command));
+  const Outcome outcome = job.wait();
+  job.await_nobody();
+  EXPECT_EQ(outcome.code, GetParam().code);
+  EXPECT_NE(outcome.err.find("rank 1"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("rank_probe"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find(GetParam().said), std::string::npos) << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, RmqrunDeath,
+                         ::testing::Values(Death{"Sigkill", {"kill", "9"}, 137, "SIGKILL"},
+                                           Death{"Sigsegv", {"kill", "11"}, 139, "SIGSEGV"},
+                                           Death{"ExitCode", {"exit", "42"}, 42, "code 42"},
+                                           Death{"NoFinalize", {"exit", "0"}, 1, "MPI_Finalize"},
+                                           Death{"Abort", {"abort", "7"}, 7, "as told"},
+                                           Death{"AbortBeyondEightBits", {"abort", "256"}, 1, "code 256"},
+                                           Death{"AbortWithZero", {"abort", "0"}, 0, "code 0"}),
+                         [](const auto& death) { return std::string(death.param.name); });
+
+TEST(RmqrunEnds, EveryRankMayBeTheOneThatIsKilled) {
+  for (const char* victim : {"0", "1", "2", "3"}) {
+    Process job(rmqrun({"-n", "4", "PROBE", "init", "fence", "rank-kill", victim, "hang"}));
+    const Outcome outcome = job.wait();
+    job.await_nobody();
+    EXPECT_EQ(outcome.code, 137);
+    EXPECT_NE(outcome.err.find(std::string("rank ") + victim + " "), std::string::npos) << outcome.err;
+  }
+}
+
+TEST(RmqrunEnds, AFailureAfterFinalizeLetsTheOthersFinish) {
+  const Outcome job =
+      run(rmqrun({"-n", "1", "PROBE", "finalize", "exit", "3", ":", "-n", "2", "PROBE", "finalize", "echo", "done"}));
+  EXPECT_EQ(job.code, 3);
+  EXPECT_EQ(job.out, "done\ndone\n");
+}
+
+TEST(RmqrunEnds, ADeadMpiProgramIsNoticedBehindAWrapperThatLives) {
+  Process job(rmqrun({"-n", "2", "sh", "-c", "PROBE init fence rank-kill 1 hang; sleep 1000"}));
+  const Outcome outcome = job.wait();
+  job.await_nobody();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("rank 1 (sh) ended without calling MPI_Finalize"), std::string::npos) << outcome.err;
+}
+
+TEST(RmqrunEnds, ARankThatLeavesWhileOthersWaitForItIsNamed) {
+  const Outcome job = run(rmqrun({"-n", "1", "PROBE", "fence", "finalize", ":", "-n", "1", "PROBE", "finalize"}));
+  EXPECT_EQ(job.code, 1);
+  EXPECT_NE(job.err.find("rank 1"), std::string::npos) << job.err;
+}
+
+TEST(RmqrunEnds, AtItsTimeLimit) {
+  for (const auto& [arguments, variable] :
+       {std::pair<Words, const char*>{{"--timeout", "0.2", "-n", "2", "PROBE", "hang"}, ""},
+        {{"-n", "2", "PROBE", "hang"}, "1"}}) {
+    Process job(rmqrun(arguments), "", {{"MPIEXEC_TIMEOUT", variable}});
+    const Outcome outcome = job.wait();
+    job.await_nobody();
+    EXPECT_EQ(outcome.code, 124);
+    EXPECT_NE(outcome.err.find("did not end within"), std::string::npos) << outcome.err;
+  }
+}
+
+TEST(RmqrunEnds, WhenAProgramCannotBeStarted) {
+  for (const char* program : {"./no-such-program", "no-such-program", "/", "/etc/passwd"}) {
+    const Outcome job = run(rmqrun({"-n", "2", program}));
+    EXPECT_EQ(job.code, 127) << program;
+    EXPECT_NE(job.err.find(program), std::string::npos) << job.err;
+    EXPECT_NE(job.err.find("rank 0"), std::string::npos) << job.err;
+  }
+}
+
+TEST(RmqrunEnds, WithUsageErrorsThatNameTheOption) {
+  const std::pair<Words, const char*> cases[] = {
+      {{}, "no program"},
+      {{"-n"}, "-n needs"},
+      {{"-n", "0", "true"}, "-n 0"},
+      {{"-n", "x", "true"}, "-n x"},
+      {{"--frobnicate", "true"}, "--frobnicate"},
+      {{"-n", "3", "--host-split", "1,1", "true"}, "--host-split 1,1 places 2 ranks, but there are 3"},
+      {{"-n", "3", "--host-split", "3,", "true"}, "--host-split"},
+      {{"--method", "pigeon", "true"}, "pigeon"},
+      {{"--timeout", "soon", "true"}, "soon"},
+      {{"-hosts", "a,b", "true"}, "rmqboot"},
+      {{"-n", "1", "true", ":"}, "':'"},
+  };
+  for (const auto& [arguments, said] : cases) {
+    const Outcome job = run(rmqrun(arguments));
+    EXPECT_EQ(job.code, 2) << said;
+    EXPECT_NE(job.err.find(said), std::string::npos) << job.err;
+  }
+}
+
+TEST(RmqrunEnds, SixtyFourRanksMeet) {
+  Words expected;
+  for (int rank = 0; rank < 64; ++rank) expected.push_back("v" + std::to_string(rank));
+  std::sort(expected.begin(), expected.end());
+  const Outcome job =
+      run(rmqrun({"-n", "64", "PROBE", "put", "k%r", "v%r", "get", "k%n", "fence", "print", "finalize"}));
+  EXPECT_EQ(job.code, 0) << job.err;
+  EXPECT_EQ(sorted_lines(job.out), expected);
+}
+
+}  // namespace
+}  // namespace rmq::test

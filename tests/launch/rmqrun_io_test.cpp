@@ -1,0 +1,151 @@
+// What goes into the ranks (arguments, environment, stdin, signals) and comes out of them.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/launch/processes.hpp"
+
+namespace rmq::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(RmqrunIo, RanksKnowWhereTheyAre) {
+  const Outcome job = run(rmqrun({"-np", "3", "--host-split", "2,2", "--usize", "9", "PROBE", "where", "finalize", ":",
+                                  "-n", "1", "PROBE", "where", "finalize"}));
+  EXPECT_EQ(job.code, 0) << job.err;
+  EXPECT_EQ(sorted_lines(job.out),
+            (Words{"0 of 4 host 0: 0 of 2 app 0 universe 9", "1 of 4 host 0: 1 of 2 app 0 universe 9",
+                   "2 of 4 host 1: 0 of 2 app 0 universe 9", "3 of 4 host 1: 1 of 2 app 1 universe 9"}));
+}
+
+TEST(RmqrunIo, ArgumentsAfterTheProgramBelongToIt) {
+  EXPECT_EQ(run(rmqrun({"-n", "1", "echo", "-n", "2", "--", "--timeout", "x"})).out, "2 -- --timeout x");
+  EXPECT_EQ(run(rmqrun({"-n", "1", "--", "echo", "-l"})).out, "-l\n");
+}
+
+TEST(RmqrunIo, OptionsOfOtherLaunchersAreAccepted) {
+  EXPECT_EQ(run(rmqrun({"--allow-run-as-root", "--oversubscribe", "-bind-to", "core", "--map-by", "slot", "--mca",
+                        "pml", "ob1", "-c", "2", "echo", "x"}))
+                .out,
+            "x\nx\n");
+}
+
+TEST(RmqrunIo, EnvironmentReachesTheRanks) {
+  EXPECT_EQ(run(rmqrun({"-x", "A=1", "PROBE", "env", "A"})).out, "1\n");
+  EXPECT_EQ(run(rmqrun({"-x", "A", "PROBE", "env", "A"}), "", {{"A", "7"}}).out, "7\n");
+  EXPECT_EQ(
+      run(rmqrun({"-genv", "A", "1", "-env", "B", "2", "PROBE", "env", "B", ":", "PROBE", "env", "A", "env", "B"}))
+          .out.size(),
+      std::string("2\n1\n(unset)\n").size());
+  EXPECT_EQ(run(rmqrun({"--method", "shm,tcp", "PROBE", "env", "RMQ_METHODS"})).out, "shm,tcp\n");
+}
+
+TEST(RmqrunIo, TheTraceFolderIsMadeAndNamedAbsolutely) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("rmq-trace-" + std::to_string(::getpid()));
+  const Outcome job = run(rmqrun({"--trace", folder / "a", "--wdir", "/", "PROBE", "env", "RMQ_TRACE"}));
+  EXPECT_EQ(job.out, (folder / "a").string() + "\n");
+  EXPECT_TRUE(std::filesystem::is_directory(folder / "a"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(RmqrunIo, WorkingFolder) {
+  EXPECT_EQ(run(rmqrun({"--wdir", "/usr", "pwd"})).out, "/usr\n");
+}
+
+TEST(RmqrunIo, StdinGoesToRankZeroOnly) {
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += std::to_string(i) + "\n";
+  const Outcome job = run(rmqrun({"-n", "3", "cat"}), text);
+  EXPECT_EQ(job.code, 0);
+  EXPECT_EQ(job.out, text);
+}
+
+TEST(RmqrunIo, TagsLabelEveryLine) {
+  const Outcome job = run(rmqrun({"-l", "-n", "2", "sh", "-c", "printf 'a\\nb\\nend'; echo oops >&2"}));
+  EXPECT_EQ(sorted_lines(job.out), (Words{"[0] a", "[0] b", "[0] end", "[1] a", "[1] b", "[1] end"}));
+  EXPECT_EQ(sorted_lines(job.err), (Words{"[0] oops", "[1] oops"}));
+}
+
+TEST(RmqrunIo, LinesOfDifferentRanksDoNotMix) {
+  // Each rank writes its lines in pieces.
+  const Outcome job = run(rmqrun({"-n", "4", "sh", "-c",
+                                  "i=0; while [ $i -lt 200 ]; do printf \"<$RMQ_RANK\"; printf \"$RMQ_RANK\"; echo "
+                                  "\"$RMQ_RANK>\"; i=$((i+1)); done"}));
+  const Words lines = sorted_lines(job.out);
+  ASSERT_EQ(lines.size(), 800u);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string rank = std::to_string(i / 200);
+    ASSERT_EQ(lines[i], "<" + rank + rank + rank + ">");
+  }
+}
+
+TEST(RmqrunIo, MuchOutputArrivesWhole) {
+  const Outcome job = run(rmqrun({"-n", "2", "sh", "-c", "seq 200000"}));
+  EXPECT_EQ(std::count(job.out.begin(), job.out.end(), '\n'), 400'000);
+  EXPECT_EQ(job.out.size(), 2u * 1'288'895u);
+}
+
+TEST(RmqrunIo, ALineWithoutEndLongerThanAnyBufferArrives) {
+  const Outcome job = run(rmqrun({"-n", "2", "sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x"}));
+  EXPECT_EQ(job.out.size(), 600'000u);
+}
+
+TEST(RmqrunIo, SignalsReachAllRanks) {
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGINT, SIGTERM}) {
+    // The shell runs its trap as soon as wait returns.
+    const std::string script = "trap 'echo got; kill $!; exit 0' USR1 USR2 INT TERM; sleep 1000 & echo up; wait";
+    Process job(rmqrun({"-n", "3", "sh", "-c", script}));
+    job.await_lines(3);
+    ::kill(job.pid(), signal);
+    const Outcome outcome = job.wait();
+    EXPECT_EQ(outcome.code, 0) << signal;
+    EXPECT_EQ(sorted_lines(outcome.out), (Words{"got", "got", "got", "up", "up", "up"}));
+    job.await_nobody();
+  }
+}
+
+TEST(RmqrunIo, ADeadlySignalEndsTheJobWithItsCode) {
+  Process job(rmqrun({"-n", "3", "PROBE", "say", "up", "hang"}));
+  job.await_lines(3);
+  ::kill(job.pid(), SIGTERM);
+  const Outcome outcome = job.wait();
+  EXPECT_EQ(outcome.code, 128 + SIGTERM);
+  EXPECT_EQ(outcome.err, "rmqrun: ended by SIGTERM\n");
+  job.await_nobody();
+}
+
+TEST(RmqrunIo, RanksStartWithTheUsersSignalMaskAndOneDescriptorMore) {
+  const std::vector<std::string> script = {"sh", "-c", "grep SigBlk /proc/self/status; ls /proc/self/fd | wc -l"};
+  const Words alone = sorted_lines(run(script).out);
+  const Words launched = sorted_lines(run(rmqrun(script)).out);
+  ASSERT_EQ(alone.size(), 2u);
+  ASSERT_EQ(launched.size(), 2u);
+  EXPECT_EQ(launched[1], alone[1]);
+  EXPECT_EQ(std::stoi(launched[0]), std::stoi(alone[0]) + 1);  // the socket to the server
+}
+
+TEST(RmqrunIo, AStoppedJobGoesOnWhenToldTo) {
+  Process job(rmqrun({"-n", "2", "PROBE", "say", "up", "spin"}));
+  job.await_lines(2);
+  ::kill(job.pid(), SIGTSTP);
+  job.await_state(job.pid(), 'T');
+  for (const pid_t pid : job.family("rank_probe")) job.await_state(pid, 'T');
+  ::kill(job.pid(), SIGCONT);
+  for (const pid_t pid : job.family("rank_probe")) job.await_state(pid, 'R');
+  ::kill(job.pid(), SIGTERM);
+  EXPECT_EQ(job.wait().code, 128 + SIGTERM);
+  job.await_nobody();
+}
+
+TEST(RmqrunIo, VersionIsOneLine) {
+  const Outcome job = run(rmqrun({"--version"}));
+  EXPECT_EQ(job.code, 0);
+  EXPECT_EQ(std::count(job.out.begin(), job.out.end(), '\n'), 1);
+}
+
+}  // namespace
+}  // namespace rmq::test

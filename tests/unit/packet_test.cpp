@@ -1,0 +1,137 @@
+#include "base/packet.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace rmq {
+namespace {
+
+TEST(Packet, KindsHaveNumbersAndNamesOfTheirOwn) {
+  std::set<int> numbers;
+  std::set<std::string_view> names;
+  for (const PacketKind& k : packet_kinds()) {
+    EXPECT_NE(static_cast<int>(k.kind), 0);
+    EXPECT_TRUE(numbers.insert(static_cast<int>(k.kind)).second) << k.name;
+    EXPECT_TRUE(names.insert(k.name).second) << k.name;
+    EXPECT_EQ(k.name.substr(0, 8), "RMQ_PKT_");
+    EXPECT_FALSE(k.meaning.empty()) << k.name;
+    EXPECT_EQ(find_packet_kind(k.kind), &k);
+    EXPECT_EQ(packet_name(k.kind), k.name);
+  }
+}
+
+TEST(Packet, AnUnknownKindIsNamedButNotFound) {
+  for (int number : {0, 31, 63, 200, 255}) {
+    const Kind kind{static_cast<std::uint8_t>(number)};
+    EXPECT_EQ(find_packet_kind(kind), nullptr) << number;
+    EXPECT_EQ(packet_name(kind), "RMQ_PKT_?");
+    EXPECT_EQ(body_bytes(kind), 0u);
+  }
+}
+
+TEST(Packet, NumbersNeverChange) {
+  // Traces and peers of other builds rely on these.
+  EXPECT_EQ(static_cast<int>(Kind::SHORT), 1);
+  EXPECT_EQ(static_cast<int>(Kind::REQUEST_SEND), 4);
+  EXPECT_EQ(static_cast<int>(Kind::OK_TO_SEND), 5);
+  EXPECT_EQ(static_cast<int>(Kind::ANTI_SEND), 8);
+  EXPECT_EQ(static_cast<int>(Kind::ANTI_SEND_OK), 9);
+  EXPECT_EQ(static_cast<int>(Kind::FLOW), 10);
+  EXPECT_EQ(static_cast<int>(Kind::LINK_HELLO), 32);
+}
+
+TEST(Packet, DeclaredFieldsLieWhereTheCompilerPutsThem){
+#define RMQ_PACKET_BEGIN(KIND, member, number, meaning)    \
+  {                                                        \
+    Packet packet;                                         \
+    auto& body = packet.member;                            \
+    const PacketKind* kind = find_packet_kind(Kind::KIND); \
+    ASSERT_NE(kind, nullptr);                              \
+    [[maybe_unused]] std::size_t field = 0;                \
+    std::size_t end = kHeaderBytes;                        \
+    static_cast<void>(body);
+#define RMQ_PACKET_FIELD(type, fname, meaning)                                                         \
+  {                                                                                                    \
+    ASSERT_LT(field, kind->fields.size());                                                             \
+    const PacketField& f = kind->fields[field++];                                                      \
+    const auto at = reinterpret_cast<std::byte*>(&body.fname) - reinterpret_cast<std::byte*>(&packet); \
+    EXPECT_EQ(f.name, #fname);                                                                         \
+    EXPECT_EQ(static_cast<std::ptrdiff_t>(f.offset), at) << kind->name << "." << f.name;               \
+    EXPECT_EQ(static_cast<std::size_t>(f.size), sizeof body.fname);                                    \
+    body.fname = static_cast<wire::type>(0x1122334455667788u + field);                                 \
+    EXPECT_EQ(packet_field(packet, f), static_cast<std::uint64_t>(body.fname));                        \
+    end = f.offset + std::size_t{f.size};                                                              \
+  }
+#define RMQ_PACKET_END(KIND, member)      \
+  EXPECT_EQ(field, kind->fields.size());  \
+  EXPECT_EQ(wire_bytes(Kind::KIND), end); \
+  EXPECT_LE(end, sizeof(Packet));         \
+  }
+#include "base/packet.def"
+#undef RMQ_PACKET_BEGIN
+#undef RMQ_PACKET_FIELD
+#undef RMQ_PACKET_END
+}
+
+TEST(Packet, AFreshPacketIsAllZeroButItsKind) {
+  const Packet packet(Kind::SHORT);
+  std::byte bytes[sizeof packet];
+  std::memcpy(bytes, &packet, sizeof packet);
+  for (std::size_t i = 0; i < sizeof bytes; ++i) {
+    EXPECT_EQ(std::to_integer<int>(bytes[i]), i == offsetof(Packet, kind) ? 1 : 0) << i;
+  }
+}
+
+TEST(Packet, PayloadAndFieldsShareTheLine) {
+  for (const PacketKind& k : packet_kinds()) {
+    EXPECT_EQ(wire_bytes(k.kind) + inline_room(k.kind), kCacheLine) << k.name;
+  }
+  EXPECT_EQ(inline_room(Kind::SHORT), 32u);
+}
+
+// ---- the table in design/wire.md ----
+
+constexpr std::string_view kBegin = "<!-- packets: written by unit_packet with RMQ_UPDATE=1 -->\n";
+constexpr std::string_view kEnd = "<!-- packets: end -->\n";
+
+std::string wire_table() {
+  std::string out = "| number | kind | bytes | meaning |\n|---:|---|---:|---|\n";
+  for (const PacketKind& k : packet_kinds()) {
+    out += fmt::format("| {} | `{}` | {} | {} |\n", static_cast<int>(k.kind), k.name, wire_bytes(k.kind), k.meaning);
+  }
+  out += "\n| kind | at | bytes | field | meaning |\n|---|---:|---:|---|---|\n";
+  for (const PacketKind& k : packet_kinds()) {
+    for (const PacketField& f : k.fields) {
+      out += fmt::format("| `{}` | {} | {} | `{}` | {} |\n", k.name.substr(8), f.offset, f.size, f.name, f.meaning);
+    }
+  }
+  return out;
+}
+
+TEST(Packet, TheTableInTheDesignIsUpToDate) {
+  const std::string path = RMQ_SOURCE_DIR "/design/wire.md";
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  std::string page = text.str();
+  const std::size_t begin = page.find(kBegin);
+  const std::size_t end = page.find(kEnd);
+  const bool marked = begin != std::string::npos && end != std::string::npos && begin < end;
+  ASSERT_TRUE(marked) << path << " needs a line " << kBegin << " and a line " << kEnd;
+  const std::size_t from = begin + kBegin.size();
+  const bool update = std::getenv("RMQ_UPDATE") != nullptr;
+  if (update) {
+    page.replace(from, end - from, wire_table());
+    std::ofstream(path) << page;
+    return;
+  }
+  EXPECT_EQ(page.substr(from, end - from), wire_table()) << "run unit_packet with RMQ_UPDATE=1 to rewrite " << path;
+}
+
+}  // namespace
+}  // namespace rmq

@@ -1,0 +1,56 @@
+# rmqrun, rmqboot and its helpers; included from tools/CMakeLists.txt.
+
+set(RMQ_BIN_DIR ${CMAKE_BINARY_DIR}/bin)
+set(RMQ_LIBEXEC_DIR ${CMAKE_BINARY_DIR}/libexec/rmq)
+
+add_library(rmq_launch STATIC
+  launch_env.cpp launch_front.cpp launch_job.cpp launch_loop.cpp launch_options.cpp launch_output.cpp launch_reap.cpp
+  launch_server.cpp launch_spawn.cpp launch_verdict.cpp boot_address.cpp boot_gate.cpp boot_minder.cpp
+  boot_server.cpp)
+target_link_libraries(rmq_launch PUBLIC rmq_base)
+
+add_executable(rmqrun rmqrun.cpp)
+add_executable(rmqboot rmqboot.cpp)
+foreach(tool rmqrun rmqboot)
+  target_link_libraries(${tool} PRIVATE rmq_launch)
+  set_target_properties(${tool} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${RMQ_BIN_DIR})
+endforeach()
+# Loading a second copy of libstdc++ costs every start half a millisecond.
+if(NOT CMAKE_CXX_FLAGS MATCHES "fsanitize")
+  target_link_options(rmqrun PRIVATE -static-libstdc++ -static-libgcc)
+endif()
+add_custom_command(TARGET rmqrun POST_BUILD
+  COMMAND ${CMAKE_COMMAND} -E create_symlink rmqrun mpiexec
+  COMMAND ${CMAKE_COMMAND} -E create_symlink rmqrun mpirun
+  WORKING_DIRECTORY ${RMQ_BIN_DIR} VERBATIM)
+install(TARGETS rmqrun rmqboot RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES ${RMQ_BIN_DIR}/mpiexec ${RMQ_BIN_DIR}/mpirun DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+# rmq_boot_helper(<name> <variable> <wrapper compiler>): the half of rmqboot that speaks one host MPI. Left out, with a
+# note, where that MPI is not installed; rmqboot then says so when it would need it.
+function(rmq_boot_helper name variable)
+  find_program(${variable} NAMES ${ARGN} DOC "Compiler wrapper of the MPI for ${name}")
+  if(NOT ${variable})
+    message(STATUS "${name}: not built (no ${ARGN}; set ${variable})")
+    return()
+  endif()
+  execute_process(COMMAND ${${variable}} -show OUTPUT_VARIABLE line RESULT_VARIABLE failed OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(failed)
+    message(STATUS "${name}: not built (${${variable}} -show failed)")
+    return()
+  endif()
+  separate_arguments(words UNIX_COMMAND "${line}")
+  set(includes ${words})
+  list(FILTER includes INCLUDE REGEX "^-I")
+  list(TRANSFORM includes REPLACE "^-I" "")
+  set(links ${words})
+  list(FILTER links INCLUDE REGEX "^(-L|-l|-Wl,|-pthread)")
+  add_executable(${name} boot_helper.cpp boot_mpi.c)
+  target_include_directories(${name} SYSTEM PRIVATE ${includes})
+  target_link_libraries(${name} PRIVATE rmq_launch ${links})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${RMQ_LIBEXEC_DIR})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rmq)
+endfunction()
+
+rmq_boot_helper(rmqboot-mpich RMQ_MPICC_MPICH mpicc.mpich)
+rmq_boot_helper(rmqboot-openmpi RMQ_MPICC_OPENMPI mpicc.openmpi)

@@ -1,0 +1,53 @@
+// What the command line of rmqrun (and of rmqboot) asks for.
+//
+// Parsed by hand: the options of MPI launchers (-np 4, -genv NAME VALUE, -bind-to core), sections separated by ':' and
+// "all after the program belongs to the program" are not what a general option library speaks. Long options may be
+// written with one dash or two, and with --name=value.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace rmq::launch {
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+/// One section of the command line: the same program in so many ranks.
+struct App {
+  int ranks = 1;
+  bool ranks_given = false;
+  std::vector<std::string> command;  // program and its arguments
+  std::string folder;                // --wdir; empty: the launcher's
+  Variables environment;             // -env
+};
+
+struct Options {
+  enum class Action { run, help, version };
+  Action action = Action::run;
+  std::vector<App> apps;
+  Variables environment;          // -x and -genv: for all ranks
+  std::vector<int> host_of_rank;  // --host-split, by rank; all 0 without it
+  std::string methods;            // --method; empty: the library's default
+  std::string trace;              // --trace, an absolute path; empty: off
+  bool tag_output = false;        // -l
+  bool bind = false;              // --bind core
+  std::optional<std::chrono::milliseconds> timeout;
+  int universe_size = 0;  // --usize; 0: the number of ranks
+
+  int size() const;  // ranks of all sections
+};
+
+/// Reads the arguments (without argv[0]); `default_timeout` is the text of MPIEXEC_TIMEOUT or nullptr. Errc::argument
+/// names the option and the remedy.
+Result<Options> parse_options(std::span<const char* const> arguments, const char* default_timeout);
+
+/// The text of --help, for a launcher of this name.
+std::string help_text();
+
+}  // namespace rmq::launch

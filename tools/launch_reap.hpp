@@ -1,0 +1,26 @@
+// The processes below the launcher, grandchildren and orphans included.
+//
+// A launcher process makes itself the subreaper of its descendants: whatever loses its parent becomes its child, so
+// that "no children left" means "nothing left behind".
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace rmq::launch {
+
+/// From now on orphaned descendants become children of this process.
+void adopt_orphans();
+
+/// All living descendants of this process, from /proc; empty when that is not mounted.
+std::vector<pid_t> descendants();
+
+/// Sends `signal` to all descendants but `spare` and its descendants (0: no exception).
+void signal_descendants(int signal, pid_t spare = 0);
+
+/// Kills all descendants with SIGKILL and reaps them; returns when none is left, or after 2 s (a process that sleeps in
+/// the kernel uninterruptibly dies when it wakes).
+void kill_descendants();
+
+}  // namespace rmq::launch

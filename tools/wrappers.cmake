@@ -1,0 +1,82 @@
+# The compiler wrappers rmqcc and rmqcxx with the aliases mpicc, mpicxx and mpic++, and what tells other build systems
+# where RMQ is: rmq.pc (pkg-config) and rmq-config.cmake (find_package). Each comes twice: for the build tree, where it
+# points at mpi/include and <build>/lib, and for installation, where it finds the rest from its own place.
+
+include(CMakePackageConfigHelpers)
+
+# rmq_way_up(<variable> <folder>): the relative path from <prefix>/<folder> to <prefix>.
+function(rmq_way_up variable folder)
+  file(RELATIVE_PATH up "/prefix/${folder}" "/prefix")
+  string(REGEX REPLACE "/$" "" up "${up}")
+  set(${variable} "${up}" PARENT_SCOPE)
+endfunction()
+
+foreach(folder BINDIR LIBDIR INCLUDEDIR)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${folder}}")
+    message(FATAL_ERROR "CMAKE_INSTALL_${folder} must be relative to the prefix: what RMQ installs can be moved")
+  endif()
+endforeach()
+
+# A sanitizer of the library has to be in its programs as well; only build trees have one.
+string(REGEX MATCHALL "-fsanitize=[^ ]+" rmq_sanitizers "${CMAKE_C_FLAGS}")
+list(JOIN rmq_sanitizers " " RMQ_WRAPPER_SANITIZERS)
+
+set(rmq_program_permissions
+  OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+
+# rmq_wrapper(<name> <language> <option> <compiler> <fallback> ENV <variable>... ALIASES <name>...)
+function(rmq_wrapper RMQ_WRAPPER_NAME RMQ_WRAPPER_LANGUAGE RMQ_WRAPPER_OPTION RMQ_WRAPPER_COMPILER RMQ_WRAPPER_FALLBACK)
+  cmake_parse_arguments(PARSE_ARGV 5 ARG "" "" "ENV;ALIASES")
+  list(JOIN ARG_ENV ", " RMQ_WRAPPER_ENV)
+  set(RMQ_WRAPPER_ENV_VALUES "")
+  foreach(variable ${ARG_ENV})
+    string(APPEND RMQ_WRAPPER_ENV_VALUES " \"\${${variable}-}\"")
+  endforeach()
+  string(STRIP "${RMQ_WRAPPER_ENV_VALUES}" RMQ_WRAPPER_ENV_VALUES)
+
+  set(build_dir ${PROJECT_BINARY_DIR}/bin)
+  set(RMQ_WRAPPER_UP "..")
+  set(RMQ_WRAPPER_INCLUDEDIR "${PROJECT_SOURCE_DIR}/mpi/include")
+  set(RMQ_WRAPPER_LIBDIR "\$prefix/lib")
+  configure_file(${PROJECT_SOURCE_DIR}/tools/rmqcc.in ${build_dir}/${RMQ_WRAPPER_NAME}
+    @ONLY FILE_PERMISSIONS ${rmq_program_permissions})
+
+  set(install_dir ${PROJECT_BINARY_DIR}/wrappers)
+  rmq_way_up(RMQ_WRAPPER_UP "${CMAKE_INSTALL_BINDIR}")
+  set(RMQ_WRAPPER_INCLUDEDIR "\$prefix/${CMAKE_INSTALL_INCLUDEDIR}")
+  set(RMQ_WRAPPER_LIBDIR "\$prefix/${CMAKE_INSTALL_LIBDIR}")
+  configure_file(${PROJECT_SOURCE_DIR}/tools/rmqcc.in ${install_dir}/${RMQ_WRAPPER_NAME}
+    @ONLY FILE_PERMISSIONS ${rmq_program_permissions})
+  install(PROGRAMS ${install_dir}/${RMQ_WRAPPER_NAME} DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+  foreach(alias ${ARG_ALIASES})
+    foreach(dir ${build_dir} ${install_dir})
+      file(CREATE_LINK ${RMQ_WRAPPER_NAME} ${dir}/${alias} SYMBOLIC)
+    endforeach()
+    install(PROGRAMS ${install_dir}/${alias} DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endforeach()
+endfunction()
+
+rmq_wrapper(rmqcc C cc "${CMAKE_C_COMPILER}" cc ENV RMQ_CC MPICH_CC OMPI_CC ALIASES mpicc)
+rmq_wrapper(rmqcxx C++ cxx "${CMAKE_CXX_COMPILER}" c++ ENV RMQ_CXX MPICH_CXX OMPI_CXX ALIASES mpicxx mpic++)
+
+# pkg-config: `pkg-config --cflags --libs rmq`.
+rmq_way_up(RMQ_PC_UP "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/rmq.pc.in ${PROJECT_BINARY_DIR}/wrappers/rmq.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/wrappers/rmq.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# find_package(rmq): with CMAKE_PREFIX_PATH naming the prefix, or rmq_DIR naming the build tree.
+set(RMQ_CONFIG_INCLUDEDIR "${PROJECT_SOURCE_DIR}/mpi/include")
+set(RMQ_CONFIG_LIBDIR "\${CMAKE_CURRENT_LIST_DIR}/lib")
+set(RMQ_CONFIG_BINDIR "\${CMAKE_CURRENT_LIST_DIR}/bin")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/rmq-config.cmake.in ${PROJECT_BINARY_DIR}/rmq-config.cmake @ONLY)
+
+rmq_way_up(rmq_config_up "${CMAKE_INSTALL_LIBDIR}/cmake/rmq")
+set(RMQ_CONFIG_INCLUDEDIR "\${CMAKE_CURRENT_LIST_DIR}/${rmq_config_up}/${CMAKE_INSTALL_INCLUDEDIR}")
+set(RMQ_CONFIG_LIBDIR "\${CMAKE_CURRENT_LIST_DIR}/${rmq_config_up}/${CMAKE_INSTALL_LIBDIR}")
+set(RMQ_CONFIG_BINDIR "\${CMAKE_CURRENT_LIST_DIR}/${rmq_config_up}/${CMAKE_INSTALL_BINDIR}")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/rmq-config.cmake.in ${PROJECT_BINARY_DIR}/wrappers/rmq-config.cmake @ONLY)
+
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/rmq-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/wrappers/rmq-config.cmake ${PROJECT_BINARY_DIR}/rmq-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rmq)
