@@ -93,6 +93,9 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
   auto bell = Doorbell::open(job.job, job.rank);
   if (!bell) return tl::unexpected(bell.error());
   d->doorbell_ = std::move(*bell);
+  if (const int fd = bootstrap.watch_fd(); fd >= 0) {
+    if (auto ok = d->doorbell_->watch(fd); !ok) return tl::unexpected(ok.error());
+  }
   if (auto ok = d->open_methods(makers); !ok) return tl::unexpected(ok.error());
   d->open_ = true;
   return d;
@@ -163,6 +166,7 @@ Result<void> Device::MPID_Finalize() {
   if (!open_) return {};
   while (!all_sent()) MPID_Poll(true);
   for (const auto& m : methods_) m->close();
+  if (const int fd = bootstrap_.watch_fd(); fd >= 0) doorbell_->unwatch(fd);
   open_ = false;
   return {};
 }

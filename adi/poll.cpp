@@ -99,6 +99,7 @@ void Device::sleep() {
     if (threads_) mutex_.unlock();
     doorbell_->wait(threads_ ? kLongestSleepThreadsNs : kLongestSleepNs);
     if (threads_) lock();
+    if (bootstrap_.watch_fd() >= 0) bootstrap_.on_watch();  // the connection server may be what has woken us
     if (trace_.on()) trace_.event(Event::wake, 0, kNoRank, os::now_ns() - from);
   }
   for (const auto& m : methods_) m->disarm();

@@ -47,7 +47,7 @@ Attributes::iterator position(Attributes& list, int keyval) {
 
 Keyval& keyval_arg(int handle, Keyval::For what, const char* name) {
   Keyval* k = runtime().keyvals.find(handle);
-  if (!k || k->freed) detail::bad_handle(MPI_ERR_KEYVAL, handle, name);
+  if (!k) detail::bad_handle(MPI_ERR_KEYVAL, handle, name);
   if (k->what != what) {
     fail_call(MPI_ERR_KEYVAL, std::string("argument ") + name + " was made for another kind of object");
   }
@@ -66,9 +66,10 @@ int make_keyval(Keyval::For what, MPI_Comm_copy_attr_function* copy, MPI_Comm_de
 
 void free_keyval(int& handle, Keyval::For what) {
   Keyval& k = keyval_arg(handle, what);
+  handle = MPI_KEYVAL_INVALID;
+  if (k.freed) return;
   k.freed = true;
   release(k);
-  handle = MPI_KEYVAL_INVALID;
 }
 
 const Attribute* find_attribute(const Attributes& list, int keyval) {

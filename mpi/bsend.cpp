@@ -9,6 +9,7 @@
 
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/p2p.hpp"
+#include "mpi/internal/requests.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -42,7 +43,54 @@ void on_sent(Request* r) {
   Attached& b = buffer();
   b.slots.erase(static_cast<std::uint64_t>(r->view.base - b.base));
   release(static_cast<Comm*>(r->user));
+  r->on_complete = nullptr;  // a cancel may make it complete a second time
 }
+
+/// Sends a copy of the data from a slot. The request is the caller's.
+Request* send_copy(Comm& c, const DataView& view, int dest, int tag) {
+  adi::Device& device = *runtime().device;
+  Attached& b = buffer();
+  std::uint64_t offset = 0;
+  const std::uint64_t bytes = view.bytes ? view.bytes : 1;  // each slot has an offset of its own
+  if (!find_gap(b, bytes, offset)) {
+    device.MPID_Poll(false);  // something may be about to leave
+    if (!find_gap(b, bytes, offset)) {
+      fail_call(MPI_ERR_BUFFER, fmt::format("no room for a message of {} bytes in the attached buffer of {} bytes",
+                                            view.bytes, b.size));
+    }
+  }
+  pack(b.base + offset, view, 0, view.bytes);
+  b.slots.emplace(offset, offset + bytes);
+  Request* r = device.MPID_Request_create(RequestKind::send);
+  prepare_send(r, c, {b.base + offset, static_cast<MPI_Count>(view.bytes), find_datatype(MPI_BYTE)}, dest, tag,
+               SendMode::standard);
+  r->user = &c;
+  retain(c);
+  r->on_complete = on_sent;
+  device.MPID_Isend(r);
+  return r;
+}
+
+/// MPI_Ibsend: complete at once, but once it is to be cancelled only when that is decided.
+class Buffered final : public Activity {
+ public:
+  Buffered(Comm& c, Request* send) : Activity(&c), send_(send) {}
+  ~Buffered() override { runtime().device->MPID_Request_free(send_); }
+  bool complete() override { return !cancelling_ || send_->complete(); }
+  int peek(MPI_Status* status) override {
+    set_empty_status(status, send_->status.cancelled);
+    return MPI_SUCCESS;
+  }
+  int finish(MPI_Status* status) override { return peek(status); }
+  void cancel() override {
+    cancelling_ = true;
+    runtime().device->MPID_Cancel(send_);
+  }
+
+ private:
+  Request* send_;
+  bool cancelling_ = false;
+};
 
 void attach(void* memory, MPI_Count size) {
   Attached& b = buffer();
@@ -77,26 +125,12 @@ void send_buffered(Comm& c, const Buffer& data, int dest, int tag) {
   adi::Device& device = *runtime().device;
   const DataView view = view_of(*data.type, data.data, data.count);
   if (view.is_contiguous() && device.MPID_Send_now(c.world_of(dest), send_match(c, tag), view.base, view.bytes)) return;
-  Attached& b = buffer();
-  std::uint64_t offset = 0;
-  const std::uint64_t bytes = view.bytes ? view.bytes : 1;  // each slot has an offset of its own
-  if (!find_gap(b, bytes, offset)) {
-    device.MPID_Poll(false);  // something may be about to leave
-    if (!find_gap(b, bytes, offset)) {
-      fail_call(MPI_ERR_BUFFER, fmt::format("no room for a message of {} bytes in the attached buffer of {} bytes",
-                                            view.bytes, b.size));
-    }
-  }
-  pack(b.base + offset, view, 0, view.bytes);
-  b.slots.emplace(offset, offset + bytes);
-  Request* r = device.MPID_Request_create(RequestKind::send);
-  prepare_send(r, c, {b.base + offset, static_cast<MPI_Count>(view.bytes), find_datatype(MPI_BYTE)}, dest, tag,
-               SendMode::standard);
-  r->user = &c;
-  retain(c);
-  r->on_complete = on_sent;
-  device.MPID_Isend(r);
-  device.MPID_Request_free(r);
+  device.MPID_Request_free(send_copy(c, view, dest, tag));
+}
+
+MPI_Request start_buffered(Comm& c, const Buffer& data, int dest, int tag) {
+  Request* r = send_copy(c, view_of(*data.type, data.data, data.count), dest, tag);
+  return new_activity_request(std::make_unique<Buffered>(c, r));
 }
 
 void drain_bsend_buffer() {

@@ -34,15 +34,13 @@ void drop(Comm* c) {
   release(c);
 }
 
-/// The duplicate before anyone has seen it; takes the attributes along.
-MPI_Comm duplicate(Comm& c, const Info* info) {
-  const auto contexts = agree_on_contexts(whole_party(c), bridge_of(c), c.is_inter() ? 2 : 1);
+/// A duplicate without contexts yet; takes the attributes along.
+Comm& duplicate(Comm& c, const Info* info) {
   retain(*c.group);
-  NewComm made{contexts[0], c.group};
+  NewComm made{0, c.group};
   if (c.is_inter()) {
     retain(*c.remote);
     made.remote = c.remote;
-    made.local_context = contexts[1];
   }
   Comm* d = new_comm(c, made);
   d->topology = c.topology;
@@ -52,7 +50,49 @@ MPI_Comm duplicate(Comm& c, const Info* info) {
     drop(d);
     throw Failure{code, {}, c.handle};
   }
-  return d->handle;
+  return *d;
+}
+
+int contexts_of(const Comm& c) { return c.is_inter() ? 2 : 1; }
+
+void give_contexts(Comm& d, const std::vector<std::uint32_t>& contexts) {
+  d.context = d.recv_context = contexts[0];
+  if (d.local) d.local->context = d.local->recv_context = contexts[1];
+}
+
+MPI_Comm dup(Comm& c, const Info* info) {
+  Comm& d = duplicate(c, info);
+  give_contexts(d, agree_on_contexts(whole_party(c), bridge_of(c), contexts_of(c)));
+  return d.handle;
+}
+
+/// MPI_Comm_idup: the duplicate is there at once, and is usable when its contexts have been agreed on.
+class Idup final : public Activity {
+ public:
+  Idup(Comm& c, const Info* info)
+      : Activity(&c), duplicate_(duplicate(c, info)), agreement_(whole_party(c), bridge_of(c), contexts_of(c), false) {}
+  MPI_Comm duplicate_handle() const { return duplicate_.handle; }
+  bool complete() override { return agreement_.done(); }
+  int peek(MPI_Status* status) override {
+    set_empty_status(status);
+    return agreement_.error();
+  }
+  int finish(MPI_Status* status) override {
+    if (agreement_.error() == MPI_SUCCESS) give_contexts(duplicate_, agreement_.contexts());
+    return peek(status);
+  }
+  void abandon(Request*) override { fail_call(MPI_ERR_REQUEST, "the request of a collective cannot be freed"); }
+
+ private:
+  Comm& duplicate_;
+  ContextAgreement agreement_;
+};
+
+void idup(Comm& c, const Info* info, MPI_Comm* newcomm, MPI_Request* request) {
+  out(newcomm, "newcomm"), out(request, "request");
+  auto activity = std::make_unique<Idup>(c, info);
+  *newcomm = activity->duplicate_handle();
+  *request = new_activity_request(std::move(activity));
 }
 
 /// Ends the user's hold on a communicator.
@@ -110,32 +150,23 @@ RMQ_MPI(int, Comm_compare, (MPI_Comm comm1, MPI_Comm comm2, int* result)) {
 RMQ_MPI(int, Comm_dup, (MPI_Comm comm, MPI_Comm* newcomm)) {
   return enter(comm, [&](Comm& c) {
     *out(newcomm, "newcomm") = MPI_COMM_NULL;
-    *newcomm = duplicate(c, c.info.get());
+    *newcomm = dup(c, c.info.get());
   });
 }
 
 RMQ_MPI(int, Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm)) {
   return enter(comm, [&](Comm& c) {
     *out(newcomm, "newcomm") = MPI_COMM_NULL;
-    *newcomm = duplicate(c, optional_info_arg(info));
+    *newcomm = dup(c, optional_info_arg(info));
   });
 }
 
-// The agreement is made at once, so that the request is complete from the start.
 RMQ_MPI(int, Comm_idup, (MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request)) {
-  return enter(comm, [&](Comm& c) {
-    out(request, "request");
-    *out(newcomm, "newcomm") = duplicate(c, c.info.get());
-    *request = new_finished_request(RequestKind::send, c);
-  });
+  return enter(comm, [&](Comm& c) { idup(c, c.info.get(), newcomm, request); });
 }
 
 RMQ_MPI(int, Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request)) {
-  return enter(comm, [&](Comm& c) {
-    out(request, "request");
-    *out(newcomm, "newcomm") = duplicate(c, optional_info_arg(info));
-    *request = new_finished_request(RequestKind::send, c);
-  });
+  return enter(comm, [&](Comm& c) { idup(c, optional_info_arg(info), newcomm, request); });
 }
 
 RMQ_MPI(int, Comm_free, (MPI_Comm* comm)) {

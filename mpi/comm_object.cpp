@@ -21,7 +21,7 @@ void release(Comm* c) {
   if (c->remote) release(c->remote);
   release(c->group);
   release(c->errhandler);
-  free_context(c->context);
+  if (c->context != 0) free_context(c->context);
   delete c;
 }
 

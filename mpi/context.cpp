@@ -1,17 +1,19 @@
 // Which contexts are free, and how all members come to the same one.
 //
-// Every process keeps a mask of the contexts that it does not use. The members AND their masks and take the lowest bits
-// that are left. With threads, several agreements may go on in a process at once; if each took its own bits from the same
-// mask, two could take the same. So one at a time owns the mask; the others put in a mask of zeros, find that not all
-// members owned theirs, and try again. The owner is always the waiting agreement in the lowest parent context: that order
-// is the same in all processes, so that somewhere all members own their masks, and nobody waits for ever.
-#include <sched.h>
-
+// Every process keeps a mask of the contexts that it does not use. The members AND their masks along the party's tree and
+// take the lowest bits that are left. Several agreements may go on in a process at once (threads, MPI_Comm_idup); if each
+// took its bits from the same mask, two could take the same. So one at a time owns the mask; the others put in zeros, see
+// that not all members owned theirs, and go another round. Two rules keep them from waiting for ever:
+// - the owner is the agreement that comes first in the order (parent context, tag), which is the same in all processes;
+// - nobody owns in the first round, so that nobody holds the mask for members who have not come yet (and perhaps come only
+//   after another agreement, which needs the mask). An agreement that is alone in a process, which does nothing else
+//   meanwhile, may own at once.
 #include <algorithm>
 #include <bit>
 #include <set>
 
 #include "mpi/internal/comms.hpp"
+#include "mpi/internal/p2p.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -19,7 +21,7 @@ namespace {
 struct Masks {
   std::uint64_t free[kContextWords];
   bool owned = false;
-  std::multiset<std::uint64_t> waiting;  // (parent context, tag) of the agreements under way
+  std::multiset<std::uint64_t> waiting;  // order of the agreements under way
   Masks() {
     std::fill(std::begin(free), std::end(free), ~std::uint64_t{0});
     free[0] &= ~std::uint64_t{3};  // MPI_COMM_WORLD and MPI_COMM_SELF
@@ -31,62 +33,121 @@ Masks& masks() {
   return *all;
 }
 
-/// An agreement's place among those under way, and its ownership of the mask.
-class Turn {
- public:
-  explicit Turn(std::uint64_t order) : place_(masks().waiting.insert(order)) {}
-  ~Turn() {
-    leave();
-    masks().waiting.erase(place_);
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  bool take() {
-    Masks& m = masks();
-    if (!m.owned && m.waiting.begin() == place_) m.owned = owner_ = true;
-    return owner_;
-  }
-  void leave() {
-    if (owner_) masks().owned = owner_ = false;
-  }
-
- private:
-  std::multiset<std::uint64_t>::iterator place_;
-  bool owner_ = false;
-};
-
-std::uint32_t context_of(std::size_t bit) { return static_cast<std::uint32_t>(2 * bit); }
-
-std::vector<std::uint32_t> take_lowest(std::span<const std::uint64_t> agreed, int n) {
-  Masks& m = masks();
-  std::vector<std::uint32_t> taken;
-  for (std::size_t word = 0; word < kContextWords && std::ssize(taken) < n; ++word) {
-    for (std::uint64_t left = agreed[word]; left && std::ssize(taken) < n; left &= left - 1) {
-      const auto bit = static_cast<std::size_t>(std::countr_zero(left));
-      taken.push_back(context_of(word * 64 + bit));
-    }
-  }
-  if (std::ssize(taken) < n) fail_call(MPI_ERR_OTHER, "no context is left: too many communicators are alive");
-  for (const std::uint32_t c : taken) m.free[c / 2 / 64] &= ~(std::uint64_t{1} << (c / 2 % 64));
-  return taken;
-}
+Buffer buffer_of(std::uint64_t (&words)[kContextWords + 1]) { return {words, sizeof words, find_datatype(MPI_BYTE)}; }
 
 }  // namespace
 
-std::vector<std::uint32_t> agree_on_contexts(const Party& p, const Bridge& b, int n) {
-  Turn turn((std::uint64_t{p.comm.context} << 32) | static_cast<std::uint32_t>(p.tag));
-  for (;;) {
-    std::uint64_t words[kContextWords + 1] = {};
-    if (turn.take()) {
-      std::copy(std::begin(masks().free), std::end(masks().free), words);
-      words[kContextWords] = 1;  // "I own my mask"
-    }
-    agree_and(p, b, words);
-    if (words[kContextWords]) return take_lowest(words, n);
-    turn.leave();
-    const Released released;
-    ::sched_yield();
+ContextAgreement::ContextAgreement(Party p, Bridge b, int n, bool blocking)
+    : party_(std::move(p)),
+      bridge_(b),
+      wanted_(n),
+      order_((std::uint64_t{party_.comm.context} << 32) | static_cast<std::uint32_t>(party_.tag)) {
+  plan();
+  masks().waiting.insert(order_);
+  start_round(blocking && !runtime().device->threads() && masks().waiting.size() == 1);
+}
+
+ContextAgreement::~ContextAgreement() { RMQ_CHECK(done_); }
+
+void ContextAgreement::plan() {
+  party_.for_each_child([&](int child) { steps_.push_back({Step::What::recv_and, child}); });
+  if (party_.me == 0 && bridge_.present) steps_.push_back({Step::What::swap_and, 0});
+  if (party_.me != 0) {
+    steps_.push_back({Step::What::send, party_.parent()});
+    steps_.push_back({Step::What::recv, party_.parent()});
   }
+  party_.for_each_child([&](int child) { steps_.push_back({Step::What::send, child}); });
+}
+
+void ContextAgreement::start_round(bool may_own) {
+  Masks& m = masks();
+  owner_ = may_own && !m.owned && *m.waiting.begin() == order_;
+  if (owner_) {
+    m.owned = true;
+    std::copy(std::begin(m.free), std::end(m.free), words_);
+  } else {
+    std::fill(std::begin(words_), std::end(words_), 0);
+  }
+  words_[kContextWords] = owner_;  // "I own my mask"
+  at_ = 0;
+  go_on();
+}
+
+void ContextAgreement::go_on() {
+  while (at_ < steps_.size()) {
+    ++outstanding_;  // so that a transfer that completes at once does not come here again
+    start(steps_[at_]);
+    if (--outstanding_ > 0) return;
+    settle(steps_[at_++]);
+  }
+  end_round();
+}
+
+void ContextAgreement::start(const Step& s) {
+  Comm& c = party_.comm;
+  const int rank = party_.rank_of(s.member);
+  switch (s.what) {
+    case Step::What::recv_and: return watch(start_recv(c, rank, party_.tag, buffer_of(other_)));
+    case Step::What::recv: return watch(start_recv(c, rank, party_.tag, buffer_of(words_)));
+    case Step::What::send: return watch(start_send(c, rank, party_.tag, buffer_of(words_)));
+    case Step::What::swap_and:
+      watch(start_recv(*bridge_.comm, bridge_.remote_leader, bridge_.tag, buffer_of(other_)));
+      watch(start_send(*bridge_.comm, bridge_.remote_leader, bridge_.tag, buffer_of(words_)));
+  }
+}
+
+void ContextAgreement::watch(Request* r) {
+  ++outstanding_;
+  r->user = this;
+  if (r->complete()) {
+    on_complete(r);
+  } else {
+    r->on_complete = on_complete;
+  }
+}
+
+void ContextAgreement::on_complete(Request* r) {
+  auto& a = *static_cast<ContextAgreement*>(r->user);
+  if (r->status.error != Errc::ok && a.error_ == MPI_SUCCESS) a.error_ = error_class_of(r->status.error);
+  runtime().device->MPID_Request_free(r);
+  if (--a.outstanding_ > 0) return;
+  a.settle(a.steps_[a.at_++]);
+  a.go_on();
+}
+
+void ContextAgreement::settle(const Step& s) {
+  if (s.what != Step::What::recv_and && s.what != Step::What::swap_and) return;
+  for (std::size_t i = 0; i <= kContextWords; ++i) words_[i] &= other_[i];
+}
+
+void ContextAgreement::end_round() {
+  Masks& m = masks();
+  if (owner_) m.owned = owner_ = false;
+  if (!words_[kContextWords] && error_ == MPI_SUCCESS) return start_round(true);
+  m.waiting.erase(m.waiting.find(order_));
+  if (error_ == MPI_SUCCESS) take_lowest();
+  done_ = true;
+}
+
+void ContextAgreement::take_lowest() {
+  for (std::size_t word = 0; word < kContextWords; ++word) {
+    for (std::uint64_t left = words_[word]; left && std::ssize(contexts_) < wanted_; left &= left - 1) {
+      contexts_.push_back(static_cast<std::uint32_t>(2 * (word * 64 + static_cast<std::size_t>(std::countr_zero(left)))));
+    }
+  }
+  if (std::ssize(contexts_) < wanted_) {
+    contexts_.clear();
+    error_ = MPI_ERR_OTHER;
+  }
+  for (const std::uint32_t c : contexts_) masks().free[c / 2 / 64] &= ~(std::uint64_t{1} << (c / 2 % 64));
+}
+
+std::vector<std::uint32_t> agree_on_contexts(const Party& p, const Bridge& b, int n) {
+  ContextAgreement agreement(p, b, n, true);
+  while (!agreement.done()) runtime().device->MPID_Poll(true);
+  if (agreement.error() == MPI_ERR_OTHER) fail_call(MPI_ERR_OTHER, "too many communicators are alive: no context is left");
+  if (agreement.error() != MPI_SUCCESS) fail_call(agreement.error(), "a member could not be reached");
+  return agreement.contexts();
 }
 
 void free_context(std::uint32_t context) { masks().free[context / 2 / 64] |= std::uint64_t{1} << (context / 2 % 64); }

@@ -33,7 +33,7 @@ constexpr BuiltinSpec kSpecs[] = {
     {MPI_DOUBLE, "MPI_DOUBLE", Basic::f64, 8},
     {MPI_LONG_DOUBLE, "MPI_LONG_DOUBLE", Basic::f80, 16},
     {MPI_C_BOOL, "MPI_C_BOOL", Basic::boolean, 1},
-    {MPI_C_FLOAT_COMPLEX, "MPI_C_FLOAT_COMPLEX", Basic::c32, 8},
+    {MPI_C_COMPLEX, "MPI_C_COMPLEX", Basic::c32, 8},
     {MPI_C_DOUBLE_COMPLEX, "MPI_C_DOUBLE_COMPLEX", Basic::c64, 16},
     {MPI_C_LONG_DOUBLE_COMPLEX, "MPI_C_LONG_DOUBLE_COMPLEX", Basic::c80, 32},
     {MPIX_C_FLOAT16, "MPIX_C_FLOAT16", Basic::none, 2},

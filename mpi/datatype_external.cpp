@@ -29,10 +29,6 @@ struct Shape {
   bool location = false;
 };
 
-constexpr std::size_t native_size(Form form) {
-  constexpr std::uint8_t sizes[] = {1, 2, 4, 8, 16, 8, 8, 4, 16};
-  return sizes[static_cast<std::size_t>(form)];
-}
 constexpr std::size_t external_size(Form form) {
   constexpr std::uint8_t sizes[] = {1, 2, 4, 8, 16, 4, 4, 2, 16};
   return sizes[static_cast<std::size_t>(form)];

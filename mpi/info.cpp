@@ -1,9 +1,11 @@
-// Info objects. MPI-4.0 lets programs use them before MPI_Init and after MPI_Finalize, from any thread (section 11.4.1).
+// Info objects. MPI-4.0 lets programs use them before MPI_Init and after MPI_Finalize, from any thread
+// (section 11.4.1).
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <mutex>
@@ -76,6 +78,13 @@ MPI_Info add_info(Entries entries) {
 
 // ---- MPI_INFO_ENV: how the program was started (MPI-4.0, section 11.4.3) ----
 
+/// Ranks of the job: before MPI_Init what the launcher said, the same number; a program that runs alone is one.
+std::string job_size() {
+  if (const auto& device = runtime().device) return std::to_string(device->size());
+  const char* size = std::getenv("RMQ_SIZE");
+  return size ? size : "1";
+}
+
 /// The keys that MPI_INFO_ENV has, for this command line. A key whose value is not known here is left out.
 Entries describe_environment(const std::vector<std::string>& arguments) {
   Entries entries;
@@ -86,7 +95,7 @@ Entries describe_environment(const std::vector<std::string>& arguments) {
   for (std::size_t i = 1; i < arguments.size(); ++i) rest += (i > 1 ? " " : "") + arguments[i];
   add("command", arguments.empty() ? "" : arguments[0]);
   add("argv", rest);
-  if (const auto& device = runtime().device) add("maxprocs", std::to_string(device->size()));
+  add("maxprocs", job_size());
   utsname system{};
   if (uname(&system) == 0) {
     add("host", system.nodename);
@@ -105,23 +114,19 @@ std::vector<std::string> command_line() {
   return arguments;
 }
 
-/// MPI_INFO_ENV. Made when first asked for, and again when the job has become known since.
+/// MPI_INFO_ENV.
 Info& environment() {
-  static auto* const info = new Info;  // never destroyed, as MPI is not
-  static bool complete = false;
-  if (!complete) {
-    info->handle = MPI_INFO_ENV;
-    info->entries = describe_environment(command_line());
-    complete = runtime().device != nullptr;
-  }
+  static auto* const info = new Info{MPI_INFO_ENV, describe_environment(command_line())};  // never destroyed
   return *info;
 }
 
 }  // namespace
 
-Info* find_info(MPI_Info handle) { return handle == MPI_INFO_ENV ? &environment() : runtime().infos.find(handle); }
+Info* find_info(MPI_Info handle) {
+  return handle == MPI_INFO_ENV ? &environment() : runtime().infos.find(handle);
+}
 
-RMQ_MPI(int, Info_create, (MPI_Info* info)) {
+RMQ_MPI(int, Info_create, (MPI_Info * info)) {
   return enter_any_time([&] { *out(info, "info") = add_info({}); });
 }
 
@@ -139,7 +144,7 @@ RMQ_MPI(int, Info_dup, (MPI_Info info, MPI_Info* newinfo)) {
   });
 }
 
-RMQ_MPI(int, Info_free, (MPI_Info* info)) {
+RMQ_MPI(int, Info_free, (MPI_Info * info)) {
   return enter_any_time([&] {
     runtime().infos.remove(&own_info_arg(*out(info, "info")));
     *info = MPI_INFO_NULL;

@@ -26,7 +26,9 @@ Op predefined[] = {
     {MPI_NO_OP, 1, ReduceOp::no_op, nullptr, false},
 };
 
-bool is_predefined(const Op& op) { return op.builtin != ReduceOp::none; }
+bool is_predefined(const Op& op) {
+  return op.builtin != ReduceOp::none;
+}
 
 Op& make_op(MPI_User_function* function, int commute) {
   auto op = std::make_unique<Op>();
@@ -68,14 +70,14 @@ void op_release(Op& op) {
   if (!is_predefined(op) && --op.refs == 0) runtime().ops.remove(&op);
 }
 
-RMQ_MPI(int, Op_create, (MPI_User_function* user_fn, int commute, MPI_Op* op)) {
+RMQ_MPI(int, Op_create, (MPI_User_function * user_fn, int commute, MPI_Op* op)) {
   return enter([&] {
     out(op, "op");
     *op = make_op(out(user_fn, "user_fn"), commute).handle;
   });
 }
 
-RMQ_MPI(int, Op_create_c, (MPI_User_function_c* user_fn, int commute, MPI_Op* op)) {
+RMQ_MPI(int, Op_create_c, (MPI_User_function_c * user_fn, int commute, MPI_Op* op)) {
   return enter([&] {
     out(op, "op");
     out(user_fn, "user_fn");
@@ -85,7 +87,7 @@ RMQ_MPI(int, Op_create_c, (MPI_User_function_c* user_fn, int commute, MPI_Op* op
   });
 }
 
-RMQ_MPI(int, Op_free, (MPI_Op* op)) {
+RMQ_MPI(int, Op_free, (MPI_Op * op)) {
   return enter([&] {
     Op& o = op_arg(*out(op, "op"));
     if (is_predefined(o)) fail_call(MPI_ERR_OP, "argument op is predefined: it cannot be freed");

@@ -35,10 +35,14 @@ struct QuadComplex {
 };
 __float128 combine(ReduceOp op, __float128 a, __float128 b) {
   switch (op) {
-    case ReduceOp::sum: return a + b;
-    case ReduceOp::prod: return a * b;
-    case ReduceOp::max: return a < b ? b : a;
-    default: return b < a ? b : a;
+    case ReduceOp::sum:
+      return a + b;
+    case ReduceOp::prod:
+      return a * b;
+    case ReduceOp::max:
+      return a < b ? b : a;
+    default:
+      return b < a ? b : a;
   }
 }
 QuadComplex combine(ReduceOp op, const QuadComplex& a, const QuadComplex& b) {
@@ -96,7 +100,8 @@ bool op_valid_for(const Op& op, const Datatype& type) {
 }
 
 void check_op(const Op& op, const Datatype& type) {
-  if (op_valid_for(op, type)) [[likely]] return;
+  if (op_valid_for(op, type)) [[likely]]
+    return;
   const std::string_view name = type_name(type);
   fail_call(MPI_ERR_OP, "the operation of argument op is not defined for the datatype" +
                             (name.empty() ? std::string() : " " + std::string(name)));
@@ -105,9 +110,12 @@ void check_op(const Op& op, const Datatype& type) {
 void apply_op(const Op& op, const void* in, void* inout, MPI_Count count, Datatype& type) {
   if (op.builtin == ReduceOp::none) return call_function(op, in, inout, count, type);
   switch (quad_of(type)) {
-    case Quad::no: return reduce(op.builtin, type.basic, in, inout, static_cast<std::size_t>(count));
-    case Quad::real: return reduce_quads<__float128>(op.builtin, in, inout, count);
-    case Quad::complex: return reduce_quads<QuadComplex>(op.builtin, in, inout, count);
+    case Quad::no:
+      return reduce(op.builtin, type.basic, in, inout, static_cast<std::size_t>(count));
+    case Quad::real:
+      return reduce_quads<__float128>(op.builtin, in, inout, count);
+    case Quad::complex:
+      return reduce_quads<QuadComplex>(op.builtin, in, inout, count);
   }
 }
 

@@ -49,31 +49,35 @@ template <class Int>
 void pack_size(MPI_Count incount, MPI_Datatype datatype, Int* size) {
   count_arg(incount, "incount");
   const std::uint64_t bytes = data_bytes(committed_arg(datatype), incount);
-  *out(size, "size") = bytes <= static_cast<std::uint64_t>(std::numeric_limits<Int>::max()) ? static_cast<Int>(bytes)
-                                                                                             : MPI_UNDEFINED;
+  *out(size, "size") =
+      bytes <= static_cast<std::uint64_t>(std::numeric_limits<Int>::max()) ? static_cast<Int>(bytes) : MPI_UNDEFINED;
 }
 
 }  // namespace
 
-RMQ_MPI(int, Pack, (const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position,
-                    MPI_Comm comm)) {
+RMQ_MPI(int, Pack,
+        (const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position,
+         MPI_Comm comm)) {
   return enter(comm, [&](Comm&) { pack_into<int>(inbuf, incount, datatype, {outbuf, outsize, position}); });
 }
 
-RMQ_MPI(int, Pack_c, (const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize,
-                      MPI_Count* position, MPI_Comm comm)) {
+RMQ_MPI(int, Pack_c,
+        (const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize,
+         MPI_Count* position, MPI_Comm comm)) {
   return enter(comm, [&](Comm&) { pack_into<MPI_Count>(inbuf, incount, datatype, {outbuf, outsize, position}); });
 }
 
-RMQ_MPI(int, Unpack, (const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype,
-                      MPI_Comm comm)) {
+RMQ_MPI(int, Unpack,
+        (const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype,
+         MPI_Comm comm)) {
   return enter(comm, [&](Comm&) {
     unpack_from<int>({const_cast<void*>(inbuf), insize, position}, outbuf, outcount, datatype);
   });
 }
 
-RMQ_MPI(int, Unpack_c, (const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount,
-                        MPI_Datatype datatype, MPI_Comm comm)) {
+RMQ_MPI(int, Unpack_c,
+        (const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount,
+         MPI_Datatype datatype, MPI_Comm comm)) {
   return enter(comm, [&](Comm&) {
     unpack_from<MPI_Count>({const_cast<void*>(inbuf), insize, position}, outbuf, outcount, datatype);
   });

@@ -9,8 +9,8 @@ namespace {
 
 void check_representation(const char* datarep) {
   if (std::strcmp(out(datarep, "datarep"), "external32") != 0) {
-    fail_call(MPI_ERR_UNSUPPORTED_DATAREP, std::string("argument datarep is \"") + datarep +
-                                               "\", only \"external32\" is known");
+    fail_call(MPI_ERR_UNSUPPORTED_DATAREP,
+              std::string("argument datarep is \"") + datarep + "\", only \"external32\" is known");
   }
 }
 
@@ -53,23 +53,27 @@ void size(const char* datarep, MPI_Count incount, MPI_Datatype datatype, MPI_Ain
 
 }  // namespace
 
-RMQ_MPI(int, Pack_external, (const char* datarep, const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf,
-                             MPI_Aint outsize, MPI_Aint* position)) {
+RMQ_MPI(int, Pack_external,
+        (const char* datarep, const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, MPI_Aint outsize,
+         MPI_Aint* position)) {
   return enter([&] { pack(datarep, inbuf, incount, datatype, outbuf, outsize, position); });
 }
 
-RMQ_MPI(int, Pack_external_c, (const char* datarep, const void* inbuf, MPI_Count incount, MPI_Datatype datatype,
-                               void* outbuf, MPI_Count outsize, MPI_Count* position)) {
+RMQ_MPI(int, Pack_external_c,
+        (const char* datarep, const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf,
+         MPI_Count outsize, MPI_Count* position)) {
   return enter([&] { pack(datarep, inbuf, incount, datatype, outbuf, outsize, position); });
 }
 
-RMQ_MPI(int, Unpack_external, (const char* datarep, const void* inbuf, MPI_Aint insize, MPI_Aint* position,
-                               void* outbuf, int outcount, MPI_Datatype datatype)) {
+RMQ_MPI(int, Unpack_external,
+        (const char* datarep, const void* inbuf, MPI_Aint insize, MPI_Aint* position, void* outbuf, int outcount,
+         MPI_Datatype datatype)) {
   return enter([&] { unpack(datarep, inbuf, insize, position, outbuf, outcount, datatype); });
 }
 
-RMQ_MPI(int, Unpack_external_c, (const char* datarep, const void* inbuf, MPI_Count insize, MPI_Count* position,
-                                 void* outbuf, MPI_Count outcount, MPI_Datatype datatype)) {
+RMQ_MPI(int, Unpack_external_c,
+        (const char* datarep, const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf,
+         MPI_Count outcount, MPI_Datatype datatype)) {
   return enter([&] { unpack(datarep, inbuf, insize, position, outbuf, outcount, datatype); });
 }
 
@@ -77,8 +81,7 @@ RMQ_MPI(int, Pack_external_size, (const char* datarep, int incount, MPI_Datatype
   return enter([&] { size(datarep, incount, datatype, bytes); });
 }
 
-RMQ_MPI(int, Pack_external_size_c, (const char* datarep, MPI_Count incount, MPI_Datatype datatype,
-                                    MPI_Count* bytes)) {
+RMQ_MPI(int, Pack_external_size_c, (const char* datarep, MPI_Count incount, MPI_Datatype datatype, MPI_Count* bytes)) {
   return enter([&] { size(datarep, incount, datatype, bytes); });
 }
 

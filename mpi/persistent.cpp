@@ -8,7 +8,7 @@
 namespace rmq::mpi {
 namespace {
 
-/// A send or receive that can be started again and again; each time it is a request of the device's.
+/// A send or receive that can be started again and again; each time it is a request of its own.
 class Persistent final : public Activity {
  public:
   using Args = std::variant<SendArgs, RecvArgs>;
@@ -16,33 +16,29 @@ class Persistent final : public Activity {
     type_retain(type());
   }
   ~Persistent() override {
-    if (current_) free_request(current_);
+    if (current_) mpi::abandon(current_);
     type_release(type());
   }
   bool persistent() const override { return true; }
   bool active() const override { return current_ != nullptr; }
-  bool complete() override { return !current_ || current_->complete(); }
+  bool complete() override { return !current_ || is_complete(*current_); }
   void start() override {
     if (current_) fail_call(MPI_ERR_REQUEST, "the persistent request is active already");
     const auto* send = std::get_if<SendArgs>(&args_);
     current_ = find_request(send ? isend(*comm(), *send, mode_) : irecv(*comm(), std::get<RecvArgs>(args_)));
   }
   int peek(MPI_Status* status) override {
-    if (!current_) {
-      set_empty_status(status);
-      return MPI_SUCCESS;
-    }
-    report(*current_, status);
-    return error_class_of(current_->status.error);
+    if (current_) return mpi::peek(*current_, status);
+    set_empty_status(status);
+    return MPI_SUCCESS;
   }
   int finish(MPI_Status* status) override {
-    const int code = peek(status);
-    if (current_) free_request(current_);
-    current_ = nullptr;
-    return code;
+    if (!current_) return peek(status);
+    MPI_Request handle;
+    return mpi::finish(std::exchange(current_, nullptr), handle, status);
   }
   void cancel() override {
-    if (current_ && current_->status.source != MPI_PROC_NULL) runtime().device->MPID_Cancel(current_);
+    if (current_) mpi::cancel(current_);
   }
 
  private:

@@ -37,8 +37,8 @@ void recv_blocking(Comm& c, const RecvArgs& a, MPI_Status* status) {
 }
 
 MPI_Request isend(Comm& c, const SendArgs& a, SendMode mode) {
-  if (mode == SendMode::buffered && !a.to_nobody()) send_buffered(c, a.data, a.dest, a.tag);
-  if (mode == SendMode::buffered || a.to_nobody()) return new_finished_request(RequestKind::send, c);
+  if (a.to_nobody()) return new_finished_request(RequestKind::send, c);
+  if (mode == SendMode::buffered) return start_buffered(c, a.data, a.dest, a.tag);
   Request* r = new_request(RequestKind::send, c);
   prepare_send(r, c, a.data, a.dest, a.tag, mode);
   const MPI_Request handle = handle_of(r);

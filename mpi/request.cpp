@@ -84,6 +84,23 @@ void free_request(Request* r) {
   runtime().device->MPID_Request_free(r);
 }
 
+void abandon(Request* r) {
+  if (r->kind == RequestKind::other) return activity_of(*r)->abandon(r);
+  free_request(r);
+}
+
+void cancel(Request* r) {
+  if (r->kind == RequestKind::other) return activity_of(*r)->cancel();
+  const bool moves_nothing = r->status.source == MPI_PROC_NULL;
+  if (!moves_nothing) runtime().device->MPID_Cancel(r);
+}
+
+int peek(const Request& r, MPI_Status* status) {
+  if (r.kind == RequestKind::other) return activity_of(r)->peek(status);
+  report(r, status);
+  return error_class_of(r.status.error);
+}
+
 int finish(Request* r, MPI_Request& handle, MPI_Status* status) {
   if (r->kind != RequestKind::other) [[likely]] {
     report(*r, status);
@@ -107,14 +124,13 @@ int finish(Request* r, MPI_Request& handle, MPI_Status* status) {
 RMQ_MPI(int, Request_free, (MPI_Request* request)) {
   return enter([&] {
     Request* r = request_arg(*out(request, "request"));
+    abandon(r);
     *request = MPI_REQUEST_NULL;
-    if (r->kind != RequestKind::other) return free_request(r);
-    activity_of(*r)->abandon(r);
   });
 }
 
 RMQ_MPI(int, Request_get_status, (MPI_Request request, int* flag, MPI_Status* status)) {
-  return enter([&] {
+  return enter([&]() -> int {
     *out(flag, "flag") = 1;
     if (request == MPI_REQUEST_NULL) {
       set_empty_status(status);
@@ -125,20 +141,12 @@ RMQ_MPI(int, Request_get_status, (MPI_Request request, int* flag, MPI_Status* st
       runtime().device->MPID_Poll(false);
       *flag = is_complete(*r);
     }
-    if (!*flag) return MPI_SUCCESS;
-    if (r->kind == RequestKind::other) return activity_of(*r)->peek(status);
-    report(*r, status);
-    return MPI_SUCCESS;
+    return *flag ? peek(*r, status) : MPI_SUCCESS;
   });
 }
 
 RMQ_MPI(int, Cancel, (MPI_Request* request)) {
-  return enter([&] {
-    Request* r = request_arg(*out(request, "request"));
-    if (r->kind == RequestKind::other) return activity_of(*r)->cancel();
-    const bool moves_nothing = r->status.source == MPI_PROC_NULL;
-    if (!moves_nothing) runtime().device->MPID_Cancel(r);
-  });
+  return enter([&] { cancel(request_arg(*out(request, "request"))); });
 }
 
 }  // namespace rmq::mpi

@@ -9,8 +9,8 @@ namespace {
 template <class Int>
 void get_size(MPI_Datatype datatype, Int* size) {
   const std::uint64_t bytes = type_arg(datatype).size;
-  *out(size, "size") = bytes <= static_cast<std::uint64_t>(std::numeric_limits<Int>::max()) ? static_cast<Int>(bytes)
-                                                                                             : MPI_UNDEFINED;
+  *out(size, "size") =
+      bytes <= static_cast<std::uint64_t>(std::numeric_limits<Int>::max()) ? static_cast<Int>(bytes) : MPI_UNDEFINED;
 }
 
 void get_extent(MPI_Datatype datatype, MPI_Aint* lb, MPI_Aint* extent) {

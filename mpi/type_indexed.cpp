@@ -70,48 +70,53 @@ void make_hindexed_block(Int count, Int blocklength, const MPI_Aint* displacemen
 
 }  // namespace
 
-RMQ_MPI(int, Type_indexed, (int count, const int blocklengths[], const int displacements[], MPI_Datatype oldtype,
-                            MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_indexed,
+        (int count, const int blocklengths[], const int displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype)) {
   return enter([&] { make_indexed(count, blocklengths, displacements, oldtype, newtype); });
 }
 
-RMQ_MPI(int, Type_indexed_c, (MPI_Count count, const MPI_Count blocklengths[], const MPI_Count displacements[],
-                              MPI_Datatype oldtype, MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_indexed_c,
+        (MPI_Count count, const MPI_Count blocklengths[], const MPI_Count displacements[], MPI_Datatype oldtype,
+         MPI_Datatype* newtype)) {
   return enter([&] { make_indexed(count, blocklengths, displacements, oldtype, newtype); });
 }
 
-RMQ_MPI(int, Type_create_hindexed, (int count, const int blocklengths[], const MPI_Aint displacements[],
-                                    MPI_Datatype oldtype, MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_create_hindexed,
+        (int count, const int blocklengths[], const MPI_Aint displacements[], MPI_Datatype oldtype,
+         MPI_Datatype* newtype)) {
   return enter([&] { make_hindexed(count, blocklengths, displacements, oldtype, newtype); });
 }
 
-RMQ_MPI(int, Type_create_hindexed_c, (MPI_Count count, const MPI_Count blocklengths[],
-                                      const MPI_Count displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_create_hindexed_c,
+        (MPI_Count count, const MPI_Count blocklengths[], const MPI_Count displacements[], MPI_Datatype oldtype,
+         MPI_Datatype* newtype)) {
   return enter([&] { make_hindexed(count, blocklengths, displacements, oldtype, newtype); });
 }
 
-RMQ_MPI(int, Type_hindexed, (int count, int blocklengths[], MPI_Aint displacements[], MPI_Datatype oldtype,
-                             MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_hindexed,
+        (int count, int blocklengths[], MPI_Aint displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype)) {
   return enter([&] { make_hindexed<int>(count, blocklengths, displacements, oldtype, newtype); });
 }
 
-RMQ_MPI(int, Type_create_indexed_block, (int count, int blocklength, const int displacements[], MPI_Datatype oldtype,
-                                         MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_create_indexed_block,
+        (int count, int blocklength, const int displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype)) {
   return enter([&] { make_indexed_block(count, blocklength, displacements, oldtype, newtype); });
 }
 
-RMQ_MPI(int, Type_create_indexed_block_c, (MPI_Count count, MPI_Count blocklength, const MPI_Count displacements[],
-                                           MPI_Datatype oldtype, MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_create_indexed_block_c,
+        (MPI_Count count, MPI_Count blocklength, const MPI_Count displacements[], MPI_Datatype oldtype,
+         MPI_Datatype* newtype)) {
   return enter([&] { make_indexed_block(count, blocklength, displacements, oldtype, newtype); });
 }
 
-RMQ_MPI(int, Type_create_hindexed_block, (int count, int blocklength, const MPI_Aint displacements[],
-                                          MPI_Datatype oldtype, MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_create_hindexed_block,
+        (int count, int blocklength, const MPI_Aint displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype)) {
   return enter([&] { make_hindexed_block(count, blocklength, displacements, oldtype, newtype); });
 }
 
-RMQ_MPI(int, Type_create_hindexed_block_c, (MPI_Count count, MPI_Count blocklength, const MPI_Count displacements[],
-                                            MPI_Datatype oldtype, MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_create_hindexed_block_c,
+        (MPI_Count count, MPI_Count blocklength, const MPI_Count displacements[], MPI_Datatype oldtype,
+         MPI_Datatype* newtype)) {
   return enter([&] { make_hindexed_block(count, blocklength, displacements, oldtype, newtype); });
 }
 

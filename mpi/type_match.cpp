@@ -74,10 +74,17 @@ RMQ_MPI(int, Type_match_size, (int typeclass, int size, MPI_Datatype* datatype))
   return enter([&] {
     out(datatype, "datatype");
     switch (typeclass) {
-      case MPI_TYPECLASS_INTEGER: *datatype = match(kIntegers, size); break;
-      case MPI_TYPECLASS_REAL: *datatype = match(kReals, size); break;
-      case MPI_TYPECLASS_COMPLEX: *datatype = match(kComplexes, size); break;
-      default: fail_call(MPI_ERR_ARG, "argument typeclass is " + std::to_string(typeclass) + ", no MPI_TYPECLASS_");
+      case MPI_TYPECLASS_INTEGER:
+        *datatype = match(kIntegers, size);
+        break;
+      case MPI_TYPECLASS_REAL:
+        *datatype = match(kReals, size);
+        break;
+      case MPI_TYPECLASS_COMPLEX:
+        *datatype = match(kComplexes, size);
+        break;
+      default:
+        fail_call(MPI_ERR_ARG, "argument typeclass is " + std::to_string(typeclass) + ", no MPI_TYPECLASS_");
     }
   });
 }

@@ -4,11 +4,11 @@
 
 namespace rmq::mpi {
 
-RMQ_MPI(int, Type_commit, (MPI_Datatype* datatype)) {
+RMQ_MPI(int, Type_commit, (MPI_Datatype * datatype)) {
   return enter([&] { type_arg(*out(datatype, "datatype")).committed = true; });  // layouts are normalised when made
 }
 
-RMQ_MPI(int, Type_free, (MPI_Datatype* datatype)) {
+RMQ_MPI(int, Type_free, (MPI_Datatype * datatype)) {
   return enter([&] {
     Datatype& type = type_arg(*out(datatype, "datatype"));
     if (type.predefined) fail_call(MPI_ERR_TYPE, "argument datatype is predefined: it cannot be freed");
@@ -48,8 +48,7 @@ RMQ_MPI(int, Type_set_name, (MPI_Datatype datatype, const char* type_name)) {
 
 RMQ_MPI(int, Type_get_name, (MPI_Datatype datatype, char* name, int* resultlen)) {
   return enter([&] {
-    const std::string_view text =
-        datatype == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL" : type_name(type_arg(datatype));
+    const std::string_view text = datatype == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL" : type_name(type_arg(datatype));
     out_text(out(name, "type_name"), MPI_MAX_OBJECT_NAME, out(resultlen, "resultlen"), text);
   });
 }

@@ -26,18 +26,20 @@ void make_struct(Int count, const Int* blocklengths, const MPI_Aint* displacemen
 
 }  // namespace
 
-RMQ_MPI(int, Type_create_struct, (int count, const int blocklengths[], const MPI_Aint displacements[],
-                                  const MPI_Datatype types[], MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_create_struct,
+        (int count, const int blocklengths[], const MPI_Aint displacements[], const MPI_Datatype types[],
+         MPI_Datatype* newtype)) {
   return enter([&] { make_struct(count, blocklengths, displacements, types, newtype); });
 }
 
-RMQ_MPI(int, Type_create_struct_c, (MPI_Count count, const MPI_Count blocklengths[], const MPI_Count displacements[],
-                                    const MPI_Datatype types[], MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_create_struct_c,
+        (MPI_Count count, const MPI_Count blocklengths[], const MPI_Count displacements[], const MPI_Datatype types[],
+         MPI_Datatype* newtype)) {
   return enter([&] { make_struct(count, blocklengths, displacements, types, newtype); });
 }
 
-RMQ_MPI(int, Type_struct, (int count, int blocklengths[], MPI_Aint displacements[], MPI_Datatype types[],
-                           MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_struct,
+        (int count, int blocklengths[], MPI_Aint displacements[], MPI_Datatype types[], MPI_Datatype* newtype)) {
   return enter([&] { make_struct<int>(count, blocklengths, displacements, types, newtype); });
 }
 

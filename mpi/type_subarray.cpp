@@ -12,15 +12,16 @@ void check_part(int ndims, const Int* sizes, const Int* subsizes, const Int* sta
   array_arg(starts, ndims, "array_of_starts");
   for (int i = 0; i < ndims; ++i) {
     if (subsizes[i] < 1 || subsizes[i] > sizes[i] || starts[i] < 0 || starts[i] > sizes[i] - subsizes[i]) {
-      fail_call(MPI_ERR_ARG, "dimension " + std::to_string(i) + ": a part of " + std::to_string(subsizes[i]) + " from " +
-                                 std::to_string(starts[i]) + " is not inside an array of " + std::to_string(sizes[i]));
+      fail_call(MPI_ERR_ARG, "dimension " + std::to_string(i) + ": a part of " + std::to_string(subsizes[i]) +
+                                 " from " + std::to_string(starts[i]) + " is not inside an array of " +
+                                 std::to_string(sizes[i]));
     }
   }
 }
 
 template <class Int>
-void make_subarray(int ndims, const Int* sizes, const Int* subsizes, const Int* starts, int order,
-                   MPI_Datatype oldtype, MPI_Datatype* newtype) {
+void make_subarray(int ndims, const Int* sizes, const Int* subsizes, const Int* starts, int order, MPI_Datatype oldtype,
+                   MPI_Datatype* newtype) {
   check_part(ndims, sizes, subsizes, starts);
   check_order(order);
   Datatype& of = type_arg(oldtype, "oldtype");
@@ -47,18 +48,20 @@ void make_subarray(int ndims, const Int* sizes, const Int* subsizes, const Int* 
 
 void check_order(int order) {
   if (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN) {
-    fail_call(MPI_ERR_ARG, "argument order is " + std::to_string(order) + ", neither MPI_ORDER_C nor MPI_ORDER_FORTRAN");
+    fail_call(MPI_ERR_ARG,
+              "argument order is " + std::to_string(order) + ", neither MPI_ORDER_C nor MPI_ORDER_FORTRAN");
   }
 }
 
-RMQ_MPI(int, Type_create_subarray, (int ndims, const int sizes[], const int subsizes[], const int starts[], int order,
-                                    MPI_Datatype oldtype, MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_create_subarray,
+        (int ndims, const int sizes[], const int subsizes[], const int starts[], int order, MPI_Datatype oldtype,
+         MPI_Datatype* newtype)) {
   return enter([&] { make_subarray(ndims, sizes, subsizes, starts, order, oldtype, newtype); });
 }
 
-RMQ_MPI(int, Type_create_subarray_c, (int ndims, const MPI_Count sizes[], const MPI_Count subsizes[],
-                                      const MPI_Count starts[], int order, MPI_Datatype oldtype,
-                                      MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_create_subarray_c,
+        (int ndims, const MPI_Count sizes[], const MPI_Count subsizes[], const MPI_Count starts[], int order,
+         MPI_Datatype oldtype, MPI_Datatype* newtype)) {
   return enter([&] { make_subarray(ndims, sizes, subsizes, starts, order, oldtype, newtype); });
 }
 

@@ -4,7 +4,9 @@
 namespace rmq::mpi {
 namespace {
 
-std::uint64_t length_arg(MPI_Count value, const char* name) { return static_cast<std::uint64_t>(count_arg(value, name)); }
+std::uint64_t length_arg(MPI_Count value, const char* name) {
+  return static_cast<std::uint64_t>(count_arg(value, name));
+}
 
 template <class Int>
 void make_contiguous(Int count, MPI_Datatype oldtype, MPI_Datatype* newtype) {
@@ -58,23 +60,22 @@ RMQ_MPI(int, Type_vector, (int count, int blocklength, int stride, MPI_Datatype 
   return enter([&] { make_vector<int>(count, blocklength, stride, oldtype, newtype); });
 }
 
-RMQ_MPI(int, Type_vector_c, (MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype,
-                             MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_vector_c,
+        (MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype* newtype)) {
   return enter([&] { make_vector<MPI_Count>(count, blocklength, stride, oldtype, newtype); });
 }
 
-RMQ_MPI(int, Type_create_hvector, (int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype,
-                                   MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_create_hvector,
+        (int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype* newtype)) {
   return enter([&] { make_hvector<int>(count, blocklength, stride, oldtype, newtype); });
 }
 
-RMQ_MPI(int, Type_create_hvector_c, (MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype,
-                                     MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_create_hvector_c,
+        (MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype* newtype)) {
   return enter([&] { make_hvector<MPI_Count>(count, blocklength, stride, oldtype, newtype); });
 }
 
-RMQ_MPI(int, Type_hvector, (int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype,
-                            MPI_Datatype* newtype)) {
+RMQ_MPI(int, Type_hvector, (int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype* newtype)) {
   return enter([&] { make_hvector<int>(count, blocklength, stride, oldtype, newtype); });
 }
 

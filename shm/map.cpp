@@ -16,12 +16,11 @@ struct Sizes {
   std::uint32_t up_to_ranks, cells, ring_bytes;
 };
 
-// Two ranks get rings larger than the second-level cache: lines that left it for the shared level come back four times
-// as fast as lines that must be fetched from the other core (PERFORMANCE.md). With more ranks memory is what counts:
-// all pairs together stay below some 35 MB up to 16 ranks; above, a rank pays only for the pairs it uses.
+// Two ranks get rings larger than the second-level cache, which stream faster than small ones (design/shm.md). With more
+// ranks memory is what counts: all pairs together stay below 17 MB up to 16 ranks; above, a rank pays only for the pairs
+// it uses.
 constexpr Sizes kSizes[] = {
-    {2, 1024, 4u << 20},   {4, 512, 1u << 20},  {8, 256, 256u << 10},
-    {16, 128, 128u << 10}, {64, 64, 64u << 10}, {UINT32_MAX, 32, 32u << 10},
+    {2, 1024, 4u << 20}, {4, 512, 512u << 10}, {8, 256, 128u << 10}, {64, 64, 64u << 10}, {UINT32_MAX, 32, 32u << 10},
 };
 
 std::uint32_t power_of_two(std::uint64_t wanted, std::uint64_t least, std::uint64_t most) {

@@ -66,7 +66,7 @@ class ShmMethod final : public methods::Method {
     } else {
       os::pace(pace_);
       if (++idle_polls_ >= kIdlePolls) [[unlikely]]
-        look_after_peers(false);
+        look_after_peers();
     }
     return events;
   }
@@ -97,7 +97,6 @@ class ShmMethod final : public methods::Method {
   struct Peer {
     Rank rank = kNoRank;
     bool lost = false;
-    bool starved = false;  // a send was refused, and arm() has not seen room since
     Access single_copy = Access::unknown;
     std::unique_ptr<Outbound> out;
     std::unique_ptr<Inbound> in;
@@ -131,7 +130,7 @@ class ShmMethod final : public methods::Method {
   methods::Outcome make_room(Rank to);
   methods::Outcome write_after_refresh(Rank to, const Packet& packet, const Payload& payload);
   methods::Outcome connect(Peer& peer, std::uint32_t host_rank);
-  methods::Outcome starve(Peer& peer);
+  methods::Outcome starve(std::uint32_t host_rank);
   void accept();
 
   bool may_single_copy(std::uint32_t host_rank);
@@ -140,7 +139,8 @@ class ShmMethod final : public methods::Method {
   /// Notes the loss; poll() reports it, for upcalls come only from there.
   void lose(std::uint32_t host_rank, Errc code, const std::string& why);
   int report_losses();
-  void look_after_peers(bool at_once);
+  void look_after_peers();
+  void watch_connected();
 
   const methods::Sink& sink_;
   RankControl* control_ = nullptr;
@@ -164,6 +164,8 @@ class ShmMethod final : public methods::Method {
   std::vector<std::uint32_t> host_rank_of_;  // by world rank; kElsewhere for me and for other hosts
   std::vector<Peer> peers_;                  // by host rank
   std::vector<Loss> losses_;
+  std::vector<std::uint32_t> starved_;    // host ranks that refused a send for want of room; arm() looks at their rings
+  std::vector<std::uint32_t> unwatched_;  // host ranks connected since the peers' processes were last looked after
   Outbound nowhere_;
   RankControl nobody_{};  // control_ of a rank that is alone
   std::size_t eager_max_ = 0;

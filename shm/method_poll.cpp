@@ -10,7 +10,9 @@ namespace rmq::shm {
 namespace {
 
 constexpr std::uint64_t kLookEveryNs = 100'000'000;  // between looks at the peers' processes, while idle
-constexpr std::size_t kSweep = 8;                    // rings beyond the hot ones that one poll looks at
+constexpr std::uint64_t kLookSoonNs = 1'000'000;  // between looks after sleeps, which the end of a peer may have ended
+constexpr int kStrangers = 16;                    // unconnected peers asked about in a thorough look
+constexpr std::size_t kSweep = 8;                 // rings beyond the hot ones that one poll looks at
 
 }  // namespace
 
@@ -73,24 +75,36 @@ int ShmMethod::report_losses() {
   return events;
 }
 
-void ShmMethod::look_after_peers(bool at_once) {
+void ShmMethod::look_after_peers() {
   idle_polls_ = 0;
   if (!directory_) return;
   const std::uint64_t now = os::now_ns();
-  if (!at_once && !look_soon_ && now - last_look_ns_ < kLookEveryNs) return;
+  const bool thorough = now - last_look_ns_ >= kLookEveryNs;
+  if (!thorough && (!look_soon_ || now - last_look_ns_ < kLookSoonNs)) return;
   last_look_ns_ = now;
   look_soon_ = false;
-  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
-    Peer& peer = peers_[rank];
-    if (peer.lost) continue;
-    if (peer.in || peer.out) watch_->wake_on_end(rank);  // sees an end even before the parent has reaped the process
-    // A dead peer's last packets are taken first: this poll found none, and whatever it has published is visible now.
-    if (peer.in && !peer.in->cells.sane()) {
-      lose(rank, Errc::protocol, "or another rank has damaged a ring in the shared segment");
-    } else if (rank != directory_->me() && watch_->is_dead(rank) && (!peer.in || !peer.in->cells.ready())) {
-      lose(rank, Errc::peer_lost, "has ended without finishing the job");
+  std::uint32_t dead = watch_->find_dead();
+  if (thorough) {
+    watch_connected();
+    for (const Inbound* in : inbound_) {
+      if (!in->cells.sane())
+        lose(in->host_rank, Errc::protocol, "or another rank has damaged a ring in the shared segment");
     }
+    if (dead == PeerWatch::kNobody) dead = watch_->find_dead_stranger(kStrangers);
   }
+  if (dead == PeerWatch::kNobody) return;
+  // Its last packets are taken first: all that it has published is visible now.
+  look_soon_ = true;
+  const Inbound* in = peers_[dead].in.get();
+  if (in == nullptr || !in->cells.ready()) lose(dead, Errc::peer_lost, "has ended without finishing the job");
+}
+
+void ShmMethod::watch_connected() {
+  std::erase_if(unwatched_, [&](std::uint32_t rank) {
+    watch_->watch(rank);
+    // A rank that has not come yet is tried again.
+    return directory_->control(rank).state.load(std::memory_order_acquire) != rank_state::absent;
+  });
 }
 
 bool ShmMethod::has_work() {
@@ -98,11 +112,11 @@ bool ShmMethod::has_work() {
   for (const Inbound* in : inbound_) {
     if (in->cells.ready()) return true;
   }
-  for (Peer& peer : peers_) {
-    if (peer.starved && !peer.lost && peer.out->may_refresh()) {
-      peer.starved = false;
-      return true;
-    }
+  for (std::size_t i = 0; i < starved_.size(); ++i) {
+    const Peer& peer = peers_[starved_[i]];
+    if (!peer.lost && !peer.out->may_refresh()) continue;
+    starved_.clear();  // the device tries all of them again, and who is refused again is noted again
+    return true;
   }
   return false;
 }
@@ -110,9 +124,7 @@ bool ShmMethod::has_work() {
 bool ShmMethod::arm() {
   if (!directory_) return true;
   if (!directory_->may_sleep()) return false;
-  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
-    if (!peers_[rank].lost && (peers_[rank].in || peers_[rank].out)) watch_->wake_on_end(rank);
-  }
+  watch_connected();
   // Announce, fence, look: with the light fence of send() and drain(), either the peer sees the announcement and rings,
   // or this look sees what it has published. Relaxed: the fence orders.
   control_->sleeping.store(1, std::memory_order_relaxed);

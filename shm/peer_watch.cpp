@@ -1,80 +1,84 @@
 #include "shm/peer_watch.hpp"
 
-#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
 namespace rmq::shm {
-namespace {
-
-constexpr int kNone = -1;   // not watched yet
-constexpr int kNever = -2;  // not to be asked about: forgotten, this process itself, or of another pid namespace
-
-bool ended(int pidfd) {
-  pollfd query{pidfd, POLLIN, 0};
-  return ::poll(&query, 1, 0) > 0;
-}
-
-}  // namespace
 
 PeerWatch::PeerWatch(const Directory& directory, Doorbell& doorbell)
-    : directory_(directory),
-      doorbell_(doorbell),
-      fds_(directory.map().shape().ranks, kNone),
-      namespace_(directory.mine().pid_namespace) {
-  fds_[directory.me()] = kNever;
+    : directory_(directory), doorbell_(doorbell), ranks_(directory.map().shape().ranks, Rank::stranger) {
+  ranks_[directory.me()] = Rank::forgotten;
 }
 
 PeerWatch::~PeerWatch() {
-  for (std::uint32_t rank = 0; rank < fds_.size(); ++rank) forget(rank);
+  while (!owners_.empty()) forget(owners_.back());
 }
 
-void PeerWatch::wake_on_end(std::uint32_t rank) {
-  if (fds_[rank] != kNone || watched_ == kMost) return;
+const RankControl* PeerWatch::process_of(std::uint32_t rank) {
   const RankControl& peer = directory_.control(rank);
   // Acquire pairs with announce_me: pid and namespace are there.
-  if (peer.state.load(std::memory_order_acquire) == rank_state::absent) return;
-  if (peer.pid_namespace != namespace_ || peer.pid == directory_.mine().pid) {
-    fds_[rank] = kNever;
-    return;
-  }
-  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0));
-  if (fd < 0) return;  // gone (is_dead finds out), out of descriptors, or an old kernel
+  if (peer.state.load(std::memory_order_acquire) == rank_state::absent) return nullptr;
+  const RankControl& mine = directory_.mine();
+  if (peer.pid_namespace == mine.pid_namespace && peer.pid != mine.pid) return &peer;
+  ranks_[rank] = Rank::forgotten;
+  return nullptr;
+}
+
+void PeerWatch::watch(std::uint32_t rank) {
+  if (ranks_[rank] != Rank::stranger || fds_.size() == kMost) return;
+  const RankControl* peer = process_of(rank);
+  if (peer == nullptr) return;
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, peer->pid, 0));
+  if (fd < 0) return;  // gone (find_dead_stranger sees it), out of descriptors, or an old kernel
   if (!doorbell_.watch(fd)) {
     ::close(fd);
     return;
   }
-  fds_[rank] = fd;
-  ++watched_;
+  ranks_[rank] = Rank::watched;
+  fds_.push_back({fd, POLLIN, 0});
+  owners_.push_back(rank);
 }
 
-bool PeerWatch::is_dead(std::uint32_t rank) {
-  if (fds_[rank] == kNever) return false;
-  const RankControl& peer = directory_.control(rank);
-  // Acquire pairs with announce_me, and with close().
-  if (peer.state.load(std::memory_order_acquire) == rank_state::absent) return false;
-  if (peer.pid_namespace != namespace_ || peer.pid == directory_.mine().pid) {
-    fds_[rank] = kNever;
-    return false;
+std::uint32_t PeerWatch::find_dead() {
+  if (fds_.empty() || ::poll(fds_.data(), fds_.size(), 0) <= 0) return kNobody;
+  for (std::size_t i = 0; i < fds_.size(); ++i) {
+    if (fds_[i].revents != 0 && !left_in_order(owners_[i])) return owners_[i];
   }
-  const bool gone = fds_[rank] >= 0 ? ended(fds_[rank]) : ::kill(peer.pid, 0) != 0 && errno == ESRCH;
-  if (!gone) return false;
-  // Looked at after the end was seen, the state is final.
-  if (peer.state.load(std::memory_order_acquire) != rank_state::closed) return true;
+  return kNobody;
+}
+
+std::uint32_t PeerWatch::find_dead_stranger(int count) {
+  for (std::size_t looked = 0; looked < ranks_.size() && count > 0; ++looked) {
+    turn_ = turn_ + 1 < ranks_.size() ? turn_ + 1 : 0;
+    if (ranks_[turn_] != Rank::stranger) continue;
+    const RankControl* peer = process_of(turn_);
+    if (peer == nullptr) continue;
+    --count;
+    if (::kill(peer->pid, 0) != 0 && errno == ESRCH && !left_in_order(turn_)) return turn_;
+  }
+  return kNobody;
+}
+
+bool PeerWatch::left_in_order(std::uint32_t rank) {
+  // The process has ended, so the state is final. Acquire pairs with close().
+  if (directory_.control(rank).state.load(std::memory_order_acquire) != rank_state::closed) return false;
   forget(rank);
-  return false;
+  return true;
 }
 
 void PeerWatch::forget(std::uint32_t rank) {
-  if (fds_[rank] >= 0) {
-    doorbell_.unwatch(fds_[rank]);
-    ::close(fds_[rank]);
-    --watched_;
-  }
-  fds_[rank] = kNever;
+  ranks_[rank] = Rank::forgotten;
+  const auto owner = std::find(owners_.begin(), owners_.end(), rank);
+  if (owner == owners_.end()) return;
+  const auto fd = fds_.begin() + (owner - owners_.begin());
+  doorbell_.unwatch(fd->fd);
+  ::close(fd->fd);
+  fds_.erase(fd);
+  owners_.erase(owner);
 }
 
 }  // namespace rmq::shm

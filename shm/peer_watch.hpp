@@ -1,6 +1,8 @@
-// Notices that a peer's process has ended without good-bye. Asks the kernel only when the rank is idle; while it
-// sleeps, the ends of connected processes ring its doorbell.
+// Notices that a peer's process has ended without good-bye. The ends of connected processes ring the doorbell of a rank
+// that sleeps; a rank that polls asks the kernel now and then. What it costs does not grow with the ranks of the host.
 #pragma once
+
+#include <poll.h>
 
 #include <cstdint>
 #include <vector>
@@ -17,24 +19,36 @@ class PeerWatch {
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
 
-  /// From now on the end of this rank's process wakes the doorbell. Cheap when repeated. At most kMost processes are
-  /// watched so; others are found by is_dead().
-  void wake_on_end(std::uint32_t rank);
+  /// From now on the end of this rank's process is noticed at once. At most kMost processes; repeat later for a rank
+  /// that has not come yet. Cheap when repeated.
+  void watch(std::uint32_t rank);
 
-  /// Whether the rank was here and its process has ended without close(). One or two system calls.
-  bool is_dead(std::uint32_t rank);
+  /// A rank whose watched process has ended without close(), or kNobody. One system call, whatever the number.
+  std::uint32_t find_dead();
 
-  /// Forgets the rank: it is lost, or has left in order.
+  /// The same for `count` of the ranks that are not watched, another few with each call. One system call for each.
+  std::uint32_t find_dead_stranger(int count);
+
+  /// Never reports this rank (again).
   void forget(std::uint32_t rank);
 
+  static constexpr std::uint32_t kNobody = UINT32_MAX;
   static constexpr std::size_t kMost = 64;
 
  private:
+  enum class Rank : std::uint8_t { stranger, watched, forgotten };
+
+  /// The control line of a rank that is here, in this pid namespace and in another process; nullptr else.
+  const RankControl* process_of(std::uint32_t rank);
+  /// Called after the end of its process was seen.
+  bool left_in_order(std::uint32_t rank);
+
   const Directory& directory_;
   Doorbell& doorbell_;
-  std::vector<int> fds_;  // by host rank: pidfd, kNone or kNever
-  std::size_t watched_ = 0;
-  std::uint64_t namespace_ = 0;
+  std::vector<Rank> ranks_;            // by host rank
+  std::vector<pollfd> fds_;            // the watched ones' pidfds …
+  std::vector<std::uint32_t> owners_;  // … and their ranks
+  std::uint32_t turn_ = 0;             // of find_dead_stranger
 };
 
 }  // namespace rmq::shm

@@ -1,5 +1,6 @@
 // The plug-in: the same method as a shared object that the device loads by name.
 #include "methods/plugin.hpp"
+
 #include "shm/method.hpp"
 
 RMQ_METHOD_PLUGIN(rmq::shm::make_shm)

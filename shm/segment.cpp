@@ -183,7 +183,10 @@ Result<void> Segment::reserve(std::uint64_t offset, std::uint64_t bytes, std::st
   const std::uint64_t end = (offset + bytes + page - 1) / page * page;
   if (kind_ == SegmentKind::sysv) {
 #ifdef MADV_POPULATE_WRITE
-    if (::madvise(data_ + begin, end - begin, MADV_POPULATE_WRITE) == 0) return {};
+    if (::madvise(data_ + begin, end - begin, MADV_POPULATE_WRITE) == 0) {
+      ::madvise(data_ + begin, end - begin, MADV_DONTNEED);  // the pages stay, but no longer count as this rank's own
+      return {};
+    }
     if (errno == EINVAL) return {};  // before Linux 5.14 memory comes with the first touch
     return no_space(kind_, bytes, purpose, errno == EFAULT ? ENOMEM : errno);
 #else

@@ -4,7 +4,8 @@
 // The active rank (who called get or put) opens its slot (TransferSlot) and tells the other side, the helper. From then
 // on both claim chunks by an atomic count and copy them with single copies of their own: the active one in its
 // direction, the helper in the opposite one. Nobody waits for a helper that never comes: the active rank claims what is
-// left, and waits only for chunks that the helper has claimed and is copying.
+// left, and waits only for chunks that the helper has claimed and is copying. (A helper that is declared lost while it
+// still runs, because it has broken the protocol, may finish a chunk after on_moved has reported the failure.)
 //
 // SYNC POINT D: the active rank's release of `claim` (new generation), the helper's acquire: the slot's fields. A
 // helper that read them from an earlier generation fails its compare-exchange, since the generation is part of the

@@ -2,7 +2,7 @@
 // through the kernel, 2-3 us each) without delaying anybody.
 //
 // The first packet after a poll() goes out at once. Further ones to the same rank wait in the outbox when they follow
-// within kGap, and leave with the next poll(), or when 16 KB have gathered, or with the next packet that may not wait.
+// within kGap, and leave with the next poll(), or when 32 KB have gathered, or with the next packet that may not wait.
 // Only packets with an owner wait, as `queued`: the sender's request stays incomplete until the kernel has the data, so
 // whoever has seen its send complete need not call us again for it to arrive.
 //
@@ -32,14 +32,19 @@ class Burst {
     return false;
   }
 
-  /// A packet was taken; `waits`: it stays in the outbox for now.
-  void sent(std::uint64_t epoch, std::uint64_t now, bool waits) {
+  /// A packet was taken. `waits`: it stays in the outbox by its own choice; otherwise it went to the socket, and so did
+  /// what stood before it.
+  void sent(std::uint64_t epoch, std::uint64_t now, bool waits, const Scale& scale) {
     epoch_ = epoch;
     last_ = now;
-    if (waits && oldest_ == 0) oldest_ = now;
+    if (!waits) {
+      flushed(now, scale);
+    } else if (oldest_ == 0) {
+      oldest_ = now;
+    }
   }
 
-  /// Nothing waits any more.
+  /// What waited goes to the socket now.
   void flushed(std::uint64_t now, const Scale& scale) {
     if (oldest_ == 0) return;
     if (now - oldest_ > scale.stale) {

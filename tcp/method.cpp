@@ -111,7 +111,7 @@ Outcome TcpMethod::send(Rank to, const Packet& packet, const Payload& payload, R
   const std::uint64_t now = os::ticks();
   const bool wait = owner != nullptr && link->burst.may_wait(epoch_, now, scale_);
   const Outcome outcome = link->out.send(link->fd, packet, payload, owner, wait);
-  link->burst.sent(epoch_, now, outcome == Outcome::queued);
+  link->burst.sent(epoch_, now, outcome == Outcome::queued && !link->out.blocked(), scale_);
   if (!link->out.idle() || outcome == Outcome::failed) make_busy(*link);
   return outcome;
 }
@@ -141,14 +141,11 @@ int TcpMethod::advance_busy(bool also_blocked) {
     if (link.state == Link::State::left) {
       lose(link, Errc::peer_lost, "it has left the job");
     } else if (link.state == Link::State::up && (also_blocked || !link.out.blocked())) {
+      link.burst.flushed(os::ticks(), scale_);
       happened += link.out.pump(link.fd, sink_);
-      if (link.out.empty()) link.burst.flushed(os::ticks(), scale_);
       if (link.watched_writable && !link.out.blocked()) watch(link, false);
       if (const int error = link.out.error(); error != 0) {
-        // What the peer sent before it died still counts.
-        while (link.state == Link::State::up && service(link) > 0) {
-        }
-        if (link.state == Link::State::up) lose(link, Errc::peer_lost, in_words(error));
+        drain(link, in_words(error));
         ++happened;
       }
     }
@@ -194,6 +191,18 @@ int TcpMethod::service(Link& link) {
     if (link.hot && link.watched && ++link.direct >= kWarm && !link.out.blocked()) unwatch(link);
   }
   return arrival.events + 1;
+}
+
+// The connection cannot be written any more. What the peer sent before it died still counts.
+void TcpMethod::drain(Link& link, std::string_view why) {
+  while (link.state == Link::State::up && service(link) > 0) {
+  }
+  if (link.state != Link::State::up) return;
+  if (link.goodbye_heard) {
+    depart(link);
+  } else {
+    lose(link, Errc::peer_lost, why);
+  }
 }
 
 // Asks the ready set.
@@ -311,46 +320,6 @@ void TcpMethod::declare_lost(Link& link, Error error) {
   link.out.fail(sink_, Errc::peer_lost);
   link.in.fail(link.peer, sink_, Errc::peer_lost);
   sink_.on_peer_lost(sink_.device, link.peer, error);
-}
-
-// The peer has said good-bye and will not send any more: answer, and let go.
-void TcpMethod::depart(Link& link) {
-  say_goodbye(link);
-  link.state = Link::State::left;
-  if (link.hot) cool(link);
-  disconnect(link);
-  link.out.fail(sink_, Errc::peer_lost);
-  link.in.fail(link.peer, sink_, Errc::peer_lost);
-}
-
-// LINK_CLOSE goes behind everything else; when all has been written, our side of the connection ends.
-void TcpMethod::say_goodbye(Link& link) {
-  if (link.out.error() != 0) return;
-  if (!std::exchange(link.goodbye_said, true)) link.out.say_goodbye();
-  link.out.pump(link.fd, sink_);
-  if (!link.out.empty() || link.shut) return;
-  ErrorCode ignored;
-  link.socket->shutdown(Socket::shutdown_send, ignored);
-  link.shut = true;
-}
-
-void TcpMethod::close() {
-  if (std::exchange(closing_, true)) return;
-  switchboard_->stop();
-  for (const auto& link : links_) {
-    if (link && link->state == Link::State::up) say_goodbye(*link);
-  }
-  wait_for_farewells();
-  for (const auto& link : links_) {
-    if (!link || link->state != Link::State::up) continue;
-    // It did not answer in time; what it should have is on its way, unless our own good-bye is stuck.
-    link->state = Link::State::left;
-    if (link->hot) cool(*link);
-    disconnect(*link);
-    link->out.fail(sink_, Errc::peer_lost);
-    link->in.fail(link->peer, sink_, Errc::peer_lost);
-  }
-  busy_.clear();
 }
 
 }  // namespace rmq::tcp

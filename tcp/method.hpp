@@ -63,6 +63,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   void make_busy(Link& link);
   int advance_busy(bool also_blocked);
   int service(Link& link);
+  void drain(Link& link, std::string_view why);
   int look();
   bool watch(Link& link, bool writable);
   void unwatch(Link& link);

@@ -26,7 +26,7 @@ namespace rmq::tcp {
 class Outbox {
  public:
   /// Packets up to this size, header included, may be coalesced; bytes.
-  static constexpr std::size_t kSmall = 1024;
+  static constexpr std::size_t kSmall = 8 * 1024 + kCacheLine;
 
   /// As Method::send. `coalesce`: the packet may wait in the buffer for the next pump() or further packets (only with
   /// an owner, and only up to kSmall). `failed` only when the socket has an error; see error().
@@ -53,7 +53,7 @@ class Outbox {
 
  private:
   static constexpr std::size_t kBuffer = 64 * 1024;     // first size of the buffer
-  static constexpr std::size_t kCoalesced = 16 * 1024;  // from here on the buffer is written at once
+  static constexpr std::size_t kCoalesced = 32 * 1024;  // from here on the buffer is written at once
   static constexpr std::size_t kInline = 512;           // packets up to this size go out as one piece
   static constexpr std::size_t kPieces = 128;           // of one gathered write
   static constexpr std::size_t kTiny = 256;             // pieces smaller than this, on average, are packed

@@ -31,7 +31,7 @@ struct Moved {
 };
 
 /// A new socket for the endpoint's family: non-blocking, closed on exec, with kernel buffers of `buffer` bytes each way
-/// (0: left to the system). `ec` tells why not.
+/// (0: 256 KB over loopback, else left to the system, which follows the network's delay). `ec` tells why not.
 Socket open_socket(boost::asio::io_context& io, const Endpoint& endpoint, std::uint64_t buffer, ErrorCode& ec);
 
 /// Starts connecting. True: under way or done; then writability and connect_result() tell.
@@ -41,8 +41,9 @@ ErrorCode connect_result(Socket& socket);
 /// The next caller waiting at `acceptor`; `ec` is would_block when there is none.
 Socket accept_socket(boost::asio::io_context& io, Acceptor& acceptor, ErrorCode& ec);
 
-/// No delay for small packets, and keep-alive that notices a dead machine within about a minute. TCP_USER_TIMEOUT stays
-/// off on purpose: it would also kill the connection to a rank that computes for long and does not read meanwhile.
+/// For a connected socket: no delay for small packets, and, between machines, keep-alive that notices a dead one within
+/// about a minute. TCP_USER_TIMEOUT stays off on purpose: it would also kill the connection to a rank that computes for
+/// long and does not read meanwhile.
 void tune(Socket& socket);
 
 /// Sends or receives as much as the socket takes now: one system call (more only when a signal interrupts it). The

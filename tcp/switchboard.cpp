@@ -149,7 +149,8 @@ void Switchboard::judge(Incoming& incoming) {
   const auto own = outgoing_.find(from);
   const bool own_wins = setup_.identity.self < from;
   if (setup_.keeper.is_settled(from)) {
-    incoming.greeting.reject(own_wins ? Handshake::kGivesWay : Handshake::kRefused);
+    // If our own call has just won, the other side has accepted it before and does not hear this any more.
+    incoming.greeting.reject(Handshake::kRefused);
   } else if (own != outgoing_.end() && own_wins) {
     incoming.greeting.reject(Handshake::kGivesWay);
   } else {

@@ -1,6 +1,7 @@
 // Making and ending communicators and groups; agreement among their members. Everything here needs the device held.
 #pragma once
 
+#include <bit>
 #include <span>
 #include <vector>
 
@@ -22,8 +23,8 @@ void release(Errhandler* e);
 /// A group of these world ranks, in this order, with one reference; MPI_GROUP_EMPTY when there are none.
 Group* new_group(std::vector<Rank> world);
 
-/// A communicator over `group` (and `remote`), whose references it takes over, in contexts that have been agreed on. It
-/// inherits the error handler of `parent` and is in the table of user handles.
+/// A communicator over `group` (and `remote`), whose references it takes over, in contexts that have been agreed on (or 0:
+/// they come later). It inherits the error handler of `parent` and is in the table of user handles.
 struct NewComm {
   std::uint32_t context;
   Group* group;
@@ -35,7 +36,8 @@ Comm* new_comm(const Comm& parent, const NewComm& made);
 // ---- agreement ----
 
 /// Some members of a communicator that agree on something, in one order for all; `me` is my place among them. The
-/// collective context is used, with a tag that none of its other users has.
+/// collective context is used, with a tag that none of its other users has. They talk along a binomial tree with the first
+/// member as its root: the parent of m is m without its lowest bit, and the subtree of m are m … m + reach(m) - 1.
 struct Party {
   Comm& comm;               // an intra-communicator
   std::vector<int> ranks;   // of the members in comm; empty: all of them, in order
@@ -43,6 +45,12 @@ struct Party {
   int tag;
   int size() const { return ranks.empty() ? comm.size() : static_cast<int>(ranks.size()); }
   int rank_of(int member) const { return ranks.empty() ? member : ranks[static_cast<std::size_t>(member)]; }
+  int parent() const { return me & (me - 1); }
+  int reach(int m) const { return m ? m & -m : static_cast<int>(std::bit_ceil(static_cast<unsigned>(size()))); }
+  template <class F>
+  void for_each_child(F&& f) const {
+    for (int step = 1; step < reach(me) && me + step < size(); step *= 2) f(me + step);
+  }
 };
 /// All members of an intra-communicator, or of the local group of an inter-communicator.
 Party whole_party(Comm& c);
@@ -57,8 +65,6 @@ struct Bridge {
 /// To the other group of an inter-communicator; none for an intra-communicator.
 Bridge bridge_of(Comm& c);
 
-/// words[i] becomes the AND of all members' words[i].
-void agree_and(const Party& p, const Bridge& b, std::span<std::uint64_t> words);
 /// All members' words, in the order of the members; each brings as many.
 std::vector<std::uint64_t> gather_all(const Party& p, std::span<const std::uint64_t> mine);
 /// The first member's words go to all.
@@ -68,11 +74,55 @@ std::vector<std::uint64_t> exchange(const Party& p, const Bridge& b, const std::
 
 // ---- contexts: context.cpp ----
 
-/// `n` contexts (each good for point-to-point, and + 1 for collectives) that no member uses, the same for all members of
-/// the party, and of the other one. Throws MPI_ERR_OTHER when there are none left.
-std::vector<std::uint32_t> agree_on_contexts(const Party& p, const Bridge& b, int n);
-void free_context(std::uint32_t context);
 inline constexpr std::uint32_t kWorldContext = 0, kSelfContext = 2;
 inline constexpr std::size_t kContextWords = 256;  // of 64 contexts each
+
+/// Agrees on contexts (each good for point-to-point, and + 1 for collectives) that no member uses, the same for all members
+/// of the party, and of the other one. Goes on by itself in every poll; must live until it is done.
+class ContextAgreement {
+ public:
+  /// `blocking`: the caller does nothing else until it is done.
+  ContextAgreement(Party p, Bridge b, int n, bool blocking);
+  ~ContextAgreement();
+  ContextAgreement(const ContextAgreement&) = delete;
+  ContextAgreement& operator=(const ContextAgreement&) = delete;
+
+  bool done() const { return done_; }
+  /// Once done: MPI_SUCCESS or an error class.
+  int error() const { return error_; }
+  const std::vector<std::uint32_t>& contexts() const { return contexts_; }
+
+ private:
+  struct Step {
+    enum class What : std::uint8_t { recv_and, swap_and, send, recv } what;
+    int member;
+  };
+  void plan();
+  void start_round(bool may_own);
+  void go_on();
+  void start(const Step& s);
+  void watch(Request* r);
+  static void on_complete(Request* r);
+  void settle(const Step& s);
+  void end_round();
+  void take_lowest();
+
+  const Party party_;
+  const Bridge bridge_;
+  const int wanted_;
+  const std::uint64_t order_;  // among the agreements of this process, the same in all processes
+  bool owner_ = false;         // of this process's mask
+  std::vector<Step> steps_;
+  std::size_t at_ = 0;         // step under way
+  int outstanding_ = 0;        // transfers of it
+  bool done_ = false;
+  int error_ = MPI_SUCCESS;
+  std::uint64_t words_[kContextWords + 1], other_[kContextWords + 1];
+  std::vector<std::uint32_t> contexts_;
+};
+
+/// The same at once. Throws MPI_ERR_OTHER when there are none left.
+std::vector<std::uint32_t> agree_on_contexts(const Party& p, const Bridge& b, int n);
+void free_context(std::uint32_t context);
 
 }  // namespace rmq::mpi

@@ -17,15 +17,22 @@ struct RecvArgs {
   bool from_nobody() const { return source == MPI_PROC_NULL; }
 };
 
+/// Of a message to or from MPI_PROC_NULL only the count is looked at, as MPICH does.
+inline Buffer unused_buffer(MPI_Count count) {
+  count_arg(count);
+  return {nullptr, 0, find_datatype(MPI_BYTE)};
+}
+
 inline SendArgs send_args(const Comm& c, const void* buf, MPI_Count count, MPI_Datatype type, int dest, int tag) {
-  const Buffer b = buffer_arg(buf, count, type);
+  const bool nobody = dest == MPI_PROC_NULL;
+  const Buffer b = nobody ? unused_buffer(count) : buffer_arg(buf, count, type);
   return {b, dest_arg(c, dest), tag_arg(tag)};
 }
 inline RecvArgs recv_args(const Comm& c, void* buf, MPI_Count count, MPI_Datatype type, int source, int tag) {
-  const Buffer b = buffer_arg(buf, count, type);
+  const bool nobody = source == MPI_PROC_NULL;
+  const Buffer b = nobody ? unused_buffer(count) : buffer_arg(buf, count, type);
   return {b, source_arg(c, source), recv_tag_arg(tag)};
 }
-
 
 /// Waits for a request of this call alone and gives it back; a receive fills the status. Throws when it failed.
 void settle(Request* r, MPI_Status* status);

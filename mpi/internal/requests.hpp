@@ -38,7 +38,7 @@ class Activity {
   virtual bool persistent() const { return false; }
   virtual bool active() const { return true; }
   /// MPI_Request_free: the user has lost interest. Gives `place`, the request that holds the activity, back and deletes the
-  /// activity: here now, in others when it is complete.
+  /// activity: here now; others when it is complete; those of collectives refuse.
   virtual void abandon(Request* place) {
     runtime().device->MPID_Request_free(place);
     delete this;
@@ -102,7 +102,13 @@ int finish(Request* r, MPI_Request& handle, MPI_Status* status);
 Failure failure_of(const Request& r);
 /// Status of a complete send or receive, as MPI shows it.
 void report(const Request& r, MPI_Status* status);
+/// Status of a complete request of any kind, without an end to anything; MPI_SUCCESS, an error class or code.
+int peek(const Request& r, MPI_Status* status);
 /// Gives back a plain request that is complete, or that completes by itself later.
 void free_request(Request* r);
+/// The same for any kind of request.
+void abandon(Request* r);
+/// Asks to take a request of any kind back.
+void cancel(Request* r);
 
 }  // namespace rmq::mpi

@@ -1,0 +1,9 @@
+// ranks: 8
+// Alltoall(v,w): every byte of the buffers, by seed (COLL_SEED).
+#include "coll_exchange.hpp"
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  coll_test::exchange_suite({0, 1, 5, 300, 9000});
+  return coll_test::finish();
+}

@@ -1,0 +1,9 @@
+// ranks: 7
+// The reducing collectives with predefined and user operations.
+#include "coll_reduce.hpp"
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  coll_test::reduce_suite({0, 1, 2, 17, 600, 5000});
+  return coll_test::finish();
+}

@@ -1,0 +1,151 @@
+// ranks: 5
+// Dup, split, create, create_group, split_type, names, info, compare; contexts are kept apart and given back.
+#include <cstring>
+#include <vector>
+
+#include "check.hpp"
+
+namespace {
+
+int sum_of_ranks(MPI_Comm comm) {
+  int me = check::rank(comm), total = 0;
+  MPI_Allreduce(&me, &total, 1, MPI_INT, MPI_SUM, comm);
+  return total;
+}
+
+void dup() {
+  MPI_Comm d;
+  MPI_Comm_dup(MPI_COMM_WORLD, &d);
+  int result;
+  MPI_Comm_compare(MPI_COMM_WORLD, d, &result);
+  CHECK(result == MPI_CONGRUENT);
+  MPI_Comm_compare(MPI_COMM_WORLD, MPI_COMM_WORLD, &result);
+  CHECK(result == MPI_IDENT);
+  MPI_Comm_compare(MPI_COMM_WORLD, MPI_COMM_SELF, &result);
+  CHECK(result == MPI_UNEQUAL);
+  // The same tag in two communicators: the message of each goes to its own.
+  const int me = check::rank(), n = check::size(), next = (me + 1) % n, before = (me + n - 1) % n;
+  int in_world = -1, in_dup = -1;
+  const int one = 1, two = 2;
+  MPI_Request r[2];
+  MPI_Irecv(&in_dup, 1, MPI_INT, before, 0, d, &r[0]);
+  MPI_Irecv(&in_world, 1, MPI_INT, before, 0, MPI_COMM_WORLD, &r[1]);
+  MPI_Send(&one, 1, MPI_INT, next, 0, MPI_COMM_WORLD);
+  MPI_Send(&two, 1, MPI_INT, next, 0, d);
+  MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+  CHECK(in_world == 1 && in_dup == 2);
+  MPI_Comm_free(&d);
+  CHECK(d == MPI_COMM_NULL);
+  MPI_Request idup;
+  MPI_Comm_idup(MPI_COMM_WORLD, &d, &idup);
+  MPI_Wait(&idup, MPI_STATUS_IGNORE);
+  CHECK(sum_of_ranks(d) == 10);
+  MPI_Comm_free(&d);
+}
+
+void many() {
+  // More than there are contexts, were they not given back.
+  for (int i = 0; i < 300; ++i) {
+    MPI_Comm batch[8];
+    for (MPI_Comm& c : batch) MPI_Comm_dup(MPI_COMM_WORLD, &c);
+    for (MPI_Comm& c : batch) MPI_Comm_free(&c);
+  }
+}
+
+void split() {
+  const int me = check::rank();
+  MPI_Comm odd_even;
+  MPI_Comm_split(MPI_COMM_WORLD, me % 2, -me, &odd_even);
+  CHECK(check::size(odd_even) == (me % 2 ? 2 : 3));
+  CHECK(check::rank(odd_even) == (me % 2 ? (3 - me) / 2 : (4 - me) / 2));
+  CHECK(sum_of_ranks(odd_even) == (me % 2 ? 1 : 3));
+  MPI_Comm_free(&odd_even);
+  MPI_Comm some;
+  MPI_Comm_split(MPI_COMM_WORLD, me < 2 ? 7 : MPI_UNDEFINED, 0, &some);
+  CHECK((some == MPI_COMM_NULL) == (me >= 2));
+  if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
+  MPI_Comm host;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  CHECK(check::size(host) >= 2);
+  MPI_Comm_free(&host);
+}
+
+void create() {
+  MPI_Group world, some;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  const int members[] = {4, 0, 2};
+  MPI_Group_incl(world, 3, members, &some);
+  const int me = check::rank();
+  MPI_Comm c;
+  MPI_Comm_create(MPI_COMM_WORLD, some, &c);
+  CHECK((c != MPI_COMM_NULL) == (me % 2 == 0));
+  if (c != MPI_COMM_NULL) {
+    CHECK(check::rank(c) == (me == 4 ? 0 : me == 0 ? 1 : 2));
+    MPI_Comm_free(&c);
+  }
+  if (me % 2 == 0) {  // the others are not asked
+    MPI_Comm_create_group(MPI_COMM_WORLD, some, 3, &c);
+    CHECK(sum_of_ranks(c) == 3);
+    MPI_Comm_free(&c);
+  }
+  MPI_Group_free(&some);
+  MPI_Group_free(&world);
+  CHECK(world == MPI_GROUP_NULL);
+}
+
+void names() {
+  char name[MPI_MAX_OBJECT_NAME];
+  int length;
+  MPI_Comm_get_name(MPI_COMM_WORLD, name, &length);
+  CHECK(std::strcmp(name, "MPI_COMM_WORLD") == 0 && length == 14);
+  MPI_Comm d;
+  MPI_Comm_dup(MPI_COMM_SELF, &d);
+  MPI_Comm_get_name(d, name, &length);
+  CHECK(length == 0 && name[0] == 0);
+  MPI_Comm_set_name(d, "mine");
+  MPI_Comm_get_name(d, name, &length);
+  CHECK(std::strcmp(name, "mine") == 0);
+  MPI_Comm_free(&d);
+}
+
+void groups() {
+  MPI_Group world, low, high, both, result;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  int range[1][3] = {{0, 2, 1}};
+  MPI_Group_range_incl(world, 1, range, &low);
+  int back[1][3] = {{4, 2, -1}};
+  MPI_Group_range_incl(world, 1, back, &high);
+  int size, compared;
+  MPI_Group_union(low, high, &both);
+  MPI_Group_compare(both, world, &compared);
+  CHECK(compared == MPI_SIMILAR);  // 0 1 2 4 3
+  MPI_Group_free(&both);
+  MPI_Group_intersection(low, high, &both);
+  MPI_Group_size(both, &size);
+  CHECK(size == 1);
+  const int zero = 0;
+  int rank;
+  MPI_Group_translate_ranks(both, 1, &zero, world, &rank);
+  CHECK(rank == 2);
+  MPI_Group_translate_ranks(high, 1, &zero, low, &rank);
+  CHECK(rank == MPI_UNDEFINED);
+  MPI_Group_difference(low, low, &result);
+  CHECK(result == MPI_GROUP_EMPTY);
+  MPI_Group_excl(world, 1, &zero, &result);
+  MPI_Group_rank(result, &rank);
+  CHECK(rank == (check::rank() ? check::rank() - 1 : MPI_UNDEFINED));
+  for (MPI_Group* g : {&world, &low, &high, &both, &result}) MPI_Group_free(g);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  dup();
+  many();
+  split();
+  create();
+  names();
+  groups();
+  return check::finish();
+}

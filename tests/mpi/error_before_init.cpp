@@ -1,0 +1,5 @@
+// ranks: 1
+// fails with: MPI_Comm_rank was called before MPI_Init
+#include "check.hpp"
+
+int main() { return check::rank(); }

@@ -1,0 +1,106 @@
+// ranks: 2
+// Bad arguments give the right class through the right handler, with a text that names function and argument; codes and
+// classes that the program adds; handlers that call MPI.
+#include <cstring>
+#include <string>
+
+#include "check.hpp"
+
+namespace {
+
+std::string text_of(int code) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length;
+  MPI_Error_string(code, text, &length);
+  CHECK(static_cast<int>(std::strlen(text)) == length);
+  return text;
+}
+
+void classes() {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  int x = 0;
+  MPI_Request r;
+  MPI_Status s;
+  CHECK_CLASS(MPI_Send(&x, 1, MPI_INT, 0, 0, MPI_COMM_NULL), MPI_ERR_COMM);
+  CHECK_CLASS(MPI_Send(&x, 1, MPI_INT, 0, 0, 0x44000077), MPI_ERR_COMM);
+  CHECK_CLASS(MPI_Send(&x, -1, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Send(&x, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE);
+  CHECK_CLASS(MPI_Send(&x, 1, MPI_INT, 2, 0, MPI_COMM_WORLD), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Send(&x, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Send(&x, 1, MPI_INT, 0, -1, MPI_COMM_WORLD), MPI_ERR_TAG);
+  CHECK_CLASS(MPI_Recv(&x, 1, MPI_INT, 0, -2, MPI_COMM_WORLD, &s), MPI_ERR_TAG);
+  CHECK_CLASS(MPI_Send(nullptr, 1, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Irecv(&x, 1, MPI_INT, 5, 0, MPI_COMM_WORLD, &r), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Comm_rank(MPI_COMM_WORLD, nullptr), MPI_ERR_ARG);
+  CHECK_CLASS(MPI_Comm_free_keyval(&x), MPI_ERR_KEYVAL);
+  CHECK_CLASS(MPI_Group_size(MPI_GROUP_NULL, &x), MPI_ERR_GROUP);
+  MPI_Datatype raw;
+  MPI_Type_contiguous(2, MPI_INT, &raw);
+  CHECK_CLASS(MPI_Send(&x, 1, raw, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE);
+  MPI_Type_free(&raw);
+  MPI_Comm world = MPI_COMM_WORLD;
+  CHECK_CLASS(MPI_Comm_free(&world), MPI_ERR_COMM);
+}
+
+void texts() {
+  const int code = MPI_Send(nullptr, 0, MPI_INT, 0, -7, MPI_COMM_WORLD);
+  CHECK(text_of(code) == "MPI_Send: invalid tag -7 (argument tag; allowed 0..536870911)");
+  CHECK(text_of(MPI_ERR_TAG) == "invalid tag");
+  CHECK(text_of(MPI_SUCCESS) == "no error");
+}
+
+void added() {
+  int error_class, code;
+  void* value;
+  int flag;
+  MPI_Add_error_class(&error_class);
+  MPI_Add_error_code(error_class, &code);
+  CHECK(error_class > MPI_ERR_LASTCODE && check::class_of(code) == error_class && text_of(code).empty());
+  MPI_Add_error_string(code, "the coffee is out");
+  CHECK(text_of(code) == "the coffee is out");
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &value, &flag);
+  CHECK(flag && *static_cast<int*>(value) == code);
+  CHECK(MPI_Comm_call_errhandler(MPI_COMM_WORLD, code) == MPI_SUCCESS);
+}
+
+int calls = 0, seen_class = 0;
+MPI_Comm seen_comm = MPI_COMM_NULL;
+void handler(MPI_Comm* comm, int* code, ...) {
+  ++calls;
+  seen_comm = *comm;
+  MPI_Error_class(*code, &seen_class);
+  int size;
+  MPI_Comm_size(*comm, &size);
+}
+
+void user_handler() {
+  MPI_Errhandler h, got;
+  MPI_Comm_create_errhandler(handler, &h);
+  MPI_Comm d, e;
+  MPI_Comm_dup(MPI_COMM_WORLD, &d);
+  MPI_Comm_set_errhandler(d, h);
+  MPI_Errhandler_free(&h);
+  CHECK(h == MPI_ERRHANDLER_NULL);
+  MPI_Comm_dup(d, &e);  // inherits it
+  CHECK_CLASS(MPI_Send(nullptr, 0, MPI_INT, 99, 0, e), MPI_ERR_RANK);
+  CHECK(calls == 1 && seen_comm == e && seen_class == MPI_ERR_RANK);
+  MPI_Comm_call_errhandler(d, MPI_ERR_OTHER);
+  CHECK(calls == 2 && seen_comm == d && seen_class == MPI_ERR_OTHER);
+  MPI_Comm_get_errhandler(d, &got);
+  CHECK(got != MPI_ERRORS_RETURN && got != MPI_ERRHANDLER_NULL);
+  MPI_Errhandler_free(&got);
+  MPI_Comm_free(&d);
+  MPI_Comm_free(&e);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  classes();
+  texts();
+  added();
+  user_handler();
+  return check::finish();
+}

@@ -1,0 +1,164 @@
+// ranks: 3
+// Completion calls: any, some, all; errors in statuses; persistent and generalised requests; stale handles; get_status.
+#include <vector>
+
+#include "check.hpp"
+
+namespace {
+
+void any_some_all() {
+  const int me = check::rank();
+  constexpr int kEach = 10;
+  if (me != 0) {
+    for (int i = 0; i < kEach; ++i) MPI_Send(&i, 1, MPI_INT, 0, i, MPI_COMM_WORLD);
+    return;
+  }
+  std::vector<int> values(2 * kEach, -1);
+  std::vector<MPI_Request> r(2 * kEach);
+  for (int i = 0; i < 2 * kEach; ++i) {
+    MPI_Irecv(&values[static_cast<std::size_t>(i)], 1, MPI_INT, 1 + i / kEach, i % kEach, MPI_COMM_WORLD,
+              &r[static_cast<std::size_t>(i)]);
+  }
+  int index, done = 0;
+  MPI_Status s;
+  MPI_Waitany(2 * kEach, r.data(), &index, &s);
+  CHECK(index >= 0 && values[static_cast<std::size_t>(index)] == index % kEach && s.MPI_TAG == index % kEach);
+  CHECK(r[static_cast<std::size_t>(index)] == MPI_REQUEST_NULL);
+  std::vector<int> indices(2 * kEach);
+  std::vector<MPI_Status> statuses(2 * kEach);
+  for (int total = 1; total < kEach; total += done) {
+    MPI_Waitsome(2 * kEach, r.data(), &done, indices.data(), statuses.data());
+    CHECK(done >= 1);
+    for (int i = 0; i < done; ++i) CHECK(statuses[static_cast<std::size_t>(i)].MPI_TAG == indices[static_cast<std::size_t>(i)] % kEach);
+  }
+  MPI_Waitall(2 * kEach, r.data(), statuses.data());
+  for (int i = 0; i < 2 * kEach; ++i) CHECK(values[static_cast<std::size_t>(i)] == i % kEach);
+  MPI_Waitany(2 * kEach, r.data(), &index, &s);
+  CHECK(index == MPI_UNDEFINED && s.MPI_SOURCE == MPI_ANY_SOURCE && s.MPI_TAG == MPI_ANY_TAG);
+  MPI_Testsome(2 * kEach, r.data(), &done, indices.data(), MPI_STATUSES_IGNORE);
+  CHECK(done == MPI_UNDEFINED);
+  int flag;
+  MPI_Testall(2 * kEach, r.data(), &flag, statuses.data());
+  CHECK(flag == 1);
+}
+
+void errors_in_statuses() {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const int two[2] = {1, 2};
+  int got[3];
+  if (check::rank() == 1) {
+    for (int tag = 0; tag < 3; ++tag) MPI_Send(two, tag == 1 ? 2 : 1, MPI_INT, 0, tag, MPI_COMM_WORLD);
+  } else if (check::rank() == 0) {
+    MPI_Request r[3];
+    MPI_Status s[3];
+    for (int tag = 0; tag < 3; ++tag) MPI_Irecv(&got[tag], 1, MPI_INT, 1, tag, MPI_COMM_WORLD, &r[tag]);
+    CHECK_CLASS(MPI_Waitall(3, r, s), MPI_ERR_IN_STATUS);
+    CHECK(s[0].MPI_ERROR == MPI_SUCCESS && s[2].MPI_ERROR == MPI_SUCCESS);
+    CHECK(check::class_of(s[1].MPI_ERROR) == MPI_ERR_TRUNCATE);
+  }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+void persistent() {
+  const int me = check::rank(), next = (me + 1) % 3, before = (me + 2) % 3;
+  int out = 0, in = 0;
+  MPI_Request r[2];
+  MPI_Send_init(&out, 1, MPI_INT, next, 4, MPI_COMM_WORLD, &r[0]);
+  MPI_Recv_init(&in, 1, MPI_INT, before, 4, MPI_COMM_WORLD, &r[1]);
+  MPI_Status s;
+  int flag;
+  MPI_Test(&r[1], &flag, &s);  // inactive
+  CHECK(flag == 1 && s.MPI_SOURCE == MPI_ANY_SOURCE);
+  for (int round = 0; round < 20; ++round) {
+    out = me * 100 + round;
+    MPI_Startall(2, r);
+    MPI_Status both[2];
+    MPI_Waitall(2, r, both);
+    CHECK(in == before * 100 + round && both[1].MPI_SOURCE == before);
+    CHECK(r[0] != MPI_REQUEST_NULL && r[1] != MPI_REQUEST_NULL);
+  }
+  MPI_Request_free(&r[0]);
+  MPI_Request_free(&r[1]);
+  CHECK(r[0] == MPI_REQUEST_NULL);
+}
+
+struct Job {
+  int queried = 0, freed = 0, cancelled = 0;
+};
+
+void generalised() {
+  Job job;
+  MPI_Request r;
+  MPI_Grequest_start(
+      [](void* extra, MPI_Status* s) {
+        ++static_cast<Job*>(extra)->queried;
+        MPI_Status_set_elements(s, MPI_INT, 7);
+        MPI_Status_set_cancelled(s, 0);
+        s->MPI_SOURCE = 5;
+        s->MPI_TAG = 6;
+        return MPI_SUCCESS;
+      },
+      [](void* extra) {
+        ++static_cast<Job*>(extra)->freed;
+        return MPI_SUCCESS;
+      },
+      [](void* extra, int) {
+        ++static_cast<Job*>(extra)->cancelled;
+        return MPI_SUCCESS;
+      },
+      &job, &r);
+  int flag = 1, count;
+  MPI_Status s;
+  MPI_Test(&r, &flag, &s);
+  CHECK(flag == 0);
+  MPI_Cancel(&r);
+  MPI_Grequest_complete(r);
+  MPI_Wait(&r, &s);
+  MPI_Get_count(&s, MPI_INT, &count);
+  CHECK(count == 7 && s.MPI_SOURCE == 5 && s.MPI_TAG == 6);
+  CHECK(job.queried == 1 && job.freed == 1 && job.cancelled == 1 && r == MPI_REQUEST_NULL);
+}
+
+void stale_handles() {
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  int x = 0;
+  MPI_Request r, copy;
+  MPI_Irecv(&x, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &r);
+  copy = r;
+  int flag = 0;
+  MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE);
+  CHECK(flag == 1);
+  MPI_Wait(&r, MPI_STATUS_IGNORE);
+  CHECK_CLASS(MPI_Wait(&copy, MPI_STATUS_IGNORE), MPI_ERR_REQUEST);
+  copy = 12345;
+  CHECK_CLASS(MPI_Test(&copy, &flag, MPI_STATUS_IGNORE), MPI_ERR_REQUEST);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
+void freed_while_active() {
+  std::vector<int> big(200000, check::rank());
+  const int n = static_cast<int>(big.size());
+  if (check::rank() == 0) {
+    MPI_Request r;
+    MPI_Isend(big.data(), n, MPI_INT, 1, 8, MPI_COMM_WORLD, &r);
+    MPI_Request_free(&r);
+    MPI_Recv(nullptr, 0, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // now it has arrived
+  } else if (check::rank() == 1) {
+    MPI_Recv(big.data(), n, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(big == std::vector<int>(big.size(), 0));
+    MPI_Send(nullptr, 0, MPI_INT, 0, 9, MPI_COMM_WORLD);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  any_some_all();
+  errors_in_statuses();
+  persistent();
+  generalised();
+  stale_handles();
+  freed_while_active();
+  return check::finish();
+}

@@ -1,0 +1,86 @@
+#include "shm/byte_ring.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <deque>
+#include <random>
+#include <vector>
+
+namespace rmq::shm {
+namespace {
+
+constexpr std::uint32_t kSize = 4096;
+
+TEST(ByteRing, PayloadsLieInOnePieceAndSkipToTheStart) {
+  struct Case {
+    std::uint64_t position;
+    std::uint32_t length;
+    std::uint64_t at, end;
+  };
+  for (const Case& c :
+       {Case{0, 1, 0, 64}, Case{64, 64, 64, 128}, Case{4032, 64, 4032, 4096}, Case{4032, 65, 4096, 4224},
+        Case{4096 + 3072, 1024, 7168, 8192}, Case{4096 + 3136, 1024, 8192, 9216}}) {
+    EXPECT_EQ(place(c.position, c.length, kSize), c.at) << c.position << " " << c.length;
+    EXPECT_EQ(end_of(c.at, c.length), c.end) << c.position << " " << c.length;
+  }
+}
+
+TEST(ByteRing, WriterAndReaderAgreeOnEveryPlaceForEver) {
+  for (const std::uint64_t start : {std::uint64_t{0}, std::uint64_t{3 * kSize + 64}, std::uint64_t{1} << 40}) {
+    std::vector<std::byte> memory(kSize);
+    std::atomic<std::uint64_t> taken{start};
+    ByteWriter writer(memory.data(), kSize, start);
+    ByteReader reader(memory.data(), kSize, start);
+    std::mt19937 random(7);
+    std::deque<std::pair<std::uint32_t, std::byte>> flying;
+    int moved = 0;
+    for (int step = 0; step < 20000; ++step) {
+      const std::uint32_t length = 1 + static_cast<std::uint32_t>(random() % max_payload(kSize));
+      if (std::byte* to = writer.reserve(length)) {
+        const auto fill = static_cast<std::byte>(random());
+        std::memset(to, std::to_integer<int>(fill), length);
+        flying.emplace_back(length, fill);
+        continue;
+      }
+      // Full: the reader empties the ring, returning lazily. After that there must be room.
+      while (!flying.empty()) {
+        const auto [bytes, fill] = flying.front();
+        flying.pop_front();
+        const std::byte* from = reader.take(bytes);
+        for (std::uint32_t i = 0; i < bytes; ++i) ASSERT_EQ(from[i], fill);
+        if (reader.return_is_due()) reader.give_back(taken);
+        ++moved;
+      }
+      ASSERT_TRUE(writer.returned(taken));
+      std::byte* const to = writer.reserve(length);
+      ASSERT_NE(to, nullptr) << "an emptied ring has room for the largest payload";
+      std::memset(to, 1, length);
+      flying.emplace_back(length, std::byte{1});
+    }
+    EXPECT_GT(moved, 1000);
+  }
+}
+
+TEST(ByteRing, ARefusedReservationChangesNothing) {
+  std::vector<std::byte> memory(kSize);
+  ByteWriter writer(memory.data(), kSize);
+  for (int i = 0; i < 3; ++i) ASSERT_NE(writer.reserve(1024), nullptr);
+  ASSERT_NE(writer.reserve(960), nullptr);
+  EXPECT_EQ(writer.reserve(65), nullptr);
+  EXPECT_EQ(writer.reserve(65), nullptr);
+  EXPECT_EQ(writer.reserve(64), memory.data() + 4032);
+}
+
+TEST(ByteRing, ImpossibleReturnsAreRefused) {
+  std::vector<std::byte> memory(kSize);
+  ByteWriter writer(memory.data(), kSize, 10 * kSize);
+  ASSERT_NE(writer.reserve(100), nullptr);
+  for (const std::uint64_t bad : {std::uint64_t{10 * kSize + 129}, std::uint64_t{9 * kSize}, UINT64_MAX}) {
+    std::atomic<std::uint64_t> taken{bad};
+    EXPECT_FALSE(writer.returned(taken)) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace rmq::shm

@@ -1,0 +1,380 @@
+// The method in one process: N ranks, each its own mapping of the segment.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "tests/shm/harness.hpp"
+
+namespace rmq::test {
+namespace {
+
+using methods::Outcome;
+
+Config settings(const char* kind = "memfd") {
+  Config config;
+  config.shm_segment = kind;
+  return config;
+}
+
+struct World {
+  std::vector<std::unique_ptr<Bootstrap>> boots;
+  std::vector<std::unique_ptr<ShmRank>> ranks;
+
+  explicit World(int n, const Config& config = settings(), std::vector<int> hosts = {})
+      : boots(local_bootstraps(n, std::move(hosts))) {
+    for (auto& boot : boots) ranks.push_back(std::make_unique<ShmRank>(*boot, config));
+    for (auto& rank : ranks) EXPECT_TRUE(rank->method) << rank->failure;
+  }
+  ShmRank& operator[](std::size_t i) { return *ranks[i]; }
+  void poll_all() {
+    for (auto& rank : ranks) rank->method->poll();
+  }
+};
+
+std::vector<std::byte> random_bytes(std::size_t n) {
+  std::vector<std::byte> data(n);
+  std::mt19937_64 random(n);
+  for (std::byte& b : data) b = static_cast<std::byte>(random());
+  return data;
+}
+
+class OnEachKind : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Shm, OnEachKind, testing::Values("memfd", "posix", "sysv"),
+                         [](const auto& kind) { return std::string(kind.param); });
+
+TEST_P(OnEachKind, CarriesPacketsOfEverySizeUnchangedAndInOrder) {
+  World world(3, settings(GetParam()));
+  const std::size_t most = world[0].method->eager_max(1);
+  std::vector<std::size_t> sizes = {0,  1,  2,  3,  4,  7,  8,    9,    15,       16,  17,
+                                    31, 32, 33, 63, 64, 65, 1000, 4096, most - 1, most};
+  for (std::uint32_t msg = 0; msg < sizes.size(); ++msg) {
+    ASSERT_TRUE(world[0].send_pattern(2, msg, sizes[msg]));
+    ASSERT_TRUE(world[1].send_pattern(2, msg, sizes[msg]));
+  }
+  while (world[2].method->poll() != 0) {
+  }
+  ASSERT_EQ(world[2].got.size(), 2 * sizes.size());
+  std::uint32_t next[2] = {0, 0};
+  for (const Got& got : world[2].got) {
+    const std::uint32_t msg = next[got.from]++;
+    EXPECT_EQ(got.packet.msg, msg);
+    ASSERT_EQ(got.payload.size(), sizes[msg]);
+    for (std::size_t i = 0; i < got.payload.size(); ++i) ASSERT_EQ(got.payload[i], pattern(got.from, msg, i));
+  }
+}
+
+TEST_P(OnEachKind, HeaderAndFieldsOfEveryKindArriveAsTheyWere) {
+  World world(2, settings(GetParam()));
+  for (const PacketKind& kind : packet_kinds()) {
+    Packet packet(kind.kind);
+    packet.flags = 5;
+    packet.context = 77;
+    packet.tag = -3;
+    packet.source = 9;
+    packet.msg = 0xdeadbeef;
+    packet.credit = 123456;
+    packet.length = 0;
+    for (std::size_t i = 0; i < kBodyBytes; ++i) packet.body[i] = static_cast<std::byte>(i + 1);
+    ASSERT_EQ(world[0].method->send(1, packet, {}, nullptr), Outcome::done);
+    world.poll_all();
+    world.poll_all();
+    ASSERT_EQ(world[1].got.size(), 1u) << kind.name;
+    Packet& back = world[1].got[0].packet;
+    back.link = packet.link;
+    EXPECT_EQ(std::memcmp(&back, &packet, sizeof packet), 0) << kind.name;
+    world[1].got.clear();
+  }
+}
+
+TEST(Shm, InlinePayloadKeepsTheFieldsBeforeIt) {
+  World world(2);
+  const auto data = random_bytes(64);
+  for (const Kind kind : {Kind::SHORT, Kind::SHORT_SYNC, Kind::RNDV_DATA, Kind::FLOW}) {
+    for (std::size_t bytes = 0; bytes <= 40; ++bytes) {
+      Packet packet(kind);
+      packet.length = static_cast<std::uint32_t>(bytes);
+      for (std::size_t i = 0; i < body_bytes(kind); ++i) packet.body[i] = std::byte{0xee};
+      Payload payload{DataView::contiguous(data.data(), 64), 3, bytes};
+      ASSERT_EQ(world[0].method->send(1, packet, payload, nullptr), Outcome::done);
+      while (world[1].method->poll() != 0) {
+      }
+      ASSERT_EQ(world[1].got.size(), 1u);
+      const Got& got = world[1].got[0];
+      for (std::size_t i = 0; i < body_bytes(kind); ++i) ASSERT_EQ(got.packet.body[i], std::byte{0xee});
+      ASSERT_TRUE(std::equal(got.payload.begin(), got.payload.end(), data.begin() + 3));
+      world[1].got.clear();
+    }
+  }
+}
+
+TEST(Shm, ReachesOnlyTheOthersOfItsHost) {
+  World world(4, settings(), {0, 1, 0, 1});
+  EXPECT_FALSE(world[0].method->reaches(0));
+  EXPECT_FALSE(world[0].method->reaches(1));
+  EXPECT_TRUE(world[0].method->reaches(2));
+  EXPECT_TRUE(world[3].method->reaches(1));
+  ASSERT_TRUE(world[3].send_pattern(1, 0, 100));
+  while (world[1].method->poll() != 0) {
+  }
+  ASSERT_EQ(world[1].got.size(), 1u);
+  EXPECT_EQ(world[1].got[0].from, 3);
+}
+
+TEST(Shm, ARankAloneOnItsHostNeedsNoSegment) {
+  World world(2, settings(), {0, 1});
+  EXPECT_FALSE(world[0].method->reaches(1));
+  EXPECT_EQ(world[0].method->poll(), 0);
+  EXPECT_EQ(world[0].method->mem_alloc(100), nullptr);
+  EXPECT_TRUE(world[0].method->arm());
+  world[0].method->disarm();
+  EXPECT_TRUE(world[0].method->drained());
+}
+
+TEST(Shm, AFullRingSaysRetryAndLosesNothing) {
+  Config config = settings();
+  config.shm_cells = 16 * 64;
+  config.shm_ring = 8192;
+  for (const std::size_t bytes : {8u, 300u, 2048u}) {
+    World world(2, config);
+    world[1].keep = false;
+    std::vector<std::byte> data(bytes);
+    std::uint32_t sent = 0;
+    for (int round = 0; round < 50; ++round) {
+      for (;;) {
+        for (std::size_t i = 0; i < bytes; ++i) data[i] = pattern(0, sent, i);
+        if (world[0].try_send(1, Kind::SHORT, sent, data.data(), bytes) != Outcome::done) break;
+        ASSERT_LT(++sent, 100000u);
+      }
+      while (world[1].method->poll() != 0) {
+      }
+      EXPECT_EQ(world[1].packets, sent);
+    }
+    EXPECT_GT(sent, 150u);
+    EXPECT_EQ(world[1].damaged, 0u);
+  }
+}
+
+TEST(Shm, ManySendersMeetAtOneReceiverThoughItLooksAtFewRingsAtATime) {
+  World world(20);  // beyond the rings that are reserved at start
+  world[0].keep = false;
+  for (std::uint32_t msg = 0; msg < 30; ++msg) {
+    for (std::size_t from = 1; from < 20; ++from) ASSERT_TRUE(world[from].send_pattern(0, msg, 10 * from));
+    if (msg % 7 == 0) world[0].method->poll();
+  }
+  EXPECT_TRUE(world[0].poll_until([&] { return world[0].packets == 19 * 30; }));
+  EXPECT_EQ(world[0].damaged, 0u);
+}
+
+TEST(Shm, HandlersMaySendFromInsidePoll) {
+  World world(2);
+  const auto reply = [](ShmRank& self, Rank from, const Packet& packet) {
+    if (packet.msg < 500) self.send_pattern(from, packet.msg + 1, packet.msg % 90);
+  };
+  world[0].on_any = world[1].on_any = reply;
+  ASSERT_TRUE(world[0].send_pattern(1, 0, 8));
+  for (int i = 0; i < 2000; ++i) world.poll_all();
+  EXPECT_EQ(world[0].packets + world[1].packets, 501u);
+}
+
+struct Move {
+  bool put;
+  bool in_heap;
+  std::size_t bytes;
+};
+class Transfers : public testing::TestWithParam<Move> {};
+
+TEST_P(Transfers, MovesEveryByte) {
+  const auto [is_put, in_heap, bytes] = GetParam();
+  World world(2);
+  const auto data = random_bytes(bytes);
+  std::vector<std::byte> other(bytes + 64, std::byte{0x55});
+  // Rank 0 exposes; rank 1 gets from there or puts there.
+  std::byte* exposed = in_heap ? static_cast<std::byte*>(world[0].method->mem_alloc(bytes)) : other.data();
+  ASSERT_NE(exposed, nullptr);
+  std::vector<std::byte> local = is_put ? data : std::vector<std::byte>(bytes);
+  if (!is_put) std::copy(data.begin(), data.end(), exposed);
+  const std::uint64_t address = world[0].method->expose(1, DataView::contiguous(exposed, bytes));
+  if (address == 0) GTEST_SKIP() << "this kernel refuses single copies";
+  Request owner;
+  const DataView view = DataView::contiguous(local.data(), bytes);
+  const Outcome outcome = is_put ? world[1].method->put(0, address, view, bytes, &owner)
+                                 : world[1].method->get(0, address, view, bytes, &owner);
+  if (outcome == Outcome::queued) {
+    EXPECT_FALSE(world[1].method->drained());
+    for (int i = 0; i < 100000 && world[1].moved.empty(); ++i) world.poll_all();  // rank 0 helps
+    ASSERT_EQ(world[1].moved.size(), 1u);
+    EXPECT_EQ(world[1].moved[0], (std::pair{&owner, std::uint64_t{bytes}}));
+    EXPECT_EQ(world[1].moved_errors[0], Errc::ok);
+  } else {
+    ASSERT_EQ(outcome, Outcome::done);
+  }
+  EXPECT_TRUE(world[1].method->drained());
+  EXPECT_TRUE(std::equal(data.begin(), data.end(), is_put ? exposed : local.data()));
+  if (in_heap) {
+    EXPECT_TRUE(world[0].method->mem_free(exposed));
+  } else {
+    EXPECT_EQ(other[bytes], std::byte{0x55});
+  }
+}
+
+std::vector<Move> moves() {
+  std::vector<Move> all;
+  for (const bool put : {false, true}) {
+    for (const bool heap : {false, true}) {
+      for (const std::size_t bytes : {1u, 4097u, 131071u, 131072u, 1000003u, 9u << 20})
+        all.push_back({put, heap, bytes});
+    }
+  }
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Shm, Transfers, testing::ValuesIn(moves()), [](const auto& move) {
+  return std::string(move.param.put ? "put" : "get") + (move.param.in_heap ? "_heap_" : "_user_") +
+         std::to_string(move.param.bytes);
+});
+
+TEST(Shm, ATransferNeedsNoHelp) {
+  World world(2);
+  const auto data = random_bytes(5 << 20);
+  std::vector<std::byte> into(data.size());
+  Request owner;
+  const std::uint64_t address = world[0].method->expose(1, DataView::contiguous(data.data(), data.size()));
+  if (address == 0) GTEST_SKIP() << "this kernel refuses single copies";
+  ASSERT_EQ(world[1].method->get(0, address, DataView::contiguous(into.data(), into.size()), into.size(), &owner),
+            Outcome::queued);
+  int polls = 0;
+  while (world[1].moved.empty() && ++polls < 1000) world[1].method->poll();
+  EXPECT_GT(polls, 3) << "one poll must not copy everything";
+  EXPECT_EQ(into, data);
+}
+
+TEST(Shm, ManyTransfersWithSeveralPeersShareTheSlot) {
+  World world(4);
+  const auto data = random_bytes(400000);
+  std::vector<std::vector<std::byte>> into(12, std::vector<std::byte>(data.size()));
+  std::vector<Request> owners(12);
+  for (std::size_t i = 0; i < into.size(); ++i) {
+    const Rank from = static_cast<Rank>(1 + i % 3);
+    const std::uint64_t address =
+        world[static_cast<std::size_t>(from)].method->expose(0, DataView::contiguous(data.data(), data.size()));
+    if (address == 0) GTEST_SKIP() << "this kernel refuses single copies";
+    ASSERT_EQ(
+        world[0].method->get(from, address, DataView::contiguous(into[i].data(), data.size()), data.size(), &owners[i]),
+        Outcome::queued);
+  }
+  for (int i = 0; i < 10000 && world[0].moved.size() < into.size(); ++i) {
+    if (i % 5 == 0)
+      world.poll_all();
+    else
+      world[0].method->poll();
+  }
+  ASSERT_EQ(world[0].moved.size(), into.size());
+  for (const auto& buffer : into) EXPECT_EQ(buffer, data);
+}
+
+TEST(Shm, NoAddressWithoutSingleCopyExceptInTheSharedHeap) {
+  Config config = settings();
+  config.shm_single_copy = false;
+  World world(2, config);
+  std::vector<std::byte> data(100);
+  EXPECT_EQ(world[0].method->expose(1, DataView::contiguous(data.data(), 100)), 0u);
+  void* shared = world[0].method->mem_alloc(100);
+  EXPECT_NE(world[0].method->expose(1, DataView::contiguous(shared, 100)), 0u);
+}
+
+TEST(Shm, AnAddressOutsideOfThePeersHeapIsRefusedAndThePeerLost) {
+  World world(2);
+  std::vector<std::byte> into(100);
+  for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{1} << 40, ~shm::kInSegment}) {
+    EXPECT_EQ(world[1].method->get(0, shm::kInSegment | offset, DataView::contiguous(into.data(), 100), 100, nullptr),
+              Outcome::failed);
+  }
+  world[1].method->poll();
+  ASSERT_EQ(world[1].lost.size(), 1u);
+  EXPECT_EQ(world[1].lost[0].first, 0);
+  EXPECT_EQ(world[1].lost[0].second.code, Errc::protocol);
+}
+
+TEST(Shm, AnUnmappedAddressFailsThatPeerOnlyAndTellsTheOwnerFirst) {
+  World world(3);
+  std::vector<std::byte> into(300000);
+  Request owner;
+  ASSERT_EQ(world[1].method->get(0, 4096, DataView::contiguous(into.data(), into.size()), into.size(), &owner),
+            Outcome::queued);
+  for (int i = 0; i < 10; ++i) world.poll_all();
+  ASSERT_EQ(world[1].moved.size(), 1u);
+  EXPECT_EQ(world[1].moved_errors[0], Errc::peer_lost);
+  ASSERT_EQ(world[1].lost.size(), 1u);
+  EXPECT_NE(world[1].lost[0].second.what.find("single copy from process"), std::string::npos);
+  EXPECT_EQ(world[1].try_send(0, Kind::SHORT, 0, nullptr, 0), Outcome::failed);
+  EXPECT_TRUE(world[1].send_pattern(2, 0, 50));
+}
+
+TEST(Shm, AnnouncedSleepMakesSendersRingAndNewsForbidSleep) {
+  World world(2);
+  ASSERT_TRUE(world[0].send_pattern(1, 0, 8));
+  EXPECT_FALSE(world[1].method->arm()) << "a connection and a packet wait";
+  world[1].method->disarm();
+  while (world[1].method->poll() != 0) {
+  }
+  EXPECT_TRUE(world[1].method->arm());
+  ASSERT_TRUE(world[0].send_pattern(1, 1, 8));
+  const std::uint64_t start = os::now_ns();
+  world[1].bell->wait(50'000'000'000);
+  EXPECT_LT(os::now_ns() - start, 40'000'000'000u) << "nobody rang";
+  world[1].method->disarm();
+  EXPECT_GT(world[1].method->poll(), 0);
+}
+
+TEST(Shm, ASenderThatWaitsForRoomIsWokenWhenThereIsSome) {
+  Config config = settings();
+  config.shm_cells = 16 * 64;
+  World world(2, config);
+  std::uint32_t sent = 0;
+  while (world[0].try_send(1, Kind::SHORT, sent, nullptr, 0) == Outcome::done) ++sent;
+  world[0].method->poll();
+  EXPECT_TRUE(world[0].method->arm()) << "the ring is still full";
+  while (world[1].method->poll() != 0) {
+  }
+  const std::uint64_t start = os::now_ns();
+  world[0].bell->wait(50'000'000'000);
+  EXPECT_LT(os::now_ns() - start, 40'000'000'000u) << "nobody rang";
+  world[0].method->disarm();
+  EXPECT_EQ(world[0].try_send(1, Kind::SHORT, sent, nullptr, 0), Outcome::done);
+
+  // The same when room appears between the refusal and the announcement.
+  while (world[0].try_send(1, Kind::SHORT, 0, nullptr, 0) == Outcome::done) {
+  }
+  while (world[1].method->poll() != 0) {
+  }
+  EXPECT_FALSE(world[0].method->arm());
+  world[0].method->disarm();
+}
+
+TEST(Shm, ThreadsStressAllPairsWithPayloadChecks) {
+  constexpr int kRanks = 4;
+  constexpr std::uint32_t kMessages = 3000;
+  World world(kRanks);
+  std::vector<std::thread> threads;
+  for (int me = 0; me < kRanks; ++me) {
+    threads.emplace_back([&, me] {
+      ShmRank& rank = world[static_cast<std::size_t>(me)];
+      rank.keep = false;
+      std::mt19937 random(static_cast<unsigned>(me));
+      for (std::uint32_t msg = 0; msg < kMessages; ++msg) {
+        for (Rank to = 0; to < kRanks; ++to) {
+          if (to == me) continue;
+          EXPECT_TRUE(rank.send_pattern(to, msg, random() % 10 == 0 ? random() % 20000 : random() % 80));
+        }
+      }
+      EXPECT_TRUE(rank.poll_until([&] { return rank.packets == (kRanks - 1) * kMessages; }));
+      EXPECT_EQ(rank.damaged, 0u);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace rmq::test

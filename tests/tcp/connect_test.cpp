@@ -1,0 +1,250 @@
+// How connections come about and end in good order.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/os/clock.hpp"
+#include "tcp/node.hpp"
+
+namespace rmq::tcp::test {
+namespace {
+
+using methods::Outcome;
+
+Config on(const char* interface) {
+  Config config;
+  config.tcp_interface = interface;
+  return config;
+}
+
+int connections(World& world) {
+  int sum = 0;
+  for (auto& node : world.nodes) sum += node->method().connections();
+  return sum;
+}
+
+TEST(Connect, HappensOnFirstUseOnly) {
+  World world(4);
+  for (int i = 0; i < 100; ++i) {
+    for (auto& node : world.nodes) node->method().poll();
+  }
+  EXPECT_EQ(connections(world), 0);
+  EXPECT_FALSE(world[2].method().reaches(2));
+  EXPECT_TRUE(world[2].method().reaches(3));
+  EXPECT_FALSE(world[2].method().reaches(4));
+  ASSERT_TRUE(world[2].say(0, 5, "first"));
+  ASSERT_TRUE(world.until([&] { return world[0].received.size() == 1; }, "the packet"));
+  EXPECT_EQ(text_of(world[0].received[0]), "first");
+  EXPECT_EQ(connections(world), 2);
+}
+
+TEST(Connect, WorksOverBothFamiliesByNameNetworkAndAddress) {
+  for (const char* interface : {"lo", "127.0.0.0/8", "127.0.0.1", "::1/128", "::1"}) {
+    World world(2, on(interface));
+    world.connect();
+    EXPECT_EQ(connections(world), 2) << interface;
+  }
+}
+
+TEST(Connect, FindsRanksOfPretendedHostsOnTheSameMachine) {
+  World world(4, {}, {0, 0, 1, 1});
+  ASSERT_TRUE(world[0].say(3, 1));
+  ASSERT_TRUE(world.until([&] { return world[3].received.size() == 1; }, "the packet"));
+}
+
+// Both call at the same moment, in every order of polls that the round number spells.
+TEST(Connect, MakesOneConnectionOfTwoSimultaneousCalls) {
+  for (unsigned round = 0; round < 256; ++round) {
+    World world(2);
+    EXPECT_EQ(world[0].method().send(1, short_packet(1, 0), {}, nullptr), Outcome::retry);
+    if (round % 2 == 0) {
+      EXPECT_EQ(world[1].method().send(0, short_packet(1, 0), {}, nullptr), Outcome::retry);
+    }
+    for (unsigned step = 1; step < 8; ++step) world[(round >> step) & 1].method().poll();
+    EXPECT_NE(world[1].method().send(0, short_packet(1, 0), {}, nullptr), Outcome::failed);
+    ASSERT_TRUE(world[0].say(1, 2));
+    ASSERT_TRUE(world[1].say(0, 2));
+    const auto last_came = [](Node& node) {
+      return std::ranges::any_of(node.received, [](const Received& got) { return got.packet.tag == 2; });
+    };
+    ASSERT_TRUE(world.until([&] { return last_came(world[0]) && last_came(world[1]); }, "both packets")) << round;
+    EXPECT_EQ(connections(world), 2) << round;
+    EXPECT_TRUE(world[0].lost.empty() && world[1].lost.empty()) << round;
+  }
+}
+
+TEST(Connect, JoinsAllWithAllInThreads) {
+  constexpr int kRanks = 8;
+  World world(kRanks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&, rank] {
+      Node& node = world[rank];
+      node.others.clear();
+      for (int step = 1; step < kRanks; ++step) node.say((rank + step) % kRanks, rank);
+      const std::uint64_t until = os::now_ns() + 20000000000u;
+      while (node.received.size() < kRanks - 1 && os::now_ns() < until) node.method().poll();
+      // The others may still wait for an answer to their call.
+      while (node.method().connections() < kRanks - 1 && os::now_ns() < until) node.method().poll();
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (int rank = 0; rank < kRanks; ++rank) {
+    EXPECT_EQ(world[rank].received.size(), static_cast<std::size_t>(kRanks - 1));
+    EXPECT_EQ(world[rank].method().connections(), kRanks - 1);
+    EXPECT_TRUE(world[rank].lost.empty());
+  }
+}
+
+TEST(Connect, ManyPeersAreAllHeard) {
+  constexpr int kRanks = 20;
+  World world(kRanks);
+  for (int round = 0; round < 5; ++round) {
+    for (int rank = 1; rank < kRanks; ++rank) ASSERT_TRUE(world[rank].say(0, rank + 100 * round));
+  }
+  ASSERT_TRUE(world.until([&] { return world[0].received.size() == 5 * (kRanks - 1); }, "all packets"));
+  for (int rank = 1; rank < kRanks; ++rank) ASSERT_TRUE(world[0].say(rank, 7));
+  for (int rank = 1; rank < kRanks; ++rank) {
+    ASSERT_TRUE(world.until([&] { return world[rank].received.size() == 1; }, "the answer"));
+  }
+}
+
+TEST(Connect, WaitsForARankThatDoesNotPollLongerThanTheTimeLimit) {
+  Config config;
+  config.tcp_connect = 50000000;
+  World world(2, config);
+  const std::uint64_t until = os::now_ns() + 400000000u;
+  while (os::now_ns() < until) {
+    EXPECT_EQ(world[0].method().send(1, short_packet(1, 0), {}, nullptr), Outcome::retry);
+    world[0].method().poll();
+  }
+  EXPECT_TRUE(world[0].lost.empty());
+  ASSERT_TRUE(world[0].say(1, 2));
+  EXPECT_TRUE(world.until([&] { return world[1].received.size() == 1; }, "the packet"));
+}
+
+TEST(Open, NamesAPortThatIsTaken) {
+  const auto boots = local_bootstraps(2);
+  const auto again = local_bootstraps(2);
+  Config config;
+  config.tcp_port = 20000 + static_cast<unsigned>(::getpid()) % 20000;
+  Node first(*boots[1], config);
+  ASSERT_TRUE(first.is_open()) << first.open_error().what;
+  Node second(*again[1], config);
+  ASSERT_FALSE(second.is_open());
+  EXPECT_EQ(second.open_error().code, Errc::config);
+  EXPECT_NE(second.open_error().what.find(std::to_string(config.tcp_port + 1)), std::string::npos);
+  EXPECT_NE(second.open_error().what.find("RMQ_TCP_PORT"), std::string::npos);
+}
+
+TEST(Open, NamesAnInterfaceThatIsMissing) {
+  const auto boots = local_bootstraps(2);
+  Node node(*boots[0], on("nosuch0"));
+  ASSERT_FALSE(node.is_open());
+  EXPECT_EQ(node.open_error().code, Errc::config);
+  EXPECT_NE(node.open_error().what.find("nosuch0"), std::string::npos);
+  EXPECT_NE(node.open_error().what.find("127.0.0.1"), std::string::npos);
+}
+
+TEST(Open, KeepsDescriptorsFromProgramsThatTheRankStarts) {
+  World world(2);
+  world.connect();
+  for (int fd = 3; fd < 256; ++fd) {
+    const int flags = ::fcntl(fd, F_GETFD);
+    if (flags < 0) continue;
+    char link[64] = {}, path[64];
+    std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (::readlink(path, link, sizeof link - 1) > 0 && std::string_view(link).starts_with("socket:")) {
+      EXPECT_TRUE(flags & FD_CLOEXEC) << "fd " << fd;
+    }
+  }
+}
+
+TEST(Close, LosesNothingAndIsNoDeath) {
+  World world(3);
+  const auto data = pattern(60000, 4);
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(world[0].send(1, short_packet(i, data.size()), DataView::contiguous(data.data(), data.size())));
+  }
+  ASSERT_TRUE(world[2].say(0, 1));
+  std::vector<std::thread> threads;
+  for (auto& node : world.nodes) threads.emplace_back([&] { node->method().close(); });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(world[1].received.size(), 50u);
+  for (auto& node : world.nodes) {
+    EXPECT_TRUE(node->lost.empty());
+    EXPECT_EQ(node->method().connections(), 0);
+    EXPECT_TRUE(node->method().drained());
+  }
+}
+
+TEST(Close, IsSwiftWhenThePeerMerelyPolls) {
+  World world(2);
+  world.connect();
+  std::atomic<bool> closed{false};
+  std::thread closer([&] {
+    world[0].method().close();
+    closed = true;
+  });
+  while (!closed) world[1].method().poll();
+  closer.join();
+  EXPECT_TRUE(world[1].lost.empty());
+  // Who then still wants something from it has lost it.
+  EXPECT_EQ(world[1].method().send(0, short_packet(1, 0), {}, nullptr), Outcome::failed);
+  world[1].method().poll();
+  ASSERT_EQ(world[1].lost.size(), 1u);
+  EXPECT_NE(world[1].lost[0].second.what.find("left the job"), std::string::npos);
+}
+
+// A rank sleeps as the device does: arm, wait, disarm, poll. Every wait must end by what it waits for.
+TEST(Sleep, EndsWhenSomethingArrives) {
+  World world(2);
+  std::thread sleeper([&] {
+    Node& node = world[1];
+    node.others.clear();
+    while (node.received.size() < 200) {
+      if (node.method().poll() > 0) continue;
+      if (node.method().arm()) node.doorbell().wait(20000000000);
+      node.method().disarm();
+    }
+  });
+  const std::uint64_t start = os::now_ns();
+  world[0].others.clear();
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(world[0].say(1, i));
+    if (i % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(i * 10));
+  }
+  while (world[1].method().connections() == 0) world[0].method().poll();
+  sleeper.join();
+  EXPECT_LT(os::now_ns() - start, 15000000000u) << "it slept through a packet";
+}
+
+TEST(Sleep, EndsWhenAFullSocketCanBeWritten) {
+  Config config;
+  config.tcp_buffer = 4096;
+  World world(2, config);
+  world.connect();
+  const auto data = pattern(4000000, 2);
+  Packet packet(Kind::RNDV_DATA);
+  packet.length = static_cast<std::uint32_t>(data.size());
+  Request owner;
+  ASSERT_EQ(world[0].method().send(1, packet, {DataView::contiguous(data.data(), data.size()), 0, data.size()}, &owner),
+            Outcome::queued);
+  std::thread reader([&] {
+    while (world[1].received.empty()) world[1].method().poll();
+  });
+  const std::uint64_t start = os::now_ns();
+  while (world[0].sent.empty()) {
+    if (world[0].method().poll() > 0) continue;
+    if (world[0].method().arm()) world[0].doorbell().wait(20000000000);
+    world[0].method().disarm();
+  }
+  reader.join();
+  EXPECT_LT(os::now_ns() - start, 15000000000u) << "it slept while it could write";
+  EXPECT_EQ(world[1].received[0].payload, data);
+}
+
+}  // namespace
+}  // namespace rmq::tcp::test
