@@ -1,6 +1,6 @@
-// Fallbacks for the functions of mpi.h that no other file defines yet, so that every MPI program links and starts; a call
-// is an MPI_ERR_UNSUPPORTED_OPERATION that names the function. All are weak: the linker takes the real definition wherever
-// there is one. This file stands last on the link line, because MPI_x of the real ones is weak, too.
+// Fallbacks for the functions of mpi.h that no other file defines yet, so that every MPI program links and starts; a
+// call is an MPI_ERR_UNSUPPORTED_OPERATION that names the function. All are weak: the linker takes the real definition
+// wherever there is one. This file stands last on the link line, because MPI_x of the real ones is weak, too.
 #include "mpi/internal/call.hpp"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -10,9 +10,9 @@ namespace {
 
 template <class Answer>
 Answer absent(const char* function) {
-  const int code = raise_error(
-      MPI_COMM_NULL, function,
-      Failure{MPI_ERR_UNSUPPORTED_OPERATION, "not supported by RMQ " RMQ_VERSION, MPI_COMM_NULL});
+  const int code =
+      raise_error(MPI_COMM_NULL, function,
+                  Failure{MPI_ERR_UNSUPPORTED_OPERATION, "not supported by RMQ " RMQ_VERSION, MPI_COMM_NULL});
   if constexpr (std::is_same_v<Answer, int>) {
     return code;
   } else {
@@ -22,8 +22,10 @@ Answer absent(const char* function) {
 
 }  // namespace
 
-#define RMQ_ABSENT(result, name, parameters)                                                                     \
-  extern "C" RMQ_EXPORT __attribute__((weak)) result P##name parameters { return absent<result>(#name); }        \
+#define RMQ_ABSENT(result, name, parameters)                              \
+  extern "C" RMQ_EXPORT __attribute__((weak)) result P##name parameters { \
+    return absent<result>(#name);                                         \
+  }                                                                       \
   extern "C" RMQ_EXPORT __attribute__((weak, alias("P" #name))) result name parameters;
 #define RMQ_MPI_FUNCTION(result, name, parameters) RMQ_ABSENT(result, MPI_##name, parameters)
 #define RMQ_MPIX_FUNCTION(result, name, parameters) RMQ_ABSENT(result, MPIX_##name, parameters)

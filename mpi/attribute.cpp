@@ -1,7 +1,6 @@
-#include "mpi/internal/attributes.hpp"
-
 #include <algorithm>
 
+#include "mpi/internal/attributes.hpp"
 #include "mpi/internal/call.hpp"
 
 extern "C" int MPIR_Dup_fn(MPI_Comm, int, void*, void* in, void* out, int* flag) {
@@ -18,7 +17,9 @@ void release(Keyval& k) {
 }
 
 /// The keyval behind an attribute that is set: it lives as long as the attribute does.
-Keyval& keyval_of(const Attribute& a) { return *runtime().keyvals.find(a.keyval); }
+Keyval& keyval_of(const Attribute& a) {
+  return *runtime().keyvals.find(a.keyval);
+}
 
 int call_destroy(const Keyval& k, int object, void* value) {
   if (!k.destroy) return MPI_SUCCESS;

@@ -1,5 +1,5 @@
-// Chapter 3.6: the attached buffer. Each message that cannot leave at once gets a slot, the first gap that is large enough;
-// the records of the slots are not in the buffer, so whatever MPI_BSEND_OVERHEAD allows for is spare room.
+// Chapter 3.6: the attached buffer. Each message that cannot leave at once gets a slot, the first gap that is large
+// enough; the records of the slots are not in the buffer, so whatever MPI_BSEND_OVERHEAD allows for is spare room.
 #include "mpi/internal/bsend.hpp"
 
 #include <fmt/format.h>

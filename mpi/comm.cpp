@@ -53,7 +53,9 @@ Comm& duplicate(Comm& c, const Info* info) {
   return *d;
 }
 
-int contexts_of(const Comm& c) { return c.is_inter() ? 2 : 1; }
+int contexts_of(const Comm& c) {
+  return c.is_inter() ? 2 : 1;
+}
 
 void give_contexts(Comm& d, const std::vector<std::uint32_t>& contexts) {
   d.context = d.recv_context = contexts[0];
@@ -169,19 +171,19 @@ RMQ_MPI(int, Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* newco
   return enter(comm, [&](Comm& c) { idup(c, optional_info_arg(info), newcomm, request); });
 }
 
-RMQ_MPI(int, Comm_free, (MPI_Comm* comm)) {
+RMQ_MPI(int, Comm_free, (MPI_Comm * comm)) {
   return enter(comm ? *comm : MPI_COMM_NULL, [&](Comm& c) { return free_comm(c, *comm); });
 }
 
 // All communication on it has to be over, and there are no other jobs to be disconnected from.
-RMQ_MPI(int, Comm_disconnect, (MPI_Comm* comm)) {
+RMQ_MPI(int, Comm_disconnect, (MPI_Comm * comm)) {
   return enter(comm ? *comm : MPI_COMM_NULL, [&](Comm& c) {
     while (c.refs > 1) runtime().device->MPID_Poll(true);
     return free_comm(c, *comm);
   });
 }
 
-RMQ_MPI(int, Comm_get_parent, (MPI_Comm* parent)) {
+RMQ_MPI(int, Comm_get_parent, (MPI_Comm * parent)) {
   return enter([&] { *out(parent, "parent") = MPI_COMM_NULL; });
 }
 

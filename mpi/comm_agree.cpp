@@ -25,7 +25,9 @@ void recv_words(const Party& p, int member, std::span<std::uint64_t> words) {
 }
 
 /// How many members there are in the subtree of `m`.
-int subtree(const Party& p, int m) { return std::min(p.reach(m), p.size() - m); }
+int subtree(const Party& p, int m) {
+  return std::min(p.reach(m), p.size() - m);
+}
 
 void broadcast_words(const Party& p, std::span<std::uint64_t> words) {
   if (p.me != 0) recv_words(p, p.parent(), words);

@@ -12,16 +12,26 @@ int* predefined_attribute(int keyval) {
   static int universe_size, last_code, app_num;
   const JobInfo& job = runtime().device->job();
   switch (keyval) {
-    case MPI_TAG_UB: return &tag_ub;
-    case MPI_HOST: return &host;
-    case MPI_IO: return &io;
+    case MPI_TAG_UB:
+      return &tag_ub;
+    case MPI_HOST:
+      return &host;
+    case MPI_IO:
+      return &io;
     case MPI_WTIME_IS_GLOBAL:
       wtime_is_global = job.host_size == job.size;  // ranks of one machine share its clock
       return &wtime_is_global;
-    case MPI_UNIVERSE_SIZE: universe_size = job.universe_size; return &universe_size;
-    case MPI_LASTUSEDCODE: last_code = last_used_code(); return &last_code;
-    case MPI_APPNUM: app_num = job.app_num; return &app_num;
-    default: return nullptr;
+    case MPI_UNIVERSE_SIZE:
+      universe_size = job.universe_size;
+      return &universe_size;
+    case MPI_LASTUSEDCODE:
+      last_code = last_used_code();
+      return &last_code;
+    case MPI_APPNUM:
+      app_num = job.app_num;
+      return &app_num;
+    default:
+      return nullptr;
   }
 }
 
@@ -46,8 +56,8 @@ void get(const Comm& c, int keyval, void* value, int* flag) {
 
 }  // namespace
 
-RMQ_MPI(int, Comm_create_keyval, (MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* destroy,
-                                  int* keyval, void* extra_state)) {
+RMQ_MPI(int, Comm_create_keyval,
+        (MPI_Comm_copy_attr_function * copy, MPI_Comm_delete_attr_function* destroy, int* keyval, void* extra_state)) {
   return enter([&] { *out(keyval, "comm_keyval") = make_keyval(Keyval::For::comm, copy, destroy, extra_state); });
 }
 
@@ -67,7 +77,7 @@ RMQ_MPI(int, Comm_delete_attr, (MPI_Comm comm, int keyval)) {
   return enter(comm, [&](Comm& c) { return delete_attribute(c.attributes, comm, settable(keyval)); });
 }
 
-RMQ_MPI(int, Keyval_create, (MPI_Copy_function* copy, MPI_Delete_function* destroy, int* keyval, void* extra_state)) {
+RMQ_MPI(int, Keyval_create, (MPI_Copy_function * copy, MPI_Delete_function* destroy, int* keyval, void* extra_state)) {
   return enter([&] { *out(keyval, "keyval") = make_keyval(Keyval::For::comm, copy, destroy, extra_state); });
 }
 

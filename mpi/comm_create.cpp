@@ -20,7 +20,9 @@ struct Wish {
 std::uint64_t word_of(Wish w) {
   return (std::uint64_t{static_cast<std::uint32_t>(w.color)} << 32) | static_cast<std::uint32_t>(w.key);
 }
-Wish wish_of(std::uint64_t word) { return {static_cast<int>(word >> 32), static_cast<int>(static_cast<std::uint32_t>(word))}; }
+Wish wish_of(std::uint64_t word) {
+  return {static_cast<int>(word >> 32), static_cast<int>(static_cast<std::uint32_t>(word))};
+}
 
 /// World ranks of those who wish for `color`, by key, then by rank.
 std::vector<Rank> members(const Group& group, const Words& wishes, int color) {
@@ -63,7 +65,9 @@ MPI_Comm split(Comm& c, Wish mine) {
                 c.is_inter() ? members(*c.remote, theirs, mine.color) : std::vector<Rank>{});
 }
 
-Words words_of(const std::vector<Rank>& ranks) { return Words(ranks.begin(), ranks.end()); }
+Words words_of(const std::vector<Rank>& ranks) {
+  return Words(ranks.begin(), ranks.end());
+}
 std::vector<Rank> ranks_of(const Words& words) {
   std::vector<Rank> ranks;
   for (const std::uint64_t w : words) ranks.push_back(static_cast<Rank>(w));
@@ -117,7 +121,8 @@ RMQ_MPI(int, Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm* newcomm))
   return enter(comm, [&](Comm& c) {
     out(newcomm, "newcomm");
     if (color < 0 && color != MPI_UNDEFINED) {
-      fail_call(MPI_ERR_ARG, fmt::format("invalid color {} (argument color; allowed 0 and up and MPI_UNDEFINED)", color));
+      fail_call(MPI_ERR_ARG,
+                fmt::format("invalid color {} (argument color; allowed 0 and up and MPI_UNDEFINED)", color));
     }
     *newcomm = split(c, {color, key});
   });
@@ -130,12 +135,16 @@ RMQ_MPI(int, Comm_split_type, (MPI_Comm comm, int split_type, int key, MPI_Info 
     const JobInfo& job = runtime().device->job();
     int color = MPI_UNDEFINED;
     switch (split_type) {
-      case MPI_COMM_TYPE_SHARED: color = job.host_of_rank[static_cast<std::size_t>(job.rank)]; break;
-      case MPI_COMM_TYPE_HW_GUIDED:    // no part of the hardware below the host is told apart
+      case MPI_COMM_TYPE_SHARED:
+        color = job.host_of_rank[static_cast<std::size_t>(job.rank)];
+        break;
+      case MPI_COMM_TYPE_HW_GUIDED:  // no part of the hardware below the host is told apart
       case MPI_COMM_TYPE_HW_UNGUIDED:
       case MPIX_COMM_TYPE_NEIGHBORHOOD:
-      case MPI_UNDEFINED: break;
-      default: fail_call(MPI_ERR_ARG, fmt::format("invalid split_type {} (argument split_type)", split_type));
+      case MPI_UNDEFINED:
+        break;
+      default:
+        fail_call(MPI_ERR_ARG, fmt::format("invalid split_type {} (argument split_type)", split_type));
     }
     *newcomm = split(c, {color, key});
   });

@@ -1,13 +1,14 @@
 // Which contexts are free, and how all members come to the same one.
 //
-// Every process keeps a mask of the contexts that it does not use. The members AND their masks along the party's tree and
-// take the lowest bits that are left. Several agreements may go on in a process at once (threads, MPI_Comm_idup); if each
-// took its bits from the same mask, two could take the same. So one at a time owns the mask; the others put in zeros, see
-// that not all members owned theirs, and go another round. Two rules keep them from waiting for ever:
+// Every process keeps a mask of the contexts that it does not use. The members AND their masks along the party's tree
+// and take the lowest bits that are left. Several agreements may go on in a process at once (threads, MPI_Comm_idup);
+// if each took its bits from the same mask, two could take the same. So one at a time owns the mask; the others put in
+// zeros, see that not all members owned theirs, and go another round. Two rules keep them from waiting for ever:
 // - the owner is the agreement that comes first in the order (parent context, tag), which is the same in all processes;
-// - nobody owns in the first round, so that nobody holds the mask for members who have not come yet (and perhaps come only
-//   after another agreement, which needs the mask). An agreement that is alone in a process, which does nothing else
-//   meanwhile, may own at once.
+// - it stands in that order from its second round on, when all its members have come: nobody holds the mask, or the
+// place
+//   before others, for members who come only after another agreement, which needs the mask. An agreement that is alone
+//   in its process, which does nothing else meanwhile, may own at once.
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -21,7 +22,8 @@ namespace {
 struct Masks {
   std::uint64_t free[kContextWords];
   bool owned = false;
-  std::multiset<std::uint64_t> waiting;  // order of the agreements under way
+  int under_way = 0;
+  std::multiset<std::uint64_t> waiting;  // order of the agreements that may own
   Masks() {
     std::fill(std::begin(free), std::end(free), ~std::uint64_t{0});
     free[0] &= ~std::uint64_t{3};  // MPI_COMM_WORLD and MPI_COMM_SELF
@@ -33,7 +35,9 @@ Masks& masks() {
   return *all;
 }
 
-Buffer buffer_of(std::uint64_t (&words)[kContextWords + 1]) { return {words, sizeof words, find_datatype(MPI_BYTE)}; }
+Buffer buffer_of(std::uint64_t (&words)[kContextWords + 1]) {
+  return {words, sizeof words, find_datatype(MPI_BYTE)};
+}
 
 }  // namespace
 
@@ -43,11 +47,14 @@ ContextAgreement::ContextAgreement(Party p, Bridge b, int n, bool blocking)
       wanted_(n),
       order_((std::uint64_t{party_.comm.context} << 32) | static_cast<std::uint32_t>(party_.tag)) {
   plan();
-  masks().waiting.insert(order_);
-  start_round(blocking && !runtime().device->threads() && masks().waiting.size() == 1);
+  const bool alone = ++masks().under_way == 1;
+  if (alone && blocking && !runtime().device->threads()) join_order();
+  start_round();
 }
 
-ContextAgreement::~ContextAgreement() { RMQ_CHECK(done_); }
+ContextAgreement::~ContextAgreement() {
+  RMQ_CHECK(done_);
+}
 
 void ContextAgreement::plan() {
   party_.for_each_child([&](int child) { steps_.push_back({Step::What::recv_and, child}); });
@@ -59,9 +66,14 @@ void ContextAgreement::plan() {
   party_.for_each_child([&](int child) { steps_.push_back({Step::What::send, child}); });
 }
 
-void ContextAgreement::start_round(bool may_own) {
+void ContextAgreement::join_order() {
+  if (!in_order_) masks().waiting.insert(order_);
+  in_order_ = true;
+}
+
+void ContextAgreement::start_round() {
   Masks& m = masks();
-  owner_ = may_own && !m.owned && *m.waiting.begin() == order_;
+  owner_ = in_order_ && !m.owned && *m.waiting.begin() == order_;
   if (owner_) {
     m.owned = true;
     std::copy(std::begin(m.free), std::end(m.free), words_);
@@ -87,9 +99,12 @@ void ContextAgreement::start(const Step& s) {
   Comm& c = party_.comm;
   const int rank = party_.rank_of(s.member);
   switch (s.what) {
-    case Step::What::recv_and: return watch(start_recv(c, rank, party_.tag, buffer_of(other_)));
-    case Step::What::recv: return watch(start_recv(c, rank, party_.tag, buffer_of(words_)));
-    case Step::What::send: return watch(start_send(c, rank, party_.tag, buffer_of(words_)));
+    case Step::What::recv_and:
+      return watch(start_recv(c, rank, party_.tag, buffer_of(other_)));
+    case Step::What::recv:
+      return watch(start_recv(c, rank, party_.tag, buffer_of(words_)));
+    case Step::What::send:
+      return watch(start_send(c, rank, party_.tag, buffer_of(words_)));
     case Step::What::swap_and:
       watch(start_recv(*bridge_.comm, bridge_.remote_leader, bridge_.tag, buffer_of(other_)));
       watch(start_send(*bridge_.comm, bridge_.remote_leader, bridge_.tag, buffer_of(words_)));
@@ -123,8 +138,12 @@ void ContextAgreement::settle(const Step& s) {
 void ContextAgreement::end_round() {
   Masks& m = masks();
   if (owner_) m.owned = owner_ = false;
-  if (!words_[kContextWords] && error_ == MPI_SUCCESS) return start_round(true);
-  m.waiting.erase(m.waiting.find(order_));
+  if (!words_[kContextWords] && error_ == MPI_SUCCESS) {
+    join_order();
+    return start_round();
+  }
+  if (in_order_) m.waiting.erase(m.waiting.find(order_));
+  --m.under_way;
   if (error_ == MPI_SUCCESS) take_lowest();
   done_ = true;
 }
@@ -132,7 +151,8 @@ void ContextAgreement::end_round() {
 void ContextAgreement::take_lowest() {
   for (std::size_t word = 0; word < kContextWords; ++word) {
     for (std::uint64_t left = words_[word]; left && std::ssize(contexts_) < wanted_; left &= left - 1) {
-      contexts_.push_back(static_cast<std::uint32_t>(2 * (word * 64 + static_cast<std::size_t>(std::countr_zero(left)))));
+      contexts_.push_back(
+          static_cast<std::uint32_t>(2 * (word * 64 + static_cast<std::size_t>(std::countr_zero(left)))));
     }
   }
   if (std::ssize(contexts_) < wanted_) {
@@ -145,11 +165,14 @@ void ContextAgreement::take_lowest() {
 std::vector<std::uint32_t> agree_on_contexts(const Party& p, const Bridge& b, int n) {
   ContextAgreement agreement(p, b, n, true);
   while (!agreement.done()) runtime().device->MPID_Poll(true);
-  if (agreement.error() == MPI_ERR_OTHER) fail_call(MPI_ERR_OTHER, "too many communicators are alive: no context is left");
+  if (agreement.error() == MPI_ERR_OTHER)
+    fail_call(MPI_ERR_OTHER, "too many communicators are alive: no context is left");
   if (agreement.error() != MPI_SUCCESS) fail_call(agreement.error(), "a member could not be reached");
   return agreement.contexts();
 }
 
-void free_context(std::uint32_t context) { masks().free[context / 2 / 64] |= std::uint64_t{1} << (context / 2 % 64); }
+void free_context(std::uint32_t context) {
+  masks().free[context / 2 / 64] |= std::uint64_t{1} << (context / 2 % 64);
+}
 
 }  // namespace rmq::mpi

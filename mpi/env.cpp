@@ -46,7 +46,9 @@ RMQ_MPI(int, Get_processor_name, (char* name, int* resultlen)) {
   });
 }
 
-RMQ_MPI(int, Pcontrol, (const int, ...)) { return MPI_SUCCESS; }
+RMQ_MPI(int, Pcontrol, (const int, ...)) {
+  return MPI_SUCCESS;
+}
 
 // The clock of this machine since it started: the same for all ranks of a host.
 RMQ_MPI(double, Wtime, (void)) {
@@ -86,8 +88,12 @@ RMQ_MPI(int, Address, (void* location, MPI_Aint* address)) {
   return enter([&] { *out(address, "address") = reinterpret_cast<MPI_Aint>(location); });
 }
 
-RMQ_MPI(MPI_Aint, Aint_add, (MPI_Aint base, MPI_Aint disp)) { return base + disp; }
+RMQ_MPI(MPI_Aint, Aint_add, (MPI_Aint base, MPI_Aint disp)) {
+  return base + disp;
+}
 
-RMQ_MPI(MPI_Aint, Aint_diff, (MPI_Aint addr1, MPI_Aint addr2)) { return addr1 - addr2; }
+RMQ_MPI(MPI_Aint, Aint_diff, (MPI_Aint addr1, MPI_Aint addr2)) {
+  return addr1 - addr2;
+}
 
 }  // namespace rmq::mpi

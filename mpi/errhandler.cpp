@@ -31,22 +31,19 @@ MPI_Errhandler get(Comm& c) {
 
 }  // namespace
 
-RMQ_MPI(int, Comm_create_errhandler, (MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler)) {
-  return enter([&] {
-    *out(errhandler, "errhandler") = make(Errhandler::Action::user_comm, function, "comm_errhandler_fn");
-  });
+RMQ_MPI(int, Comm_create_errhandler, (MPI_Comm_errhandler_function * function, MPI_Errhandler* errhandler)) {
+  return enter(
+      [&] { *out(errhandler, "errhandler") = make(Errhandler::Action::user_comm, function, "comm_errhandler_fn"); });
 }
 
-RMQ_MPI(int, Win_create_errhandler, (MPI_Win_errhandler_function* function, MPI_Errhandler* errhandler)) {
-  return enter([&] {
-    *out(errhandler, "errhandler") = make(Errhandler::Action::user_win, function, "win_errhandler_fn");
-  });
+RMQ_MPI(int, Win_create_errhandler, (MPI_Win_errhandler_function * function, MPI_Errhandler* errhandler)) {
+  return enter(
+      [&] { *out(errhandler, "errhandler") = make(Errhandler::Action::user_win, function, "win_errhandler_fn"); });
 }
 
-RMQ_MPI(int, File_create_errhandler, (MPI_File_errhandler_function* function, MPI_Errhandler* errhandler)) {
-  return enter([&] {
-    *out(errhandler, "errhandler") = make(Errhandler::Action::user_file, function, "file_errhandler_fn");
-  });
+RMQ_MPI(int, File_create_errhandler, (MPI_File_errhandler_function * function, MPI_Errhandler* errhandler)) {
+  return enter(
+      [&] { *out(errhandler, "errhandler") = make(Errhandler::Action::user_file, function, "file_errhandler_fn"); });
 }
 
 RMQ_MPI(int, Comm_set_errhandler, (MPI_Comm comm, MPI_Errhandler errhandler)) {
@@ -68,7 +65,7 @@ RMQ_MPI(int, Comm_call_errhandler, (MPI_Comm comm, int errorcode)) {
   return MPI_SUCCESS;
 }
 
-RMQ_MPI(int, Errhandler_free, (MPI_Errhandler* errhandler)) {
+RMQ_MPI(int, Errhandler_free, (MPI_Errhandler * errhandler)) {
   return enter([&] {
     Errhandler& e = errhandler_arg(*out(errhandler, "errhandler"));
     release(&e);
@@ -76,7 +73,7 @@ RMQ_MPI(int, Errhandler_free, (MPI_Errhandler* errhandler)) {
   });
 }
 
-RMQ_MPI(int, Errhandler_create, (MPI_Handler_function* function, MPI_Errhandler* errhandler)) {
+RMQ_MPI(int, Errhandler_create, (MPI_Handler_function * function, MPI_Errhandler* errhandler)) {
   return enter([&] { *out(errhandler, "errhandler") = make(Errhandler::Action::user_comm, function, "function"); });
 }
 

@@ -1,6 +1,4 @@
 // From a failure to the error handler that it is for.
-#include "mpi/internal/failure.hpp"
-
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -9,12 +7,15 @@
 #include <new>
 
 #include "mpi/internal/call.hpp"
+#include "mpi/internal/failure.hpp"
 
 namespace rmq::mpi {
 namespace {
 
 /// "MPI_Send" for "PMPI_Send", the name that __builtin_FUNCTION() sees.
-const char* public_name(const char* function) { return function[0] == 'P' && function[1] == 'M' ? function + 1 : function; }
+const char* public_name(const char* function) {
+  return function[0] == 'P' && function[1] == 'M' ? function + 1 : function;
+}
 
 std::string describe(const char* function, const Failure& f) {
   return fmt::format("{}: {}", public_name(function), f.what.empty() ? text_of_code(f.code) : f.what);
@@ -28,7 +29,8 @@ std::string describe(const char* function, const Failure& f) {
 }
 
 /// Whose handler an error goes to, found while the device is held: the object's, else that of MPI_COMM_SELF (MPI-4.0,
-/// section 9.3), except that a program of MPI-3, which knows only MPI_COMM_WORLD as the place for such errors, is heard.
+/// section 9.3), except that a program of MPI-3, which knows only MPI_COMM_WORLD as the place for such errors, is
+/// heard.
 struct Target {
   MPI_Comm comm;
   Errhandler handler;
@@ -45,7 +47,9 @@ Target target_of(MPI_Comm handle) {
 
 }  // namespace
 
-void fail_call(int error_class, std::string what) { throw Failure{error_class, std::move(what), MPI_COMM_NULL}; }
+void fail_call(int error_class, std::string what) {
+  throw Failure{error_class, std::move(what), MPI_COMM_NULL};
+}
 
 int raise_error(MPI_Comm comm, const char* function, const Failure& failure) {
   Runtime& rt = runtime();
@@ -62,9 +66,12 @@ int raise_error(MPI_Comm comm, const char* function, const Failure& failure) {
   int code = failure.what.empty() ? failure.code : make_error_code(failure.code, text);
   switch (target.handler.action) {
     case Errhandler::Action::fatal:
-    case Errhandler::Action::abort: end_job(failure.code, text);
-    case Errhandler::Action::return_: break;
-    default: reinterpret_cast<MPI_Comm_errhandler_function*>(target.handler.function)(&target.comm, &code);
+    case Errhandler::Action::abort:
+      end_job(failure.code, text);
+    case Errhandler::Action::return_:
+      break;
+    default:
+      reinterpret_cast<MPI_Comm_errhandler_function*>(target.handler.function)(&target.comm, &code);
   }
   return code;
 }
@@ -97,9 +104,9 @@ int raise_caught(MPI_Comm comm, const char* function) {
 
 void bad_handle(int error_class, int handle, const char* name) {
   const bool null = handle_storage(handle) == 0 && handle_index(handle) == 0;
-  fail_call(error_class, null ? fmt::format("argument {} is a null handle", name)
-                              : fmt::format("argument {} is no valid handle: {:#010x}", name,
-                                            static_cast<unsigned>(handle)));
+  fail_call(error_class,
+            null ? fmt::format("argument {} is a null handle", name)
+                 : fmt::format("argument {} is no valid handle: {:#010x}", name, static_cast<unsigned>(handle)));
 }
 
 void bad_count(MPI_Count count, const char* name) {

@@ -41,93 +41,101 @@ Codes& codes() {
   return *all;
 }
 
+struct ClassText {
+  int error_class;
+  const char* text;
+};
+constexpr ClassText kClasses[] = {
+    {MPI_SUCCESS, "no error"},
+    {MPI_ERR_BUFFER, "invalid buffer pointer, or an attached buffer that is too small"},
+    {MPI_ERR_COUNT, "invalid count"},
+    {MPI_ERR_TYPE, "invalid datatype"},
+    {MPI_ERR_TAG, "invalid tag"},
+    {MPI_ERR_COMM, "invalid communicator"},
+    {MPI_ERR_RANK, "invalid rank"},
+    {MPI_ERR_ROOT, "invalid root"},
+    {MPI_ERR_GROUP, "invalid group"},
+    {MPI_ERR_OP, "invalid reduction operation"},
+    {MPI_ERR_TOPOLOGY, "invalid topology"},
+    {MPI_ERR_DIMS, "invalid dimensions"},
+    {MPI_ERR_ARG, "invalid argument"},
+    {MPI_ERR_UNKNOWN, "unknown error"},
+    {MPI_ERR_TRUNCATE, "message is longer than the receive buffer"},
+    {MPI_ERR_OTHER, "other error"},
+    {MPI_ERR_INTERN, "internal error of the MPI library"},
+    {MPI_ERR_IN_STATUS, "the error codes are in the statuses"},
+    {MPI_ERR_PENDING, "the operation is still under way"},
+    {MPI_ERR_REQUEST, "invalid request"},
+    {MPI_ERR_ACCESS, "permission denied"},
+    {MPI_ERR_AMODE, "invalid access mode"},
+    {MPI_ERR_BAD_FILE, "invalid file name"},
+    {MPI_ERR_CONVERSION, "a data conversion function failed"},
+    {MPI_ERR_DUP_DATAREP, "this data representation is defined already"},
+    {MPI_ERR_FILE_EXISTS, "the file exists"},
+    {MPI_ERR_FILE_IN_USE, "the file is in use"},
+    {MPI_ERR_FILE, "invalid file handle"},
+    {MPI_ERR_INFO, "invalid info object"},
+    {MPI_ERR_INFO_KEY, "invalid info key"},
+    {MPI_ERR_INFO_VALUE, "invalid info value"},
+    {MPI_ERR_INFO_NOKEY, "the info object has no such key"},
+    {MPI_ERR_IO, "input or output failed"},
+    {MPI_ERR_NAME, "no service is published under this name"},
+    {MPI_ERR_NO_MEM, "out of memory"},
+    {MPI_ERR_NOT_SAME, "the processes passed different arguments"},
+    {MPI_ERR_NO_SPACE, "no space left on the device"},
+    {MPI_ERR_NO_SUCH_FILE, "no such file"},
+    {MPI_ERR_PORT, "invalid port name"},
+    {MPI_ERR_QUOTA, "quota exceeded"},
+    {MPI_ERR_READ_ONLY, "the file or file system is read-only"},
+    {MPI_ERR_SERVICE, "invalid service name"},
+    {MPI_ERR_SPAWN, "processes could not be started"},
+    {MPI_ERR_UNSUPPORTED_DATAREP, "unsupported data representation"},
+    {MPI_ERR_UNSUPPORTED_OPERATION, "unsupported operation"},
+    {MPI_ERR_WIN, "invalid window"},
+    {MPI_ERR_BASE, "invalid base address"},
+    {MPI_ERR_LOCKTYPE, "invalid lock type"},
+    {MPI_ERR_KEYVAL, "invalid keyval"},
+    {MPI_ERR_RMA_CONFLICT, "conflicting accesses to a window"},
+    {MPI_ERR_RMA_SYNC, "wrong synchronisation of one-sided operations"},
+    {MPI_ERR_SIZE, "invalid size"},
+    {MPI_ERR_DISP, "invalid displacement"},
+    {MPI_ERR_ASSERT, "invalid assertion"},
+    {MPI_ERR_RMA_RANGE, "the target memory is not in the window"},
+    {MPI_ERR_RMA_ATTACH, "the memory cannot be attached"},
+    {MPI_ERR_RMA_SHARED, "the memory cannot be shared"},
+    {MPI_ERR_RMA_FLAVOR, "the window has the wrong flavour"},
+    {MPI_T_ERR_MEMORY, "tools interface: out of memory"},
+    {MPI_T_ERR_NOT_INITIALIZED, "tools interface: not initialised"},
+    {MPI_T_ERR_CANNOT_INIT, "tools interface: cannot be initialised"},
+    {MPI_T_ERR_INVALID_INDEX, "tools interface: invalid index"},
+    {MPI_T_ERR_INVALID_ITEM, "tools interface: invalid item"},
+    {MPI_T_ERR_INVALID_HANDLE, "tools interface: invalid handle"},
+    {MPI_T_ERR_OUT_OF_HANDLES, "tools interface: out of handles"},
+    {MPI_T_ERR_OUT_OF_SESSIONS, "tools interface: out of sessions"},
+    {MPI_T_ERR_INVALID_SESSION, "tools interface: invalid session"},
+    {MPI_T_ERR_CVAR_SET_NOT_NOW, "tools interface: the variable cannot be set now"},
+    {MPI_T_ERR_CVAR_SET_NEVER, "tools interface: the variable can never be set"},
+    {MPI_T_ERR_PVAR_NO_STARTSTOP, "tools interface: the variable cannot be started or stopped"},
+    {MPI_T_ERR_PVAR_NO_WRITE, "tools interface: the variable cannot be written"},
+    {MPI_T_ERR_PVAR_NO_ATOMIC, "tools interface: the variable cannot be read and reset at once"},
+    {MPI_T_ERR_INVALID_NAME, "tools interface: invalid name"},
+    {MPI_T_ERR_INVALID, "tools interface: invalid use"},
+    {MPI_T_ERR_NOT_SUPPORTED, "tools interface: not supported"},
+    {MPI_ERR_SESSION, "invalid session"},
+    {MPI_ERR_PROC_ABORTED, "a process has aborted"},
+    {MPI_ERR_VALUE_TOO_LARGE, "the value does not fit the type of the result"},
+    {MPIX_ERR_PROC_FAILED, "a process has failed"},
+    {MPIX_ERR_PROC_FAILED_PENDING, "a process has failed; the operation is still under way"},
+    {MPIX_ERR_REVOKED, "the communicator has been revoked"},
+    {MPIX_ERR_EAGAIN, "try again"},
+    {MPIX_ERR_NOREQ, "no request can be had"},
+};
+
 const char* class_text(int error_class) {
-  switch (error_class) {
-    case MPI_SUCCESS: return "no error";
-    case MPI_ERR_BUFFER: return "invalid buffer pointer, or an attached buffer that is too small";
-    case MPI_ERR_COUNT: return "invalid count";
-    case MPI_ERR_TYPE: return "invalid datatype";
-    case MPI_ERR_TAG: return "invalid tag";
-    case MPI_ERR_COMM: return "invalid communicator";
-    case MPI_ERR_RANK: return "invalid rank";
-    case MPI_ERR_ROOT: return "invalid root";
-    case MPI_ERR_GROUP: return "invalid group";
-    case MPI_ERR_OP: return "invalid reduction operation";
-    case MPI_ERR_TOPOLOGY: return "invalid topology";
-    case MPI_ERR_DIMS: return "invalid dimensions";
-    case MPI_ERR_ARG: return "invalid argument";
-    case MPI_ERR_UNKNOWN: return "unknown error";
-    case MPI_ERR_TRUNCATE: return "message is longer than the receive buffer";
-    case MPI_ERR_OTHER: return "other error";
-    case MPI_ERR_INTERN: return "internal error of the MPI library";
-    case MPI_ERR_IN_STATUS: return "the error codes are in the statuses";
-    case MPI_ERR_PENDING: return "the operation is still under way";
-    case MPI_ERR_REQUEST: return "invalid request";
-    case MPI_ERR_ACCESS: return "permission denied";
-    case MPI_ERR_AMODE: return "invalid access mode";
-    case MPI_ERR_BAD_FILE: return "invalid file name";
-    case MPI_ERR_CONVERSION: return "a data conversion function failed";
-    case MPI_ERR_DUP_DATAREP: return "this data representation is defined already";
-    case MPI_ERR_FILE_EXISTS: return "the file exists";
-    case MPI_ERR_FILE_IN_USE: return "the file is in use";
-    case MPI_ERR_FILE: return "invalid file handle";
-    case MPI_ERR_INFO: return "invalid info object";
-    case MPI_ERR_INFO_KEY: return "invalid info key";
-    case MPI_ERR_INFO_VALUE: return "invalid info value";
-    case MPI_ERR_INFO_NOKEY: return "the info object has no such key";
-    case MPI_ERR_IO: return "input or output failed";
-    case MPI_ERR_NAME: return "no service is published under this name";
-    case MPI_ERR_NO_MEM: return "out of memory";
-    case MPI_ERR_NOT_SAME: return "the processes passed different arguments";
-    case MPI_ERR_NO_SPACE: return "no space left on the device";
-    case MPI_ERR_NO_SUCH_FILE: return "no such file";
-    case MPI_ERR_PORT: return "invalid port name";
-    case MPI_ERR_QUOTA: return "quota exceeded";
-    case MPI_ERR_READ_ONLY: return "the file or file system is read-only";
-    case MPI_ERR_SERVICE: return "invalid service name";
-    case MPI_ERR_SPAWN: return "processes could not be started";
-    case MPI_ERR_UNSUPPORTED_DATAREP: return "unsupported data representation";
-    case MPI_ERR_UNSUPPORTED_OPERATION: return "unsupported operation";
-    case MPI_ERR_WIN: return "invalid window";
-    case MPI_ERR_BASE: return "invalid base address";
-    case MPI_ERR_LOCKTYPE: return "invalid lock type";
-    case MPI_ERR_KEYVAL: return "invalid keyval";
-    case MPI_ERR_RMA_CONFLICT: return "conflicting accesses to a window";
-    case MPI_ERR_RMA_SYNC: return "wrong synchronisation of one-sided operations";
-    case MPI_ERR_SIZE: return "invalid size";
-    case MPI_ERR_DISP: return "invalid displacement";
-    case MPI_ERR_ASSERT: return "invalid assertion";
-    case MPI_ERR_RMA_RANGE: return "the target memory is not in the window";
-    case MPI_ERR_RMA_ATTACH: return "the memory cannot be attached";
-    case MPI_ERR_RMA_SHARED: return "the memory cannot be shared";
-    case MPI_ERR_RMA_FLAVOR: return "the window has the wrong flavour";
-    case MPI_T_ERR_MEMORY: return "tools interface: out of memory";
-    case MPI_T_ERR_NOT_INITIALIZED: return "tools interface: not initialised";
-    case MPI_T_ERR_CANNOT_INIT: return "tools interface: cannot be initialised";
-    case MPI_T_ERR_INVALID_INDEX: return "tools interface: invalid index";
-    case MPI_T_ERR_INVALID_ITEM: return "tools interface: invalid item";
-    case MPI_T_ERR_INVALID_HANDLE: return "tools interface: invalid handle";
-    case MPI_T_ERR_OUT_OF_HANDLES: return "tools interface: out of handles";
-    case MPI_T_ERR_OUT_OF_SESSIONS: return "tools interface: out of sessions";
-    case MPI_T_ERR_INVALID_SESSION: return "tools interface: invalid session";
-    case MPI_T_ERR_CVAR_SET_NOT_NOW: return "tools interface: the variable cannot be set now";
-    case MPI_T_ERR_CVAR_SET_NEVER: return "tools interface: the variable can never be set";
-    case MPI_T_ERR_PVAR_NO_STARTSTOP: return "tools interface: the variable cannot be started or stopped";
-    case MPI_T_ERR_PVAR_NO_WRITE: return "tools interface: the variable cannot be written";
-    case MPI_T_ERR_PVAR_NO_ATOMIC: return "tools interface: the variable cannot be read and reset at once";
-    case MPI_T_ERR_INVALID_NAME: return "tools interface: invalid name";
-    case MPI_T_ERR_INVALID: return "tools interface: invalid use";
-    case MPI_T_ERR_NOT_SUPPORTED: return "tools interface: not supported";
-    case MPI_ERR_SESSION: return "invalid session";
-    case MPI_ERR_PROC_ABORTED: return "a process has aborted";
-    case MPI_ERR_VALUE_TOO_LARGE: return "the value does not fit the type of the result";
-    case MPIX_ERR_PROC_FAILED: return "a process has failed";
-    case MPIX_ERR_PROC_FAILED_PENDING: return "a process has failed; the operation is still under way";
-    case MPIX_ERR_REVOKED: return "the communicator has been revoked";
-    case MPIX_ERR_EAGAIN: return "try again";
-    case MPIX_ERR_NOREQ: return "no request can be had";
-    default: return nullptr;
+  for (const ClassText& c : kClasses) {
+    if (c.error_class == error_class) return c.text;
   }
+  return nullptr;
 }
 
 Added* find_added(Codes& all, int code) {
@@ -183,16 +191,24 @@ int last_used_code() {
 
 int error_class_of(Errc e) {
   switch (e) {
-    case Errc::ok: return MPI_SUCCESS;
-    case Errc::truncate: return MPI_ERR_TRUNCATE;
-    case Errc::no_memory: return MPI_ERR_NO_MEM;
-    case Errc::peer_lost: return MPIX_ERR_PROC_FAILED;
-    case Errc::protocol: return MPI_ERR_INTERN;
-    case Errc::argument: return MPI_ERR_ARG;
-    case Errc::buffer: return MPI_ERR_BUFFER;
+    case Errc::ok:
+      return MPI_SUCCESS;
+    case Errc::truncate:
+      return MPI_ERR_TRUNCATE;
+    case Errc::no_memory:
+      return MPI_ERR_NO_MEM;
+    case Errc::peer_lost:
+      return MPIX_ERR_PROC_FAILED;
+    case Errc::protocol:
+      return MPI_ERR_INTERN;
+    case Errc::argument:
+      return MPI_ERR_ARG;
+    case Errc::buffer:
+      return MPI_ERR_BUFFER;
     case Errc::config:
     case Errc::system:
-    case Errc::not_ready: return MPI_ERR_OTHER;
+    case Errc::not_ready:
+      return MPI_ERR_OTHER;
   }
   return MPI_ERR_INTERN;
 }

@@ -50,7 +50,8 @@ std::vector<int> list_of(int ranges[][3], int n) {
     const auto [first, last, stride] = std::tie(ranges[i][0], ranges[i][1], ranges[i][2]);
     if (stride == 0) fail_call(MPI_ERR_ARG, fmt::format("the stride of range {} is 0 (argument ranges)", i));
     if ((stride > 0 && first > last) || (stride < 0 && first < last)) {
-      fail_call(MPI_ERR_ARG, fmt::format("range {} has no members: {} to {} by {} (argument ranges)", i, first, last, stride));
+      fail_call(MPI_ERR_ARG,
+                fmt::format("range {} has no members: {} to {} by {} (argument ranges)", i, first, last, stride));
     }
     for (long r = first; stride > 0 ? r <= last : r >= last; r += stride) ranks.push_back(static_cast<int>(r));
   }
@@ -163,7 +164,7 @@ RMQ_MPI(int, Group_range_excl, (MPI_Group group, int n, int ranges[][3], MPI_Gro
   return enter([&] { *out(newgroup, "newgroup") = exclude(group_arg(group), list_of(ranges, n)); });
 }
 
-RMQ_MPI(int, Group_free, (MPI_Group* group)) {
+RMQ_MPI(int, Group_free, (MPI_Group * group)) {
   return enter([&] {
     Group& g = group_arg(*out(group, "group"));
     release(&g);

@@ -55,8 +55,9 @@ MPI_Comm merge(Comm& c, bool high) {
 
 }  // namespace
 
-RMQ_MPI(int, Intercomm_create, (MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag,
-                                MPI_Comm* newintercomm)) {
+RMQ_MPI(int, Intercomm_create,
+        (MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag,
+         MPI_Comm* newintercomm)) {
   return enter(local_comm, [&](Comm& local) {
     out(newintercomm, "newintercomm");
     if (local.is_inter()) fail_call(MPI_ERR_COMM, "argument local_comm is an inter-communicator");

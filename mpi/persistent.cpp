@@ -12,9 +12,7 @@ namespace {
 class Persistent final : public Activity {
  public:
   using Args = std::variant<SendArgs, RecvArgs>;
-  Persistent(Comm& c, const Args& args, SendMode mode) : Activity(&c), args_(args), mode_(mode) {
-    type_retain(type());
-  }
+  Persistent(Comm& c, const Args& args, SendMode mode) : Activity(&c), args_(args), mode_(mode) { type_retain(type()); }
   ~Persistent() override {
     if (current_) mpi::abandon(current_);
     type_release(type());
@@ -84,49 +82,53 @@ void start(MPI_Request handle, const char* name) {
 
 }  // namespace
 
-RMQ_MPI(int, Send_init, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                         MPI_Request* request)) {
+RMQ_MPI(int, Send_init,
+        (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request)) {
   return send_init<SendMode::standard>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Send_init_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                           MPI_Request* request)) {
+RMQ_MPI(int, Send_init_c,
+        (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+         MPI_Request* request)) {
   return send_init<SendMode::standard>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Ssend_init, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                          MPI_Request* request)) {
+RMQ_MPI(int, Ssend_init,
+        (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request)) {
   return send_init<SendMode::synchronous>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Ssend_init_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                            MPI_Request* request)) {
+RMQ_MPI(int, Ssend_init_c,
+        (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+         MPI_Request* request)) {
   return send_init<SendMode::synchronous>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Rsend_init, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                          MPI_Request* request)) {
+RMQ_MPI(int, Rsend_init,
+        (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request)) {
   return send_init<SendMode::ready>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Rsend_init_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                            MPI_Request* request)) {
+RMQ_MPI(int, Rsend_init_c,
+        (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+         MPI_Request* request)) {
   return send_init<SendMode::ready>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Bsend_init, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                          MPI_Request* request)) {
+RMQ_MPI(int, Bsend_init,
+        (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request)) {
   return send_init<SendMode::buffered>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Bsend_init_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                            MPI_Request* request)) {
+RMQ_MPI(int, Bsend_init_c,
+        (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+         MPI_Request* request)) {
   return send_init<SendMode::buffered>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
 
-RMQ_MPI(int, Recv_init, (void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                         MPI_Request* request)) {
+RMQ_MPI(int, Recv_init,
+        (void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request)) {
   return recv_init(buf, count, datatype, source, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Recv_init_c, (void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                           MPI_Request* request)) {
+RMQ_MPI(int, Recv_init_c,
+        (void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request)) {
   return recv_init(buf, count, datatype, source, tag, comm, request, __func__);
 }
 
-RMQ_MPI(int, Start, (MPI_Request* request)) {
+RMQ_MPI(int, Start, (MPI_Request * request)) {
   return enter([&] { start(*out(request, "request"), "request"); });
 }
 

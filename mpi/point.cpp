@@ -16,15 +16,10 @@ void settle(Request* r, MPI_Status* status) {
   free_request(r);
 }
 
-void send_blocking(Comm& c, const SendArgs& a, SendMode mode) {
-  adi::Device& device = *runtime().device;
-  if (mode == SendMode::standard && a.data.type->dense) [[likely]] {
-    const DataView view = view_of(*a.data.type, a.data.data, a.data.count);
-    if (device.MPID_Send_now(c.world_of(a.dest), send_match(c, a.tag), view.base, view.bytes)) [[likely]] return;
-  }
+void send_by_request(Comm& c, const SendArgs& a, SendMode mode) {
   Request* r = new_request(RequestKind::send, c);
   prepare_send(r, c, a.data, a.dest, a.tag, mode);
-  device.MPID_Isend(r);
+  runtime().device->MPID_Isend(r);
   settle(r, MPI_STATUS_IGNORE);
 }
 

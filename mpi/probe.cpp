@@ -4,9 +4,13 @@
 namespace rmq::mpi {
 namespace {
 
-Match pattern(const Comm& c, int source, int tag) { return {c.recv_context, source, tag}; }
+Match pattern(const Comm& c, int source, int tag) {
+  return {c.recv_context, source, tag};
+}
 
-void tell(MPI_Status* status, const adi::Envelope& e) { set_status(status, e.source, e.tag, e.bytes); }
+void tell(MPI_Status* status, const adi::Envelope& e) {
+  set_status(status, e.source, e.tag, e.bytes);
+}
 
 MPI_Message hold(Comm& c, Request* message) {
   retain(c);
@@ -127,8 +131,8 @@ RMQ_MPI(int, Mrecv_c, (void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Me
 RMQ_MPI(int, Imrecv, (void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request)) {
   return imrecv(buf, count, datatype, message, request, __func__);
 }
-RMQ_MPI(int, Imrecv_c, (void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
-                        MPI_Request* request)) {
+RMQ_MPI(int, Imrecv_c,
+        (void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request)) {
   return imrecv(buf, count, datatype, message, request, __func__);
 }
 

@@ -7,11 +7,11 @@ namespace {
 
 /// `mode` is a template argument, so that the standard mode has no other mode's branches.
 template <SendMode mode>
-inline int send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                const char* function) {
+[[gnu::always_inline]] inline int send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                       MPI_Comm comm, const char* function) {
   return enter(
       comm,
-      [&](Comm& c) {
+      [&](Comm & c) __attribute__((always_inline)) {
         const SendArgs a = send_args(c, buf, count, datatype, dest, tag);
         if (a.to_nobody()) return;
         if constexpr (mode == SendMode::buffered) {
@@ -23,10 +23,13 @@ inline int send(const void* buf, MPI_Count count, MPI_Datatype datatype, int des
       function);
 }
 
-inline int recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                MPI_Status* status, const char* function) {
+[[gnu::always_inline]] inline int recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                                       MPI_Comm comm, MPI_Status* status, const char* function) {
   return enter(
-      comm, [&](Comm& c) { recv_blocking(c, recv_args(c, buf, count, datatype, source, tag), status); }, function);
+      comm,
+      [&](Comm & c)
+          __attribute__((always_inline)) { recv_blocking(c, recv_args(c, buf, count, datatype, source, tag), status); },
+      function);
 }
 
 }  // namespace
@@ -56,12 +59,12 @@ RMQ_MPI(int, Bsend_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, 
   return send<SendMode::buffered>(buf, count, datatype, dest, tag, comm, __func__);
 }
 
-RMQ_MPI(int, Recv, (void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                    MPI_Status* status)) {
+RMQ_MPI(int, Recv,
+        (void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status)) {
   return recv(buf, count, datatype, source, tag, comm, status, __func__);
 }
-RMQ_MPI(int, Recv_c, (void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                      MPI_Status* status)) {
+RMQ_MPI(int, Recv_c,
+        (void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status)) {
   return recv(buf, count, datatype, source, tag, comm, status, __func__);
 }
 

@@ -5,22 +5,22 @@ namespace rmq::mpi {
 namespace {
 
 template <SendMode mode>
-inline int start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                      MPI_Request* request, const char* function) {
+[[gnu::always_inline]] inline int start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                             MPI_Comm comm, MPI_Request* request, const char* function) {
   return enter(
       comm,
-      [&](Comm& c) {
+      [&](Comm & c) __attribute__((always_inline)) {
         const SendArgs a = send_args(c, buf, count, datatype, dest, tag);
         *out(request, "request") = isend(c, a, mode);
       },
       function);
 }
 
-inline int start_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                      MPI_Request* request, const char* function) {
+[[gnu::always_inline]] inline int start_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                                             MPI_Comm comm, MPI_Request* request, const char* function) {
   return enter(
       comm,
-      [&](Comm& c) {
+      [&](Comm & c) __attribute__((always_inline)) {
         const RecvArgs a = recv_args(c, buf, count, datatype, source, tag);
         *out(request, "request") = irecv(c, a);
       },
@@ -29,45 +29,49 @@ inline int start_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int sou
 
 }  // namespace
 
-RMQ_MPI(int, Isend, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                     MPI_Request* request)) {
+RMQ_MPI(int, Isend,
+        (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request)) {
   return start_send<SendMode::standard>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Isend_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                       MPI_Request* request)) {
+RMQ_MPI(int, Isend_c,
+        (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+         MPI_Request* request)) {
   return start_send<SendMode::standard>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Issend, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                      MPI_Request* request)) {
+RMQ_MPI(int, Issend,
+        (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request)) {
   return start_send<SendMode::synchronous>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Issend_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                        MPI_Request* request)) {
+RMQ_MPI(int, Issend_c,
+        (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+         MPI_Request* request)) {
   return start_send<SendMode::synchronous>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Irsend, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                      MPI_Request* request)) {
+RMQ_MPI(int, Irsend,
+        (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request)) {
   return start_send<SendMode::ready>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Irsend_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                        MPI_Request* request)) {
+RMQ_MPI(int, Irsend_c,
+        (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+         MPI_Request* request)) {
   return start_send<SendMode::ready>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Ibsend, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                      MPI_Request* request)) {
+RMQ_MPI(int, Ibsend,
+        (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request)) {
   return start_send<SendMode::buffered>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Ibsend_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                        MPI_Request* request)) {
+RMQ_MPI(int, Ibsend_c,
+        (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+         MPI_Request* request)) {
   return start_send<SendMode::buffered>(buf, count, datatype, dest, tag, comm, request, __func__);
 }
 
-RMQ_MPI(int, Irecv, (void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                     MPI_Request* request)) {
+RMQ_MPI(int, Irecv,
+        (void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request)) {
   return start_recv(buf, count, datatype, source, tag, comm, request, __func__);
 }
-RMQ_MPI(int, Irecv_c, (void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                       MPI_Request* request)) {
+RMQ_MPI(int, Irecv_c,
+        (void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request)) {
   return start_recv(buf, count, datatype, source, tag, comm, request, __func__);
 }
 

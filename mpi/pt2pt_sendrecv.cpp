@@ -118,45 +118,49 @@ inline int replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, 
 
 }  // namespace
 
-RMQ_MPI(int, Sendrecv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-                        int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-                        MPI_Status* status)) {
+RMQ_MPI(int, Sendrecv,
+        (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount,
+         MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status)) {
   return sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
                   status, nullptr, __func__);
 }
-RMQ_MPI(int, Sendrecv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                          void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                          MPI_Comm comm, MPI_Status* status)) {
+RMQ_MPI(int, Sendrecv_c,
+        (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
+         MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status)) {
   return sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
                   status, nullptr, __func__);
 }
-RMQ_MPI(int, Isendrecv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                         void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-                         MPI_Request* request)) {
+RMQ_MPI(int, Isendrecv,
+        (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount,
+         MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request)) {
   return sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
                   MPI_STATUS_IGNORE, request, __func__);
 }
-RMQ_MPI(int, Isendrecv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                           void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                           MPI_Comm comm, MPI_Request* request)) {
+RMQ_MPI(int, Isendrecv_c,
+        (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
+         MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request)) {
   return sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
                   MPI_STATUS_IGNORE, request, __func__);
 }
 
-RMQ_MPI(int, Sendrecv_replace, (void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
-                                int recvtag, MPI_Comm comm, MPI_Status* status)) {
+RMQ_MPI(int, Sendrecv_replace,
+        (void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
+         MPI_Status* status)) {
   return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, nullptr, __func__);
 }
-RMQ_MPI(int, Sendrecv_replace_c, (void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
-                                  int recvtag, MPI_Comm comm, MPI_Status* status)) {
+RMQ_MPI(int, Sendrecv_replace_c,
+        (void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
+         MPI_Comm comm, MPI_Status* status)) {
   return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, nullptr, __func__);
 }
-RMQ_MPI(int, Isendrecv_replace, (void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
-                                 int recvtag, MPI_Comm comm, MPI_Request* request)) {
+RMQ_MPI(int, Isendrecv_replace,
+        (void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
+         MPI_Request* request)) {
   return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, MPI_STATUS_IGNORE, request, __func__);
 }
-RMQ_MPI(int, Isendrecv_replace_c, (void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
-                                   int recvtag, MPI_Comm comm, MPI_Request* request)) {
+RMQ_MPI(int, Isendrecv_replace_c,
+        (void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
+         MPI_Comm comm, MPI_Request* request)) {
   return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, MPI_STATUS_IGNORE, request, __func__);
 }
 

@@ -1,7 +1,7 @@
 // Life of requests.
-#include "mpi/internal/requests.hpp"
-
 #include <fmt/format.h>
+
+#include "mpi/internal/requests.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -16,7 +16,9 @@ Request* allocate(RequestKind kind) {
   return r;
 }
 
-void let_go_of_comm(Request* r) { release(static_cast<Comm*>(r->user)); }
+void let_go_of_comm(Request* r) {
+  release(static_cast<Comm*>(r->user));
+}
 
 }  // namespace
 
@@ -41,7 +43,8 @@ MPI_Request new_activity_request(std::unique_ptr<Activity> activity) {
 
 void wait_for(Request* r) {
   adi::Device& device = *runtime().device;
-  if (r->kind != RequestKind::other) [[likely]] return device.MPID_Wait(r);
+  if (r->kind != RequestKind::other) [[likely]]
+    return device.MPID_Wait(r);
   while (!activity_of(*r)->complete()) device.MPID_Poll(true);
 }
 
@@ -69,7 +72,8 @@ Failure failure_of(const Request& r) {
     case Errc::not_ready:
       f.what = fmt::format("ready send to world rank {} with tag {}: no receive was posted", r.peer, r.match.tag);
       break;
-    default: break;
+    default:
+      break;
   }
   return f;
 }
@@ -121,7 +125,7 @@ int finish(Request* r, MPI_Request& handle, MPI_Status* status) {
 
 // ---- MPI ----
 
-RMQ_MPI(int, Request_free, (MPI_Request* request)) {
+RMQ_MPI(int, Request_free, (MPI_Request * request)) {
   return enter([&] {
     Request* r = request_arg(*out(request, "request"));
     abandon(r);
@@ -145,7 +149,7 @@ RMQ_MPI(int, Request_get_status, (MPI_Request request, int* flag, MPI_Status* st
   });
 }
 
-RMQ_MPI(int, Cancel, (MPI_Request* request)) {
+RMQ_MPI(int, Cancel, (MPI_Request * request)) {
   return enter([&] { cancel(request_arg(*out(request, "request"))); });
 }
 

@@ -31,11 +31,14 @@ class Requests {
   int count_;
 };
 
-MPI_Status* nth(MPI_Status* statuses, int i) { return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i; }
+MPI_Status* nth(MPI_Status* statuses, int i) {
+  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
+}
 
 /// The end of a call that completes one request: its error becomes the call's.
 int finish_one(Request* r, MPI_Request& handle, MPI_Status* status) {
-  if (r->kind != RequestKind::other && r->status.error == Errc::ok) [[likely]] return finish(r, handle, status);
+  if (r->kind != RequestKind::other && r->status.error == Errc::ok) [[likely]]
+    return finish(r, handle, status);
   Failure failure = failure_of(*r);
   failure.code = finish(r, handle, status);
   if (failure.code != MPI_SUCCESS) throw failure;
@@ -134,7 +137,7 @@ int finish_some(Requests& all, int* indices, MPI_Status* statuses) {
 
 }  // namespace
 
-RMQ_MPI(int, Wait, (MPI_Request* request, MPI_Status* status)) {
+RMQ_MPI(int, Wait, (MPI_Request * request, MPI_Status* status)) {
   return enter([&]() -> int {
     if (*out(request, "request") == MPI_REQUEST_NULL) {
       set_empty_status(status);
@@ -146,7 +149,7 @@ RMQ_MPI(int, Wait, (MPI_Request* request, MPI_Status* status)) {
   });
 }
 
-RMQ_MPI(int, Test, (MPI_Request* request, int* flag, MPI_Status* status)) {
+RMQ_MPI(int, Test, (MPI_Request * request, int* flag, MPI_Status* status)) {
   return enter([&]() -> int {
     *out(flag, "flag") = 1;
     if (*out(request, "request") == MPI_REQUEST_NULL) {
@@ -216,8 +219,9 @@ RMQ_MPI(int, Testall, (int count, MPI_Request array_of_requests[], int* flag, MP
   });
 }
 
-RMQ_MPI(int, Waitsome, (int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
-                        MPI_Status array_of_statuses[])) {
+RMQ_MPI(int, Waitsome,
+        (int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
+         MPI_Status array_of_statuses[])) {
   return enter([&] {
     Requests all(array_of_requests, incount);
     out(outcount, "outcount");
@@ -226,8 +230,9 @@ RMQ_MPI(int, Waitsome, (int incount, MPI_Request array_of_requests[], int* outco
   });
 }
 
-RMQ_MPI(int, Testsome, (int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
-                        MPI_Status array_of_statuses[])) {
+RMQ_MPI(int, Testsome,
+        (int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
+         MPI_Status array_of_statuses[])) {
   return enter([&] {
     Requests all(array_of_requests, incount);
     out(outcount, "outcount");

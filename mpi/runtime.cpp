@@ -39,7 +39,8 @@ void make_errhandlers(Runtime& rt) {
 }
 
 /// MPI_COMM_WORLD and MPI_COMM_SELF are not in the table of user handles: their handles are fixed.
-Comm* make_builtin_comm(Runtime& rt, MPI_Comm handle, std::uint32_t context, std::vector<Rank> world, const char* name) {
+Comm* make_builtin_comm(Runtime& rt, MPI_Comm handle, std::uint32_t context, std::vector<Rank> world,
+                        const char* name) {
   auto* c = new Comm;
   c->handle = handle;
   c->context = c->recv_context = context;

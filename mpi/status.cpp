@@ -87,14 +87,14 @@ RMQ_MPI(int, Get_elements_c, (const MPI_Status* status, MPI_Datatype datatype, M
 RMQ_MPI(int, Get_elements_x, (const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count)) {
   return get_elements(status, datatype, count, __func__);
 }
-RMQ_MPI(int, Status_set_elements, (MPI_Status* status, MPI_Datatype datatype, int count)) {
+RMQ_MPI(int, Status_set_elements, (MPI_Status * status, MPI_Datatype datatype, int count)) {
   return set_elements(status, datatype, count, __func__);
 }
-RMQ_MPI(int, Status_set_elements_x, (MPI_Status* status, MPI_Datatype datatype, MPI_Count count)) {
+RMQ_MPI(int, Status_set_elements_x, (MPI_Status * status, MPI_Datatype datatype, MPI_Count count)) {
   return set_elements(status, datatype, count, __func__);
 }
 
-RMQ_MPI(int, Status_set_cancelled, (MPI_Status* status, int flag)) {
+RMQ_MPI(int, Status_set_cancelled, (MPI_Status * status, int flag)) {
   return enter([&] {
     status_arg(status);
     status->count_hi_and_cancelled = (status->count_hi_and_cancelled & ~1) | (flag ? 1 : 0);

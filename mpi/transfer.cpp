@@ -17,7 +17,9 @@ Request* new_recv(Comm& comm, int from, int tag, const Buffer& data) {
 
 }  // namespace
 
-int next_collective_tag(Comm& comm) { return static_cast<int>(comm.collective_number++ % kCollectiveTags); }
+int next_collective_tag(Comm& comm) {
+  return static_cast<int>(comm.collective_number++ % kCollectiveTags);
+}
 
 Request* start_send(Comm& comm, int to, int tag, const Buffer& data) {
   adi::Device& device = *runtime().device;
@@ -43,7 +45,9 @@ Request* start_recv_join(Comm& comm, int from, int tag, const Buffer& data, Redu
   return r;
 }
 
-int wait(Request* r) { return error_class_of(wait_and_free(*runtime().device, r).error); }
+int wait(Request* r) {
+  return error_class_of(wait_and_free(*runtime().device, r).error);
+}
 
 int wait_all(std::span<Request* const> requests) {
   int first = MPI_SUCCESS;
@@ -64,7 +68,9 @@ int send(Comm& comm, int to, int tag, const Buffer& data) {
   return wait(start_send(comm, to, tag, data));
 }
 
-int recv(Comm& comm, int from, int tag, const Buffer& data) { return wait(start_recv(comm, from, tag, data)); }
+int recv(Comm& comm, int from, int tag, const Buffer& data) {
+  return wait(start_recv(comm, from, tag, data));
+}
 
 int send_recv(Comm& comm, int to, const Buffer& out, int from, const Buffer& in, int tag) {
   Request* r = start_recv(comm, from, tag, in);

@@ -4,8 +4,8 @@
 
 namespace rmq::mpi {
 
-RMQ_MPI(int, Type_create_keyval, (MPI_Type_copy_attr_function* copy, MPI_Type_delete_attr_function* destroy,
-                                  int* keyval, void* extra_state)) {
+RMQ_MPI(int, Type_create_keyval,
+        (MPI_Type_copy_attr_function * copy, MPI_Type_delete_attr_function* destroy, int* keyval, void* extra_state)) {
   return enter([&] { *out(keyval, "type_keyval") = make_keyval(Keyval::For::type, copy, destroy, extra_state); });
 }
 
@@ -36,8 +36,8 @@ RMQ_MPI(int, Type_delete_attr, (MPI_Datatype datatype, int keyval)) {
   });
 }
 
-RMQ_MPI(int, Win_create_keyval, (MPI_Win_copy_attr_function* copy, MPI_Win_delete_attr_function* destroy, int* keyval,
-                                 void* extra_state)) {
+RMQ_MPI(int, Win_create_keyval,
+        (MPI_Win_copy_attr_function * copy, MPI_Win_delete_attr_function* destroy, int* keyval, void* extra_state)) {
   return enter([&] { *out(keyval, "win_keyval") = make_keyval(Keyval::For::win, copy, destroy, extra_state); });
 }
 

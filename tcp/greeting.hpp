@@ -13,8 +13,8 @@ namespace rmq::tcp {
 class Greeting {
  public:
   /// `connecting`: the socket's connect is still under way, and its writability will tell.
-  Greeting(Socket socket, Handshake handshake, bool connecting)
-      : socket_(std::move(socket)), handshake_(std::move(handshake)), connecting_(connecting) {}
+  Greeting(Socket socket, const Handshake& handshake, bool connecting)
+      : socket_(std::move(socket)), handshake_(handshake), connecting_(connecting) {}
 
   /// talking: wait until the socket is ready, then step() again. proven: accept() or reject(), then step() again.
   /// open: take_socket(). rejected, broken: of no more use; see trouble().

@@ -295,8 +295,8 @@ void TcpMethod::on_connected(Rank rank, Socket socket, std::string address) {
   if (!link.hot && !link.watched) lose(link, Errc::system, "the system has no memory to watch the socket");
 }
 
-void TcpMethod::on_unreachable(Rank rank, Error error) {
-  declare_lost(link(rank), std::move(error));
+void TcpMethod::on_unreachable(Rank rank, const Error& error) {
+  declare_lost(link(rank), error);
 }
 
 // The socket is closed and stands in no list any more.
@@ -312,7 +312,7 @@ void TcpMethod::lose(Link& link, Errc code, std::string_view why) {
   declare_lost(link, {code, fmt::format("rank {} at {} is lost: {}", link.peer, link.address, why)});
 }
 
-void TcpMethod::declare_lost(Link& link, Error error) {
+void TcpMethod::declare_lost(Link& link, const Error& error) {
   if (link.state == Link::State::lost) return;
   link.state = Link::State::lost;  // before the upcalls, which may send
   if (link.hot) cool(link);

@@ -72,14 +72,14 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
 
   void disconnect(Link& link);
   void lose(Link& link, Errc code, std::string_view why);
-  void declare_lost(Link& link, Error error);
+  void declare_lost(Link& link, const Error& error);
   void depart(Link& link);
   void say_goodbye(Link& link);
   void wait_for_farewells();
 
   bool is_settled(Rank rank) const override;
   void on_connected(Rank rank, Socket socket, std::string address) override;
-  void on_unreachable(Rank rank, Error error) override;
+  void on_unreachable(Rank rank, const Error& error) override;
 
   const methods::Sink& sink_;
   Trace& trace_;

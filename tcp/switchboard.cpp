@@ -262,10 +262,10 @@ void Switchboard::overdue(Rank to, Outgoing& call, std::uint64_t now) {
     call.awaited = false;
     return dial(to, call);
   }
-  Error error{Errc::peer_lost, fmt::format("rank {}{}{} cannot be reached: {}", to, call.at.empty() ? "" : " at ",
-                                           call.at, call.trouble)};
+  const Error error{Errc::peer_lost, fmt::format("rank {}{}{} cannot be reached: {}", to, call.at.empty() ? "" : " at ",
+                                                 call.at, call.trouble)};
   outgoing_.erase(to);
-  setup_.keeper.on_unreachable(to, std::move(error));
+  setup_.keeper.on_unreachable(to, error);
 }
 
 std::uint64_t Switchboard::Outgoing::due() const {

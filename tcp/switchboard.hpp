@@ -37,7 +37,7 @@ class LinkKeeper {
   /// The connection is open; `address` is how messages name the other end.
   virtual void on_connected(Rank rank, Socket socket, std::string address) = 0;
   /// The call has failed for good.
-  virtual void on_unreachable(Rank rank, Error error) = 0;
+  virtual void on_unreachable(Rank rank, const Error& error) = 0;
 };
 
 class Switchboard {

@@ -26,9 +26,13 @@ void climb_tree(Steps& s) {
   const std::int64_t p = s.size(), me = s.rank();
   const std::int64_t first = me * kFlatRanks + 1;  // my children: [first, last)
   const std::int64_t last = std::min<std::int64_t>(first + kFlatRanks, p);
-  if (first < last) {
-    // One receive takes all the children's empty messages: there is nothing to tell them apart by.
+  if (first < last && runtime().device->config().dest_ops) {
+    // One receive takes all the children's empty messages (*join*): there is nothing to tell them apart by.
     s.finish_recv(s.start_join(MPI_ANY_SOURCE, nothing(), ReduceOp::bor, static_cast<int>(last - first)));
+  } else {
+    Batch up(s);
+    for (std::int64_t child = first; child < last; ++child) up.recv(static_cast<int>(child), nothing());
+    up.finish();
   }
   if (me > 0) {
     const int parent = static_cast<int>((me - 1) / kFlatRanks);

@@ -3,7 +3,7 @@
 namespace rmq::mpi::coll {
 namespace {
 
-// Largest vector to join. Above it the staging copy costs more than the receive into a buffer of our own.
+// Largest vector to join. Longer ones do not arrive in one packet and would be staged.
 constexpr std::uint64_t kJoinMax = 4096;
 
 enum class Arithmetic : std::uint8_t { exact, rounded, rounded_pairs, unknown };
@@ -62,7 +62,7 @@ Order order_of(const Reduction& r) {
 
 bool may_join(const Reduction& r) {
   return r.op.builtin != ReduceOp::none && r.type.dense && r.type.size == basic_size(r.type.basic) &&
-         static_cast<std::uint64_t>(r.count) * r.type.size <= kJoinMax && runtime().device->config().dest_ops;
+         bytes_of(r) <= kJoinMax && runtime().device->config().dest_ops;
 }
 
 }  // namespace rmq::mpi::coll

@@ -17,6 +17,9 @@ inline void combine(const Reduction& r, const void* in, void* inout) {
   combine(r, in, inout, r.count);
 }
 
+inline std::uint64_t bytes_of(const Reduction& r) {
+  return static_cast<std::uint64_t>(r.count) * r.type.size;
+}
 inline Buffer buffer_of(const Reduction& r, const void* data) {
   return {const_cast<void*>(data), r.count, &r.type};
 }
@@ -31,7 +34,7 @@ inline bool may_cut(const Reduction& r) {
 struct Order {
   bool commutes;  // a op b and b op a are the same bits. Not so max and min of floating-point numbers, which keep one
                   // of 0 and -0, or a NaN. (Which of two NaNs a sum keeps is not looked at.)
-  bool free;  // any grouping gives the same bits, too: there is no rounding
+  bool free;      // any grouping gives the same bits, too: there is no rounding
 };
 Order order_of(const Reduction& r);
 

@@ -24,7 +24,7 @@ constexpr std::uint64_t kShort = 16 * 1024;
 constexpr std::uint64_t kFlatMax = 256 * 1024;
 
 Algorithm choose(const Reduction& r, int p) {
-  const std::uint64_t bytes = static_cast<std::uint64_t>(r.count) * r.type.size;
+  const std::uint64_t bytes = bytes_of(r);
   const bool halves = may_cut(r) && r.count >= p;
   const Algorithm wish = forced().reduce;
   if (wish != Algorithm::automatic && (wish != Algorithm::halving || halves)) return wish;

@@ -119,7 +119,7 @@ Algorithm choose(const Reduction& r, int p) {
   if (!r.op.commutative) return Algorithm::flat;
   const Algorithm wish = forced().reduce_scatter;
   if (wish != Algorithm::automatic) return wish;
-  const std::uint64_t bytes = static_cast<std::uint64_t>(r.count) * r.type.size;
+  const std::uint64_t bytes = bytes_of(r);
   if (bytes <= kFlatMax && p > 2 && p <= kFlatRanks && crowded()) return Algorithm::flat;
   return bytes <= (std::has_single_bit(static_cast<unsigned>(p)) ? kLong : kFoldMax) ? Algorithm::halving
                                                                                      : Algorithm::pairwise;

@@ -1,5 +1,6 @@
-// Cached attributes, the same for communicators, datatypes and windows: all their handles are ints. Everything needs the
-// device held; it is given away around the program's callbacks, so a list may change under the caller's feet: look again.
+// Cached attributes, the same for communicators, datatypes and windows: all their handles are ints. Everything needs
+// the device held; it is given away around the program's callbacks, so a list may change under the caller's feet: look
+// again.
 #pragma once
 
 #include "mpi/internal/objects.hpp"
@@ -9,7 +10,8 @@ namespace rmq::mpi {
 /// A keyval of this kind; one that was freed serves as long as attributes are set. Throws MPI_ERR_KEYVAL.
 Keyval& keyval_arg(int handle, Keyval::For what, const char* name = "keyval");
 
-int make_keyval(Keyval::For what, MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* destroy, void* extra);
+int make_keyval(Keyval::For what, MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* destroy,
+                void* extra);
 /// Makes `handle` MPI_KEYVAL_INVALID. A second time, by a copy of the handle, is no error while attributes are set.
 void free_keyval(int& handle, Keyval::For what);
 
@@ -18,8 +20,8 @@ int set_attribute(Attributes& list, int object, Keyval& key, void* value);
 int delete_attribute(Attributes& list, int object, Keyval& key);
 /// In the opposite order of setting; stops at the first callback that refuses.
 int delete_all_attributes(Attributes& list, int object);
-/// Calls the copy callbacks of `from`, an attribute list of `object`, in the order of setting; what they let through goes
-/// to `to`. On an error `to` keeps what has been copied so far.
+/// Calls the copy callbacks of `from`, an attribute list of `object`, in the order of setting; what they let through
+/// goes to `to`. On an error `to` keeps what has been copied so far.
 int copy_attributes(Attributes& to, const Attributes& from, int object);
 
 /// nullptr when it is not set.

@@ -7,10 +7,10 @@
 //     });
 //   }
 //
-// RMQ_MPI defines PMPI_x and MPI_x as its weak alias, so that a profiling library can take the second. enter() refuses calls
-// outside of MPI_Init and MPI_Finalize, holds the device for the body (a lock only under MPI_THREAD_MULTIPLE), and turns a
-// Failure, or an error class or code that the body returns, into a call of the right error handler with the device released.
-// The checks of arguments are in internal/check.hpp.
+// RMQ_MPI defines PMPI_x and MPI_x as its weak alias, so that a profiling library can take the second. enter() refuses
+// calls outside of MPI_Init and MPI_Finalize, holds the device for the body (a lock only under MPI_THREAD_MULTIPLE),
+// and turns a Failure, or an error class or code that the body returns, into a call of the right error handler with the
+// device released. The checks of arguments are in internal/check.hpp.
 #pragma once
 
 #include <optional>
@@ -22,14 +22,15 @@
 
 #define RMQ_EXPORT __attribute__((visibility("default")))
 
-#define RMQ_MPI(result, name, parameters)                                                            \
-  extern "C" RMQ_EXPORT __attribute__((weak, alias("PMPI_" #name))) result MPI_##name parameters;    \
+#define RMQ_MPI(result, name, parameters)                                                         \
+  extern "C" RMQ_EXPORT __attribute__((weak, alias("PMPI_" #name))) result MPI_##name parameters; \
   extern "C" RMQ_EXPORT result PMPI_##name parameters
 
 namespace rmq::mpi {
 
-/// Gives the device away for its lifetime: around every function of the user that may call MPI (error handlers, attribute
-/// callbacks, reduction operations, …). Needs the device held; what the caller looked up before may have changed after.
+/// Gives the device away for its lifetime: around every function of the user that may call MPI (error handlers,
+/// attribute callbacks, reduction operations, …). Needs the device held; what the caller looked up before may have
+/// changed after.
 class Released : adi::Device::Absence {
  public:
   Released() : Absence(*runtime().device) {}
@@ -42,7 +43,7 @@ namespace detail {
 int raise_caught(MPI_Comm comm, const char* function);
 
 template <class Body, class... Args>
-int run(Body& body, Args&... args) {
+[[gnu::always_inline]] inline int run(Body& body, Args&... args) {
   if constexpr (std::is_void_v<std::invoke_result_t<Body&, Args&...>>) {
     body(args...);
     return MPI_SUCCESS;
@@ -52,12 +53,13 @@ int run(Body& body, Args&... args) {
 }
 }  // namespace detail
 
-/// Runs `body()`, which returns nothing or an error class or code, as the function `function`. Errors go to the handler that
-/// the Failure names, else to that of MPI_COMM_SELF.
+/// Runs `body()`, which returns nothing or an error class or code, as the function `function`. Errors go to the handler
+/// that the Failure names, else to that of MPI_COMM_SELF.
 template <class Body>
-inline int enter(Body&& body, const char* function = __builtin_FUNCTION()) {
+[[gnu::always_inline]] inline int enter(Body&& body, const char* function = __builtin_FUNCTION()) {
   Runtime& rt = runtime();
-  if (!rt.is_active()) [[unlikely]] detail::refuse(function);
+  if (!rt.is_active()) [[unlikely]]
+    detail::refuse(function);
   int code;
   try {
     adi::Device::Entry entry(*rt.device);
@@ -65,12 +67,13 @@ inline int enter(Body&& body, const char* function = __builtin_FUNCTION()) {
   } catch (...) {
     return detail::raise_caught(MPI_COMM_NULL, function);
   }
-  if (code == MPI_SUCCESS) [[likely]] return code;
+  if (code == MPI_SUCCESS) [[likely]]
+    return code;
   return raise_error(MPI_COMM_NULL, function, Failure{code, {}, MPI_COMM_NULL});
 }
 
-/// The same for functions that may also be called before MPI_Init and after MPI_Finalize: there the device is not held and
-/// every error is fatal.
+/// The same for functions that may also be called before MPI_Init and after MPI_Finalize: there the device is not held
+/// and every error is fatal.
 template <class Body>
 inline int enter_always(Body&& body, const char* function = __builtin_FUNCTION()) {
   Runtime& rt = runtime();
@@ -82,15 +85,17 @@ inline int enter_always(Body&& body, const char* function = __builtin_FUNCTION()
   } catch (...) {
     return detail::raise_caught(MPI_COMM_NULL, function);
   }
-  if (code == MPI_SUCCESS) [[likely]] return code;
+  if (code == MPI_SUCCESS) [[likely]]
+    return code;
   return raise_error(MPI_COMM_NULL, function, Failure{code, {}, MPI_COMM_NULL});
 }
 
 /// The same for a function on a communicator: `body(Comm&)`. Errors go to the communicator's handler.
 template <class Body>
-inline int enter(MPI_Comm comm, Body&& body, const char* function = __builtin_FUNCTION()) {
+[[gnu::always_inline]] inline int enter(MPI_Comm comm, Body&& body, const char* function = __builtin_FUNCTION()) {
   Runtime& rt = runtime();
-  if (!rt.is_active()) [[unlikely]] detail::refuse(function);
+  if (!rt.is_active()) [[unlikely]]
+    detail::refuse(function);
   int code;
   try {
     adi::Device::Entry entry(*rt.device);
@@ -99,7 +104,8 @@ inline int enter(MPI_Comm comm, Body&& body, const char* function = __builtin_FU
   } catch (...) {
     return detail::raise_caught(comm, function);
   }
-  if (code == MPI_SUCCESS) [[likely]] return code;
+  if (code == MPI_SUCCESS) [[likely]]
+    return code;
   return raise_error(comm, function, Failure{code, {}, MPI_COMM_NULL});
 }
 

@@ -1,5 +1,5 @@
-// Checks of arguments: each takes what the caller passed and the name of the parameter as the standard spells it, and gives
-// back the object behind it or throws a Failure with the right error class. All need the device held.
+// Checks of arguments: each takes what the caller passed and the name of the parameter as the standard spells it, and
+// gives back the object behind it or throws a Failure with the right error class. All need the device held.
 #pragma once
 
 #include "mpi/datatypes.hpp"
@@ -23,9 +23,11 @@ namespace detail {  // the messages, out of the way of what they report
 
 inline Comm& comm_arg(MPI_Comm handle, const char* name = "comm") {
   Runtime& rt = runtime();
-  if (handle == MPI_COMM_WORLD) [[likely]] return *rt.world;
+  if (handle == MPI_COMM_WORLD) [[likely]]
+    return *rt.world;
   Comm* c = handle == MPI_COMM_SELF ? rt.self : rt.comms.find(handle);
-  if (!c) [[unlikely]] detail::bad_handle(MPI_ERR_COMM, handle, name);
+  if (!c) [[unlikely]]
+    detail::bad_handle(MPI_ERR_COMM, handle, name);
   return *c;
 }
 
@@ -37,34 +39,39 @@ inline Comm& intra_comm_arg(MPI_Comm handle, const char* name = "comm") {
 
 inline Group& group_arg(MPI_Group handle, const char* name = "group") {
   Group* g = find_group(handle);
-  if (!g) [[unlikely]] detail::bad_handle(MPI_ERR_GROUP, handle, name);
+  if (!g) [[unlikely]]
+    detail::bad_handle(MPI_ERR_GROUP, handle, name);
   return *g;
 }
 
 /// Any live datatype, committed or not.
 inline Datatype& type_arg(MPI_Datatype handle, const char* name = "datatype") {
   Datatype* t = find_datatype(handle);
-  if (!t) [[unlikely]] detail::bad_handle(MPI_ERR_TYPE, handle, name);
+  if (!t) [[unlikely]]
+    detail::bad_handle(MPI_ERR_TYPE, handle, name);
   return *t;
 }
 
 /// A datatype that may be used in communication.
 inline Datatype& committed_arg(MPI_Datatype handle, const char* name = "datatype") {
   Datatype& t = type_arg(handle, name);
-  if (!t.committed) [[unlikely]] detail::not_committed(t, name);
+  if (!t.committed) [[unlikely]]
+    detail::not_committed(t, name);
   return t;
 }
 
 inline Op& op_arg(MPI_Op handle, const char* name = "op") {
   Op* o = find_op(handle);
-  if (!o) [[unlikely]] detail::bad_handle(MPI_ERR_OP, handle, name);
+  if (!o) [[unlikely]]
+    detail::bad_handle(MPI_ERR_OP, handle, name);
   return *o;
 }
 
 /// MPI_INFO_NULL is refused; see optional_info_arg.
 inline Info& info_arg(MPI_Info handle, const char* name = "info") {
   Info* i = find_info(handle);
-  if (!i) [[unlikely]] detail::bad_handle(MPI_ERR_INFO, handle, name);
+  if (!i) [[unlikely]]
+    detail::bad_handle(MPI_ERR_INFO, handle, name);
   return *i;
 }
 
@@ -75,37 +82,43 @@ inline Info* optional_info_arg(MPI_Info handle, const char* name = "info") {
 
 inline Errhandler& errhandler_arg(MPI_Errhandler handle, const char* name = "errhandler") {
   Errhandler* e = find_errhandler(handle);
-  if (!e) [[unlikely]] detail::bad_handle(MPI_ERR_ARG, handle, name);
+  if (!e) [[unlikely]]
+    detail::bad_handle(MPI_ERR_ARG, handle, name);
   return *e;
 }
 
 inline MPI_Count count_arg(MPI_Count count, const char* name = "count") {
-  if (count < 0) [[unlikely]] detail::bad_count(count, name);
+  if (count < 0) [[unlikely]]
+    detail::bad_count(count, name);
   return count;
 }
 
 /// A pointer through which a result is stored; null is refused.
 template <class T>
 inline T* out(T* pointer, const char* name) {
-  if (!pointer) [[unlikely]] detail::null_argument(MPI_ERR_ARG, name);
+  if (!pointer) [[unlikely]]
+    detail::null_argument(MPI_ERR_ARG, name);
   return pointer;
 }
 
 /// Stores a string in the caller's `room` bytes, cut if need be and closed with a zero, and its length.
 void out_text(char* to, int room, int* length, std::string_view text);
 
-/// `count` elements of a committed type at `data`. Null is only refused where it cannot be MPI_BOTTOM with a derived type.
+/// `count` elements of a committed type at `data`. Null is only refused where it cannot be MPI_BOTTOM with a derived
+/// type.
 inline Buffer buffer_arg(const void* data, MPI_Count count, MPI_Datatype type, const char* name = "buf",
                          const char* count_name = "count", const char* type_name = "datatype") {
   count_arg(count, count_name);
   const Datatype& t = committed_arg(type, type_name);
-  if (!data && count > 0 && t.predefined) [[unlikely]] detail::null_argument(MPI_ERR_BUFFER, name);
+  if (!data && count > 0 && t.predefined) [[unlikely]]
+    detail::null_argument(MPI_ERR_BUFFER, name);
   return {const_cast<void*>(data), count, &t};
 }
 
 /// A rank to send to, or MPI_PROC_NULL.
 inline int dest_arg(const Comm& c, int rank, const char* name = "dest") {
-  if ((rank < 0 || rank >= c.remote_size()) && rank != MPI_PROC_NULL) [[unlikely]] detail::bad_rank(c, rank, name);
+  if ((rank < 0 || rank >= c.remote_size()) && rank != MPI_PROC_NULL) [[unlikely]]
+    detail::bad_rank(c, rank, name);
   return rank;
 }
 
@@ -121,18 +134,21 @@ inline int source_arg(const Comm& c, int rank, const char* name = "source") {
 /// inter-communicator.
 inline int root_arg(const Comm& c, int root) {
   const bool special = c.is_inter() && (root == MPI_ROOT || root == MPI_PROC_NULL);
-  if ((root < 0 || root >= c.remote_size()) && !special) [[unlikely]] detail::bad_root(c, root);
+  if ((root < 0 || root >= c.remote_size()) && !special) [[unlikely]]
+    detail::bad_root(c, root);
   return root;
 }
 
 inline int tag_arg(int tag, const char* name = "tag") {
-  if (tag < 0 || tag > kTagMax) [[unlikely]] detail::bad_tag(tag, name);
+  if (tag < 0 || tag > kTagMax) [[unlikely]]
+    detail::bad_tag(tag, name);
   return tag;
 }
 
 /// A tag to receive: MPI_ANY_TAG as well.
 inline int recv_tag_arg(int tag, const char* name = "tag") {
-  if ((tag < 0 || tag > kTagMax) && tag != MPI_ANY_TAG) [[unlikely]] detail::bad_tag(tag, name);
+  if ((tag < 0 || tag > kTagMax) && tag != MPI_ANY_TAG) [[unlikely]]
+    detail::bad_tag(tag, name);
   return tag;
 }
 

@@ -12,35 +12,42 @@ namespace rmq::mpi {
 
 // ---- life ----
 
-inline void retain(Comm& c) { ++c.refs; }
+inline void retain(Comm& c) {
+  ++c.refs;
+}
 /// The last reference gives the contexts back and lets go of groups, error handler and info.
 void release(Comm* c);
-inline void retain(Group& g) { ++g.refs; }
+inline void retain(Group& g) {
+  ++g.refs;
+}
 void release(Group* g);
-inline void retain(Errhandler& e) { ++e.refs; }
+inline void retain(Errhandler& e) {
+  ++e.refs;
+}
 void release(Errhandler* e);
 
 /// A group of these world ranks, in this order, with one reference; MPI_GROUP_EMPTY when there are none.
 Group* new_group(std::vector<Rank> world);
 
-/// A communicator over `group` (and `remote`), whose references it takes over, in contexts that have been agreed on (or 0:
-/// they come later). It inherits the error handler of `parent` and is in the table of user handles.
+/// A communicator over `group` (and `remote`), whose references it takes over, in contexts that have been agreed on (or
+/// 0: they come later). It inherits the error handler of `parent` and is in the table of user handles.
 struct NewComm {
   std::uint32_t context;
   Group* group;
-  Group* remote = nullptr;            // of an inter-communicator
-  std::uint32_t local_context = 0;    // of an inter-communicator: context of its local intra-communicator
+  Group* remote = nullptr;          // of an inter-communicator
+  std::uint32_t local_context = 0;  // of an inter-communicator: context of its local intra-communicator
 };
 Comm* new_comm(const Comm& parent, const NewComm& made);
 
 // ---- agreement ----
 
 /// Some members of a communicator that agree on something, in one order for all; `me` is my place among them. The
-/// collective context is used, with a tag that none of its other users has. They talk along a binomial tree with the first
-/// member as its root: the parent of m is m without its lowest bit, and the subtree of m are m … m + reach(m) - 1.
+/// collective context is used, with a tag that none of its other users has. They talk along a binomial tree with the
+/// first member as its root: the parent of m is m without its lowest bit, and the subtree of m are m … m + reach(m)
+/// - 1.
 struct Party {
-  Comm& comm;               // an intra-communicator
-  std::vector<int> ranks;   // of the members in comm; empty: all of them, in order
+  Comm& comm;              // an intra-communicator
+  std::vector<int> ranks;  // of the members in comm; empty: all of them, in order
   int me;
   int tag;
   int size() const { return ranks.empty() ? comm.size() : static_cast<int>(ranks.size()); }
@@ -77,8 +84,8 @@ std::vector<std::uint64_t> exchange(const Party& p, const Bridge& b, const std::
 inline constexpr std::uint32_t kWorldContext = 0, kSelfContext = 2;
 inline constexpr std::size_t kContextWords = 256;  // of 64 contexts each
 
-/// Agrees on contexts (each good for point-to-point, and + 1 for collectives) that no member uses, the same for all members
-/// of the party, and of the other one. Goes on by itself in every poll; must live until it is done.
+/// Agrees on contexts (each good for point-to-point, and + 1 for collectives) that no member uses, the same for all
+/// members of the party, and of the other one. Goes on by itself in every poll; must live until it is done.
 class ContextAgreement {
  public:
   /// `blocking`: the caller does nothing else until it is done.
@@ -98,7 +105,8 @@ class ContextAgreement {
     int member;
   };
   void plan();
-  void start_round(bool may_own);
+  void join_order();
+  void start_round();
   void go_on();
   void start(const Step& s);
   void watch(Request* r);
@@ -111,10 +119,11 @@ class ContextAgreement {
   const Bridge bridge_;
   const int wanted_;
   const std::uint64_t order_;  // among the agreements of this process, the same in all processes
-  bool owner_ = false;         // of this process's mask
+  bool in_order_ = false;
+  bool owner_ = false;  // of this process's mask
   std::vector<Step> steps_;
-  std::size_t at_ = 0;         // step under way
-  int outstanding_ = 0;        // transfers of it
+  std::size_t at_ = 0;   // step under way
+  int outstanding_ = 0;  // transfers of it
   bool done_ = false;
   int error_ = MPI_SUCCESS;
   std::uint64_t words_[kContextWords + 1], other_[kContextWords + 1];

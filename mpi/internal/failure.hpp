@@ -1,7 +1,7 @@
-// How a call that cannot be carried out ends: a Failure flies from the check that finds it to the frame of the MPI function
-// (internal/call.hpp), which lets go of the device and hands it to the error handler. Exceptions are used for nothing else,
-// and none crosses the device: with some 600 functions of six arguments, checks that cost one word each where they are
-// written and no branch where they pass are worth it.
+// How a call that cannot be carried out ends: a Failure flies from the check that finds it to the frame of the MPI
+// function (internal/call.hpp), which lets go of the device and hands it to the error handler. Exceptions are used for
+// nothing else, and none crosses the device: with some 600 functions of six arguments, checks that cost one word each
+// where they are written and no branch where they pass are worth it.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@
 namespace rmq::mpi {
 
 struct Failure {
-  int code = MPI_ERR_OTHER;      // MPI error class; or a code that a user's callback returned, then without `what`
-  std::string what;              // one line that names the argument, without the function's name; empty: the class says all
-  MPI_Comm comm = MPI_COMM_NULL; // whose error handler is meant; null: that of the call's communicator
+  int code = MPI_ERR_OTHER;  // MPI error class; or a code that a user's callback returned, then without `what`
+  std::string what;          // one line that names the argument, without the function's name; empty: the class says all
+  MPI_Comm comm = MPI_COMM_NULL;  // whose error handler is meant; null: that of the call's communicator
 };
 
 [[noreturn]] void fail_call(int error_class, std::string what);

@@ -11,7 +11,16 @@
 namespace rmq::mpi {
 
 enum class ObjectKind : std::uint32_t {
-  comm = 1, group = 2, datatype = 3, errhandler = 5, op = 6, info = 7, win = 8, keyval = 9, request = 11, session = 14,
+  comm = 1,
+  group = 2,
+  datatype = 3,
+  errhandler = 5,
+  op = 6,
+  info = 7,
+  win = 8,
+  keyval = 9,
+  request = 11,
+  session = 14,
 };
 
 inline constexpr std::uint32_t kBuiltin = 1, kDynamic = 2;  // storage bits: 01 predefined, 10 made at run time
@@ -19,9 +28,15 @@ inline constexpr std::uint32_t kBuiltin = 1, kDynamic = 2;  // storage bits: 01 
 constexpr int make_handle(std::uint32_t storage, ObjectKind kind, std::uint32_t index) {
   return static_cast<int>((storage << 30) | (static_cast<std::uint32_t>(kind) << 26) | index);
 }
-constexpr std::uint32_t handle_storage(int h) { return static_cast<std::uint32_t>(h) >> 30; }
-constexpr ObjectKind handle_kind(int h) { return static_cast<ObjectKind>((static_cast<std::uint32_t>(h) >> 26) & 15u); }
-constexpr std::uint32_t handle_index(int h) { return static_cast<std::uint32_t>(h) & 0x3ffffffu; }
+constexpr std::uint32_t handle_storage(int h) {
+  return static_cast<std::uint32_t>(h) >> 30;
+}
+constexpr ObjectKind handle_kind(int h) {
+  return static_cast<ObjectKind>((static_cast<std::uint32_t>(h) >> 26) & 15u);
+}
+constexpr std::uint32_t handle_index(int h) {
+  return static_cast<std::uint32_t>(h) & 0x3ffffffu;
+}
 
 /// The run-time objects of one kind. Owns them; a handle is stale as soon as its slot is empty.
 template <class T, ObjectKind kKind>

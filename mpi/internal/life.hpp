@@ -3,12 +3,12 @@
 
 namespace rmq::mpi {
 
-/// Joins the job, opens the device and makes the predefined objects. Does not return when that fails: it says why in one
-/// line and ends the job.
+/// Joins the job, opens the device and makes the predefined objects. Does not return when that fails: it says why in
+/// one line and ends the job.
 void start_runtime(int thread_level);
 
-/// All of MPI_Finalize but the change of state. Collective; needs the device held. MPI_SUCCESS, or what a delete callback
-/// of MPI_COMM_SELF returned.
+/// All of MPI_Finalize but the change of state. Collective; needs the device held. MPI_SUCCESS, or what a delete
+/// callback of MPI_COMM_SELF returned.
 int end_runtime();
 
 }  // namespace rmq::mpi

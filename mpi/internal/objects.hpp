@@ -1,5 +1,5 @@
-// The objects behind MPI's handles. Each has a reference count: one for the user's handle, one for every other object or
-// communication that needs it; it dies with the last. All of them are touched only under the device's Entry.
+// The objects behind MPI's handles. Each has a reference count: one for the user's handle, one for every other object
+// or communication that needs it; it dies with the last. All of them are touched only under the device's Entry.
 #pragma once
 
 #include <map>
@@ -62,7 +62,7 @@ struct TypeContents {
   int combiner = MPI_COMBINER_NAMED;
   std::vector<MPI_Count> integers;  // ints (and large counts) in the standard's order
   std::vector<MPI_Aint> addresses;
-  std::vector<Datatype*> types;     // referenced
+  std::vector<Datatype*> types;  // referenced
 };
 
 struct Datatype {
@@ -70,9 +70,9 @@ struct Datatype {
   int handle = MPI_DATATYPE_NULL;
   int refs = 1;
   LayoutRef layout;
-  Basic basic = Basic::none;   // what reductions see; none for derived types of mixed elements
-  std::uint64_t size = 0;      // of one element, packed bytes: cached from layout
-  bool dense = false;          // layout->is_dense(): count elements are one run of bytes, starting at the buffer
+  Basic basic = Basic::none;  // what reductions see; none for derived types of mixed elements
+  std::uint64_t size = 0;     // of one element, packed bytes: cached from layout
+  bool dense = false;         // layout->is_dense(): count elements are one run of bytes, starting at the buffer
   bool committed = false;
   bool predefined = false;
   std::string name;
@@ -84,7 +84,7 @@ struct Op {
   static constexpr ObjectKind kKind = ObjectKind::op;
   int handle = MPI_OP_NULL;
   int refs = 1;
-  ReduceOp builtin = ReduceOp::none;     // none: user function
+  ReduceOp builtin = ReduceOp::none;  // none: user function
   MPI_User_function* function = nullptr;
   bool commutative = true;
 };
@@ -92,13 +92,13 @@ struct Op {
 struct Keyval {
   static constexpr ObjectKind kKind = ObjectKind::keyval;
   int handle = MPI_KEYVAL_INVALID;
-  int refs = 1;            // the user's and one for each attribute that is set
+  int refs = 1;  // the user's and one for each attribute that is set
   enum class For { comm, type, win } what = For::comm;
-  bool freed = false;      // by the user; lives on while attributes are set
+  bool freed = false;  // by the user; lives on while attributes are set
   // All handles are ints, so that one type of function serves communicators, datatypes and windows.
   MPI_Comm_copy_attr_function* copy = nullptr;
   MPI_Comm_delete_attr_function* destroy = nullptr;
-  void* extra = nullptr;   // the user's
+  void* extra = nullptr;  // the user's
 };
 
 struct Comm {
@@ -108,9 +108,9 @@ struct Comm {
   std::uint32_t context = 0;       // point-to-point sends; context + 1 is for collectives
   std::uint32_t recv_context = 0;  // receives: the same, except in inter-communicators, where each side has its own
   int rank = 0;
-  Group* group = nullptr;          // local group, referenced
-  Group* remote = nullptr;         // inter-communicator: remote group, referenced; else nullptr
-  struct Comm* local = nullptr;    // inter-communicator: intra-communicator of the local group
+  Group* group = nullptr;        // local group, referenced
+  Group* remote = nullptr;       // inter-communicator: remote group, referenced; else nullptr
+  struct Comm* local = nullptr;  // inter-communicator: intra-communicator of the local group
   Errhandler* errhandler = nullptr;
   std::string name;
   Attributes attributes;

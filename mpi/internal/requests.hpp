@@ -1,11 +1,11 @@
 // What stands behind an MPI_Request.
 //
-// A plain send or receive is the device's request itself, with the communicator in Request::user. Everything else (persistent
-// and generalised requests, a send and a receive in one, non-blocking collectives) is a device request of kind `other`, which
-// only holds the place, with an Activity in Request::user.
+// A plain send or receive is the device's request itself, with the communicator in Request::user. Everything else
+// (persistent and generalised requests, a send and a receive in one, non-blocking collectives) is a device request of
+// kind `other`, which only holds the place, with an Activity in Request::user.
 //
-// The handle carries the slot in the device's pool and the low bits of its generation, so that a handle that was completed or
-// freed is found out: always while the slot is empty, 15 times of 16 when it serves a later request.
+// The handle carries the slot in the device's pool and the low bits of its generation, so that a handle that was
+// completed or freed is found out: always while the slot is empty, 15 times of 16 when it serves a later request.
 #pragma once
 
 #include "mpi/internal/call.hpp"
@@ -29,7 +29,8 @@ class Activity {
   Comm* comm() const { return comm_; }
   /// Whether it has finished (an inactive persistent one has). May move things on, but does not poll.
   virtual bool complete() = 0;
-  /// Once complete: its status, and MPI_SUCCESS, an error class or a code. Ends the active state of a persistent request.
+  /// Once complete: its status, and MPI_SUCCESS, an error class or a code. Ends the active state of a persistent
+  /// request.
   virtual int finish(MPI_Status* status) = 0;
   /// The same without an end to anything: for MPI_Request_get_status.
   virtual int peek(MPI_Status* status) = 0;
@@ -37,8 +38,8 @@ class Activity {
   virtual void start() { fail_call(MPI_ERR_REQUEST, "argument request is not persistent"); }
   virtual bool persistent() const { return false; }
   virtual bool active() const { return true; }
-  /// MPI_Request_free: the user has lost interest. Gives `place`, the request that holds the activity, back and deletes the
-  /// activity: here now; others when it is complete; those of collectives refuse.
+  /// MPI_Request_free: the user has lost interest. Gives `place`, the request that holds the activity, back and deletes
+  /// the activity: here now; others when it is complete; those of collectives refuse.
   virtual void abandon(Request* place) {
     runtime().device->MPID_Request_free(place);
     delete this;
@@ -73,18 +74,23 @@ inline bool is_user_request(const Request& r) {
 
 inline Request* request_arg(MPI_Request handle, const char* name = "request") {
   Request* r = find_request(handle);
-  if (!r || !is_user_request(*r)) [[unlikely]] detail::bad_handle(MPI_ERR_REQUEST, handle, name);
+  if (!r || !is_user_request(*r)) [[unlikely]]
+    detail::bad_handle(MPI_ERR_REQUEST, handle, name);
   return r;
 }
 
-inline Activity* activity_of(const Request& r) { return static_cast<Activity*>(r.user); }
+inline Activity* activity_of(const Request& r) {
+  return static_cast<Activity*>(r.user);
+}
 inline Comm* comm_of(const Request& r) {
   return r.kind == RequestKind::other ? activity_of(r)->comm() : static_cast<Comm*>(r.user);
 }
 inline bool is_complete(const Request& r) {
   return r.kind == RequestKind::other ? activity_of(r)->complete() : r.complete();
 }
-inline bool is_active(const Request& r) { return r.kind != RequestKind::other || activity_of(r)->active(); }
+inline bool is_active(const Request& r) {
+  return r.kind != RequestKind::other || activity_of(r)->active();
+}
 
 /// A fresh request for the user, of kind send or recv. Throws MPI_ERR_NO_MEM beyond 2^22 requests.
 Request* new_request(RequestKind kind, Comm& comm);
@@ -96,7 +102,8 @@ MPI_Request new_activity_request(std::unique_ptr<Activity> activity);
 /// Progresses until the request is complete.
 void wait_for(Request* r);
 /// Takes the result of a complete request: fills the status, frees the request unless it is persistent, and then makes
-/// `handle` MPI_REQUEST_NULL. Returns MPI_SUCCESS, an error class or code; what went wrong is told by describe_failure().
+/// `handle` MPI_REQUEST_NULL. Returns MPI_SUCCESS, an error class or code; what went wrong is told by
+/// describe_failure().
 int finish(Request* r, MPI_Request& handle, MPI_Status* status);
 /// Failure for a class that finish() or the status of a plain request gave, in the words of the request.
 Failure failure_of(const Request& r);

@@ -44,10 +44,12 @@ union Immortal {
   constexpr Immortal() : runtime() {}
   ~Immortal() {}
 };
-extern Immortal instance;
+[[gnu::visibility("hidden")]] extern Immortal instance;
 }  // namespace detail
 
-inline Runtime& runtime() { return detail::instance.runtime; }
+inline Runtime& runtime() {
+  return detail::instance.runtime;
+}
 
 // ---- from handle to object: nullptr when there is none ----
 

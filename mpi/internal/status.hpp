@@ -1,5 +1,5 @@
-// MPI_Status in the ABI's layout. Every function takes MPI_STATUS_IGNORE and then does nothing. MPI_ERROR is left alone:
-// only the functions that complete several requests write it.
+// MPI_Status in the ABI's layout. Every function takes MPI_STATUS_IGNORE and then does nothing. MPI_ERROR is left
+// alone: only the functions that complete several requests write it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,9 @@ inline std::uint64_t status_bytes(const MPI_Status& s) {
   const auto high = static_cast<std::uint32_t>(s.count_hi_and_cancelled) >> 1;
   return (std::uint64_t{high} << 32) | static_cast<std::uint32_t>(s.count_lo);
 }
-inline bool status_cancelled(const MPI_Status& s) { return s.count_hi_and_cancelled & 1; }
+inline bool status_cancelled(const MPI_Status& s) {
+  return s.count_hi_and_cancelled & 1;
+}
 
 inline void set_status(MPI_Status* s, int source, int tag, std::uint64_t bytes, bool cancelled = false) {
   if (s == MPI_STATUS_IGNORE) return;
@@ -27,6 +29,8 @@ inline void set_empty_status(MPI_Status* s, bool cancelled = false) {
   set_status(s, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, cancelled);
 }
 
-inline void set_proc_null_status(MPI_Status* s) { set_status(s, MPI_PROC_NULL, MPI_ANY_TAG, 0); }
+inline void set_proc_null_status(MPI_Status* s) {
+  set_status(s, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+}
 
 }  // namespace rmq::mpi

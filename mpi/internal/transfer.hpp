@@ -11,11 +11,12 @@
 
 namespace rmq::mpi {
 
-/// Tag of the next collective on this communicator; all members call collectives in the same order, so all get the same.
+/// Tag of the next collective on this communicator; all members call collectives in the same order, so all get the
+/// same.
 int next_collective_tag(Comm& comm);
 
-/// Starts a send or receive to a rank of the communicator (of the remote group in an inter-communicator). The request is
-/// given back by wait() or wait_all().
+/// Starts a send or receive to a rank of the communicator (of the remote group in an inter-communicator). The request
+/// is given back by wait() or wait_all().
 Request* start_send(Comm& comm, int to, int tag, const Buffer& data);
 Request* start_recv(Comm& comm, int from, int tag, const Buffer& data);
 /// A receive that combines what arrives into data by a predefined operation (the device's *join*), `parts` times.

@@ -1,6 +1,7 @@
 // ranks: 2
-// Attributes: predefined ones, callbacks in the right order and with the right arguments, MPI calls inside of callbacks,
-// errors of callbacks, keyvals that are freed early; the delete callback of MPI_COMM_SELF runs in MPI_Finalize.
+// Attributes: predefined ones, callbacks in the right order and with the right arguments, MPI calls inside of
+// callbacks, errors of callbacks, keyvals that are freed early; the delete callback of MPI_COMM_SELF runs in
+// MPI_Finalize.
 #include <cstdlib>
 #include <vector>
 
@@ -24,7 +25,9 @@ int note_delete(MPI_Comm comm, int, void* value, void*) {
   deleted.push_back(static_cast<int>(reinterpret_cast<long>(value)));
   return MPI_SUCCESS;
 }
-void* number(long n) { return reinterpret_cast<void*>(n); }
+void* number(long n) {
+  return reinterpret_cast<void*>(n);
+}
 
 void predefined() {
   void* value;

@@ -2,4 +2,6 @@
 // fails with: MPI_Comm_rank was called before MPI_Init
 #include "check.hpp"
 
-int main() { return check::rank(); }
+int main() {
+  return check::rank();
+}

@@ -1,7 +1,6 @@
 // ranks: 2
 // Synchronous sends wait for the receive; ready sends; buffered sends return at once and survive a slow receiver.
 
-
 #include <vector>
 
 #include "check.hpp"

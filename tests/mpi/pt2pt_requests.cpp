@@ -29,7 +29,8 @@ void any_some_all() {
   for (int total = 1; total < kEach; total += done) {
     MPI_Waitsome(2 * kEach, r.data(), &done, indices.data(), statuses.data());
     CHECK(done >= 1);
-    for (int i = 0; i < done; ++i) CHECK(statuses[static_cast<std::size_t>(i)].MPI_TAG == indices[static_cast<std::size_t>(i)] % kEach);
+    for (int i = 0; i < done; ++i)
+      CHECK(statuses[static_cast<std::size_t>(i)].MPI_TAG == indices[static_cast<std::size_t>(i)] % kEach);
   }
   MPI_Waitall(2 * kEach, r.data(), statuses.data());
   for (int i = 0; i < 2 * kEach; ++i) CHECK(values[static_cast<std::size_t>(i)] == i % kEach);

@@ -1,0 +1,70 @@
+// The end of ranks: sudden deaths, and orderly ends with traffic still under way. Sudden deaths of real methods need
+// real processes: process_test.cpp.
+#include "conformance/fixture.hpp"
+
+namespace rmq::testing {
+namespace {
+
+TEST_P(Conformance, FinalizeSendsWhatIsStillUnderWay) {
+  ASSERT_TRUE(open(3));
+  const Buffer small = message(1, 50), large = message(2, eager_max() + 100);
+  std::vector<std::pair<int, Request*>> sends;
+  Buffer into(eager_max() + 100, Shape::contiguous), unmatched(10, Shape::contiguous);
+  // Posted and never matched, sent and never received: neither may hold up the end, nor may what is still moving.
+  world().irecv(0, 1, 99, unmatched);
+  for (int i = 0; i < 200; ++i) sends.emplace_back(0, world().isend(0, 1, 5, small));
+  Request* recv = world().irecv(2, 1, 6, into);
+  sends.emplace_back(1, world().isend(1, 2, 6, large));
+  ASSERT_TRUE(world().wait_all({recv, sends.back().second}, "a long message at the end"));
+  EXPECT_EQ(into.take(), message_bytes(2, into.bytes()));
+  world().finalize();
+}
+
+TEST_P(Conformance, ADeathEndsWhatWaitsForTheDeadAndNothingElse) {
+  if (!GetParam().inproc) GTEST_SKIP() << "process_test kills real processes";
+  ASSERT_TRUE(open(3));
+  Buffer a(100, Shape::contiguous), b(100, Shape::contiguous), c(100, Shape::contiguous), d(100, Shape::contiguous);
+  Request* from_dead = world().irecv(0, 1, 1, a);
+  Request* from_living = world().irecv(0, 2, 1, b);
+  Request* from_anyone = world().irecv(0, kAnySource, 2, c);
+  const Buffer long_data = message(1, 200000), short_data = message(2, 100);
+  Request* to_dead = world().isend(0, 1, 1, long_data);
+  world().kill(1);
+  ASSERT_TRUE(world().wait_all({from_dead, to_dead}, "operations with a dead rank"));
+  EXPECT_EQ(from_dead->status.error, Errc::peer_lost);
+  EXPECT_EQ(to_dead->status.error, Errc::peer_lost);
+  EXPECT_NE(rank(0).peer_error(1).find("rank 1"), std::string::npos) << rank(0).peer_error(1);
+  EXPECT_FALSE(from_living->complete());
+  EXPECT_FALSE(from_anyone->complete());
+
+  Request* later = world().isend(0, 1, 1, short_data);
+  Request* wanted = world().irecv(0, 1, 1, d);
+  ASSERT_TRUE(world().wait_all({later, wanted}, "operations started after the death"));
+  EXPECT_EQ(later->status.error, Errc::peer_lost);
+  EXPECT_EQ(wanted->status.error, Errc::peer_lost);
+
+  Request* s1 = world().isend(2, 0, 1, short_data);
+  Request* s2 = world().isend(2, 0, 2, short_data);
+  ASSERT_TRUE(world().wait_all({from_living, from_anyone, s1, s2}, "operations between the living"));
+  expect_message(0, from_living, b, 2, 100, 2, 1);
+  expect_message(0, from_anyone, c, 2, 100, 2, 2);
+}
+
+TEST_P(Conformance, AnEnvelopeOfTheDeadWhoseDataIsGoneGivesAnError) {
+  if (!GetParam().inproc) GTEST_SKIP() << "process_test kills real processes";
+  ASSERT_TRUE(open(2));
+  const Buffer data = message(1, 200000);
+  world().isend(1, 0, 1, data);
+  adi::Envelope e;
+  ASSERT_TRUE(world().run_until([&] { return rank(0).MPID_Iprobe(world().pattern(1, 1), e); }, "the envelope"));
+  world().kill(1);
+  ASSERT_TRUE(world().run_until([&] { return !rank(0).peer_error(1).empty(); }, "the news of the death"));
+  Buffer into(200000, Shape::contiguous);
+  Request* recv = world().irecv(0, kAnySource, 1, into);
+  ASSERT_TRUE(world().wait(recv, "a receive of data that is gone"));
+  EXPECT_EQ(recv->status.error, Errc::peer_lost);
+  EXPECT_EQ(recv->peer, 1);
+}
+
+}  // namespace
+}  // namespace rmq::testing

@@ -1,0 +1,136 @@
+// Scenarios that need real processes: waiting that sleeps, single copy between address spaces, sudden death.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "conformance/ranks.hpp"
+
+namespace rmq::testing {
+namespace {
+
+class Processes : public ::testing::TestWithParam<Setup> {
+ protected:
+  void SetUp() override {
+    if (!GetParam().available()) GTEST_SKIP() << "this build has no " << GetParam().method;
+  }
+};
+
+std::vector<Setup> real_setups() {
+  std::vector<Setup> setups;
+  for (const Setup& s : all_setups()) {
+    if (!s.inproc) setups.push_back(s);
+  }
+  return setups;
+}
+
+Buffer message(std::uint64_t id, std::size_t bytes, Shape shape = Shape::contiguous) {
+  Buffer b(bytes, shape, id);
+  b.fill(message_bytes(id, bytes));
+  return b;
+}
+
+TEST_P(Processes, ARingPassesMessagesOfEverySize) {
+  const RankExits exits = run_ranks(4, GetParam(), [](adi::Device& d) {
+    const int to = (d.rank() + 1) % d.size(), from = (d.rank() + d.size() - 1) % d.size();
+    for (std::size_t bytes : {0, 1, 32, 33, 1000, 20000, 70000, 1000000, 5000000}) {
+      const Buffer data = message(bytes + 1, bytes, Shape::ragged);
+      Buffer into(bytes, Shape::strided);
+      if (d.rank() == 0) {
+        EXPECT_EQ(send(d, to, 1, data), Errc::ok);
+      }
+      EXPECT_EQ(receive(d, from, 1, into), Errc::ok);
+      EXPECT_EQ(into.take(), message_bytes(bytes + 1, bytes));
+      if (d.rank() != 0) {
+        EXPECT_EQ(send(d, to, 1, into), Errc::ok);
+      }
+    }
+  });
+  EXPECT_TRUE(exits.all_well());
+}
+
+TEST_P(Processes, ARankThatSleepsIsWokenByAMessage) {
+  const RankExits exits = run_ranks(2, GetParam(), [](adi::Device& d) {
+    const Buffer ping = message(1, 16);
+    Buffer into(16, Shape::contiguous);
+    for (int round = 0; round < 5; ++round) {
+      if (d.rank() == 0) {
+        // Long enough that the other rank has gone to sleep; correct whether it has or not.
+        ::usleep(20000);
+        EXPECT_EQ(send(d, 1, round, ping), Errc::ok);
+        EXPECT_EQ(receive(d, 1, round, into), Errc::ok);
+      } else {
+        EXPECT_EQ(receive(d, 0, round, into), Errc::ok);
+        EXPECT_EQ(send(d, 0, round, ping), Errc::ok);
+      }
+    }
+  });
+  EXPECT_TRUE(exits.all_well());
+}
+
+TEST_P(Processes, ADeathIsReportedWithTheRankThatDied) {
+  const RankExits exits = run_ranks(3, GetParam(), [](adi::Device& d) {
+    Buffer into(100, Shape::contiguous);
+    const Buffer hello = message(1, 100);
+    if (d.rank() == 1) {
+      EXPECT_EQ(send(d, 0, 1, hello), Errc::ok);
+      EXPECT_EQ(receive(d, 0, 2, into), Errc::ok);
+      ::kill(::getpid(), SIGKILL);
+    }
+    if (d.rank() == 0) {
+      EXPECT_EQ(receive(d, 1, 1, into), Errc::ok);
+      EXPECT_EQ(send(d, 1, 2, hello), Errc::ok);
+      EXPECT_EQ(receive(d, 1, 3, into), Errc::peer_lost);
+      EXPECT_NE(d.peer_error(1).find("rank 1"), std::string::npos) << d.peer_error(1);
+      EXPECT_EQ(send(d, 1, 4, hello), Errc::peer_lost);
+      EXPECT_EQ(send(d, 2, 5, hello), Errc::ok);
+    }
+    if (d.rank() == 2) {
+      EXPECT_EQ(receive(d, 0, 5, into), Errc::ok);
+    }
+  });
+  EXPECT_EQ(exits.code[0], 0);
+  EXPECT_EQ(exits.code[1], -SIGKILL);
+  EXPECT_EQ(exits.code[2], 0);
+}
+
+TEST_P(Processes, AnyToAnyTrafficOfEightRanksFinishes) {
+  const RankExits exits = run_ranks(8, GetParam(), [](adi::Device& d) {
+    const int n = d.size();
+    std::vector<Buffer> data, into;
+    std::vector<Request*> requests;
+    for (int r = 0; r < n; ++r) {
+      const std::size_t bytes = static_cast<std::size_t>(d.rank() + 1) * 9001;
+      data.push_back(message(static_cast<std::uint64_t>(d.rank() * n + r), bytes));
+      into.emplace_back(static_cast<std::size_t>(r + 1) * 9001, Shape::contiguous);
+    }
+    for (int r = 0; r < n; ++r) {
+      Request* recv = d.MPID_Request_create(RequestKind::recv);
+      recv->peer = r;
+      recv->match = {1, r, 0};
+      recv->view = into[static_cast<std::size_t>(r)].view();
+      d.MPID_Irecv(recv);
+      requests.push_back(recv);
+    }
+    for (int r = 0; r < n; ++r) {
+      Request* s = d.MPID_Request_create(RequestKind::send);
+      s->peer = r;
+      s->match = {1, d.rank(), 0};
+      s->view = data[static_cast<std::size_t>(r)].view();
+      d.MPID_Isend(s);
+      requests.push_back(s);
+    }
+    for (Request* r : requests) d.MPID_Wait(r);
+    for (int r = 0; r < n; ++r) {
+      const auto id = static_cast<std::uint64_t>(r * n + d.rank());
+      EXPECT_EQ(into[static_cast<std::size_t>(r)].take(), message_bytes(id, static_cast<std::size_t>(r + 1) * 9001));
+    }
+  });
+  EXPECT_TRUE(exits.all_well());
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, Processes, ::testing::ValuesIn(real_setups()),
+                         [](const auto& setup) { return setup.param.name; });
+
+}  // namespace
+}  // namespace rmq::testing
