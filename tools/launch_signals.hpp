@@ -2,6 +2,7 @@
 // there are no handlers and no globals.
 #pragma once
 
+#include <initializer_list>
 #include <signal.h>
 
 namespace rmq::launch {

@@ -4,6 +4,8 @@
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  coll_test::move_suite({30000, 300001});
+  // 20000 ints lie between the limits of short and long messages, 270000 beyond them.
+  coll_test::move_suite({20000}, 4);
+  coll_test::move_suite({270000}, 1);
   return coll_test::finish();
 }
