@@ -19,6 +19,19 @@ function(rmq_floor name)
   target_link_libraries(rmq_${name} PUBLIC rmq_options ${ARG_LIBS})
 endfunction()
 
+# rmq_plugin(<method>): the method as rmq_method_<method>.so beside the library, for builds that load methods by name.
+function(rmq_plugin name)
+  add_library(rmq_method_${name} MODULE plugin.cpp)
+  target_link_libraries(rmq_method_${name} PRIVATE rmq_${name})
+  set_target_properties(rmq_method_${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  if(RMQ_DISPATCH STREQUAL "plugin")
+    install(TARGETS rmq_method_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
+endfunction()
+
+# What the sanitizer presets build: every test with the label sanitize.
+add_custom_target(sanitize_tests)
+
 # rmq_test(<name> <source>... [LIBS <lib>...] [LABELS <label>...] [TIMEOUT s]): one GoogleTest program, one ctest entry.
 function(rmq_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "LIBS;LABELS" ${ARGN})
@@ -29,4 +42,7 @@ function(rmq_test name)
     set(ARG_TIMEOUT 120)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  if("sanitize" IN_LIST ARG_LABELS)
+    add_dependencies(sanitize_tests ${name})
+  endif()
 endfunction()

@@ -19,11 +19,15 @@
 namespace rmq::mpi {
 namespace {
 
+constexpr std::uint32_t kFirstOwn = 2 * 64 * kContextWords;
+
 struct Masks {
   std::uint64_t free[kContextWords];
   bool owned = false;
   int under_way = 0;
   std::multiset<std::uint64_t> waiting;  // order of the agreements that may own
+  std::uint32_t next_own = kFirstOwn;    // contexts of this process alone
+  std::vector<std::uint32_t> free_own;
   Masks() {
     std::fill(std::begin(free), std::end(free), ~std::uint64_t{0});
     free[0] &= ~std::uint64_t{3};  // MPI_COMM_WORLD and MPI_COMM_SELF
@@ -46,6 +50,10 @@ ContextAgreement::ContextAgreement(Party p, Bridge b, int n, bool blocking)
       bridge_(b),
       wanted_(n),
       order_((std::uint64_t{party_.comm.context} << 32) | static_cast<std::uint32_t>(party_.tag)) {
+  if (party_.size() == 1 && !bridge_.present) {
+    take_own();
+    return;
+  }
   plan();
   const bool alone = ++masks().under_way == 1;
   if (alone && blocking && !runtime().device->threads()) join_order();
@@ -162,6 +170,20 @@ void ContextAgreement::take_lowest() {
   for (const std::uint32_t c : contexts_) masks().free[c / 2 / 64] &= ~(std::uint64_t{1} << (c / 2 % 64));
 }
 
+void ContextAgreement::take_own() {
+  Masks& m = masks();
+  for (int i = 0; i < wanted_; ++i) {
+    if (m.free_own.empty()) {
+      contexts_.push_back(m.next_own);
+      m.next_own += 2;
+    } else {
+      contexts_.push_back(m.free_own.back());
+      m.free_own.pop_back();
+    }
+  }
+  done_ = true;
+}
+
 std::vector<std::uint32_t> agree_on_contexts(const Party& p, const Bridge& b, int n) {
   ContextAgreement agreement(p, b, n, true);
   while (!agreement.done()) runtime().device->MPID_Poll(true);
@@ -172,7 +194,12 @@ std::vector<std::uint32_t> agree_on_contexts(const Party& p, const Bridge& b, in
 }
 
 void free_context(std::uint32_t context) {
-  masks().free[context / 2 / 64] |= std::uint64_t{1} << (context / 2 % 64);
+  Masks& m = masks();
+  if (context >= kFirstOwn) {
+    m.free_own.push_back(context);
+  } else {
+    m.free[context / 2 / 64] |= std::uint64_t{1} << (context / 2 % 64);
+  }
 }
 
 }  // namespace rmq::mpi

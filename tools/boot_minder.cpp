@@ -22,7 +22,8 @@ namespace rmq::launch {
 
 namespace {
 
-constexpr std::chrono::milliseconds end_grace{300};  // for a rank that hears of the end itself
+constexpr std::chrono::milliseconds end_grace{300};      // for a rank that hears of the end itself
+constexpr std::chrono::milliseconds report_grace{2000};  // for a server that is busy
 
 class Minder {
  public:
@@ -41,8 +42,8 @@ class Minder {
     }
     loop_.run();
     kill_descendants();
+    if (rank_is_gone_ && WIFSIGNALED(status_)) die_of(WTERMSIG(status_));
     if (ended_by_server_) return *ended_by_server_;
-    if (WIFSIGNALED(status_)) die_of(WTERMSIG(status_));
     return WEXITSTATUS(status_);
   }
 
@@ -74,11 +75,14 @@ class Minder {
 
   void on_rank_exit(int status) {
     status_ = status;
-    if (!ended_by_server_) {
-      const std::string report = boot::encode_code(boot::FrameKind::died, status, rank_.command[0]);
-      ::send(rank_.control.get(), report.data(), report.size(), MSG_NOSIGNAL | MSG_DONTWAIT);  // 1 KB fits any buffer
-    }
-    loop_.stop();
+    rank_is_gone_ = true;
+    if (ended_by_server_) return loop_.stop();
+    const std::string report = boot::encode_code(boot::FrameKind::died, status, rank_.command[0]);
+    ::send(rank_.control.get(), report.data(), report.size(), MSG_NOSIGNAL | MSG_DONTWAIT);  // 1 KB fits any buffer
+    // The host launcher kills everything, the server too, as soon as it sees a death by a signal: so not before the server
+    // has named the culprit, which it has when it ends the job.
+    if (!WIFSIGNALED(status)) return loop_.stop();
+    loop_.after(report_grace, [this] { loop_.stop(); });
   }
 
   void on_control() {
@@ -95,6 +99,7 @@ class Minder {
   void end(int code) {
     loop_.forget(rank_.control.get());
     ended_by_server_ = exit_code(code);
+    if (rank_is_gone_) return loop_.stop();
     loop_.after(end_grace, [this] { loop_.stop(); });
   }
 
@@ -114,6 +119,7 @@ class Minder {
   boot::FrameReader reader_;
   pid_t pid_ = -1;
   int status_ = 0;
+  bool rank_is_gone_ = false;
   std::optional<int> ended_by_server_;  // the job's exit code
 };
 

@@ -31,17 +31,29 @@ constexpr std::uint64_t kShort = 80 * 1024;
 constexpr std::uint64_t kFlatMax = 16 * 1024;
 constexpr int kFlatLeast = 17;
 
-// This rank's block is in `recv` when these begin.
+// `own` is this rank's block, in the caller's send buffer unless it is in place. It is sent from there: the copy in the
+// receive buffer has just been written, and fetching changed cache lines from another core costs twice as much. (2
+// ranks, 64 KB: 5 us from the send buffer, 13 us from the copy.)
 
-void double_up(Steps& s, const Blocks& recv) {
-  for (int have = 1; have < s.size(); have *= 2) {
+/// Sends and receives like Steps::exchange and meanwhile copies this rank's block to its place.
+void begin(Steps& s, const Buffer& own, const Blocks& recv, int to, int from, const Buffer& in) {
+  Request* out = s.start_send(to, own);
+  Request* arriving = s.start_recv(from, in);
+  s.note(copy_local(recv[s.rank()], own));
+  s.finish_recv(arriving);
+  if (out) s.finish_send(out);
+}
+
+void double_up(Steps& s, const Buffer& own, const Blocks& recv) {
+  begin(s, own, recv, s.rank() ^ 1, s.rank() ^ 1, recv[s.rank() ^ 1]);
+  for (int have = 2; have < s.size(); have *= 2) {
     const int peer = s.rank() ^ have;
     const int mine = s.rank() & ~(have - 1), theirs = mine ^ have;
     s.exchange(peer, recv.run(mine, have), peer, recv.run(theirs, have));
   }
 }
 
-void bruck(Steps& s, const Blocks& recv) {
+void bruck(Steps& s, const Buffer& own, const Blocks& recv) {
   const int p = s.size(), me = s.rank();
   const auto rank_at = [&](int i) { return me + i < p ? me + i : me + i - p; };
   // Block i of the packed buffer is that of the i-th rank after me.
@@ -57,7 +69,8 @@ void bruck(Steps& s, const Blocks& recv) {
     const std::uint64_t from = start[static_cast<std::size_t>(first)];
     return raw(packed.data() + from, start[static_cast<std::size_t>(last)] - from);
   };
-  pack_at(packed.data(), recv[me]);
+  if (s.error() == MPI_SUCCESS) pack_at(packed.data(), own);
+  s.note(copy_local(recv[me], own));
   for (int have = 1; have < p; have *= 2) {
     const int n = std::min(have, p - have);
     s.exchange((me - have + p) % p, blocks(0, n), rank_at(have), blocks(have, have + n));
@@ -66,24 +79,26 @@ void bruck(Steps& s, const Blocks& recv) {
   for (int i = 1; i < p; ++i) unpack_at(recv[rank_at(i)], packed.data() + start[static_cast<std::size_t>(i)]);
 }
 
-void circle(Steps& s, const Blocks& recv) {
+void circle(Steps& s, const Buffer& own, const Blocks& recv) {
   const int p = s.size(), me = s.rank();
   const int right = (me + 1) % p, left = (me + p - 1) % p;
-  for (int step = 0; step < p - 1; ++step) {
+  begin(s, own, recv, right, left, recv[left]);
+  for (int step = 1; step < p - 1; ++step) {
     s.exchange(right, recv[(me - step + p) % p], left, recv[(me - step - 1 + p) % p]);
   }
 }
 
-void all_at_once(Steps& s, const Blocks& recv) {
+void all_at_once(Steps& s, const Buffer& own, const Blocks& recv) {
   const int p = s.size(), me = s.rank();
   Batch batch(s);
-  for (int i = 1; i < p; ++i) batch.send((me + i) % p, recv[me]);
+  for (int i = 1; i < p; ++i) batch.send((me + i) % p, own);
   for (int i = 1; i < p; ++i) batch.recv((me - i + p) % p, recv[(me - i + p) % p]);
+  s.note(copy_local(recv[me], own));
   batch.finish();
 }
 
 /// By way of rank 0, packed.
-void through_first(Steps& s, const Blocks& recv, std::uint64_t total) {
+void through_first(Steps& s, const Buffer& own, const Blocks& recv, std::uint64_t total) {
   const int p = s.size(), me = s.rank();
   Scratch packed(total);
   std::uint64_t mine = 0;  // where my block begins
@@ -95,10 +110,11 @@ void through_first(Steps& s, const Blocks& recv, std::uint64_t total) {
       if (me == 0 && rank != 0) in.recv(rank, raw(packed.data() + at, recv.bytes(rank)));
     }
     if (me != 0) {
-      s.send(0, recv[me]);
-    } else {
-      pack_at(packed.data() + mine, recv[me]);
+      s.send(0, own);
+    } else if (s.error() == MPI_SUCCESS) {
+      pack_at(packed.data() + mine, own);
     }
+    s.note(copy_local(recv[me], own));
     in.finish();
   }
   bcast_flat(s, raw(packed.data(), total), 0);
@@ -125,24 +141,28 @@ int allgather(Comm& comm, const Buffer& send, const Blocks& recv) {
   if (comm.is_inter()) [[unlikely]]
     return inter::allgather(comm, send, recv);
   Steps s(comm);
-  if (send.data != MPI_IN_PLACE) s.note(copy_local(recv[s.rank()], send));
-  if (s.size() == 1) return s.error();
+  const Buffer own = send.data == MPI_IN_PLACE ? recv[s.rank()] : send;
+  if (bytes_of(own) != recv.bytes(s.rank())) s.note(MPI_ERR_TRUNCATE);  // packed blocks would not fit their places
+  if (s.size() == 1) {
+    s.note(copy_local(recv[0], own));
+    return s.error();
+  }
   const std::uint64_t total = recv.total_bytes(s.size());
   switch (choose(recv, s.size(), total)) {
     case Algorithm::flat:
-      through_first(s, recv, total);
+      through_first(s, own, recv, total);
       break;
     case Algorithm::batch:
-      all_at_once(s, recv);
+      all_at_once(s, own, recv);
       break;
     case Algorithm::doubling:
-      double_up(s, recv);
+      double_up(s, own, recv);
       break;
     case Algorithm::bruck:
-      bruck(s, recv);
+      bruck(s, own, recv);
       break;
     default:
-      circle(s, recv);
+      circle(s, own, recv);
   }
   return s.error();
 }

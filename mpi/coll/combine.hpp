@@ -42,5 +42,10 @@ Order order_of(const Reduction& r);
 /// predefined operation on elements without gaps, data short enough to arrive in one packet (longer data would be
 /// staged in allocated memory), and RMQ_DEST_OPS.
 bool may_join(const Reduction& r);
+/// Whether it pays for one message at a time. It saves a copy of the vector, but adds to the way of a message through
+/// the dispatch loop (2 ranks, shm: 0.25 against 0.21 us at 8 bytes, equal at 1 KB, 3 % less at 4 KB).
+inline bool join_pays(const Reduction& r) {
+  return bytes_of(r) >= 2048 && may_join(r);
+}
 
 }  // namespace rmq::mpi::coll

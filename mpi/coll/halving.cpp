@@ -26,26 +26,32 @@ MPI_Count Halving::start(int block) const {
   return block * each + std::min<MPI_Count>(block, more);
 }
 
-Buffer Halving::blocks(void* vector, int first, int last) const {
+Buffer Halving::blocks(const void* vector, int first, int last) const {
   return part(buffer_of(r_, vector), start(first), start(last) - start(first));
 }
 
-void Halving::reduce_scatter(void* vector) {
-  if (fold_.member() < 0) return s_.send(s_.rank() + 1, buffer_of(r_, vector));
+void Halving::reduce_scatter(const void* in, void* vector) {
+  if (fold_.member() < 0) return s_.send(s_.rank() + 1, buffer_of(r_, in));
+  // Until something has been combined, mine is where the caller has it: what arrives first goes straight into `vector`.
+  const void* mine = in;
   if (fold_.takes_neighbour()) {
-    s_.recv(s_.rank() - 1, buffer_of(r_, spare_.origin()));
-    combine(r_, spare_.origin(), vector);
+    void* const arrived = mine == vector ? spare_.origin() : vector;
+    s_.recv(s_.rank() - 1, buffer_of(r_, arrived));
+    combine(r_, arrived == vector ? mine : arrived, vector);
+    mine = vector;
   }
   const int me = fold_.member();
   int first = 0;
   for (int half = fold_.members() / 2; half > 0; half /= 2) {
     const bool upper = me & half;
-    const int mine = upper ? first + half : first, theirs = upper ? first : first + half;
-    const Buffer keep = blocks(vector, mine, mine + half);
+    const int keep = upper ? first + half : first, give = upper ? first : first + half;
+    const Buffer kept = blocks(vector, keep, keep + half);
+    const Buffer arrived = mine == vector ? Buffer{spare_.origin(), kept.count, kept.type} : kept;
     const int peer = fold_.rank_of(me ^ half);
-    s_.exchange(peer, blocks(vector, theirs, theirs + half), peer, {spare_.origin(), keep.count, keep.type});
-    combine(r_, spare_.origin(), keep.data, keep.count);
-    first = mine;
+    s_.exchange(peer, blocks(mine, give, give + half), peer, arrived);
+    combine(r_, mine == vector ? arrived.data : blocks(mine, keep, keep + half).data, kept.data, kept.count);
+    mine = vector;
+    first = keep;
   }
 }
 

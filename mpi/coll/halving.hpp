@@ -30,8 +30,9 @@ class Fold {
 class Halving {
  public:
   Halving(Steps& s, const Reduction& r);
-  /// `vector` holds my contribution; afterwards my block of it is combined, the rest is spoilt.
-  void reduce_scatter(void* vector);
+  /// Combines everybody's `in`; afterwards my block of `vector` is the result, the rest is spoilt. They may be the
+  /// same.
+  void reduce_scatter(const void* in, void* vector);
   /// Everybody's combined block, everywhere.
   void allgather(void* vector);
   /// Everybody's combined block at the root.
@@ -39,7 +40,7 @@ class Halving {
 
  private:
   MPI_Count start(int block) const;
-  Buffer blocks(void* vector, int first, int last) const;  // [first, last)
+  Buffer blocks(const void* vector, int first, int last) const;  // [first, last)
 
   Steps& s_;
   const Reduction& r_;

@@ -60,52 +60,69 @@ void reduce_flat(Steps& s, const Reduction& r, const void* in, void* out, int ro
   s.note(copy_local(mine, sum));
 }
 
-void reduce_binomial(Steps& s, const Reduction& r, void* mine, void* out, int root) {
+namespace {
+
+void reduce_binomial(Steps& s, const Reduction& r, const void* in, void* out, int root) {
   const int p = s.size();
   // The tree of an operation that does not commute stands on rank 0, whose operands come first.
   const int top = r.op.commutative ? root : 0;
   const int me = (s.rank() - top + p) % p;
   const auto at = [&](int i) { return (i + top) % p; };
-  const bool join = may_join(r) && order_of(r).commutes;
-  Vectors memory(join ? 0 : r.count, r.type);
-  void* sum = mine;
-  void* spare = memory.origin();
+  const bool is_root = s.rank() == root, leaf = me % 2 == 1 || me + 1 == p;
+  const bool join = order_of(r).commutes && join_pays(r);
+  Vectors memory(leaf ? 0 : r.count, r.type, 2);
+  void* sum = is_root ? out : memory.origin(0);
+  void* spare = memory.origin(1);
+  const void* mine = in;  // until something has been combined with it: the sum is built where that arrives
   int bit = 1;
   for (; bit < p && !(me & bit); bit *= 2) {
     if (me + bit >= p) continue;
+    // One child after the other: operands are grouped alike in every run.
     const int child = at(me + bit);
-    if (join) {
-      // One child after the other: the grouping is the same in every run.
+    if (mine != sum) {
+      s.recv(child, buffer_of(r, sum));
+      combine(r, mine, sum);
+    } else if (join) {
       s.finish_recv(s.start_join(child, buffer_of(r, sum), r.op.builtin));
     } else {
       s.recv(child, buffer_of(r, spare));
-      combine(r, sum, spare);
-      std::swap(sum, spare);
+      if (r.op.commutative) {
+        combine(r, spare, sum);
+      } else {
+        combine(r, sum, spare);
+        std::swap(sum, spare);
+      }
     }
+    mine = sum;
   }
-  if (me != 0) s.send(at(me - bit), buffer_of(r, sum));
+  if (me != 0) s.send(at(me - bit), buffer_of(r, mine));
   if (top == root) {
-    if (me == 0) s.note(copy_local(buffer_of(r, out), buffer_of(r, sum)));
+    if (is_root) s.note(copy_local(buffer_of(r, out), buffer_of(r, mine)));
   } else if (s.rank() == top) {
-    s.send(root, buffer_of(r, sum));
-  } else if (s.rank() == root) {
+    s.send(root, buffer_of(r, mine));
+  } else if (is_root) {
     s.recv(top, buffer_of(r, out));
   }
 }
 
+}  // namespace
+
 void reduce_to(Steps& s, const Reduction& r, const void* in, void* out, int root) {
   if (s.size() == 1) return s.note(copy_local(buffer_of(r, out), buffer_of(r, in)));
-  const Algorithm algorithm = choose(r, s.size());
-  if (algorithm == Algorithm::flat) return reduce_flat(s, r, in, out, root);
-  // The partial result is built in the root's `out`, elsewhere in memory of our own.
+  switch (choose(r, s.size())) {
+    case Algorithm::flat:
+      return reduce_flat(s, r, in, out, root);
+    case Algorithm::binomial:
+      return reduce_binomial(s, r, in, out, root);
+    default:
+      break;
+  }
   const bool is_root = s.rank() == root;
   Vectors memory(is_root ? 0 : r.count, r.type);
-  void* mine = is_root ? out : memory.origin();
-  s.note(copy_local(buffer_of(r, mine), buffer_of(r, in)));
-  if (algorithm == Algorithm::binomial) return reduce_binomial(s, r, mine, out, root);
+  void* const sum = is_root ? out : memory.origin();
   Halving h(s, r);
-  h.reduce_scatter(mine);
-  h.gather(mine, root);
+  h.reduce_scatter(in, sum);
+  h.gather(sum, root);
 }
 
 int reduce(Comm& comm, const void* in, void* out, const Reduction& r, int root) {

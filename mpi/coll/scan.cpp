@@ -13,7 +13,7 @@ int scan(Comm& comm, const void* in, void* out, const Reduction& r) {
   Steps s(comm);
   if (in != MPI_IN_PLACE) s.note(copy_local(buffer_of(r, out), buffer_of(r, in)));
   if (s.size() == 1) return s.error();
-  const bool joins = may_join(r);
+  const bool joins = join_pays(r);
   Vectors spare(r.count, r.type);
   for (int distance = 1; distance < s.size(); distance *= 2) {
     const int to = s.rank() + distance, from = s.rank() - distance;

@@ -114,6 +114,7 @@ class ContextAgreement {
   void settle(const Step& s);
   void end_round();
   void take_lowest();
+  void take_own();
 
   const Party party_;
   const Bridge bridge_;

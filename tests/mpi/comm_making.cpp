@@ -93,6 +93,27 @@ void create() {
   CHECK(world == MPI_GROUP_NULL);
 }
 
+/// Agreements that ranks enter in different orders, one of them non-blocking.
+void crossed() {
+  MPI_Group world;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Comm blocking, idup;
+  MPI_Request r;
+  if (check::rank() % 2) {
+    MPI_Comm_create_group(MPI_COMM_WORLD, world, 0, &blocking);
+    MPI_Comm_idup(MPI_COMM_WORLD, &idup, &r);
+  } else {
+    MPI_Comm_idup(MPI_COMM_WORLD, &idup, &r);
+    MPI_Comm_create_group(MPI_COMM_WORLD, world, 0, &blocking);
+  }
+  MPI_Wait(&r, MPI_STATUS_IGNORE);
+  CHECK(sum_of_ranks(idup) == 10);
+  CHECK(sum_of_ranks(blocking) == 10);
+  MPI_Comm_free(&idup);
+  MPI_Comm_free(&blocking);
+  MPI_Group_free(&world);
+}
+
 void names() {
   char name[MPI_MAX_OBJECT_NAME];
   int length;
@@ -145,6 +166,7 @@ int main(int argc, char** argv) {
   many();
   split();
   create();
+  crossed();
   names();
   groups();
   return check::finish();
