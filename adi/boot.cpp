@@ -168,6 +168,7 @@ Result<void> Device::MPID_Finalize() {
   for (const auto& m : methods_) m->close();
   if (const int fd = bootstrap_.watch_fd(); fd >= 0) doorbell_->unwatch(fd);
   open_ = false;
+  trace_.finish();
   return {};
 }
 

@@ -15,6 +15,11 @@ namespace {
 // Polls between two looks at the clock while spinning: a look costs about as much as an empty poll.
 constexpr std::uint32_t kPollsPerClock = 32;
 
+// An answer that takes longer than this does not come from a rank that is running: another program may have its core, or
+// want ours. From here on a spinning rank offers its core each time it reads the clock; on an idle machine that costs
+// nothing that matters by then.
+constexpr std::uint64_t kSpinAloneNs = 10'000;
+
 // CPUs that the cgroup's quota amounts to, rounded up; 0 when there is no quota.
 int quota_cpus() {
   std::FILE* f = std::fopen("/sys/fs/cgroup/cpu.max", "re");
@@ -64,7 +69,9 @@ Waiter::Step Waiter::idle() {
   }
   // A yield is a system call anyway, so there the clock is read each time.
   if (!crowded_ && idle_polls_ % kPollsPerClock != 0) return cheap;
-  return os::now_ns() - idle_since_ns_ < budget_ns_ ? cheap : Step::sleep;
+  const std::uint64_t idle_ns = os::now_ns() - idle_since_ns_;
+  if (idle_ns >= budget_ns_) return Step::sleep;
+  return idle_ns < kSpinAloneNs ? cheap : Step::yield;
 }
 
 }  // namespace rmq::adi

@@ -57,10 +57,15 @@ Result<void> Trace::open(const std::string& folder, int rank, int size, int host
   return {};
 }
 
-Trace::~Trace() {
+void Trace::finish() {
   if (!header_) return;
   header_->ticks_end = os::ticks();
   header_->wall_ns_end = os::wall_ns();
+}
+
+Trace::~Trace() {
+  if (!header_) return;
+  finish();
   ::munmap(header_, mapped_);
 }
 

@@ -70,6 +70,9 @@ class Trace {
   Result<void> open(const std::string& folder, int rank, int size, int host, std::string_view job,
                     std::uint64_t capacity);
 
+  /// The rank has come to its proper end: notes when. Recording may go on.
+  void finish();
+
   bool on() const { return records_ != nullptr; }
 
   /// Records an event. One branch when off. One thread at a time (the device's lock).

@@ -141,7 +141,7 @@ int allgather(Comm& comm, const Buffer& send, const Blocks& recv) {
   if (comm.is_inter()) [[unlikely]]
     return inter::allgather(comm, send, recv);
   Steps s(comm);
-  const Buffer own = send.data == MPI_IN_PLACE ? recv[s.rank()] : send;
+  const Buffer own = is_in_place(send.data) ? recv[s.rank()] : send;
   if (bytes_of(own) != recv.bytes(s.rank())) s.note(MPI_ERR_TRUNCATE);  // packed blocks would not fit their places
   if (s.size() == 1) {
     s.note(copy_local(recv[0], own));

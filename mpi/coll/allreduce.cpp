@@ -141,7 +141,7 @@ int allreduce(Comm& comm, const void* in, void* out, const Reduction& r) {
   if (comm.is_inter()) [[unlikely]]
     return inter::allreduce(comm, in, out, r);
   Steps s(comm);
-  allreduce_to(s, r, in == MPI_IN_PLACE ? out : in, out);
+  allreduce_to(s, r, is_in_place(in) ? out : in, out);
   return s.error();
 }
 

@@ -41,7 +41,7 @@ int allgather_each(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
 /// What is sent in place: what is received. Not in an inter-communicator.
 Blocks in_place(const Comm& c) {
   if (c.is_inter()) fail_call(MPI_ERR_BUFFER, "argument sendbuf must not be MPI_IN_PLACE");
-  return Blocks::uniform(MPI_IN_PLACE, 0, coll::byte_type());
+  return Blocks::uniform(MPI_IN_PLACE, 0, coll::byte_type());  // NOLINT(performance-no-int-to-ptr): the ABI's number
 }
 
 /// Only the first block is looked at: where send and receive buffers are the same, it is as well.
@@ -56,8 +56,8 @@ int alltoall_equal(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
       comm,
       [&](Comm& c) {
         const Blocks recv = coll::recv_blocks_arg(recvbuf, recvcount, recvtype);
-        return exchange(c, sendbuf == MPI_IN_PLACE ? in_place(c) : coll::send_blocks_arg(sendbuf, sendcount, sendtype),
-                        recv);
+        return exchange(
+            c, coll::is_in_place(sendbuf) ? in_place(c) : coll::send_blocks_arg(sendbuf, sendcount, sendtype), recv);
       },
       function);
 }
@@ -71,7 +71,7 @@ int alltoall_each(const void* sendbuf, const Count* sendcounts, const Displaceme
       [&](Comm& c) {
         const int n = c.remote_size();
         const Blocks recv = coll::spread_arg(recvbuf, recvcounts, rdispls, recvtype, n, coll::kRecvNames);
-        const Blocks send = sendbuf == MPI_IN_PLACE
+        const Blocks send = coll::is_in_place(sendbuf)
                                 ? in_place(c)
                                 : coll::spread_arg(sendbuf, sendcounts, sdispls, sendtype, n, coll::kSendNames);
         return exchange(c, send, recv);
@@ -86,7 +86,7 @@ Blocks typed_arg(const void* data, const Count* counts, const Displacement* disp
   const MPI_Count total = coll::counts_arg(coll::Numbers(counts), !counts, ranks, names.counts);
   if (!displacements && total > 0) detail::null_argument(MPI_ERR_ARG, names.displacements);
   if (!handles) detail::null_argument(MPI_ERR_ARG, names.type);
-  if (data == MPI_IN_PLACE)
+  if (coll::is_in_place(data))
     fail_call(MPI_ERR_BUFFER, std::string("argument ") + names.data + " must not be MPI_IN_PLACE");
   for (int i = 0; i < ranks; ++i) types.push_back(&committed_arg(handles[i], names.type));
   return Blocks::typed(data, coll::Numbers(counts), coll::Numbers(displacements), types.data());
@@ -104,8 +104,9 @@ int alltoall_typed(const void* sendbuf, const Count* sendcounts, const Displacem
         const int n = c.remote_size();
         std::vector<const Datatype*> in, out;
         const Blocks recv = typed_arg(recvbuf, recvcounts, rdispls, recvtypes, n, kRecv, in);
-        const Blocks send =
-            sendbuf == MPI_IN_PLACE ? in_place(c) : typed_arg(sendbuf, sendcounts, sdispls, sendtypes, n, kSend, out);
+        const Blocks send = coll::is_in_place(sendbuf)
+                                ? in_place(c)
+                                : typed_arg(sendbuf, sendcounts, sdispls, sendtypes, n, kSend, out);
         return exchange(c, send, recv);
       },
       function);

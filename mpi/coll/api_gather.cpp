@@ -26,7 +26,7 @@ int scatter(Comm& c, int root, Send&& send_blocks, void* data, MPI_Count count, 
   const Role role = role_of(c, root_arg(c, root));
   const Blocks send = role.root ? send_blocks() : coll::no_blocks();
   const Buffer recv = role.member ? coll::recv_arg(data, count, type, role.root) : coll::no_buffer();
-  if (role.member && role.root && recv.data != MPI_IN_PLACE) coll::refuse_alias(send[c.rank], recv);
+  if (role.member && role.root && !coll::is_in_place(recv.data)) coll::refuse_alias(send[c.rank], recv);
   return algorithm(c, send, recv, root);
 }
 

@@ -12,13 +12,13 @@ namespace {
 }  // namespace
 
 Buffer send_arg(const void* data, MPI_Count count, MPI_Datatype type, bool may) {
-  if (data != MPI_IN_PLACE) return buffer_arg(data, count, type, "sendbuf", "sendcount", "sendtype");
+  if (!is_in_place(data)) return buffer_arg(data, count, type, "sendbuf", "sendcount", "sendtype");
   if (!may) refuse_in_place("sendbuf");
   return raw(data, 0);
 }
 
 Buffer recv_arg(void* data, MPI_Count count, MPI_Datatype type, bool may) {
-  if (data != MPI_IN_PLACE) return buffer_arg(data, count, type, "recvbuf", "recvcount", "recvtype");
+  if (!is_in_place(data)) return buffer_arg(data, count, type, "recvbuf", "recvcount", "recvtype");
   if (!may) refuse_in_place("recvbuf");
   return raw(data, 0);
 }
@@ -41,7 +41,7 @@ MPI_Count counts_arg(const Numbers& counts, bool null, int ranks, const char* na
 }
 
 void refuse_alias(const Buffer& send, const Buffer& recv) {
-  if (send.data == MPI_IN_PLACE || bytes_of(send) == 0 || bytes_of(recv) == 0) return;
+  if (is_in_place(send.data) || bytes_of(send) == 0 || bytes_of(recv) == 0) return;
   const auto first = [](const Buffer& b) { return element(b.data, 0, *b.type); };
   if (first(send) != first(recv) || send.type->layout->true_lb() != recv.type->layout->true_lb()) return;
   fail_call(MPI_ERR_BUFFER, "the same memory is sent and received (MPI_IN_PLACE asks for that)");
@@ -56,8 +56,8 @@ Reduction reduction_arg(MPI_Count count, MPI_Datatype type, MPI_Op op) {
 }
 
 void check_reduction_buffers(const void* in, const void* out, const Reduction& r, bool in_place, bool receives) {
-  if (in == MPI_IN_PLACE && !in_place) refuse_in_place("sendbuf");
-  if (receives && out == MPI_IN_PLACE) refuse_in_place("recvbuf");
+  if (is_in_place(in) && !in_place) refuse_in_place("sendbuf");
+  if (receives && is_in_place(out)) refuse_in_place("recvbuf");
   if (r.count == 0) return;
   if (!in && r.type.predefined) detail::null_argument(MPI_ERR_BUFFER, "sendbuf");
   if (!receives) return;

@@ -56,8 +56,7 @@ Blocks spread_arg(const void* data, const Count* counts, const Displacement* dis
   const Datatype& t = committed_arg(type, names.type);
   const MPI_Count total = counts_arg(Numbers(counts), !counts, ranks, names.counts);
   if (!displacements && total > 0) detail::null_argument(MPI_ERR_ARG, names.displacements);
-  if (data == MPI_IN_PLACE)
-    fail_call(MPI_ERR_BUFFER, std::string("argument ") + names.data + " must not be MPI_IN_PLACE");
+  if (is_in_place(data)) fail_call(MPI_ERR_BUFFER, std::string("argument ") + names.data + " must not be MPI_IN_PLACE");
   if (!data && total > 0 && t.predefined) detail::null_argument(MPI_ERR_BUFFER, names.data);
   return Blocks::spread(data, Numbers(counts), Numbers(displacements), t);
 }

@@ -8,6 +8,11 @@
 
 namespace rmq::mpi::coll {
 
+/// Whether a buffer argument is MPI_IN_PLACE, told without making a pointer of the number.
+inline bool is_in_place(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data) == ~std::uintptr_t{0};
+}
+
 inline std::uint64_t bytes_of(const Buffer& b) {
   return static_cast<std::uint64_t>(b.count) * b.type->size;
 }
@@ -96,7 +101,7 @@ class Blocks {
   bool is_uniform() const { return counts_.has_rule() && displacements_.has_rule() && !types_; }
   /// The blocks of ranks [first, first + n) as one buffer. Only when uniform.
   Buffer run(int first, int n) const { return {element(base_, displacements_[first], *type_), n * counts_[0], type_}; }
-  bool in_place() const { return base_ == MPI_IN_PLACE; }
+  bool in_place() const { return is_in_place(base_); }
 
  private:
   Blocks(const void* base, Numbers counts, Numbers displacements, const Datatype* type, const Datatype* const* types)

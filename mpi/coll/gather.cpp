@@ -39,7 +39,7 @@ void gather_binomial(Steps& s, const Buffer& send, const Blocks& recv, int root,
     in.finish();
     return s.send(tree.parent(), raw(packed.data(), static_cast<std::uint64_t>(tree.width()) * block));
   }
-  if (send.data != MPI_IN_PLACE) s.note(copy_local(recv[root], send));
+  if (!is_in_place(send.data)) s.note(copy_local(recv[root], send));
   in.finish();
   if (s.error() != MPI_SUCCESS) return;
   for (int i = 1; i < s.size(); ++i) unpack_at(recv[tree.rank_of(i)], at(i));
@@ -60,7 +60,7 @@ void scatter_binomial(Steps& s, const Blocks& send, const Buffer& recv, int root
     out.send(tree.rank_of(child), raw(at(child), static_cast<std::uint64_t>(tree.width_of(child)) * block));
   }
   if (s.rank() == root) {
-    if (recv.data != MPI_IN_PLACE) s.note(copy_local(recv, send[root]));
+    if (!is_in_place(recv.data)) s.note(copy_local(recv, send[root]));
   } else if (s.error() == MPI_SUCCESS) {
     unpack_at(recv, packed.data());
   }
@@ -75,7 +75,7 @@ void gather_linear(Steps& s, const Buffer& send, const Blocks& recv, int root) {
   for (int rank = 0; rank < s.size(); ++rank) {
     if (rank != root) in.recv(rank, recv[rank]);
   }
-  if (send.data != MPI_IN_PLACE) s.note(copy_local(recv[root], send));
+  if (!is_in_place(send.data)) s.note(copy_local(recv[root], send));
   in.finish();
 }
 
@@ -85,7 +85,7 @@ void scatter_linear(Steps& s, const Blocks& send, const Buffer& recv, int root) 
   for (int rank = 0; rank < s.size(); ++rank) {
     if (rank != root) out.send(rank, send[rank]);
   }
-  if (recv.data != MPI_IN_PLACE) s.note(copy_local(recv, send[root]));
+  if (!is_in_place(recv.data)) s.note(copy_local(recv, send[root]));
   out.finish();
 }
 

@@ -129,7 +129,7 @@ int reduce(Comm& comm, const void* in, void* out, const Reduction& r, int root) 
   if (comm.is_inter()) [[unlikely]]
     return inter::reduce(comm, in, out, r, root);
   Steps s(comm);
-  reduce_to(s, r, in == MPI_IN_PLACE ? out : in, out, root);
+  reduce_to(s, r, is_in_place(in) ? out : in, out, root);
   return s.error();
 }
 

@@ -131,7 +131,7 @@ int reduce_scatter(Comm& comm, const void* in, void* out, const Reduction& r, co
   if (comm.is_inter()) [[unlikely]]
     return inter::reduce_scatter(comm, in, out, r, counts);
   Steps s(comm);
-  const void* const from = in == MPI_IN_PLACE ? out : in;
+  const void* const from = is_in_place(in) ? out : in;
   if (s.size() == 1) {
     s.note(copy_local(buffer_of(r, out), buffer_of(r, from)));
     return s.error();

@@ -11,7 +11,7 @@ namespace rmq::mpi::coll {
 
 int scan(Comm& comm, const void* in, void* out, const Reduction& r) {
   Steps s(comm);
-  if (in != MPI_IN_PLACE) s.note(copy_local(buffer_of(r, out), buffer_of(r, in)));
+  if (!is_in_place(in)) s.note(copy_local(buffer_of(r, out), buffer_of(r, in)));
   if (s.size() == 1) return s.error();
   const bool joins = join_pays(r);
   Vectors spare(r.count, r.type);
@@ -35,7 +35,7 @@ int exscan(Comm& comm, const void* in, void* out, const Reduction& r) {
   Vectors memory(r.count, r.type, 2);
   const Buffer result = buffer_of(r, out);
   const Buffer partial = memory.buffer(0), spare = memory.buffer(1);  // partial: my own operand included
-  s.note(copy_local(partial, buffer_of(r, in == MPI_IN_PLACE ? out : in)));
+  s.note(copy_local(partial, buffer_of(r, is_in_place(in) ? out : in)));
   for (int distance = 1; distance < s.size(); distance *= 2) {
     const int to = s.rank() + distance, from = s.rank() - distance;
     Request* sending = to < s.size() ? s.start_send(to, partial) : nullptr;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <memory>
 #include <new>
 
 #include "mpi/coll/blocks.hpp"
@@ -14,21 +15,20 @@ namespace rmq::mpi::coll {
 /// `bytes` bytes, not initialised, aligned for any type.
 class Scratch {
  public:
-  explicit Scratch(std::uint64_t bytes) : data_(bytes <= sizeof near_ ? near_ : allocate(bytes)) {}
-  ~Scratch() {
-    if (data_ != near_) std::free(data_);
+  explicit Scratch(std::uint64_t bytes) {
+    if (bytes <= sizeof near_) return;
+    far_.reset(static_cast<std::byte*>(std::malloc(bytes)));
+    if (!far_) throw std::bad_alloc();
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  std::byte* data() { return data_; }
+  std::byte* data() { return far_ ? far_.get() : near_; }
 
  private:
-  static std::byte* allocate(std::uint64_t bytes) {
-    void* memory = std::malloc(bytes);
-    if (!memory) throw std::bad_alloc();
-    return static_cast<std::byte*>(memory);
-  }
-  std::byte* data_;
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<std::byte, Free> far_;
   alignas(std::max_align_t) std::byte near_[512];  // enough for the messages where nanoseconds count
 };
 
