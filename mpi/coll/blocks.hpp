@@ -84,11 +84,11 @@ class Blocks {
   }
 
   Buffer operator[](int i) const {
-    if (types_) return {moved(static_cast<std::byte*>(base_), displacements_[i]), counts_[i], types_[i]};
-    return {element(base_, displacements_[i], *type_), counts_[i], type_};
+    if (type_) return {element(base_, displacements_[i], *type_), counts_[i], type_};
+    return {moved(static_cast<std::byte*>(base_), displacements_[i]), counts_[i], types_[i]};
   }
   std::uint64_t bytes(int i) const {
-    return static_cast<std::uint64_t>(counts_[i]) * (types_ ? types_[i] : type_)->size;
+    return static_cast<std::uint64_t>(counts_[i]) * (type_ ? type_ : types_[i])->size;
   }
   std::uint64_t total_bytes(int ranks) const {
     if (is_uniform()) return static_cast<std::uint64_t>(ranks) * bytes(0);
@@ -98,7 +98,7 @@ class Blocks {
   }
   /// Whether all ranks' blocks have the same size and lie one behind the other. Decided by which MPI function was
   /// called, hence the same on every rank.
-  bool is_uniform() const { return counts_.has_rule() && displacements_.has_rule() && !types_; }
+  bool is_uniform() const { return counts_.has_rule() && displacements_.has_rule() && type_; }
   /// The blocks of ranks [first, first + n) as one buffer. Only when uniform.
   Buffer run(int first, int n) const { return {element(base_, displacements_[first], *type_), n * counts_[0], type_}; }
   bool in_place() const { return is_in_place(base_); }
@@ -110,7 +110,7 @@ class Blocks {
   void* base_;
   Numbers counts_;
   Numbers displacements_;         // elements, or bytes where each block has its own type
-  const Datatype* type_;          // of all blocks; unused where types_ is set
+  const Datatype* type_;          // of all blocks; nullptr: each has its own
   const Datatype* const* types_;  // of each block
 };
 

@@ -55,14 +55,18 @@ class Vectors {
 
  private:
   struct Place {
-    std::int64_t low;    // first data byte, relative to the origin
+    std::int64_t low;    // first byte, relative to the origin
     std::int64_t bytes;  // to the last; may exceed count * extent, so vectors do not lie element behind element
   };
+  /// From bound to bound, though data may begin later and end earlier: a user's operation may copy whole structures.
   static Place place(MPI_Count count, const Datatype& type) {
     if (type.dense) return {0, count * static_cast<std::int64_t>(type.size)};
     if (count == 0) return {0, 0};
-    const std::int64_t reach = (count - 1) * type.layout->extent();  // negative where elements grow downwards
-    return {type.layout->true_lb() + std::min<std::int64_t>(reach, 0), std::abs(reach) + type.layout->true_extent()};
+    const Layout& l = *type.layout;
+    const std::int64_t low = std::min({l.lb(), l.lb() + l.extent(), l.true_lb()});
+    const std::int64_t high = std::max({l.lb(), l.lb() + l.extent(), l.true_lb() + l.true_extent()});
+    const std::int64_t reach = (count - 1) * l.extent();  // negative where elements grow downwards
+    return {low + std::min<std::int64_t>(reach, 0), high - low + std::abs(reach)};
   }
   static constexpr std::int64_t kAlign = alignof(std::max_align_t);
   Vectors(const Place& at, MPI_Count count, const Datatype& type, int vectors)

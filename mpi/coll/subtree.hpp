@@ -1,6 +1,5 @@
 // The binomial tree over p ranks, counted from the root on, in which each rank stands above a run of neighbours: the
-// root of a subtree with blocks [me, me + width) has its children at me + 1, me + 2, me + 4 … with runs of 1, 2, 4 …
-// blocks.
+// i-th rank has its children at i + 1, i + 2, i + 4 … with runs of 1, 2, 4 … ranks.
 #pragma once
 
 #include <algorithm>
