@@ -25,11 +25,10 @@ namespace {
 constexpr std::uint64_t kLong = 512 * 1024;
 // From here the copies of bruck cost more than the further messages of the ring.
 constexpr std::uint64_t kShort = 80 * 1024;
-// Where ranks share CPUs: up to here rank 0 copies everything in less time than the p (p-1) messages of a batch take,
-// unless ranks are few (16 ranks on 2 CPUs: batch 125-165 us at 8 bytes a block, flat 140-155; at 1 KB 220 against
-// 320).
+// Where ranks share CPUs: up to here rank 0 copies everything in less time than the turns at the CPU take that others
+// need (16 ranks on 2 CPUs: flat 25 and 41 us at 8 bytes and 1 KB a block, doubling 32 and 46, batch 34 and 54, bruck
+// 35 and 51).
 constexpr std::uint64_t kFlatMax = 16 * 1024;
-constexpr int kFlatLeast = 17;
 
 // `own` is this rank's block, in the caller's send buffer unless it is in place. It is sent from there: the copy in the
 // receive buffer has just been written, and fetching changed cache lines from another core costs twice as much. (2
@@ -130,7 +129,7 @@ Algorithm choose(const Blocks& recv, int p, std::uint64_t total) {
   const Algorithm wish = forced().allgather;
   if (wish != Algorithm::automatic && (wish != Algorithm::doubling || doubles)) return wish;
   if (p == 2) return Algorithm::batch;
-  if (p <= kFlatRanks && crowded()) return p >= kFlatLeast && total <= kFlatMax ? Algorithm::flat : Algorithm::batch;
+  if (total <= kFlatMax && p <= kFlatRanks && crowded()) return Algorithm::flat;
   if (doubles && total < kLong) return Algorithm::doubling;
   return total < kShort ? Algorithm::bruck : Algorithm::ring;
 }

@@ -27,10 +27,11 @@ constexpr std::uint64_t kShort = 8 * 1024;
 // From here the ring's p - 1 further messages cost less than folding p to a power of two, which moves the vector twice
 // more.
 constexpr std::uint64_t kRing = 64 * 1024;
-// Up to here rank 0 alone combines faster than the turns at the CPU take that other algorithms need (16 ranks on 2
-// CPUs: 180 against 440 us at 16 KB, 460 against 500 us at 32 KB), if they are few enough.
-constexpr std::uint64_t kFlatMax = 16 * 1024;
-constexpr std::uint64_t kFlatTotal = 256 * 1024;  // of all ranks together
+// Where ranks share CPUs: up to here rank 0 alone combines faster than the turns at the CPU take that other algorithms
+// need (2 CPUs, flat against halving at 64 KB: 16 ranks 277 and 465 us, 8 ranks 78 and 100; at 256 KB 8 ranks 437 and
+// 318).
+constexpr std::uint64_t kFlatMax = 64 * 1024;
+constexpr std::uint64_t kFlatTotal = 4 * 1024 * 1024;  // bounds what rank 0 keeps of all ranks together
 
 void double_up(Steps& s, const Reduction& r, const void* in, void* result) {
   const Fold fold(s.size(), s.rank());
