@@ -125,7 +125,9 @@ Result<void> Device::open_methods(const std::vector<MethodMaker>& makers) {
       used = true;
       --unreached;
     }
-    if (used) methods_.push_back(std::move(*made));
+    if (!used) continue;
+    if (auto* word = m->attention()) attention_ = word;
+    methods_.push_back(std::move(*made));
   }
   if (unreached > 0) {
     for (Rank r = 0; r < size(); ++r) {

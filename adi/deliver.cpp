@@ -10,38 +10,6 @@
 
 namespace rmq::adi {
 
-Device::Place Device::place(Request* recv, const Match& from, std::uint64_t bytes) {
-  recv->status.source = from.source;
-  recv->status.tag = from.tag;
-  const std::uint64_t at = recv->dest_op == DestOp::cat ? recv->moved : 0;
-  const std::uint64_t room = recv->view.bytes - at;
-  if (bytes > room) [[unlikely]] {
-    recv->status.error = Errc::truncate;
-    bytes = room;
-  }
-  if (recv->dest_op == DestOp::cat) {
-    recv->moved += bytes;
-    recv->status.bytes = recv->moved;
-  } else {
-    recv->status.bytes = bytes;
-  }
-  return {at, bytes};
-}
-
-void Device::put_down(Request* recv, const Place& to, const std::byte* data) {
-  if (to.bytes == 0) return;
-  if (recv->dest_op == DestOp::join) {
-    reduce(recv->join_op, recv->join_type, data, recv->view.base, to.bytes / basic_size(recv->join_type));
-  } else {
-    unpack(recv->view, to.offset, data, to.bytes);
-  }
-}
-
-void Device::deliver(Request* recv, const Match& from, const std::byte* data, std::uint64_t bytes) {
-  put_down(recv, place(recv, from, bytes), data);
-  finish(recv);
-}
-
 Request* Device::stage(Request* recv, const Match& from, std::uint64_t bytes) {
   const Place to = place(recv, from, bytes);
   Request* s = pool_.get();

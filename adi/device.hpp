@@ -150,18 +150,20 @@ class Device {
   /// Holds the device for the calling thread. Not recursive.
   class Entry {
    public:
-    explicit Entry(Device& d) : device_(d.threads_ ? &d : nullptr) {
-      if (device_) [[unlikely]]
-        device_->lock();
+    explicit Entry(Device& d) : device_(d) {
+      if (d.threads_) [[unlikely]]
+        d.lock();
     }
     ~Entry() {
-      if (device_) device_->mutex_.unlock();
+      if (device_.attending_) device_.attend(false);
+      if (device_.threads_) [[unlikely]]
+        device_.mutex_.unlock();
     }
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
 
    private:
-    Device* device_;
+    Device& device_;
   };
   /// Gives the device away in the middle of an Entry, for its lifetime: around functions of the user that may call MPI.
   class Absence {
@@ -206,9 +208,31 @@ class Device {
   struct Place {
     std::uint64_t offset, bytes;  // where in the receive's view, and how much of the message
   };
-  Place place(Request* recv, const Match& from, std::uint64_t bytes);
-  void put_down(Request* recv, const Place& to, const std::byte* data);
-  void deliver(Request* recv, const Match& from, const std::byte* data, std::uint64_t bytes);
+  static Place place(Request* recv, const Match& from, std::uint64_t bytes) {
+    recv->status.source = from.source;
+    recv->status.tag = from.tag;
+    const std::uint64_t at = recv->dest_op == DestOp::cat ? recv->moved : 0;
+    const std::uint64_t room = recv->view.bytes - at;
+    if (bytes > room) [[unlikely]] {
+      recv->status.error = Errc::truncate;
+      bytes = room;
+    }
+    if (recv->dest_op == DestOp::cat) [[unlikely]]
+      recv->moved += bytes;
+    recv->status.bytes = at + bytes;
+    return {at, bytes};
+  }
+  static void put_down(Request* recv, const Place& to, const std::byte* data) {
+    if (to.bytes == 0) return;
+    if (recv->dest_op != DestOp::join) [[likely]]
+      unpack(recv->view, to.offset, data, to.bytes);
+    else
+      reduce(recv->join_op, recv->join_type, data, recv->view.base, to.bytes / basic_size(recv->join_type));
+  }
+  void deliver(Request* recv, const Match& from, const std::byte* data, std::uint64_t bytes) {
+    put_down(recv, place(recv, from, bytes), data);
+    finish(recv);
+  }
   Request* stage(Request* recv, const Match& from, std::uint64_t bytes);
   void staged_complete(Request* s);
   static methods::Landing on_arriving(void* device, Rank from, const Packet& p);
@@ -268,7 +292,11 @@ class Device {
   static void on_sent(void* device, Request* owner, Errc error);
   static void on_moved(void* device, Request* owner, std::uint64_t bytes, Errc error);
   static void on_peer_lost(void* device, Rank rank, const Error& error);
-  void received(Rank from, const Packet& p);
+  void received(Rank from, const Packet& p) {
+    ++counters_.received;
+    trace_.packet(Event::packet_received, id_of(from), from, p, p.length);
+    take_credit(peers_[index(from)], from, p);
+  }
   void protocol_error(Rank from, const Packet& p);
   static constexpr std::uint8_t kNeedsCare = request_flag::detached | request_flag::staged;
   /// One thing less to happen; at zero the request is complete and may be gone.
@@ -282,6 +310,10 @@ class Device {
   void complete(Request* r, Errc error);  // now, whatever is outstanding
   std::uint8_t id_of(Rank r) const { return static_cast<std::uint8_t>(peers_[index(r)].id); }
   void fail_requests_of(Rank rank);
+  void attend(bool here) {
+    attending_ = here;
+    if (attention_) attention_->store(here ? 1 : 0, std::memory_order_relaxed);  // a hint
+  }
   void lock();
   void give_way();
   void sleep();
@@ -303,6 +335,8 @@ class Device {
   Rank rank_ = 0;
   bool threads_ = false;
   bool open_ = false;
+  bool attending_ = false;                            // inside of a call that waits
+  std::atomic<std::uint32_t>* attention_ = nullptr;  // where peers see it
   Waiter waiter_;
   std::uint64_t credit_per_peer_ = 0;
   std::uint64_t envelopes_left_ = 0;

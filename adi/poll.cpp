@@ -60,6 +60,7 @@ void Device::MPID_Poll(bool blocking) {
     if (waiter_.crowded() && idle_tests_ % kIdleTestsCrowded == 0) give_way();
     return;
   }
+  if (!attending_) attend(true);
   switch (waiter_.idle()) {
     case Waiter::Step::spin:
       relax();
@@ -137,12 +138,6 @@ void Device::completed(Request* r) {
 void Device::complete(Request* r, Errc error) {
   if (error != Errc::ok) r->status.error = error;
   completed(r);
-}
-
-void Device::received(Rank from, const Packet& p) {
-  ++counters_.received;
-  trace_.packet(Event::packet_received, id_of(from), from, p, p.length);
-  take_credit(peers_[index(from)], from, p);
 }
 
 void Device::protocol_error(Rank from, const Packet& p) {

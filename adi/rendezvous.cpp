@@ -12,7 +12,8 @@
 //   on_ok_to_send    <-- OK_TO_SEND --------  fetch_or_ask
 //   Method::put      --- RNDV_DONE -------->  on_rndv_done
 //
-//   where there is no remote memory (tcp, or shared memory's ring), put is packets again:
+//   where there is no remote memory (tcp), or packets are faster (shared memory, when both ranks wait and can copy at
+//   the same time), put is packets again:
 //   on_ok_to_send    <-- OK_TO_SEND --------  fetch_or_ask
 //   push_data        --- RNDV_DATA … ------>  on_rndv_data, or straight from the transport into the user's buffer
 #include <algorithm>
@@ -23,6 +24,12 @@
 namespace rmq::adi {
 
 using methods::Outcome;
+
+namespace {
+// Turns of the dispatch loop that a long message waits for its sender to come to wait, and so to have time to copy: a
+// few microseconds.
+constexpr std::uint64_t kPatience = 64;
+}  // namespace
 
 Outcome Device::try_request_send(Request* r, Peer& peer, std::int64_t cost) {
   Packet& p = r->packet;
@@ -82,6 +89,7 @@ void Device::answer_request_send(Request* recv, Rank from, const Packet& p) {
   recv->moved = 0;
   recv->remote = p.request_send.sender;
   recv->packet = p;
+  recv->since = turn_;
   fetch_or_ask(recv);
 }
 
@@ -89,7 +97,11 @@ void Device::fetch_or_ask(Request* recv) {
   const Rank from = recv->peer;
   Peer& peer = peers_[index(from)];
   const std::uint64_t address = recv->packet.request_send.address;
-  if (address != 0 && recv->expected != 0 && config_.get_mode) {
+  const methods::Pull how = address == 0 || recv->expected == 0 || !config_.get_mode ? methods::Pull::ask
+                            : crowded()                                              ? methods::Pull::get
+                                        : peer.method->how_to_pull(from, address);
+  if (how == methods::Pull::unsure && turn_ - recv->since < kPatience) return waiting_gets_.push_back(recv);
+  if (how != methods::Pull::ask) {
     const Outcome o = with_method(*peer.method, peer.id,
                                   [&](auto& m) { return m.get(from, address, recv->view, recv->expected, recv); });
     if (o == Outcome::done) return moved(recv, recv->expected);
@@ -102,7 +114,7 @@ void Device::fetch_or_ask(Request* recv) {
   ok.ok_to_send.sender = recv->remote;
   ok.ok_to_send.receiver = recv->self.wire();
   ok.ok_to_send.size = recv->expected;
-  // A get that failed is not tried the other way round: the data comes as packets.
+  // Where a get is possible but not wanted, or has failed, the other way round is no better: the data comes as packets.
   ok.ok_to_send.address = recv->expected && address == 0 ? peer.method->expose(from, recv->view) : 0;
   send_control(from, ok);
   if (recv->expected == 0) finish(recv);

@@ -61,6 +61,9 @@ struct alignas(kCacheLine) Request {
   Request* next = nullptr;                  // hash chain or pending queue
   Request* prev = nullptr;
   Handle self;                              // names this request on the wire
+  std::uint32_t parts = 1;                  // cat, join: messages that this receive still takes
+  ReduceOp join_op = ReduceOp::none;
+  Basic join_type = Basic::none;
 
   // ---- line 1: data and status ----
   alignas(kCacheLine) DataView view;        // the user's buffer
@@ -73,20 +76,21 @@ struct alignas(kCacheLine) Request {
   // ---- line 3: owned by the method while it has the request ----
   alignas(kCacheLine) std::byte method_part[kCacheLine] = {};
 
-  // ---- cold ----
+  // ---- line 4: for the layers above, and what some requests own ----
   LayoutRef layout;                         // keeps view.layout alive
   void (*on_complete)(Request*) = nullptr;  // called once, from poll, when incomplete reaches 0; may free the request
   void* user = nullptr;                     // for the layer that made the request
   std::uint64_t remote = 0;                 // the other side's handle, once known
   std::uint64_t expected = 0;               // rendezvous: bytes that will move
-  struct Links {
-    Request *next = nullptr, *prev = nullptr;
-  } wild[3];                                // hash chains of the wildcard indexes (adi/match)
   std::byte* owned = nullptr;               // buffer that is freed with the request (unexpected or buffered data)
   std::uint64_t owned_bytes = 0;
-  std::uint32_t parts = 1;                  // cat, join: messages that this receive still takes
-  ReduceOp join_op = ReduceOp::none;
-  Basic join_type = Basic::none;
+  std::uint64_t since = 0;                  // rendezvous: turn of the dispatch loop in which it was matched
+
+  // ---- line 5: hash chains of the wildcard indexes (adi/match) ----
+  struct Links {
+    Request *next = nullptr, *prev = nullptr;
+  };
+  alignas(kCacheLine) Links wild[3];
 
   bool complete() const {
     // Acquire pairs with the release in the device's completion, so that the received data is visible to a waiter that
@@ -106,5 +110,6 @@ inline constexpr std::uint8_t staged = 16;     // internal receive into a buffer
 
 static_assert(offsetof(Request, view) == kCacheLine, "matching reads one line");
 static_assert(offsetof(Request, packet) % kCacheLine == 0);
+static_assert(offsetof(Request, wild) == 5 * kCacheLine, "a receive without wildcards touches lines 0, 1 and 4");
 
 }  // namespace rmq

@@ -22,31 +22,11 @@ void RequestPool::grow() {
   }
 }
 
-void RequestPool::put(Request* r) {
-  RMQ_CHECK(r->self.generation & 1);
-  if (r->owned) {
-    std::free(r->owned);
-    r->owned = nullptr;
-    r->owned_bytes = 0;
-  }
-  if (r->layout) r->layout = LayoutRef{};
-  r->self.generation += 1;
-  r->incomplete.store(0, std::memory_order_relaxed);  // nobody may look at a freed request
-  r->kind = RequestKind::none;
-  r->mode = SendMode::standard;
-  r->dest_op = DestOp::copy;
-  r->flags = 0;
-  r->peer = kNoRank;
-  r->moved = 0;
-  r->status = Status{};
-  r->on_complete = nullptr;
-  r->user = nullptr;
-  r->remote = 0;
-  r->parts = 1;
-  r->prev = nullptr;
-  r->next = free_;
-  free_ = r;
-  --alive_;
+void RequestPool::drop_owned(Request* r) {
+  std::free(r->owned);
+  r->owned = nullptr;
+  r->owned_bytes = 0;
+  r->layout = LayoutRef{};
 }
 
 }  // namespace rmq

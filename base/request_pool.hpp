@@ -31,7 +31,28 @@ class RequestPool {
   }
 
   /// Gives a request back; frees what it owns. All handles to it become stale.
-  void put(Request* r);
+  void put(Request* r) {
+    RMQ_CHECK(r->self.generation & 1);
+    if (r->owned || r->layout) [[unlikely]]
+      drop_owned(r);
+    r->self.generation += 1;
+    r->incomplete.store(0, std::memory_order_relaxed);  // nobody may look at a freed request
+    r->kind = RequestKind::none;
+    r->mode = SendMode::standard;
+    r->dest_op = DestOp::copy;
+    r->flags = 0;
+    r->peer = kNoRank;
+    r->parts = 1;
+    r->moved = 0;
+    r->status = Status{};
+    r->on_complete = nullptr;
+    r->user = nullptr;
+    r->remote = 0;
+    r->prev = nullptr;
+    r->next = free_;
+    free_ = r;
+    --alive_;
+  }
 
   /// The live request that a handle names, or nullptr: unknown, or reused since.
   Request* find(Handle h) const {
@@ -49,6 +70,7 @@ class RequestPool {
  private:
   static constexpr std::uint32_t kSlab = 256;
   void grow();
+  static void drop_owned(Request* r);
 
   std::vector<std::unique_ptr<Request[]>> slabs_;
   Request* free_ = nullptr;

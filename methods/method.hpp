@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -37,6 +38,13 @@ enum class Outcome : std::uint8_t {
   queued,  // taken; memory and request stay in use until Sink::on_sent / on_moved names the owner
   retry,   // not taken, nothing changed: the link is full or still connecting; try again after a poll
   failed,  // the peer is lost; on_peer_lost has been or will be called
+};
+
+/// Which way promises to be faster.
+enum class Pull : std::uint8_t {
+  get,
+  ask,
+  unsure,  // look again: asking is, as soon as the other side waits
 };
 
 /// Where payload that is still in the transport shall be put. Bytes beyond `bytes` are read and dropped.
@@ -120,6 +128,14 @@ class Method {
     static_cast<void>(peer), static_cast<void>(view);
     return 0;
   }
+  /// How to come by data at that address: by get(), or by asking its owner to send it as packets.
+  virtual Pull how_to_pull(Rank from, std::uint64_t address) {
+    static_cast<void>(from), static_cast<void>(address);
+    return Pull::get;
+  }
+  /// A word in which the device notes whether this rank waits inside of a call (1) or not (0), for peers to read;
+  /// nullptr: nobody reads it.
+  virtual std::atomic<std::uint32_t>* attention() { return nullptr; }
   /// Starts copying `bytes` bytes from `address` (exposed by `from`) into `into`. done | queued | retry | failed.
   virtual Outcome get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes, Request* owner) {
     static_cast<void>(from), static_cast<void>(address), static_cast<void>(into), static_cast<void>(bytes);

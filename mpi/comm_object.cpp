@@ -15,8 +15,7 @@ void release(Errhandler* e) {
   if (handle_storage(e->handle) == kDynamic && --e->refs == 0) runtime().errhandlers.remove(e);
 }
 
-void release(Comm* c) {
-  if (--c->refs > 0) return;
+void end_of(Comm* c) {
   if (c->local) release(c->local);
   if (c->remote) release(c->remote);
   release(c->group);

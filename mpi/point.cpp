@@ -31,23 +31,4 @@ void recv_blocking(Comm& c, const RecvArgs& a, MPI_Status* status) {
   settle(r, status);
 }
 
-MPI_Request isend(Comm& c, const SendArgs& a, SendMode mode) {
-  if (a.to_nobody()) return new_finished_request(RequestKind::send, c);
-  if (mode == SendMode::buffered) return start_buffered(c, a.data, a.dest, a.tag);
-  Request* r = new_request(RequestKind::send, c);
-  prepare_send(r, c, a.data, a.dest, a.tag, mode);
-  const MPI_Request handle = handle_of(r);
-  runtime().device->MPID_Isend(r);
-  return handle;
-}
-
-MPI_Request irecv(Comm& c, const RecvArgs& a) {
-  if (a.from_nobody()) return new_finished_request(RequestKind::recv, c);
-  Request* r = new_request(RequestKind::recv, c);
-  prepare_recv(r, c, a.data, a.source, a.tag);
-  const MPI_Request handle = handle_of(r);
-  runtime().device->MPID_Irecv(r);
-  return handle;
-}
-
 }  // namespace rmq::mpi

@@ -6,27 +6,15 @@
 namespace rmq::mpi {
 namespace {
 
-Request* allocate(RequestKind kind) {
-  adi::Device& device = *runtime().device;
-  Request* r = device.MPID_Request_create(kind);
-  if (r->self.index >= (1u << kRequestIndexBits)) [[unlikely]] {
-    device.MPID_Request_free(r);
-    fail_call(MPI_ERR_NO_MEM, fmt::format("more than {} requests at once", 1u << kRequestIndexBits));
-  }
-  return r;
-}
-
 void let_go_of_comm(Request* r) {
   release(static_cast<Comm*>(r->user));
 }
 
 }  // namespace
 
-Request* new_request(RequestKind kind, Comm& comm) {
-  Request* r = allocate(kind);
-  r->user = &comm;
-  retain(comm);
-  return r;
+void too_many_requests(Request* r) {
+  runtime().device->MPID_Request_free(r);
+  fail_call(MPI_ERR_NO_MEM, fmt::format("more than {} requests at once", 1u << kRequestIndexBits));
 }
 
 MPI_Request new_finished_request(RequestKind kind, Comm& comm) {
@@ -36,7 +24,7 @@ MPI_Request new_finished_request(RequestKind kind, Comm& comm) {
 }
 
 MPI_Request new_activity_request(std::unique_ptr<Activity> activity) {
-  Request* r = allocate(RequestKind::other);
+  Request* r = new_place(RequestKind::other);
   r->user = activity.release();
   return handle_of(r);
 }
@@ -46,14 +34,6 @@ void wait_for(Request* r) {
   if (r->kind != RequestKind::other) [[likely]]
     return device.MPID_Wait(r);
   while (!activity_of(*r)->complete()) device.MPID_Poll(true);
-}
-
-void report(const Request& r, MPI_Status* status) {
-  if (r.kind == RequestKind::recv) {
-    set_status(status, r.status.source, r.status.tag, r.status.bytes, r.status.cancelled);
-  } else {
-    set_empty_status(status, r.status.cancelled);
-  }
 }
 
 Failure failure_of(const Request& r) {
@@ -106,14 +86,7 @@ int peek(const Request& r, MPI_Status* status) {
 }
 
 int finish(Request* r, MPI_Request& handle, MPI_Status* status) {
-  if (r->kind != RequestKind::other) [[likely]] {
-    report(*r, status);
-    const Errc error = r->status.error;
-    handle = MPI_REQUEST_NULL;
-    release(static_cast<Comm*>(r->user));
-    runtime().device->MPID_Request_free(r);
-    return error_class_of(error);
-  }
+  if (r->kind != RequestKind::other) return error_class_of(finish_plain(r, handle, status));
   Activity* a = activity_of(*r);
   const int code = a->finish(status);
   if (a->persistent()) return code;

@@ -37,8 +37,10 @@ MPI_Status* nth(MPI_Status* statuses, int i) {
 
 /// The end of a call that completes one request: its error becomes the call's.
 int finish_one(Request* r, MPI_Request& handle, MPI_Status* status) {
-  if (r->kind != RequestKind::other && r->status.error == Errc::ok) [[likely]]
-    return finish(r, handle, status);
+  if (r->kind != RequestKind::other && r->status.error == Errc::ok) [[likely]] {
+    finish_plain(r, handle, status);
+    return MPI_SUCCESS;
+  }
   Failure failure = failure_of(*r);
   failure.code = finish(r, handle, status);
   if (failure.code != MPI_SUCCESS) throw failure;
@@ -51,14 +53,16 @@ class Finisher {
   Finisher(MPI_Status* statuses) : statuses_(statuses) {}
   /// `r` is complete; its status goes to place `slot`.
   void add(Request* r, MPI_Request& handle, int slot) {
-    Failure failure;
-    const bool failed = r->kind == RequestKind::other || r->status.error != Errc::ok;
-    if (failed) failure = failure_of(*r);
-    set(slot, finish(r, handle, nth(statuses_, slot)), failed ? &failure : nullptr);
+    if (r->kind != RequestKind::other && r->status.error == Errc::ok) [[likely]] {
+      finish_plain(r, handle, nth(statuses_, slot));
+      return succeeded(slot);
+    }
+    const Failure failure = failure_of(*r);
+    set(slot, finish(r, handle, nth(statuses_, slot)), &failure);
   }
   void add_empty(int slot) {
     set_empty_status(nth(statuses_, slot));
-    set(slot, MPI_SUCCESS, nullptr);
+    succeeded(slot);
   }
   /// MPI_SUCCESS, or throws MPI_ERR_IN_STATUS to the handler of the first failure.
   void end() {
@@ -69,7 +73,11 @@ class Finisher {
   }
 
  private:
-  void set(int slot, int code, const Failure* failure) {
+  void succeeded(int slot) {
+    if (first_slot_ >= 0) [[unlikely]]
+      set(slot, MPI_SUCCESS, nullptr);
+  }
+  [[gnu::noinline]] void set(int slot, int code, const Failure* failure) {
     if (code != MPI_SUCCESS && first_slot_ < 0) {
       first_ = failure ? *failure : Failure{};
       if (first_.what.empty()) first_.what = text_of_code(code);
@@ -105,11 +113,13 @@ bool all_complete(const Requests& all) {
   return true;
 }
 
+/// Ends all, in order, waiting for those that are not complete.
 void finish_all(Requests& all, MPI_Status* statuses) {
   Finisher finisher(statuses);
   for (int i = 0; i < all.size(); ++i) {
     Request* r = all.at(i);
     if (r && is_active(*r)) {
+      if (!is_complete(*r)) wait_for(r);
       finisher.add(r, all.handle(i), i);
     } else {
       finisher.add_empty(i);
@@ -199,9 +209,6 @@ RMQ_MPI(int, Testany, (int count, MPI_Request array_of_requests[], int* indx, in
 RMQ_MPI(int, Waitall, (int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[])) {
   return enter([&] {
     Requests all(array_of_requests, count);
-    for (int i = 0; i < count; ++i) {
-      if (Request* r = all.at(i)) wait_for(r);
-    }
     finish_all(all, array_of_statuses);
   });
 }

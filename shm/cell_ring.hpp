@@ -102,6 +102,11 @@ class CellReader {
   const Cell& cell() const { return ring_[position_ & mask_]; }
 
   void advance() { ++position_; }
+  /// Fetches the cells behind the next one into the cache.
+  void prefetch() const {
+    __builtin_prefetch(&ring_[(position_ + 2) & mask_]);
+    __builtin_prefetch(&ring_[(position_ + 3) & mask_]);
+  }
 
   /// Whether a quarter of the ring waits to be returned.
   bool return_is_due() const { return position_ - returned_ > mask_ >> 2; }

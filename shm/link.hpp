@@ -15,32 +15,6 @@
 
 namespace rmq::shm {
 
-/// Copies n <= 32 bytes, reading and writing nothing beyond, without a call.
-inline void copy_inline(std::byte* to, const std::byte* from, std::size_t n) {
-  if (n == 0) return;
-  // Two moves that overlap cover any length between their size and twice that.
-  const auto two = [&]<class Word>(Word first) {
-    Word last;
-    std::memcpy(&first, from, sizeof first);
-    std::memcpy(&last, from + n - sizeof last, sizeof last);
-    std::memcpy(to, &first, sizeof first);
-    std::memcpy(to + n - sizeof last, &last, sizeof last);
-  };
-  struct Sixteen {
-    std::uint64_t words[2];
-  };
-  if (n >= 16)
-    two(Sixteen{});
-  else if (n >= 8)
-    two(std::uint64_t{});
-  else if (n >= 4)
-    two(std::uint32_t{});
-  else if (n >= 2)
-    two(std::uint16_t{});
-  else
-    *to = *from;
-}
-
 /// The sender's end. Default-made it is full for ever: what an unconnected or lost peer has.
 struct Outbound {
   CellWriter cells;
@@ -57,23 +31,32 @@ struct Outbound {
         header(ring.header),
         rank(peer_rank) {}
 
+  /// All of a packet but stamp and payload. In words of the size in which the fields have just been written: a wider
+  /// load over them would wait until the stores have left the store buffer.
+  static void copy_fields(Cell& cell, const Packet& packet, std::size_t fields) {
+    const auto* from = reinterpret_cast<const std::byte*>(&packet);
+    auto* to = reinterpret_cast<std::byte*>(&cell);
+    for (std::size_t at = offsetof(Packet, kind); at < kHeaderBytes; at += 4) std::memcpy(to + at, from + at, 4);
+    for (std::size_t at = kHeaderBytes; at < kHeaderBytes + fields; at += 4) std::memcpy(to + at, from + at, 4);
+  }
+
   /// Writes and publishes a packet. The cell ring must not be full; false, with nothing changed, when the byte ring is.
   bool write(const Packet& packet, const Payload& payload) {
     Cell& cell = cells.cell();
     const std::size_t fields = body_bytes(packet.kind);
     const std::uint32_t length = packet.length;
     if (length <= kBodyBytes - fields) [[likely]] {
-      std::memcpy(cell.rest, &packet.kind, sizeof cell.rest);
+      copy_fields(cell, packet, fields);
       std::byte* to = reinterpret_cast<std::byte*>(&cell) + kHeaderBytes + fields;
       if (payload.is_contiguous()) [[likely]]
-        copy_inline(to, payload.data(), length);
+        copy_bytes(to, payload.data(), length);
       else
         pack(to, payload.view, payload.offset, length);
     } else {
       std::byte* to = bytes.reserve(length);
       if (to == nullptr) [[unlikely]]
         return false;
-      std::memcpy(cell.rest, &packet.kind, sizeof cell.rest);
+      copy_fields(cell, packet, fields);
       if (payload.is_contiguous()) [[likely]]
         copy_bytes(to, payload.data(), length);
       else

@@ -1,6 +1,6 @@
 // The segment map: what lies where in a host's shared segment, and who may write which line of it.
 //
-//    header | controls: 256 bytes a rank | rings: as many as pairs, claimed one by one | heaps: one a rank
+//    header | controls: 320 bytes a rank | rings: as many as pairs, claimed one by one | heaps: one a rank
 //
 // All positions are offsets and follow from five numbers (Shape), which the header repeats so that whoever attaches can
 // check them. Nothing but the header and the controls (and, on hosts of few ranks, the rings) is reserved at start.
@@ -82,8 +82,10 @@ struct RankControl {
   std::atomic<std::uint32_t> helpers;                       // host rank + 1 of a rank whose slot wants help
   // Lines 2 and 3.
   alignas(kCacheLine) TransferSlot slot;
+  // Line 4: written by the rank as it starts and ends to wait; read by peers that may fetch long data from it.
+  alignas(kCacheLine) std::atomic<std::uint32_t> attention;
 };
-static_assert(sizeof(RankControl) == 4 * kCacheLine);
+static_assert(sizeof(RankControl) == 5 * kCacheLine);
 
 /// Head of a ring from one rank to another; its cells and then its bytes follow.
 struct RingHeader {

@@ -169,6 +169,14 @@ std::uint64_t ShmMethod::expose(Rank rank, const DataView& view) {
   return may_single_copy(peer) ? reinterpret_cast<std::uintptr_t>(start) : 0;
 }
 
+methods::Pull ShmMethod::how_to_pull(Rank from, std::uint64_t address) {
+  if ((address & kInSegment) != 0 || single_copy_is_fast()) return methods::Pull::get;
+  const RankControl& theirs = directory_->control(host_rank_of(from));
+  // Relaxed: hints. Who sleeps would have to be woken first; who computes may do so for long.
+  if (theirs.sleeping.load(std::memory_order_relaxed) != 0) return methods::Pull::get;
+  return theirs.attention.load(std::memory_order_relaxed) != 0 ? methods::Pull::ask : methods::Pull::unsure;
+}
+
 Outcome ShmMethod::get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes, Request* owner) {
   Transfer t;
   t.address = address;
@@ -202,6 +210,8 @@ Outcome ShmMethod::transfer(Transfer t, Rank rank) {
     }
   }
   if (t.bytes >= kTogether && t.owner != nullptr) {
+    // One at a time: when it is through, the owner of the next one's data may have time to send it.
+    if (!single_copy_is_fast() && !transfers_->empty()) return Outcome::retry;
     transfers_->start(t);
     busy_ = true;
     return Outcome::queued;

@@ -75,6 +75,8 @@ class ShmMethod final : public methods::Method {
   void disarm() override;
 
   std::uint64_t expose(Rank peer, const DataView& view) override;
+  methods::Pull how_to_pull(Rank from, std::uint64_t address) override;
+  std::atomic<std::uint32_t>* attention() override { return directory_ ? &control_->attention : nullptr; }
   methods::Outcome get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes,
                        Request* owner) override;
   methods::Outcome put(Rank to, std::uint64_t address, const DataView& data, std::uint64_t bytes,
@@ -187,6 +189,9 @@ inline int ShmMethod::drain(std::size_t i) {
       lose(in.host_rank, Errc::protocol, "sent a packet of impossible length");
       return taken;
     }
+    // In the middle of a batch the next cells have been written already: fetching them ahead takes no line from a
+    // writer that is still at it.
+    if (taken != 0) in.cells.prefetch();
     sink_.on_packet[static_cast<std::uint8_t>(packet.kind)](sink_.device, in.rank, packet, payload);
     in.cells.advance();
     if (in.return_is_due()) [[unlikely]] {

@@ -14,6 +14,29 @@
 namespace rmq {
 
 namespace detail {
+/// copy_bytes for n <= 32: without a call. Two moves that overlap cover any length between their size and twice that.
+inline void copy_tiny(std::byte* to, const std::byte* from, std::size_t n) {
+  const auto two = [&]<class Word>(Word first) {
+    Word last;
+    std::memcpy(&first, from, sizeof first);
+    std::memcpy(&last, from + n - sizeof last, sizeof last);
+    std::memcpy(to, &first, sizeof first);
+    std::memcpy(to + n - sizeof last, &last, sizeof last);
+  };
+  struct Sixteen {
+    std::uint64_t words[2];
+  };
+  if (n >= 16)
+    two(Sixteen{});
+  else if (n >= 8)
+    two(std::uint64_t{});
+  else if (n >= 4)
+    two(std::uint32_t{});
+  else if (n >= 2)
+    two(std::uint16_t{});
+  else if (n == 1)
+    *to = *from;
+}
 /// copy_bytes for n > kInlineCopy.
 void copy_bytes_large(void* to, const void* from, std::size_t n);
 inline constexpr std::size_t kInlineCopy = 2048;  // bytes; up to here glibc uses vector moves on every CPU
@@ -26,9 +49,11 @@ void copy_avx2(void* to, const void* from, std::size_t n);
 
 /// Copies n bytes between buffers that do not overlap. Either pointer may be null when n is 0. Any thread.
 inline void copy_bytes(void* to, const void* from, std::size_t n) {
-  if (n > detail::kInlineCopy) {
+  if (n <= 32) {
+    detail::copy_tiny(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), n);
+  } else if (n > detail::kInlineCopy) {
     detail::copy_bytes_large(to, from, n);
-  } else if (n != 0) {
+  } else {
     std::memcpy(to, from, n);
   }
 }

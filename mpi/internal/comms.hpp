@@ -15,8 +15,12 @@ namespace rmq::mpi {
 inline void retain(Comm& c) {
   ++c.refs;
 }
-/// The last reference gives the contexts back and lets go of groups, error handler and info.
-void release(Comm* c);
+/// What the last reference does: gives the contexts back and lets go of groups, error handler and info.
+void end_of(Comm* c);
+inline void release(Comm* c) {
+  if (--c->refs == 0) [[unlikely]]
+    end_of(c);
+}
 inline void retain(Group& g) {
   ++g.refs;
 }

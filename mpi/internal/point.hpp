@@ -1,6 +1,7 @@
 // The arguments of point-to-point calls, checked, and what the blocking and the non-blocking forms share.
 #pragma once
 
+#include "mpi/internal/bsend.hpp"
 #include "mpi/internal/p2p.hpp"
 #include "mpi/internal/requests.hpp"
 
@@ -54,7 +55,24 @@ inline void send_blocking(Comm& c, const SendArgs& a, SendMode mode) {
 /// Receives; MPI_PROC_NULL gives an empty message.
 void recv_blocking(Comm& c, const RecvArgs& a, MPI_Status* status);
 /// Starts; the request is complete at once for MPI_PROC_NULL and for buffered sends.
-MPI_Request isend(Comm& c, const SendArgs& a, SendMode mode);
-MPI_Request irecv(Comm& c, const RecvArgs& a);
+inline MPI_Request isend(Comm& c, const SendArgs& a, SendMode mode) {
+  if (a.to_nobody()) [[unlikely]]
+    return new_finished_request(RequestKind::send, c);
+  if (mode == SendMode::buffered) return start_buffered(c, a.data, a.dest, a.tag);
+  Request* r = new_request(RequestKind::send, c);
+  prepare_send(r, c, a.data, a.dest, a.tag, mode);
+  const MPI_Request handle = handle_of(r);
+  runtime().device->MPID_Isend(r);
+  return handle;
+}
+inline MPI_Request irecv(Comm& c, const RecvArgs& a) {
+  if (a.from_nobody()) [[unlikely]]
+    return new_finished_request(RequestKind::recv, c);
+  Request* r = new_request(RequestKind::recv, c);
+  prepare_recv(r, c, a.data, a.source, a.tag);
+  const MPI_Request handle = handle_of(r);
+  runtime().device->MPID_Irecv(r);
+  return handle;
+}
 
 }  // namespace rmq::mpi

@@ -92,8 +92,21 @@ inline bool is_active(const Request& r) {
   return r.kind != RequestKind::other || activity_of(r)->active();
 }
 
-/// A fresh request for the user, of kind send or recv. Throws MPI_ERR_NO_MEM beyond 2^22 requests.
-Request* new_request(RequestKind kind, Comm& comm);
+[[noreturn]] void too_many_requests(Request* r);
+/// A fresh request whose `user` is still to be set. Throws MPI_ERR_NO_MEM beyond 2^22 requests.
+inline Request* new_place(RequestKind kind) {
+  Request* r = runtime().device->MPID_Request_create(kind);
+  if (r->self.index >= (1u << kRequestIndexBits)) [[unlikely]]
+    too_many_requests(r);
+  return r;
+}
+/// A fresh request for the user, of kind send or recv.
+inline Request* new_request(RequestKind kind, Comm& comm) {
+  Request* r = new_place(kind);
+  r->user = &comm;
+  retain(comm);
+  return r;
+}
 /// A request that is complete already and moved nothing: to or from MPI_PROC_NULL.
 MPI_Request new_finished_request(RequestKind kind, Comm& comm);
 /// Takes the activity over.
@@ -108,7 +121,22 @@ int finish(Request* r, MPI_Request& handle, MPI_Status* status);
 /// Failure for a class that finish() or the status of a plain request gave, in the words of the request.
 Failure failure_of(const Request& r);
 /// Status of a complete send or receive, as MPI shows it.
-void report(const Request& r, MPI_Status* status);
+inline void report(const Request& r, MPI_Status* status) {
+  if (r.kind == RequestKind::recv) {
+    set_status(status, r.status.source, r.status.tag, r.status.bytes, r.status.cancelled);
+  } else {
+    set_empty_status(status, r.status.cancelled);
+  }
+}
+/// finish() for a plain send or receive that is complete.
+inline Errc finish_plain(Request* r, MPI_Request& handle, MPI_Status* status) {
+  report(*r, status);
+  const Errc error = r->status.error;
+  handle = MPI_REQUEST_NULL;
+  release(static_cast<Comm*>(r->user));
+  runtime().device->pool().put(r);
+  return error;
+}
 /// Status of a complete request of any kind, without an end to anything; MPI_SUCCESS, an error class or code.
 int peek(const Request& r, MPI_Status* status);
 /// Gives back a plain request that is complete, or that completes by itself later.

@@ -84,7 +84,8 @@ TEST_P(OnEachKind, HeaderAndFieldsOfEveryKindArriveAsTheyWere) {
     ASSERT_EQ(world[1].got.size(), 1u) << kind.name;
     Packet& back = world[1].got[0].packet;
     back.link = packet.link;
-    EXPECT_EQ(std::memcmp(&back, &packet, sizeof packet), 0) << kind.name;
+    // What lies behind the fields of a kind is nobody's.
+    EXPECT_EQ(std::memcmp(&back, &packet, kHeaderBytes + body_bytes(kind.kind)), 0) << kind.name;
     world[1].got.clear();
   }
 }
@@ -260,9 +261,10 @@ TEST(Shm, ManyTransfersWithSeveralPeersShareTheSlot) {
     const std::uint64_t address =
         world[static_cast<std::size_t>(from)].method->expose(0, DataView::contiguous(data.data(), data.size()));
     if (address == 0) GTEST_SKIP() << "this kernel refuses single copies";
-    ASSERT_EQ(
-        world[0].method->get(from, address, DataView::contiguous(into[i].data(), data.size()), data.size(), &owners[i]),
-        Outcome::queued);
+    const DataView view = DataView::contiguous(into[i].data(), data.size());
+    Outcome o;
+    while ((o = world[0].method->get(from, address, view, data.size(), &owners[i])) == Outcome::retry) world.poll_all();
+    ASSERT_EQ(o, Outcome::queued);
   }
   for (int i = 0; i < 10000 && world[0].moved.size() < into.size(); ++i) {
     if (i % 5 == 0)
