@@ -1,7 +1,8 @@
 #include "mpi/coll/choice.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -32,56 +33,53 @@ constexpr std::pair<std::string_view, Algorithm Choice::*> kCollectives[] = {
     {"allgather", &Choice::allgather}, {"alltoall", &Choice::alltoall}, {"reduce_scatter", &Choice::reduce_scatter},
 };
 
-/// Words that name nothing are passed over: there is no handler for them yet, and a slow collective is better than
-/// none.
-Choice parse(std::string_view list) {
+template <class Table>
+auto find_named(const Table& table, std::string_view name) {
+  return std::find_if(std::begin(table), std::end(table), [&](const auto& entry) { return entry.first == name; });
+}
+
+Result<Choice> parse(std::string_view list) {
   Choice choice;
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
     const std::string_view item = list.substr(0, comma);
     list.remove_prefix(std::min(comma + 1, list.size()));
     const std::size_t equals = std::min(item.find('='), item.size());
-    const std::string_view value = item.substr(std::min(equals + 1, item.size()));
-    for (const auto& [collective, member] : kCollectives) {
-      if (collective != item.substr(0, equals)) continue;
-      for (const auto& [name, algorithm] : kAlgorithms) {
-        if (name == value) choice.*member = algorithm;
-      }
+    const auto collective = find_named(kCollectives, item.substr(0, equals));
+    const auto algorithm = find_named(kAlgorithms, item.substr(std::min(equals + 1, item.size())));
+    if (collective == std::end(kCollectives) || algorithm == std::end(kAlgorithms)) {
+      return fail(Errc::config,
+                  fmt::format("RMQ_COLL has '{}'; a word is <collective>=<algorithm>, as in barrier=tree, "
+                              "allreduce=ring (design/mpi.md lists them)",
+                              item));
     }
+    choice.*(collective->second) = algorithm->second;
   }
   return choice;
 }
 
-bool published = false;  // publish_choice() has run; alike on all ranks, which run the same library
+Choice forced_choice;
 
 bool ask_crowded() {
   Runtime& rt = runtime();
-  const JobInfo& job = rt.device->job();
-  if (published) {
-    if (rt.device->rank() == 0) return rt.device->crowded();
-    const auto answer = rt.bootstrap->get(kCrowdedKey);
-    return answer && *answer == "1";  // no answer: the job is ending, and any choice is as good
-  }
-  const bool one_host =
-      std::all_of(job.host_of_rank.begin(), job.host_of_rank.end(), [](int host) { return host == 0; });
-  return one_host && rt.device->crowded();
+  if (rt.device->rank() == 0) return rt.device->crowded();
+  const auto answer = rt.bootstrap->get(kCrowdedKey);
+  return answer && *answer == "1";  // no answer: the job is ending, and any choice is as good
 }
 
 }  // namespace
 
 const Choice& forced() {
-  static const Choice choice = parse([] {
-    const char* list = std::getenv("RMQ_COLL");
-    return std::string_view(list ? list : "");
-  }());
-  return choice;
+  return forced_choice;
 }
 
-void publish_choice() {
+Result<void> publish_choice() {
   Runtime& rt = runtime();
-  published = true;
-  // A failure shows when the others ask: the server is gone, and the job with it.
-  if (rt.device->rank() == 0) static_cast<void>(rt.bootstrap->put(kCrowdedKey, rt.device->crowded() ? "1" : "0"));
+  const auto choice = parse(rt.device->config().coll);
+  if (!choice) return tl::unexpected(choice.error());
+  forced_choice = *choice;
+  if (rt.device->rank() != 0 || rt.device->size() == 1) return {};
+  return rt.bootstrap->put(kCrowdedKey, rt.device->crowded() ? "1" : "0");
 }
 
 bool crowded() {

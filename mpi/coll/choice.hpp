@@ -41,16 +41,15 @@ struct Choice {
   Algorithm reduce_scatter = Algorithm::automatic;  // halving, pairwise
 };
 
-/// What RMQ_COLL forces. Read once.
+/// What RMQ_COLL forces.
 const Choice& forced();
 
-/// To be called by MPI_Init on every rank, when the device stands: rank 0 tells the job whether ranks outnumber CPUs
-/// where it runs. Costs no round trip.
-void publish_choice();
+/// Called by MPI_Init on every rank, when the device stands: reads RMQ_COLL, and rank 0 tells the job whether ranks
+/// outnumber CPUs where it runs. Costs no round trip. Errc::config for a word of RMQ_COLL that names nothing.
+Result<void> publish_choice();
 
 /// Whether ranks outnumber CPUs (Device::crowded()), in rank 0's eyes: the same answer on every rank. The first call
-/// may ask the connection server. Without publish_choice(): false, unless all ranks share one host and hence see the
-/// same CPUs.
+/// may ask the connection server.
 bool crowded();
 
 /// Ranks that one rank serves alone where context switches count more than messages. A rank of a crowded host that
