@@ -1,6 +1,7 @@
 // Reduction of n bytes on p ranks to all (a: latency, b: time a byte, c: time to combine a byte).
 //
-//   flat      to rank 0 and back: two turns at the CPU for each rank. For ranks that share CPUs.
+//   flat      to rank 0 and back: two turns at the CPU for each rank. For ranks that share CPUs. Groups operands as
+//             doubling does, so that the bits of a short vector do not depend on how busy the host is.
 //   doubling  recursive doubling: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
 //   operations
 //             in MPICH", 2005. log2(p) (a + n b + n c). Both partners combine lower ranks' op higher ranks', so
@@ -124,7 +125,7 @@ void allreduce_to(Steps& s, const Reduction& r, const void* in, void* out) {
   if (s.size() == 1) return s.note(copy_local(buffer_of(r, out), buffer_of(r, in)));
   switch (choose(r, s.size())) {
     case Algorithm::flat:
-      reduce_flat(s, r, in, out, 0);
+      reduce_flat(s, r, in, out, 0, Grouping::doubling);
       return bcast_flat(s, buffer_of(r, out), 0);
     case Algorithm::doubling:
       return double_up(s, r, in, out);

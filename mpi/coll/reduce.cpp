@@ -9,6 +9,9 @@
 //
 // The order of operands is that of the ranks for flat and binomial; it is the same in every run for all three, but for
 // joins of exact numbers, where it makes no difference.
+#include <bit>
+#include <vector>
+
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/combine.hpp"
 #include "mpi/coll/halving.hpp"
@@ -34,9 +37,28 @@ Algorithm choose(const Reduction& r, int p) {
   return halves && bytes > kShort && p > 2 ? Algorithm::halving : Algorithm::binomial;
 }
 
+/// Combines all operands, which are spoilt; where the result is.
+Buffer combine_pairs(const Reduction& r, std::vector<Buffer>& operands, Grouping grouping) {
+  const auto combine_into = [&](std::size_t left, std::size_t right) {
+    combine(r, operands[left].data, operands[right].data);
+    operands[left] = operands[right];
+  };
+  if (grouping == Grouping::doubling) {  // what Fold does: the first ranks in pairs, until a power of two is left
+    const std::size_t pairs = operands.size() - std::bit_floor(operands.size());
+    for (std::size_t i = 0; i < pairs; ++i) combine_into(2 * i, 2 * i + 1);
+    for (std::size_t i = 1; i < pairs; ++i) operands[i] = operands[2 * i];
+    operands.erase(operands.begin() + static_cast<std::ptrdiff_t>(pairs),
+                   operands.begin() + static_cast<std::ptrdiff_t>(2 * pairs));
+  }
+  for (std::size_t distance = 1; distance < operands.size(); distance *= 2) {
+    for (std::size_t i = 0; i + distance < operands.size(); i += 2 * distance) combine_into(i, i + distance);
+  }
+  return operands.front();
+}
+
 }  // namespace
 
-void reduce_flat(Steps& s, const Reduction& r, const void* in, void* out, int root) {
+void reduce_flat(Steps& s, const Reduction& r, const void* in, void* out, int root, Grouping grouping) {
   const int p = s.size(), me = s.rank();
   if (me != root) return s.send(root, buffer_of(r, in));
   const Buffer mine = buffer_of(r, out);
@@ -45,21 +67,15 @@ void reduce_flat(Steps& s, const Reduction& r, const void* in, void* out, int ro
     return s.finish_recv(s.start_join(MPI_ANY_SOURCE, mine, r.op.builtin, p - 1));
   }
   Vectors others(r.count, r.type, p - 1);
-  const auto slot = [&](int rank) { return others.buffer(rank < root ? rank : rank - 1); };
+  std::vector<Buffer> operands(static_cast<std::size_t>(p), mine);
   Batch batch(s);
   for (int rank = 0; rank < p; ++rank) {
-    if (rank != root) batch.recv(rank, slot(rank));
+    if (rank == root) continue;
+    batch.recv(rank, operands[static_cast<std::size_t>(rank)] = others.buffer(rank < root ? rank : rank - 1));
   }
+  s.note(copy_local(mine, buffer_of(r, in)));
   batch.finish();
-  const auto operand = [&](int rank) { return rank == root ? buffer_of(r, in) : slot(rank); };
-  // From the right: x(0) op (x(1) op … x(p-1)). The last operand may be `out` itself.
-  Buffer sum = operand(p - 1);
-  if (in != out) {
-    s.note(copy_local(mine, sum));
-    sum = mine;
-  }
-  for (int rank = p - 2; rank >= 0; --rank) combine(r, operand(rank).data, sum.data);
-  s.note(copy_local(mine, sum));
+  s.note(copy_local(mine, combine_pairs(r, operands, grouping)));
 }
 
 namespace {
@@ -113,7 +129,7 @@ void reduce_to(Steps& s, const Reduction& r, const void* in, void* out, int root
   if (s.size() == 1) return s.note(copy_local(buffer_of(r, out), buffer_of(r, in)));
   switch (choose(r, s.size())) {
     case Algorithm::flat:
-      return reduce_flat(s, r, in, out, root);
+      return reduce_flat(s, r, in, out, root, Grouping::binomial);
     case Algorithm::binomial:
       return reduce_binomial(s, r, in, out, root);
     default:

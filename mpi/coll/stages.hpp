@@ -13,8 +13,11 @@ void bcast_flat(Steps& s, const Buffer& data, int root);
 
 /// Reduction by the algorithm that fits. `in` may equal `out`; elsewhere than at the root `out` is not used.
 void reduce_to(Steps& s, const Reduction& r, const void* in, void* out, int root);
+/// How the operands of a reduction are grouped; they keep the order of ranks. With rounding the bits depend on it, so
+/// algorithms that stand in for each other group alike.
+enum class Grouping { binomial, doubling };
 /// All send to the root.
-void reduce_flat(Steps& s, const Reduction& r, const void* in, void* out, int root);
+void reduce_flat(Steps& s, const Reduction& r, const void* in, void* out, int root, Grouping grouping);
 
 void allreduce_to(Steps& s, const Reduction& r, const void* in, void* out);
 
