@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -148,6 +149,9 @@ Result<Segment> Segment::attach(std::string_view ticket) {
   } else {
     const std::string path = fmt::format("/proc/{}/fd/{}", creator, number);
     segment.fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (segment.fd_ < 0 && errno == ENOENT && ::kill(creator, 0) != 0) {
+      return fail(Errc::peer_lost, fmt::format("process {}, which made the host's segment, has ended", creator));
+    }
     struct stat status {};
     if (segment.fd_ < 0 || ::fstat(segment.fd_, &status) != 0) {
       return fail_errno(
