@@ -19,7 +19,6 @@ enum class Errc : std::uint8_t {
   config,        // a variable or option has no usable value      MPI_ERR_OTHER
   system,        // the operating system refused                  MPI_ERR_OTHER
   argument,      // the caller's mistake                          MPI_ERR_ARG
-  not_ready,     // ready-mode send met no posted receive         MPI_ERR_OTHER
   buffer,        // the attached send buffer is too small         MPI_ERR_BUFFER
 };
 

@@ -207,8 +207,6 @@ int error_class_of(Errc e) {
       return MPI_ERR_BUFFER;
     case Errc::config:
     case Errc::system:
-    case Errc::not_ready:
-      return MPI_ERR_OTHER;
   }
   return MPI_ERR_INTERN;
 }

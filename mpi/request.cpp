@@ -49,9 +49,6 @@ Failure failure_of(const Request& r) {
     case Errc::peer_lost:
       f.what = fmt::format("world rank {} is lost: {}", r.peer, runtime().device->peer_error(r.peer));
       break;
-    case Errc::not_ready:
-      f.what = fmt::format("ready send to world rank {} with tag {}: no receive was posted", r.peer, r.match.tag);
-      break;
     default:
       break;
   }
