@@ -207,6 +207,7 @@ int error_class_of(Errc e) {
       return MPI_ERR_BUFFER;
     case Errc::config:
     case Errc::system:
+      return MPI_ERR_OTHER;
   }
   return MPI_ERR_INTERN;
 }
