@@ -11,12 +11,14 @@
 // pending queues adi/flow.cpp, matching adi/match.hpp, the dispatch loop adi/poll.cpp, waiting adi/wait.hpp.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "adi/extension.hpp"
 #include "adi/match.hpp"
 #include "adi/peer.hpp"
 #include "adi/wait.hpp"
@@ -146,13 +148,41 @@ class Device {
     unpack(to, offset, from, bytes);
   }
 
+  // ---- for the floors above: extend.cpp ----
+  /// Packets of these kinds go to `extension` from now on; it must live until MPID_Unregister or the device's end.
+  void MPID_Register(Kind first, Kind last, Extension& extension);
+  void MPID_Unregister(Extension& extension);
+  /// Whether extensions get a turn in each turn of the dispatch loop.
+  void MPID_Want_turns(bool want) { wants_turns_ = want; }
+  /// Sends a packet with this payload behind it (its `length` is set here), in order with all earlier ones of this call
+  /// to that rank, which is not this one. At most MPID_Fragment_max bytes of payload. With `owner`, one thing less has
+  /// to happen to it when the memory may be used again (perhaps before the call returns), and an error is in its
+  /// status; its `incomplete` counts the packets. Without, the payload is copied where it has to wait.
+  void MPID_Send_packet(Rank to, Packet& packet, const Payload& payload, Request* owner);
+  std::size_t MPID_Fragment_max(Rank to) const { return peers_[index(to)].method->fragment_max(to); }
+  std::size_t MPID_Eager_max(Rank to) const { return peers_[index(to)].method->eager_max(to); }
+  /// One thing less has to happen to a request of kind `other`, of which the caller has counted `incomplete`.
+  void MPID_Complete(Request* r, Errc error) { sent(r, error); }
+  /// A peer of this host sent what makes no sense: counted and traced.
+  void MPID_Protocol_error(Rank from, const Packet& p) { protocol_error(from, p); }
+  /// Something that this rank may be waiting for has changed in memory that it shares with us.
+  void MPID_Wake(Rank rank);
+  /// What lets the other ranks of this host find memory from MPID_Mem_alloc; 0 when they cannot.
+  std::uint64_t MPID_Mem_token(const void* memory, std::uint64_t bytes) const;
+  /// Memory that `owner`, another rank, has a token for, as it lies here; nullptr when it cannot be reached.
+  std::byte* MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const;
+  /// From now on, or no longer, several threads call. Inside an Entry, while only its thread uses the device.
+  void MPID_Enable_threads();
+  void MPID_Disable_threads();
+
   // ---- threads ----
-  /// Holds the device for the calling thread. Not recursive.
+  /// Holds the device for the calling thread. Not recursive. Both ends look at the flag: it may change in between, and
+  /// then the mutex changes hands with it.
   class Entry {
    public:
     explicit Entry(Device& d) : device_(d) {
-      if (d.threads_) [[unlikely]]
-        d.lock();
+      if (device_.threads_) [[unlikely]]
+        device_.lock();
     }
     ~Entry() {
       if (device_.attending_) device_.attend(false);
@@ -168,17 +198,17 @@ class Device {
   /// Gives the device away in the middle of an Entry, for its lifetime: around functions of the user that may call MPI.
   class Absence {
    public:
-    explicit Absence(Device& d) : device_(d.threads_ ? &d : nullptr) {
-      if (device_) device_->mutex_.unlock();
+    explicit Absence(Device& d) : device_(d) {
+      if (device_.threads_) device_.mutex_.unlock();
     }
     ~Absence() {
-      if (device_) device_->lock();
+      if (device_.threads_) device_.lock();
     }
     Absence(const Absence&) = delete;
     Absence& operator=(const Absence&) = delete;
 
    private:
-    Device* device_;
+    Device& device_;
   };
   bool threads() const { return threads_; }
   /// Whether ranks outnumber CPUs on this host: then each context switch counts more than each message.
@@ -280,6 +310,13 @@ class Device {
   methods::Outcome hand_down(Rank to, Peer& peer, Packet& p, const Payload& payload, Request* owner);
   bool all_sent() const;
 
+  // ---- packets of the floors above: extend.cpp ----
+  static void on_extension(void* device, Rank from, const Packet& p, const std::byte* payload);
+  int advance_extensions();
+  int drain_ordered(Peer& peer, Rank rank);
+  void drop_ordered(Peer& peer);
+  void sent(Request* owner, Errc error);
+
   // ---- self-sends: self.cpp ----
   void copy_self(Request* recv, const Match& m, const DataView& data);
   void send_to_self(Request* r);
@@ -337,6 +374,7 @@ class Device {
   bool open_ = false;
   bool attending_ = false;                            // inside of a call that waits
   std::atomic<std::uint32_t>* attention_ = nullptr;  // where peers see it
+  bool wants_turns_ = false;  // of the extensions
   Waiter waiter_;
   std::uint64_t credit_per_peer_ = 0;
   std::uint64_t envelopes_left_ = 0;
@@ -346,6 +384,8 @@ class Device {
   methods::Sink sink_;
   std::unique_ptr<Doorbell> doorbell_;
   std::vector<std::unique_ptr<methods::Method>> methods_;
+  std::vector<Extension*> extensions_;
+  std::array<Extension*, 256> extension_of_{};  // by kind
   std::mutex mutex_;
   std::atomic<int> contenders_{0};  // threads that want the lock: tells a polling holder to give way
 };

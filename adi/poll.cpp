@@ -44,6 +44,8 @@ int Device::progress() {
   }
   if (!waiting_peers_.empty() || !waiting_gets_.empty()) [[unlikely]]
     n += drain_queues();
+  if (wants_turns_) [[unlikely]]
+    n += advance_extensions();
   return n;
 }
 
@@ -93,6 +95,7 @@ void Device::sleep() {
   feed_the_starving();
   bool may_sleep = waiting_peers_.empty() && waiting_gets_.empty();
   for (const auto& m : methods_) may_sleep = m->arm() && may_sleep;
+  for (Extension* e : extensions_) may_sleep = e->may_sleep() && may_sleep;
   if (may_sleep) {
     ++counters_.sleeps;
     trace_.event(Event::sleep, 0, kNoRank);
@@ -151,6 +154,7 @@ void Device::on_unknown(void* device, Rank from, const Packet& p, const std::byt
 
 void Device::on_sent(void* device, Request* owner, Errc error) {
   auto& d = *static_cast<Device*>(device);
+  if (owner->kind == RequestKind::other) return d.sent(owner, error);  // one of perhaps several packets of its own
   if (error != Errc::ok) return d.complete(owner, error);
   if (owner->packet.kind == Kind::RNDV_DATA && owner->moved < owner->expected) {
     return d.push_data(owner, d.peers_[d.index(owner->peer)]);
@@ -168,7 +172,9 @@ void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
   while (!peer.control.empty()) d.pool_.put(peer.control.pop_front());
   while (!peer.pending.empty()) peer.pending.pop_front()->flags &= static_cast<std::uint8_t>(~request_flag::queued);
   while (!peer.bulk.empty()) peer.bulk.pop_front();
+  d.drop_ordered(peer);
   d.fail_requests_of(rank);
+  for (Extension* e : d.extensions_) e->on_peer_lost(rank);
 }
 
 void Device::fail_requests_of(Rank rank) {
