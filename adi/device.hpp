@@ -167,6 +167,8 @@ class Device {
   void MPID_Protocol_error(Rank from, const Packet& p) { protocol_error(from, p); }
   /// Something that this rank may be waiting for has changed in memory that it shares with us.
   void MPID_Wake(Rank rank);
+  /// Whether this rank is lost, or its process has ended (which will be reported as its loss). A system call perhaps.
+  bool MPID_Gone(Rank rank) const;
   /// What lets the other ranks of this host find memory from MPID_Mem_alloc; 0 when they cannot.
   std::uint64_t MPID_Mem_token(const void* memory, std::uint64_t bytes) const;
   /// Memory that `owner`, another rank, has a token for, as it lies here; nullptr when it cannot be reached.

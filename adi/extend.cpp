@@ -105,6 +105,11 @@ void Device::MPID_Wake(Rank rank) {
   if (peer.method) with_method(*peer.method, peer.id, [&](auto& m) { m.wake(rank); });
 }
 
+bool Device::MPID_Gone(Rank rank) const {
+  const Peer& peer = peers_[index(rank)];
+  return peer.lost || (peer.method && peer.method->gone(rank));
+}
+
 std::uint64_t Device::MPID_Mem_token(const void* memory, std::uint64_t bytes) const {
   for (const auto& m : methods_) {
     if (const std::uint64_t token = m->mem_token(memory, bytes)) return token;

@@ -8,13 +8,14 @@
 // Collective parts are split: this floor knows no communicators. See prepare(), open(), close().
 //
 // Where things are: making windows rma/window.cpp, direct access rma/direct.cpp, packets to a target rma/origin.cpp,
-// packets from origins rma/server.cpp, epochs rma/passive.cpp, rma/fence.cpp and rma/pscw.cpp. Protocols:
-// design/rma.md.
+// packets from origins rma/server.cpp, the lock rma/lock.cpp, epochs rma/passive.cpp, rma/fence.cpp and
+// rma/pscw.cpp. What they share: rma/window_state.hpp. Protocols: design/rma.md.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -46,6 +47,15 @@ struct SharedMemory {
   std::uint64_t size = 0;  // bytes
   int disp_unit = 1;
 };
+
+struct Reach;
+struct Channel;
+struct Op;
+struct Origin;
+struct Control;
+struct Element;
+struct Regions;
+struct LockPlace;
 
 class Window {
  public:
@@ -136,7 +146,7 @@ class Window {
   /// *Waits* until the origin's memory may be used again.
   Fault flush_local(int target);
   Fault flush_local_all();
-  /// Memory barrier. Fault::sync outside of lock or lock_all.
+  /// Memory barrier; allowed anywhere.
   Fault sync();
 
   // ---- memory ----
@@ -148,11 +158,128 @@ class Window {
   Fault shared_query(int rank, SharedMemory& memory) const;
 
  private:
+  friend class Domain;
+
+  /// Bits of Reach::access and of all_.
+  static constexpr std::uint8_t kLock = 1, kStart = 2, kFence = 4, kLockAll = 8;
+
   Window(Domain& domain, WindowOptions options);
 
+  // ---- life: window.cpp ----
+  void take_memory();
+  void place_shared(std::span<const std::uint64_t> all);
+  void reach(int rank, std::span<const std::uint64_t> words);
+  Rank world(int rank) const { return options_.ranks[static_cast<std::size_t>(rank)]; }
+  Reach& at(int rank) const;
+  int member(Rank world_rank) const { return member_of_[static_cast<std::size_t>(world_rank)]; }
+  adi::Device& device() const { return domain_.device(); }
+  bool is_attached(std::uint64_t from, std::uint64_t bytes) const;
+
+  // ---- what all operations do, and direct ones: direct.cpp ----
+  Fault admit(int rank);
+  Fault locate(const Reach& t, const Target& target, std::uint64_t& offset) const;
+  Fault begin(const Target& target, std::uint64_t& offset);
+  Fault begin_combining(const Target& target, ReduceOp op, std::uint64_t& offset, Element& element);
+  Regions regions_of(const Reach& t) const;
+  Fault finish_request(Fault fault, Request*& request);
+
+  // ---- packets to a target: origin.cpp, channel.cpp ----
+  Channel& channel(int rank);
+  Op* make_op(Kind kind, const Target& target, std::uint64_t offset, const DataView* data, const DataView* result);
+  Op* make_combining(Kind kind, const Target& target, std::uint64_t offset, ReduceOp op, const Element& element,
+                     const DataView* data, const DataView* result);
+  Fault issue(Op* op, Request** request);
+  void pump(Channel& c);
+  void send(Channel& c, Op* op, std::uint8_t flags);
+  void send_fragments(Channel& c, Op* op, std::uint8_t flags);
+  static void on_data_left(Request* carrier);
+  void ask_for_lock(Channel& c);
+  void granted(Channel& c);
+  void lock_answered(int rank, Fault fault, Rank culprit);
+  void lead_out(Channel& c, bool unlock);
+  void drain(Channel& c, bool unlock, bool remote);
+  Fault settle(std::span<const int> ranks, bool unlock, bool remote);
+  bool is_settled(const Channel& c, bool remote) const;
+  void close(Channel& c);
+  void op_part_done(Op* op);
+  void answered(Op* op, Fault fault);
+  void acknowledged(int rank, std::uint64_t number, Fault fault, Rank culprit);
+  void note_fault(int rank, Fault fault, Rank culprit);
+  void abandon(Channel& c, Fault fault);
+  Fault take_fault(Channel& c);
+
+  // ---- packets from origins: server.cpp ----
+  void arrive(int from, const Packet& p, const std::byte* payload);
+  bool process(Origin& o, const Packet& p, const std::byte* payload, bool locked);
+  bool execute(Origin& o, const Packet& p, const std::byte* payload);
+  Fault find_place(Origin& o, const Packet& p, DataView& view, bool& missing);
+  Fault execute_get(Origin& o, const DataView& view, const Packet& p);
+  Fault execute_combine(Origin& o, const DataView& view, const Packet& p, const std::byte* payload);
+  Fault execute_one(Origin& o, const Packet& p, const std::byte* payload);
+  Regions regions_for(const Origin& o) const;
+  void after(Origin& o, const Packet& p, Fault fault);
+  void reply(const Origin& o, std::uint32_t ticket, const DataView& data, std::uint64_t at, Request* owner);
+  void acknowledge(const Origin& o, std::uint32_t ticket, Fault fault, Rank culprit = kNoRank);
+  void hold(Origin& o, const Packet& p, const std::byte* payload);
+  void run(Origin& o, bool locked);
+  void retry_type(int from, std::uint32_t id);
+  Origin& origin(int rank);
+  bool land(int from, const Packet& p, methods::Landing& landing);
+  void landed(int from, const Packet& p) { after(origin(from), p, Fault::none); }
+
+  // ---- the lock: lock.cpp ----
+  void begin_lock(int rank, LockType type, LockPlace& place);
+  bool try_lock(int rank, LockPlace& place);
+  void release_lock(int rank, LockPlace& place);
+  Fault wait_for_lock(int rank);
+  int broken_by(int rank) const;
+  int serve_locks();
+  bool serve_lock(Origin& o, LockType type);
+  void refuse_lock(Origin& o, Rank culprit);
+  void unlock_for(Origin& o);
+
+  // ---- active target: fence.cpp, pscw.cpp ----
+  void signal(int rank, std::uint32_t what, std::uint32_t round, std::uint32_t value);
+  void signalled(int from, const Packet& p);
+  Fault barrier();
+  bool is_covered(int rank) const;
+  bool has_posted(int rank) const;
+  bool all_completed() const;
+
+  // ---- loss: window.cpp ----
+  void peer_lost(Rank rank);
+  Fault lost_because_of(int rank, const char* held);
+  bool is_lost(int rank) const;
+
+  template <class Done>
+  void wait_until(Done&& done);
+
   Domain& domain_;
+  std::unique_ptr<Reach[]> reach_;  // by place
+  std::uint8_t all_ = 0;            // access that the epoch gives to all targets
+  bool fence_used_ = false;         // operations were made since the last fence
+  bool nocheck_all_ = false;        // of lock_all
+  bool nocheck_start_ = false;      // of start
+  bool shares_ = false;             // others may reach my memory and control
+  bool needs_agent_ = false;
   WindowOptions options_;
-  void* base_ = nullptr;
+  std::byte* base_ = nullptr;
+  Control* control_ = nullptr;                      // mine
+  void* allocated_ = nullptr;                       // window memory to be freed
+  Fault trouble_ = Fault::none;                     // of prepare()
+  std::vector<int> member_of_;                      // by world rank; -1: none
+  std::vector<std::unique_ptr<Channel>> channels_;  // by place; made when needed
+  std::vector<int> busy_;                           // places whose channels are in use
+  std::vector<std::unique_ptr<Origin>> origins_;    // by place; made when needed
+  std::vector<int> waiting_;                        // places that wait for my lock by packets
+  std::vector<int> locked_;                         // places I have locked by lock()
+  std::vector<int> access_group_, exposure_group_;
+  bool accessing_ = false, exposed_ = false;     // start .. complete, post .. wait
+  std::vector<std::uint32_t> started_, posted_;  // by place: access and exposure epochs so far
+  std::uint32_t barriers_ = 0;
+  std::uint32_t calls_ = 0;                           // of flush and sync, for now and then a poll
+  std::map<std::uintptr_t, std::uint64_t> attached_;  // address -> bytes
+  std::vector<int> lost_members_;
   std::string lost_;
 };
 

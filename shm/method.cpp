@@ -193,6 +193,11 @@ std::byte* ShmMethod::mem_map(Rank owner, std::uint64_t token, std::uint64_t byt
   return directory_->segment().data() + offset;
 }
 
+bool ShmMethod::gone(Rank rank) const {
+  const std::uint32_t peer = host_rank_of(rank);
+  return peer != kElsewhere && (peers_[peer].lost || watch_->is_gone(peer));
+}
+
 Outcome ShmMethod::get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes, Request* owner) {
   Transfer t;
   t.address = address;

@@ -86,6 +86,7 @@ class ShmMethod final : public methods::Method {
   bool mem_free(void* memory) override { return heap_.free(memory); }
   std::uint64_t mem_token(const void* memory, std::uint64_t bytes) const override;
   std::byte* mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const override;
+  bool gone(Rank rank) const override;
   void wake(Rank rank) override {
     const std::uint32_t peer = host_rank_of(rank);
     if (peer == kElsewhere) return;

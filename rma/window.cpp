@@ -1,0 +1,239 @@
+// The life of a window: memory, the exchange of what members must know of each other, the loss of a member.
+#include "rma/window.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "rma/apply.hpp"
+#include "rma/window_state.hpp"
+
+namespace rmq::rma {
+namespace {
+
+// The words of a contribution.
+enum Word : std::size_t { kFault, kSize, kUnit, kData, kControl };
+
+}  // namespace
+
+Window::Window(Domain& domain, WindowOptions options) : domain_(domain), options_(std::move(options)) {}
+
+std::unique_ptr<Window> Window::prepare(Domain& domain, WindowOptions options) {
+  std::unique_ptr<Window> w(new Window(domain, std::move(options)));
+  const std::size_t n = w->options_.ranks.size();
+  w->reach_ = std::make_unique<Reach[]>(n);
+  w->channels_.resize(n);
+  w->origins_.resize(n);
+  w->started_.resize(n);
+  w->posted_.resize(n);
+  w->member_of_.assign(static_cast<std::size_t>(domain.device().size()), -1);
+  for (std::size_t i = 0; i < n; ++i)
+    w->member_of_[static_cast<std::size_t>(w->options_.ranks[i])] = static_cast<int>(i);
+  w->take_memory();
+  domain.add(*w);
+  return w;
+}
+
+void Window::take_memory() {
+  adi::Device& d = device();
+  const std::size_t n = options_.ranks.size();
+  const bool together = options_.flavor == Flavor::shared && !options_.hints.noncontiguous;
+  if (options_.flavor == Flavor::create) base_ = static_cast<std::byte*>(options_.base);
+  if (options_.flavor == Flavor::dynamic) options_.size = 0;
+  if (options_.flavor == Flavor::allocate || options_.flavor == Flavor::shared) {
+    std::uint64_t bytes = options_.size;
+    if (together) {
+      bytes = 0;
+      for (const std::uint64_t size : options_.sizes) bytes += size;
+      if (options_.me != 0) bytes = 0;
+    }
+    if (!together || options_.me == 0) {
+      allocated_ = d.MPID_Mem_alloc(std::max<std::uint64_t>(bytes, kCacheLine));
+      base_ = static_cast<std::byte*>(allocated_);
+      if (!allocated_) trouble_ = Fault::no_memory;
+    }
+  }
+  // The control lies where the data is: shared, or not. What holds no data is shared as a matter of course.
+  const std::uint64_t mine = together ? 0 : options_.size;
+  shares_ = options_.flavor != Flavor::dynamic && (mine == 0 || d.MPID_Mem_token(base_, mine) != 0);
+  void* memory = shares_ ? d.MPID_Mem_alloc(Control::bytes(n)) : nullptr;
+  if (memory && d.MPID_Mem_token(memory, Control::bytes(n)) == 0) shares_ = false;
+  if (memory && !shares_) {
+    d.MPID_Mem_free(memory);
+    memory = nullptr;
+  }
+  shares_ = memory != nullptr;
+  if (!shares_) memory = std::aligned_alloc(kCacheLine, (Control::bytes(n) + kCacheLine - 1) / kCacheLine * kCacheLine);
+  if (!memory) {
+    trouble_ = Fault::no_memory;
+    return;
+  }
+  control_ = Control::make(memory, n);
+}
+
+std::array<std::uint64_t, Window::kWords> Window::contribution() const {
+  std::array<std::uint64_t, kWords> words{};
+  const adi::Device& d = device();
+  const std::uint64_t bytes = static_cast<const std::byte*>(allocated_) == base_ ? 0 : options_.size;
+  words[kFault] = static_cast<std::uint64_t>(trouble_);
+  words[kSize] = options_.size;
+  words[kUnit] = static_cast<std::uint64_t>(options_.disp_unit);
+  words[kData] = shares_ && base_ ? d.MPID_Mem_token(base_, bytes) : 0;
+  words[kControl] = shares_ && control_ ? d.MPID_Mem_token(control_, Control::bytes(options_.ranks.size())) : 0;
+  return words;
+}
+
+Result<void> Window::open(std::span<const std::uint64_t> all) {
+  for (int i = 0; i < size(); ++i) {
+    const auto words = all.subspan(static_cast<std::size_t>(i) * kWords, kWords);
+    if (words[kFault] != 0) return fail(Errc::no_memory, fmt::format("rank {} has no memory for a window", world(i)));
+    reach(i, words);
+  }
+  if (options_.flavor == Flavor::shared) {
+    place_shared(all);
+    for (int i = 0; i < size(); ++i) {
+      if (!at(i).direct) {
+        return fail(Errc::argument, fmt::format("ranks {} and {} share no memory: a shared window needs ranks of one "
+                                                "host and RMQ_METHODS with shm",
+                                                world(me()), world(i)));
+      }
+    }
+  }
+  bool served = false;
+  for (int i = 0; i < size(); ++i) {
+    // Whoever cannot reach my memory sends packets.
+    served =
+        served ||
+        (i != me() && !(shares_ && device().MPID_Mem_map(world(i), all[static_cast<std::size_t>(i) * kWords + kControl],
+                                                         0) != nullptr));
+  }
+  needs_agent_ = served && !options_.hints.no_locks;
+  if (needs_agent_) domain_.need_agent(true);
+  return {};
+}
+
+void Window::reach(int rank, std::span<const std::uint64_t> words) {
+  Reach& t = at(rank);
+  t.size = words[kSize];
+  t.unit = words[kUnit];
+  t.shift = static_cast<std::uint8_t>(Regions::shift_for(t.size));
+  if (rank == me()) {
+    t.direct = t.near = true;
+    t.base = options_.flavor == Flavor::dynamic ? nullptr : base_;
+    t.control = control_;
+    t.contended = shares_;
+    return;
+  }
+  const std::uint64_t bytes = Control::bytes(options_.ranks.size());
+  auto* control = reinterpret_cast<Control*>(device().MPID_Mem_map(world(rank), words[kControl], bytes));
+  if (!control) return;
+  t.base = device().MPID_Mem_map(world(rank), words[kData], 0);
+  if (!t.base && t.size != 0 && options_.flavor != Flavor::shared) return;
+  t.control = control;
+  t.direct = true;
+  t.near = shares_;
+}
+
+void Window::place_shared(std::span<const std::uint64_t> all) {
+  static_cast<void>(all);
+  if (options_.hints.noncontiguous) return;
+  // The first member has allocated for all: one behind the other.
+  std::byte* next = at(0).base;
+  for (int i = 0; i < size(); ++i) {
+    at(i).base = next;
+    next += at(i).size;
+  }
+  base_ = at(me()).base;
+}
+
+Fault Window::may_close() const {
+  return (all_ & kLockAll) != 0 || (fence_used_ && (all_ & kFence) != 0) || !locked_.empty() || accessing_ || exposed_
+             ? Fault::sync
+             : Fault::none;
+}
+
+Window::~Window() {
+  if (needs_agent_) domain_.need_agent(false);
+  domain_.remove(*this);
+  if (control_ && shares_)
+    device().MPID_Mem_free(control_);
+  else
+    std::free(control_);
+  if (allocated_) device().MPID_Mem_free(allocated_);
+}
+
+Reach& Window::at(int rank) const {
+  return reach_[static_cast<std::size_t>(rank)];
+}
+
+// ---- memory ----
+
+Fault Window::attach(void* memory, std::uint64_t bytes) {
+  if (flavor() != Flavor::dynamic) return Fault::attach;
+  const auto from = reinterpret_cast<std::uintptr_t>(memory);
+  const auto above = attached_.upper_bound(from);
+  if (above != attached_.end() && bytes > above->first - from) return Fault::attach;
+  if (above != attached_.begin()) {
+    const auto below = std::prev(above);
+    if (below->first == from || from - below->first < below->second) return Fault::attach;
+  }
+  attached_.emplace(from, bytes);
+  return Fault::none;
+}
+
+Fault Window::detach(void* memory) {
+  return attached_.erase(reinterpret_cast<std::uintptr_t>(memory)) == 1 ? Fault::none : Fault::attach;
+}
+
+bool Window::is_attached(std::uint64_t from, std::uint64_t bytes) const {
+  if (bytes == 0) return true;
+  // Neighbours that touch are one region to whoever accesses them.
+  auto block = attached_.upper_bound(from);
+  if (block == attached_.begin()) return false;
+  std::uint64_t reached = from;
+  for (--block; block != attached_.end() && block->first <= reached; ++block) {
+    reached = std::max<std::uint64_t>(reached, block->first + block->second);
+    if (reached - from >= bytes) return true;
+  }
+  return false;
+}
+
+Fault Window::shared_query(int rank, SharedMemory& memory) const {
+  if (flavor() != Flavor::shared) return Fault::shared;
+  for (int i = 0; rank < 0 && i < size(); ++i) {
+    if (at(i).size > 0) rank = i;
+  }
+  memory = {};
+  if (rank < 0) return Fault::none;
+  memory.base = at(rank).base;
+  memory.size = at(rank).size;
+  memory.disp_unit = static_cast<int>(at(rank).unit);
+  return Fault::none;
+}
+
+// ---- loss ----
+
+bool Window::is_lost(int rank) const {
+  return std::find(lost_members_.begin(), lost_members_.end(), rank) != lost_members_.end();
+}
+
+Fault Window::lost_because_of(int rank, const char* held) {
+  lost_ = fmt::format("rank {} is lost{}: {}", world(rank), held, device().peer_error(world(rank)));
+  return Fault::peer_lost;
+}
+
+void Window::peer_lost(Rank lost) {
+  const int rank = member(lost);
+  if (rank < 0) return;
+  lost_members_.push_back(rank);
+  if (auto& c = channels_[static_cast<std::size_t>(rank)]) abandon(*c, Fault::peer_lost);
+  if (auto& o = origins_[static_cast<std::size_t>(rank)]) {
+    o->lost = true;
+    o->held.clear();
+    if (o->lock == Origin::Lock::held) unlock_for(*o);
+  }
+}
+
+}  // namespace rmq::rma
