@@ -149,18 +149,22 @@ void Window::drain(Channel& c, bool unlock, bool remote) {
   Packet p(release ? Kind::RMA_UNLOCK : Kind::RMA_FLUSH);
   p.context = options_.id;
   p.source = me();
-  const std::uint32_t ticket = ask ? domain_.new_ticket(*this, c.rank, nullptr, c.sent) : 0;
+  // An unlock counts as an operation, but nobody waits for its acknowledgement before the window's end, unless it
+  // stands for those of others.
+  if (release) ++c.sent;
+  if (ask) c.needed = c.sent;
+  c.asked_to = c.sent;
+  const std::uint32_t ticket = domain_.new_ticket(*this, c.rank, nullptr, c.sent);
   if (release)
     p.rma_unlock.ticket = ticket;
   else
     p.rma_flush.ticket = ticket;
-  if (ask) c.asked_to = c.sent;
   device().MPID_Send_packet(c.to, p, Payload{}, nullptr);
 }
 
 bool Window::is_settled(const Channel& c, bool remote) const {
   return c.state == Channel::State::closed ||
-         (!c.head && c.answers == 0 && c.sending == 0 && (!remote || c.acked >= c.sent));
+         (!c.head && c.answers == 0 && c.sending == 0 && (!remote || c.acked >= c.needed));
 }
 
 // Flush, or unlock: for all of these targets at the same time.
@@ -175,7 +179,9 @@ Fault Window::settle(std::span<const int> ranks, bool unlock, bool remote) {
   each([&](Channel& c) {
     wait_until([&] {
       pump(c);  // a post may have come through shared memory
-      return c.rider != 0 || (c.state != Channel::State::asked && c.state != Channel::State::unposted);
+      // A rider that is all there is needs no more than its own answer.
+      const bool alone = c.rider != 0 && !c.head && !(unlock && c.locks);
+      return alone || (c.state != Channel::State::asked && c.state != Channel::State::unposted);
     });
     drain(c, unlock, remote);
   });
@@ -213,7 +219,7 @@ void Window::abandon(Channel& c, Fault fault) {
   c.queued = 0;
   c.queued_bytes = 0;
   domain_.drop_tickets(*this, c.rank, fault);
-  c.acked = c.asked_to = c.sent;
+  c.acked = c.asked_to = c.needed = c.sent;
   c.state = Channel::State::closed;
   c.rider = 0;
 }

@@ -30,6 +30,9 @@ void Domain::add(Window& window) {
 
 void Domain::remove(Window& window) {
   serve_locks_of(window, false);
+  for (Ticket& t : tickets_) {  // none, unless it ends early: the answers will name nobody
+    if (t.window == &window) t.window = nullptr;
+  }
   const auto found = windows_.find(window.id());
   if (found != windows_.end() && found->second == &window) windows_.erase(found);
 }
@@ -224,11 +227,12 @@ methods::Landing Domain::on_arriving(Rank from, const Packet& p) {
 }
 
 void Domain::on_landed(Rank from, const Packet& p, const methods::Landing& landing, Errc error) {
-  if (landing.owner) {
+  if (landing.owner && landing.owner->owned) {
     if (error == Errc::ok) on_packet(from, p, landing.owner->owned);
     device_.MPID_Request_free(landing.owner);
     return;
   }
+  if (landing.owner) device_.MPID_Request_free(landing.owner);
   if (error != Errc::ok || landing.bytes != p.length) return;
   if (p.kind == Kind::RMA_REPLY) return on_reply(from, p, nullptr);
   int member = -1;

@@ -109,7 +109,7 @@ void Window::send(Channel& c, Op* op, std::uint8_t flags) {
   op->next = nullptr;
   --c.queued;
   c.queued_bytes -= op->data.bytes;
-  op->number = ++c.sent;
+  op->number = c.needed = ++c.sent;
   op->rides = (flags & (rma_flag::lock_shared | rma_flag::lock_exclusive)) != 0;
   op->unlocks = (flags & rma_flag::unlock) != 0;
   if (op->rides) c.rider = op->number;

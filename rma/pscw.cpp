@@ -50,7 +50,12 @@ Fault Window::start(std::span<const int> group, unsigned assertions) {
 Fault Window::complete() {
   if (!accessing_) return Fault::sync;
   const std::vector<int> busy = busy_;
-  const Fault fault = settle(busy, false, false);
+  Fault fault = settle(busy, false, false);
+  // Posts without operations are waited for as well: none is still on its way when the window ends.
+  for (const int rank : access_group_) {
+    wait_until([&] { return has_posted(rank) || is_lost(rank); });
+    if (fault == Fault::none && !has_posted(rank)) fault = lost_because_of(rank, "");
+  }
   std::atomic_thread_fence(std::memory_order_seq_cst);
   for (const int rank : access_group_) {
     Reach& t = at(rank);

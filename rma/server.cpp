@@ -98,9 +98,9 @@ void Window::run(Origin& o, bool locked) {
 
 void Window::retry_type(int from, std::uint32_t id) {
   Origin& o = origin(from);
-  if (o.missing != id || o.held.empty() || o.lock == Origin::Lock::waiting) return;
+  if (o.missing != id) return;
   o.missing = 0;
-  run(o, o.lock == Origin::Lock::held);
+  if (o.lock != Origin::Lock::waiting) run(o, o.lock == Origin::Lock::held);
 }
 
 /// Executes a packet; false when it has to wait.
@@ -339,6 +339,11 @@ bool Window::land(int from, const Packet& p, methods::Landing& landing) {
   landing.into = view;
   landing.offset = p.rma_put.at;
   landing.bytes = p.length;
+  if (view.layout) {  // the cache may forget it meanwhile
+    landing.owner = device().MPID_Request_create(RequestKind::other);
+    view.layout->retain();
+    landing.owner->layout = LayoutRef(view.layout);
+  }
   return true;
 }
 

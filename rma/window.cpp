@@ -148,10 +148,13 @@ void Window::place_shared(std::span<const std::uint64_t> all) {
   base_ = at(me()).base;
 }
 
-Fault Window::may_close() const {
-  return (all_ & kLockAll) != 0 || (fence_used_ && (all_ & kFence) != 0) || !locked_.empty() || accessing_ || exposed_
-             ? Fault::sync
-             : Fault::none;
+Fault Window::may_close() {
+  const bool fenced = (all_ & kFence) != 0 && fence_used_;
+  if ((all_ & kLockAll) != 0 || fenced || !locked_.empty() || accessing_ || exposed_) return Fault::sync;
+  for (const auto& c : channels_) {
+    if (c) wait_until([&] { return c->acked >= c->sent; });
+  }
+  return Fault::none;
 }
 
 Window::~Window() {

@@ -72,8 +72,8 @@ class Window {
   /// the members do not share memory). Then, or when the window is no longer wanted, just destroy it. The window may be
   /// used as soon as open() has returned here; no barrier is needed behind it.
   Result<void> open(std::span<const std::uint64_t> all);
-  /// Whether it may be freed: Fault::sync while an epoch is open here.
-  Fault may_close() const;
+  /// Whether it may be freed: Fault::sync while an epoch is open here. *Waits* for the last acknowledgements.
+  Fault may_close();
   /// After may_close(), and after a barrier of all members behind it. Frees the memory of allocate and shared.
   ~Window();
   Window(const Window&) = delete;

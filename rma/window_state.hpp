@@ -81,6 +81,7 @@ struct Channel {
   std::uint32_t queued = 0;
   std::uint64_t queued_bytes = 0;
   std::uint64_t sent = 0;      // operations so far
+  std::uint64_t needed = 0;    // what a flush waits for: all but a bare unlock at the end
   std::uint64_t acked = 0;     // of those, done at the target
   std::uint64_t asked_to = 0;  // an acknowledgement of this one, and all before, is on its way
   std::uint32_t answers = 0;   // operations whose data is still to come

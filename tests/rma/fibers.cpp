@@ -152,7 +152,8 @@ std::vector<std::uint64_t> Fibers::gather(int rank, std::span<const std::uint64_
   while (meetings_.size() <= number) meetings_.push_back(std::make_unique<Meeting>());
   Meeting& m = *meetings_[number];
   m.words.resize(mine.size() * static_cast<std::size_t>(size()));
-  std::copy(mine.begin(), mine.end(), m.words.begin() + static_cast<std::ptrdiff_t>(mine.size() * static_cast<std::size_t>(rank)));
+  std::copy(mine.begin(), mine.end(),
+            m.words.begin() + static_cast<std::ptrdiff_t>(mine.size() * static_cast<std::size_t>(rank)));
   ++m.arrived;
   ++progress_;
   const auto present = [&] {

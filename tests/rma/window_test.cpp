@@ -26,7 +26,9 @@ struct Way {
   bool shared;
   Flavor flavor;
 };
-void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+void PrintTo(const Way& way, std::ostream* out) {
+  *out << way.name;
+}
 
 class Rma : public ::testing::TestWithParam<Way> {
  protected:
@@ -313,7 +315,8 @@ TEST_P(Rma, AHolderThatDiesIsNamed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Rma,
-                         ::testing::Values(Way{"packets", false, Flavor::create}, Way{"shared", true, Flavor::allocate}),
+                         ::testing::Values(Way{"packets", false, Flavor::create},
+                                           Way{"shared", true, Flavor::allocate}),
                          [](const auto& i) { return i.param.name; });
 
 TEST(RmaDynamic, MemoryMustBeAttached) {
