@@ -176,6 +176,10 @@ class Device {
   /// From now on, or no longer, several threads call. Inside an Entry, while only its thread uses the device.
   void MPID_Enable_threads();
   void MPID_Disable_threads();
+  /// The life of an agent, a thread that handles what arrives while no other one polls: serve.cpp. Returns soon after
+  /// `stop` is set and MPID_Wake_agent called. Not inside an Entry; threads are enabled.
+  void MPID_Serve(const std::atomic<bool>& stop);
+  void MPID_Wake_agent() { doorbell_->ring(rank_); }
 
   // ---- threads ----
   /// Holds the device for the calling thread. Not recursive. Both ends look at the flag: it may change in between, and
@@ -349,6 +353,10 @@ class Device {
   void complete(Request* r, Errc error);  // now, whatever is outstanding
   std::uint8_t id_of(Rank r) const { return static_cast<std::uint8_t>(peers_[index(r)].id); }
   void fail_requests_of(Rank rank);
+  // ---- the agent: serve.cpp ----
+  void serve_while_busy();
+  bool arm_for_agent();
+  void disarm();
   void attend(bool here) {
     attending_ = here;
     if (attention_) attention_->store(here ? 1 : 0, std::memory_order_relaxed);  // a hint
@@ -373,10 +381,12 @@ class Device {
   std::uint32_t flow_threshold_ = 0;
   Rank rank_ = 0;
   bool threads_ = false;
+  bool several_ = false;  // threads of the program; else the only other one is the agent, which keeps out of its way
   bool open_ = false;
-  bool attending_ = false;                            // inside of a call that waits
+  bool armed_for_agent_ = false;                     // the methods are armed, and the agent sleeps
+  bool attending_ = false;                           // inside of a call that waits
   std::atomic<std::uint32_t>* attention_ = nullptr;  // where peers see it
-  bool wants_turns_ = false;  // of the extensions
+  bool wants_turns_ = false;                         // of the extensions
   Waiter waiter_;
   std::uint64_t credit_per_peer_ = 0;
   std::uint64_t envelopes_left_ = 0;
@@ -386,6 +396,7 @@ class Device {
   methods::Sink sink_;
   std::unique_ptr<Doorbell> doorbell_;
   std::vector<std::unique_ptr<methods::Method>> methods_;
+  std::atomic<std::uint32_t> visits_{0};  // polls by the program, while there is an agent
   std::vector<Extension*> extensions_;
   std::array<Extension*, 256> extension_of_{};  // by kind
   std::mutex mutex_;

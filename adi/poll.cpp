@@ -50,6 +50,12 @@ int Device::progress() {
 }
 
 void Device::MPID_Poll(bool blocking) {
+  if (threads_) [[unlikely]] {
+    // Only the lock's holder writes; the agent reads it as a sign that the program polls. Relaxed: nothing else hangs on
+    // it.
+    visits_.store(visits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (armed_for_agent_) disarm();
+  }
   if (progress() > 0) {
     waiter_.busy();
     idle_tests_ = 0;
@@ -101,7 +107,7 @@ void Device::sleep() {
     trace_.event(Event::sleep, 0, kNoRank);
     const std::uint64_t from = trace_.on() ? os::now_ns() : 0;
     if (threads_) mutex_.unlock();
-    doorbell_->wait(threads_ ? kLongestSleepThreadsNs : kLongestSleepNs);
+    doorbell_->wait(several_ ? kLongestSleepThreadsNs : kLongestSleepNs);
     if (threads_) lock();
     if (bootstrap_.watch_fd() >= 0) bootstrap_.on_watch();  // the connection server may be what has woken us
     if (trace_.on()) trace_.event(Event::wake, 0, kNoRank, os::now_ns() - from);

@@ -243,7 +243,7 @@ void Domain::need_agent(bool need) {
   agent_needs_ += need ? 1 : -1;
   if (!device_.config().rma_agent) return;
   if (agent_needs_ > 0 && !agent_)
-    agent_ = Agent::start(device_);
+    agent_ = std::make_unique<Agent>(device_);
   else if (agent_needs_ == 0)
     agent_.reset();
 }
