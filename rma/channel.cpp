@@ -68,9 +68,25 @@ void Window::pump(Channel& c) {
   while (c.head) {
     const bool waits = c.lags && !c.urgent && c.head == c.tail && c.head->bytes <= kLagMost;
     if (waits) return;
+    if (c.lags && !c.urgent) keep_get_for_last(c, kLagMost);
     send(c, c.head, 0);
   }
   c.urgent = false;
+}
+
+// Moves the first get to the end of the queue, unless something with an answer stands there: gets are not ordered with
+// anything, and the answer to the last operation acknowledges all.
+void Window::keep_get_for_last(Channel& c, std::uint64_t most) {
+  if (c.head == c.tail || c.tail->replies) return;
+  for (Op** link = &c.head; *link; link = &(*link)->next) {
+    Op* get = *link;
+    if (get->packet.kind != Kind::RMA_GET || get->bytes > most) continue;
+    *link = get->next;
+    c.tail->next = get;
+    get->next = nullptr;
+    c.tail = get;
+    return;
+  }
 }
 
 void Window::ask_for_lock(Channel& c) {
@@ -123,17 +139,7 @@ void Window::lead_out(Channel& c, bool unlock) {
 // The last step: all that is queued leaves, the last of it with the flags.
 void Window::drain(Channel& c, bool unlock, bool remote) {
   if (c.state != Channel::State::open) return;
-  if ((unlock || remote) && c.head != c.tail && !c.tail->replies) {
-    for (Op** link = &c.head; *link; link = &(*link)->next) {
-      Op* get = *link;
-      if (get->packet.kind != Kind::RMA_GET) continue;
-      *link = get->next;
-      c.tail->next = get;
-      get->next = nullptr;
-      c.tail = get;
-      break;
-    }
-  }
+  if (unlock || remote) keep_get_for_last(c, UINT64_MAX);
   const bool release = unlock && c.locks;
   if (c.head) {
     while (c.head) {

@@ -193,6 +193,7 @@ class Window {
   void send(Channel& c, Op* op, std::uint8_t flags);
   void send_fragments(Channel& c, Op* op, std::uint8_t flags);
   static void on_data_left(Request* carrier);
+  void keep_get_for_last(Channel& c, std::uint64_t most);
   void ask_for_lock(Channel& c);
   void granted(Channel& c);
   void lock_answered(int rank, Fault fault, Rank culprit);

@@ -1,5 +1,6 @@
 #include "rma/fibers.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/bootstrap.hpp"
@@ -16,14 +17,20 @@ constexpr std::uint64_t kIdleTurns = 300'000;
 // The in-process method of one rank, which gives the turn away whenever it is polled inside of a fiber.
 class Fibers::FiberMethod final : public methods::Method {
  public:
-  FiberMethod(Fibers& fibers, std::unique_ptr<methods::Method> inner) : fibers_(fibers), inner_(std::move(inner)) {}
+  FiberMethod(Fibers& fibers, int rank, std::unique_ptr<methods::Method> inner)
+      : fibers_(fibers), rank_(rank), inner_(std::move(inner)) {}
 
   methods::MethodId id() const override { return inner_->id(); }
   bool reaches(Rank rank) const override { return inner_->reaches(rank); }
   std::size_t eager_max(Rank to) const override { return inner_->eager_max(to); }
   std::size_t fragment_max(Rank to) const override { return inner_->fragment_max(to); }
   methods::Outcome send(Rank to, const Packet& packet, const Payload& payload, Request* owner) override {
-    return inner_->send(to, packet, payload, owner);
+    const methods::Outcome o = inner_->send(to, packet, payload, owner);
+    if (o == methods::Outcome::done || o == methods::Outcome::queued) {
+      const std::string_view name = packet_name(packet.kind).substr(8);
+      fibers_.sent(rank_).push_back(packet.flags ? fmt::format("{} {}", name, packet.flags) : std::string(name));
+    }
+    return o;
   }
   int poll() override {
     fibers_.yield();
@@ -52,6 +59,7 @@ class Fibers::FiberMethod final : public methods::Method {
 
  private:
   Fibers& fibers_;
+  int rank_;
   std::unique_ptr<methods::Method> inner_;
 };
 
@@ -66,7 +74,7 @@ Fibers::Fibers(int ranks, const methods::InprocRules& rules, const std::function
     options.config.rma_agent = false;  // one thread only
     if (adjust) adjust(options.config);
     options.methods.push_back([this](const methods::MethodContext& c) -> Result<std::unique_ptr<methods::Method>> {
-      return std::make_unique<FiberMethod>(*this, world_->open(c));
+      return std::make_unique<FiberMethod>(*this, c.bootstrap.job().rank, world_->open(c));
     });
     auto rank = std::make_unique<Rank1>();
     auto device = adi::Device::MPID_Init(std::move(options), *bootstraps_[static_cast<std::size_t>(i)]);

@@ -31,6 +31,8 @@ class Fibers {
   adi::Device& device(int rank) { return *ranks_[static_cast<std::size_t>(rank)]->device; }
   rma::Domain& domain(int rank) { return *ranks_[static_cast<std::size_t>(rank)]->domain; }
   methods::InprocWorld& world() { return *world_; }
+  /// All packets that this rank has sent, with their flags, as "RMA_PUT 13".
+  std::vector<std::string>& sent(int rank) { return ranks_[static_cast<std::size_t>(rank)]->sent; }
 
   /// Runs `program(rank)` on all ranks to their ends. False, with a failure of the test, when they get stuck.
   bool run(const std::function<void(int)>& program);
@@ -53,6 +55,7 @@ class Fibers {
     std::unique_ptr<rma::Domain> domain;
     ucontext_t context{};
     std::vector<std::byte> stack;
+    std::vector<std::string> sent;
     bool done = true;
     bool dead = false;
   };
