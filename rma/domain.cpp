@@ -21,6 +21,7 @@ Domain::Domain(adi::Device& device)
 }
 
 Domain::~Domain() {
+  agent_.reset();
   device_.MPID_Unregister(*this);
 }
 

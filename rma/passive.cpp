@@ -7,8 +7,8 @@
 namespace rmq::rma {
 namespace {
 
-// Calls between two polls of the device: a program may wait in a loop of get and flush, or of sync, and the rest of the
-// job must go on meanwhile.
+// Calls between two polls of the device: a program may wait in a loop of get and flush, of lock and unlock, or of sync,
+// and the rest of the job must go on meanwhile.
 constexpr std::uint32_t kCallsPerPoll = 64;
 
 }  // namespace
@@ -19,6 +19,7 @@ Fault Window::lock(LockType type, int target, unsigned assertions) {
   if ((t.access & kLock) != 0 || (all_ & kLockAll) != 0 || accessing_ || ((all_ & kFence) != 0 && fence_used_))
     return Fault::sync;
   all_ = 0;  // a fence without operations behind it has opened nothing
+  if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
   t.nocheck = (assertions & assertion::nocheck) != 0;
   if (t.direct) {
     if (!t.nocheck) {

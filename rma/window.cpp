@@ -92,14 +92,13 @@ Result<void> Window::open(std::span<const std::uint64_t> all) {
     reach(i, words);
   }
   if (options_.flavor == Flavor::shared) {
-    place_shared(all);
-    for (int i = 0; i < size(); ++i) {
-      if (!at(i).direct) {
-        return fail(Errc::argument, fmt::format("ranks {} and {} share no memory: a shared window needs ranks of one "
-                                                "host and RMQ_METHODS with shm",
-                                                world(me()), world(i)));
-      }
+    if (const int alone = unshared(all); alone >= 0) {
+      return fail(Errc::argument,
+                  fmt::format("the memory of rank {} cannot be shared with rank {}: a shared window needs "
+                              "ranks of one host, RMQ_METHODS with shm and room in RMQ_SHM_HEAP",
+                              world(alone), world(alone == 0 ? 1 : 0)));
     }
+    place_shared();
   }
   bool served = false;
   for (int i = 0; i < size(); ++i) {
@@ -136,8 +135,20 @@ void Window::reach(int rank, std::span<const std::uint64_t> words) {
   t.near = shares_;
 }
 
-void Window::place_shared(std::span<const std::uint64_t> all) {
-  static_cast<void>(all);
+// The first member whose memory some other cannot reach, or -1: the same in every member.
+int Window::unshared(std::span<const std::uint64_t> all) const {
+  if (size() == 1) return -1;
+  const bool together = !options_.hints.noncontiguous;
+  for (int i = 0; i < size(); ++i) {
+    const auto words = all.subspan(static_cast<std::size_t>(i) * kWords, kWords);
+    const bool has_data = together ? i == 0 : words[kSize] != 0;
+    if (words[kControl] == 0 || (has_data && words[kData] == 0)) return i;
+    if (!at(i).direct) return i;
+  }
+  return -1;
+}
+
+void Window::place_shared() {
   if (options_.hints.noncontiguous) return;
   // The first member has allocated for all: one behind the other.
   std::byte* next = at(0).base;

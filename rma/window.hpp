@@ -167,7 +167,8 @@ class Window {
 
   // ---- life: window.cpp ----
   void take_memory();
-  void place_shared(std::span<const std::uint64_t> all);
+  int unshared(std::span<const std::uint64_t> all) const;
+  void place_shared();
   void reach(int rank, std::span<const std::uint64_t> words);
   Rank world(int rank) const { return options_.ranks[static_cast<std::size_t>(rank)]; }
   Reach& at(int rank) const;
