@@ -71,6 +71,8 @@ void Window::take_memory() {
     return;
   }
   control_ = Control::make(memory, n);
+  // Packets may come before open(): whoever has the last contribution first begins.
+  reach(options_.me, contribution());
 }
 
 std::array<std::uint64_t, Window::kWords> Window::contribution() const {
@@ -221,7 +223,7 @@ Fault Window::shared_query(int rank, SharedMemory& memory) const {
   }
   memory = {};
   if (rank < 0) return Fault::none;
-  memory.base = at(rank).base;
+  memory.base = at(rank).size == 0 ? nullptr : at(rank).base;
   memory.size = at(rank).size;
   memory.disp_unit = static_cast<int>(at(rank).unit);
   return Fault::none;
