@@ -102,7 +102,9 @@ void Device::drop_ordered(Peer& peer) {
 
 void Device::MPID_Wake(Rank rank) {
   Peer& peer = peers_[index(rank)];
-  if (peer.method) with_method(*peer.method, peer.id, [&](auto& m) { m.wake(rank); });
+  if (!peer.method || with_method(*peer.method, peer.id, [&](auto& m) { return m.wake(rank); })) return;
+  const std::vector<int>& host = job().host_of_rank;
+  if (host[index(rank)] == host[index(rank_)]) doorbell_->ring(rank);
 }
 
 bool Device::MPID_Gone(Rank rank) const {

@@ -123,6 +123,7 @@ class InprocMethod final : public Method {
   bool mem_free(void* memory) override;
   std::uint64_t mem_token(const void* memory, std::uint64_t bytes) const override;
   std::byte* mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const override;
+  bool wake(Rank) override { return true; }  // nobody sleeps
   bool drained() const override;
   void close() override;
 

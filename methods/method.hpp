@@ -173,7 +173,11 @@ class Method {
   }
   /// The caller has changed memory that it shares with this rank: if the rank sleeps, it is woken, for that may be what
   /// it waits for. (The other side: arm(), and then one more look by whoever waits.) Any rank of this host.
-  virtual void wake(Rank rank) { static_cast<void>(rank); }
+  /// False when the method does not know who sleeps.
+  virtual bool wake(Rank rank) {
+    static_cast<void>(rank);
+    return false;
+  }
   /// Asks the system whether the rank's process has ended; for who waits for memory that it may have left locked.
   virtual bool gone(Rank rank) const {
     static_cast<void>(rank);

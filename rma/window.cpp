@@ -14,7 +14,13 @@ namespace rmq::rma {
 namespace {
 
 // The words of a contribution.
-enum Word : std::size_t { kFault, kSize, kUnit, kData, kControl };
+enum Word : std::size_t { kFault, kSize, kUnit, kData, kControl, kMemory, kBytes };
+
+// Where the data begins in the memory of a shared window's member: on a page, behind the control.
+std::uint64_t data_at(std::size_t members) {
+  constexpr std::uint64_t kPage = 4096;
+  return (Control::bytes(members) + kPage - 1) / kPage * kPage;
+}
 
 }  // namespace
 
@@ -37,30 +43,50 @@ std::unique_ptr<Window> Window::prepare(Domain& domain, WindowOptions options) {
 }
 
 void Window::take_memory() {
+  if (options_.flavor == Flavor::dynamic) options_.size = 0;
+  if (options_.flavor == Flavor::shared) {
+    take_host_memory();
+  } else {
+    take_heap_memory();
+  }
+  // Packets may come before open(): whoever has the last contribution first begins.
+  if (trouble_ == Fault::none) reach(options_.me, contribution());
+}
+
+// A shared window: control and data in one piece of memory for each member; together, the first one's holds all data.
+void Window::take_host_memory() {
+  std::uint64_t bytes = options_.size;
+  if (!options_.hints.noncontiguous) {
+    bytes = 0;
+    for (const std::uint64_t size : options_.sizes) bytes += size;
+    if (options_.me != 0) bytes = 0;
+  }
+  const std::size_t n = options_.ranks.size();
+  shares_ = true;
+  memory_.resize(n);
+  HostMemory& mine = memory_[static_cast<std::size_t>(options_.me)];
+  mine = HostMemory::make(data_at(n) + bytes);
+  if (!mine) {
+    trouble_ = Fault::no_memory;
+    return;
+  }
+  control_ = Control::make(mine.data(), n);
+  base_ = mine.data() + data_at(n);
+}
+
+void Window::take_heap_memory() {
   adi::Device& d = device();
   const std::size_t n = options_.ranks.size();
-  const bool together = options_.flavor == Flavor::shared && !options_.hints.noncontiguous;
   if (options_.flavor == Flavor::create) base_ = static_cast<std::byte*>(options_.base);
-  if (options_.flavor == Flavor::dynamic) options_.size = 0;
-  if (options_.flavor == Flavor::allocate || options_.flavor == Flavor::shared) {
-    std::uint64_t bytes = options_.size;
-    if (together) {
-      bytes = 0;
-      for (const std::uint64_t size : options_.sizes) bytes += size;
-      if (options_.me != 0) bytes = 0;
-    }
-    if (!together || options_.me == 0) {
-      allocated_ = d.MPID_Mem_alloc(std::max<std::uint64_t>(bytes, kCacheLine));
-      base_ = static_cast<std::byte*>(allocated_);
-      if (!allocated_) trouble_ = Fault::no_memory;
-    }
+  if (options_.flavor == Flavor::allocate) {
+    allocated_ = d.MPID_Mem_alloc(std::max<std::uint64_t>(options_.size, kCacheLine));
+    base_ = static_cast<std::byte*>(allocated_);
+    if (!allocated_) trouble_ = Fault::no_memory;
   }
   // The control lies where the data is: shared, or not. What holds no data is shared as a matter of course.
-  const std::uint64_t mine = together ? 0 : options_.size;
-  shares_ = options_.flavor != Flavor::dynamic && (mine == 0 || d.MPID_Mem_token(base_, mine) != 0);
+  shares_ = options_.flavor != Flavor::dynamic && (options_.size == 0 || d.MPID_Mem_token(base_, options_.size) != 0);
   void* memory = shares_ ? d.MPID_Mem_alloc(Control::bytes(n)) : nullptr;
-  if (memory && d.MPID_Mem_token(memory, Control::bytes(n)) == 0) shares_ = false;
-  if (memory && !shares_) {
+  if (memory && d.MPID_Mem_token(memory, Control::bytes(n)) == 0) {
     d.MPID_Mem_free(memory);
     memory = nullptr;
   }
@@ -71,19 +97,22 @@ void Window::take_memory() {
     return;
   }
   control_ = Control::make(memory, n);
-  // Packets may come before open(): whoever has the last contribution first begins.
-  reach(options_.me, contribution());
 }
 
 std::array<std::uint64_t, Window::kWords> Window::contribution() const {
   std::array<std::uint64_t, kWords> words{};
   const adi::Device& d = device();
-  const std::uint64_t bytes = static_cast<const std::byte*>(allocated_) == base_ ? 0 : options_.size;
   words[kFault] = static_cast<std::uint64_t>(trouble_);
   words[kSize] = options_.size;
   words[kUnit] = static_cast<std::uint64_t>(options_.disp_unit);
-  words[kData] = shares_ && base_ ? d.MPID_Mem_token(base_, bytes) : 0;
-  words[kControl] = shares_ && control_ ? d.MPID_Mem_token(control_, Control::bytes(options_.ranks.size())) : 0;
+  if (!memory_.empty()) {
+    const HostMemory& mine = memory_[static_cast<std::size_t>(options_.me)];
+    if (mine) words[kMemory] = mine.ticket();
+    words[kBytes] = mine.bytes();
+  } else if (shares_) {
+    words[kData] = base_ ? d.MPID_Mem_token(base_, options_.size) : 0;
+    words[kControl] = d.MPID_Mem_token(control_, Control::bytes(options_.ranks.size()));
+  }
   return words;
 }
 
@@ -94,25 +123,32 @@ Result<void> Window::open(std::span<const std::uint64_t> all) {
     reach(i, words);
   }
   if (options_.flavor == Flavor::shared) {
-    if (const int alone = unshared(all); alone >= 0) {
-      return fail(Errc::argument,
-                  fmt::format("the memory of rank {} cannot be shared with rank {}: a shared window needs "
-                              "ranks of one host, RMQ_METHODS with shm and room in RMQ_SHM_HEAP",
-                              world(alone), world(alone == 0 ? 1 : 0)));
+    if (const int other = elsewhere(); other >= 0) {
+      return fail(Errc::argument, fmt::format("ranks {} and {} are on different hosts: they cannot share memory",
+                                              world(0), world(other)));
+    }
+    for (int i = 0; i < size(); ++i) {
+      if (!at(i).direct) {
+        return fail(Errc::no_memory,
+                    fmt::format("rank {} cannot map the window memory of rank {}", world(me()), world(i)));
+      }
     }
     place_shared();
   }
   bool served = false;
   for (int i = 0; i < size(); ++i) {
     // Whoever cannot reach my memory sends packets.
-    served =
-        served ||
-        (i != me() && !(shares_ && device().MPID_Mem_map(world(i), all[static_cast<std::size_t>(i) * kWords + kControl],
-                                                         0) != nullptr));
+    served = served || (i != me() && !reaches_me(i, all.subspan(static_cast<std::size_t>(i) * kWords, kWords)));
   }
   needs_agent_ = served && !options_.hints.no_locks;
   if (needs_agent_) domain_.need_agent(true);
   return {};
+}
+
+// Whether that member reaches my memory, as I do its.
+bool Window::reaches_me(int rank, std::span<const std::uint64_t> words) const {
+  if (options_.flavor == Flavor::shared) return true;
+  return shares_ && device().MPID_Mem_map(world(rank), words[kControl], 0) != nullptr;
 }
 
 void Window::reach(int rank, std::span<const std::uint64_t> words) {
@@ -128,24 +164,31 @@ void Window::reach(int rank, std::span<const std::uint64_t> words) {
     return;
   }
   const std::uint64_t bytes = Control::bytes(options_.ranks.size());
+  if (words[kMemory] != 0) {
+    HostMemory& theirs = memory_[static_cast<std::size_t>(rank)];
+    const std::vector<int>& host = device().job().host_of_rank;
+    const bool here = host[static_cast<std::size_t>(world(rank))] == host[static_cast<std::size_t>(world(me()))];
+    if (here) theirs = HostMemory::map(words[kMemory], words[kBytes]);
+    if (!theirs || theirs.bytes() < data_at(options_.ranks.size())) return;
+    t.control = reinterpret_cast<Control*>(theirs.data());
+    t.base = theirs.data() + data_at(options_.ranks.size());
+    t.direct = t.near = true;
+    return;
+  }
   auto* control = reinterpret_cast<Control*>(device().MPID_Mem_map(world(rank), words[kControl], bytes));
   if (!control) return;
   t.base = device().MPID_Mem_map(world(rank), words[kData], 0);
-  if (!t.base && t.size != 0 && options_.flavor != Flavor::shared) return;
+  if (!t.base && t.size != 0) return;
   t.control = control;
   t.direct = true;
   t.near = shares_;
 }
 
-// The first member whose memory some other cannot reach, or -1: the same in every member.
-int Window::unshared(std::span<const std::uint64_t> all) const {
-  if (size() == 1) return -1;
-  const bool together = !options_.hints.noncontiguous;
-  for (int i = 0; i < size(); ++i) {
-    const auto words = all.subspan(static_cast<std::size_t>(i) * kWords, kWords);
-    const bool has_data = together ? i == 0 : words[kSize] != 0;
-    if (words[kControl] == 0 || (has_data && words[kData] == 0)) return i;
-    if (!at(i).direct) return i;
+// A member on another host than the first one, or -1.
+int Window::elsewhere() const {
+  const std::vector<int>& host = device().job().host_of_rank;
+  for (int i = 1; i < size(); ++i) {
+    if (host[static_cast<std::size_t>(world(i))] != host[static_cast<std::size_t>(world(0))]) return i;
   }
   return -1;
 }
@@ -173,6 +216,7 @@ Fault Window::may_close() {
 Window::~Window() {
   if (needs_agent_) domain_.need_agent(false);
   domain_.remove(*this);
+  if (!memory_.empty()) return;
   if (control_ && shares_)
     device().MPID_Mem_free(control_);
   else

@@ -28,6 +28,7 @@
 #include "base/request.hpp"
 #include "rma/domain.hpp"
 #include "rma/fault.hpp"
+#include "rma/memory.hpp"
 #include "rma/options.hpp"
 
 namespace rmq::rma {
@@ -167,7 +168,10 @@ class Window {
 
   // ---- life: window.cpp ----
   void take_memory();
-  int unshared(std::span<const std::uint64_t> all) const;
+  void take_host_memory();
+  void take_heap_memory();
+  int elsewhere() const;
+  bool reaches_me(int rank, std::span<const std::uint64_t> words) const;
   void place_shared();
   void reach(int rank, std::span<const std::uint64_t> words);
   Rank world(int rank) const { return options_.ranks[static_cast<std::size_t>(rank)]; }
@@ -269,6 +273,7 @@ class Window {
   Control* control_ = nullptr;                      // mine
   void* allocated_ = nullptr;                       // window memory to be freed
   Fault trouble_ = Fault::none;                     // of prepare()
+  std::vector<HostMemory> memory_;                  // of a shared window, by place
   std::vector<int> member_of_;                      // by world rank; -1: none
   std::vector<std::unique_ptr<Channel>> channels_;  // by place; made when needed
   std::vector<int> busy_;                           // places whose channels are in use

@@ -54,6 +54,7 @@ class Fibers::FiberMethod final : public methods::Method {
   std::byte* mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const override {
     return inner_->mem_map(owner, token, bytes);
   }
+  bool wake(Rank rank) override { return inner_->wake(rank); }
   bool drained() const override { return inner_->drained(); }
   void close() override { inner_->close(); }
 
