@@ -1,5 +1,6 @@
 // rma_process WORDS…: windows of real processes under rmqrun, without MPI. Each word is a scenario; they print figures,
-// and fail when an answer is wrong. `create` and `allocate` choose the kind of window for the words behind them.
+// and fail when an answer is wrong. `create`, `allocate` and `shared` choose the kind of window for the words behind
+// them.
 //
 //   check           a little of everything, verified
 //   latency         put, get, accumulate, fetch-and-op and compare-and-swap of 8 bytes with flush; lock-put-unlock
@@ -103,6 +104,7 @@ std::unique_ptr<Window> open(Job& j, std::uint64_t bytes) {
   o.me = j.me();
   for (int r = 0; r < j.size(); ++r) o.ranks.push_back(r);
   o.size = bytes;
+  o.sizes.assign(o.ranks.size(), bytes);  // of a shared window
   if (o.flavor == rma::Flavor::create) {
     j.memory.emplace_back(bytes);
     o.base = j.memory.back().data();
@@ -411,6 +413,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "create") == 0) j.flavor = rma::Flavor::create;
     if (std::strcmp(argv[i], "allocate") == 0) j.flavor = rma::Flavor::allocate;
+    if (std::strcmp(argv[i], "shared") == 0) j.flavor = rma::Flavor::shared;
     for (const auto& [word, scenario] : words) {
       if (std::strcmp(argv[i], word) == 0) scenario(j);
     }
