@@ -18,12 +18,12 @@
 namespace rmq::rma {
 
 struct Regions {
-  Control* control = nullptr;  // null: nobody else can get at the memory, no mutex is needed
-  std::byte* base = nullptr;   // of the window memory, here
-  unsigned shift = 0;          // log2 of a region's bytes
-  int me = 0;                  // place in the window
-  adi::Device* device = nullptr;
-  const Rank* world = nullptr;  // world ranks of the members
+  Control* control = nullptr;     // null: nobody else can get at the memory, no mutex is needed
+  std::byte* base = nullptr;      // of the window memory, here
+  unsigned shift = 0;             // log2 of a region's bytes
+  int me = 0;                     // place in the window
+  adi::Device* device = nullptr;  // asked whether a holder lives; null: all do
+  const Rank* world = nullptr;    // world ranks of the members
 
   /// The shift for a window of so many bytes: regions of a power of two, 256 bytes at least.
   static unsigned shift_for(std::uint64_t bytes);
