@@ -55,6 +55,7 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
     : peers_(static_cast<std::size_t>(bootstrap.job().size)),
       rank_(bootstrap.job().rank),
       threads_(options.threads),
+      several_(options.threads),
       config_(std::move(options.config)),
       bootstrap_(bootstrap) {
   sink_.device = this;

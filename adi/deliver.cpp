@@ -64,6 +64,10 @@ methods::Landing Device::on_arriving(void* device, Rank from, const Packet& p) {
       return {recv->view, p.rndv_data.offset, p.length, recv};
     }
     default:
+      if (Extension* e = d.extension_of_[static_cast<std::size_t>(p.kind)]) {
+        d.received(from, p);
+        return e->on_arriving(from, p);
+      }
       d.protocol_error(from, p);
       return {};
   }
@@ -71,8 +75,8 @@ methods::Landing Device::on_arriving(void* device, Rank from, const Packet& p) {
 
 void Device::on_landed(void* device, Rank from, const Packet& p, const methods::Landing& landing, Errc error) {
   auto& d = *static_cast<Device*>(device);
+  if (Extension* e = d.extension_of_[static_cast<std::size_t>(p.kind)]) return e->on_landed(from, p, landing, error);
   Request* owner = landing.owner;
-  static_cast<void>(from);
   if (!owner) return;  // dropped
   if (p.kind == Kind::RNDV_DATA) {
     if (error != Errc::ok) return d.complete(owner, error);

@@ -11,12 +11,14 @@
 // pending queues adi/flow.cpp, matching adi/match.hpp, the dispatch loop adi/poll.cpp, waiting adi/wait.hpp.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "adi/extension.hpp"
 #include "adi/match.hpp"
 #include "adi/peer.hpp"
 #include "adi/wait.hpp"
@@ -146,13 +148,47 @@ class Device {
     unpack(to, offset, from, bytes);
   }
 
+  // ---- for the floors above: extend.cpp ----
+  /// Packets of these kinds go to `extension` from now on; it must live until MPID_Unregister or the device's end.
+  void MPID_Register(Kind first, Kind last, Extension& extension);
+  void MPID_Unregister(Extension& extension);
+  /// Whether extensions get a turn in each turn of the dispatch loop.
+  void MPID_Want_turns(bool want) { wants_turns_ = want; }
+  /// Sends a packet with this payload behind it (its `length` is set here), in order with all earlier ones of this call
+  /// to that rank, which is not this one. At most MPID_Fragment_max bytes of payload. With `owner`, one thing less has
+  /// to happen to it when the memory may be used again (perhaps before the call returns), and an error is in its
+  /// status; its `incomplete` counts the packets. Without, the payload is copied where it has to wait.
+  void MPID_Send_packet(Rank to, Packet& packet, const Payload& payload, Request* owner);
+  std::size_t MPID_Fragment_max(Rank to) const { return peers_[index(to)].method->fragment_max(to); }
+  std::size_t MPID_Eager_max(Rank to) const { return peers_[index(to)].method->eager_max(to); }
+  /// One thing less has to happen to a request of kind `other`, of which the caller has counted `incomplete`.
+  void MPID_Complete(Request* r, Errc error) { sent(r, error); }
+  /// A peer of this host sent what makes no sense: counted and traced.
+  void MPID_Protocol_error(Rank from, const Packet& p) { protocol_error(from, p); }
+  /// Something that this rank may be waiting for has changed in memory that it shares with us.
+  void MPID_Wake(Rank rank);
+  /// Whether this rank is lost, or its process has ended (which will be reported as its loss). A system call perhaps.
+  bool MPID_Gone(Rank rank) const;
+  /// What lets the other ranks of this host find memory from MPID_Mem_alloc; 0 when they cannot.
+  std::uint64_t MPID_Mem_token(const void* memory, std::uint64_t bytes) const;
+  /// Memory that `owner`, another rank, has a token for, as it lies here; nullptr when it cannot be reached.
+  std::byte* MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const;
+  /// From now on, or no longer, several threads call. Inside an Entry, while only its thread uses the device.
+  void MPID_Enable_threads();
+  void MPID_Disable_threads();
+  /// The life of an agent, a thread that handles what arrives while no other one polls: serve.cpp. Returns soon after
+  /// `stop` is set and MPID_Wake_agent called. Not inside an Entry; threads are enabled.
+  void MPID_Serve(const std::atomic<bool>& stop);
+  void MPID_Wake_agent() { doorbell_->ring(rank_); }
+
   // ---- threads ----
-  /// Holds the device for the calling thread. Not recursive.
+  /// Holds the device for the calling thread. Not recursive. Both ends look at the flag: it may change in between, and
+  /// then the mutex changes hands with it.
   class Entry {
    public:
     explicit Entry(Device& d) : device_(d) {
-      if (d.threads_) [[unlikely]]
-        d.lock();
+      if (device_.threads_) [[unlikely]]
+        device_.lock();
     }
     ~Entry() {
       if (device_.attending_) device_.attend(false);
@@ -168,17 +204,17 @@ class Device {
   /// Gives the device away in the middle of an Entry, for its lifetime: around functions of the user that may call MPI.
   class Absence {
    public:
-    explicit Absence(Device& d) : device_(d.threads_ ? &d : nullptr) {
-      if (device_) device_->mutex_.unlock();
+    explicit Absence(Device& d) : device_(d) {
+      if (device_.threads_) device_.mutex_.unlock();
     }
     ~Absence() {
-      if (device_) device_->lock();
+      if (device_.threads_) device_.lock();
     }
     Absence(const Absence&) = delete;
     Absence& operator=(const Absence&) = delete;
 
    private:
-    Device* device_;
+    Device& device_;
   };
   bool threads() const { return threads_; }
   /// Whether ranks outnumber CPUs on this host: then each context switch counts more than each message.
@@ -280,6 +316,13 @@ class Device {
   methods::Outcome hand_down(Rank to, Peer& peer, Packet& p, const Payload& payload, Request* owner);
   bool all_sent() const;
 
+  // ---- packets of the floors above: extend.cpp ----
+  static void on_extension(void* device, Rank from, const Packet& p, const std::byte* payload);
+  int advance_extensions();
+  int drain_ordered(Peer& peer, Rank rank);
+  void drop_ordered(Peer& peer);
+  void sent(Request* owner, Errc error);
+
   // ---- self-sends: self.cpp ----
   void copy_self(Request* recv, const Match& m, const DataView& data);
   void send_to_self(Request* r);
@@ -310,6 +353,10 @@ class Device {
   void complete(Request* r, Errc error);  // now, whatever is outstanding
   std::uint8_t id_of(Rank r) const { return static_cast<std::uint8_t>(peers_[index(r)].id); }
   void fail_requests_of(Rank rank);
+  // ---- the agent: serve.cpp ----
+  void serve_while_busy();
+  bool arm_for_agent();
+  void disarm();
   void attend(bool here) {
     attending_ = here;
     if (attention_) attention_->store(here ? 1 : 0, std::memory_order_relaxed);  // a hint
@@ -334,9 +381,12 @@ class Device {
   std::uint32_t flow_threshold_ = 0;
   Rank rank_ = 0;
   bool threads_ = false;
+  bool several_ = false;  // threads of the program; else the only other one is the agent, which keeps out of its way
   bool open_ = false;
-  bool attending_ = false;                            // inside of a call that waits
+  bool armed_for_agent_ = false;                     // the methods are armed, and the agent sleeps
+  bool attending_ = false;                           // inside of a call that waits
   std::atomic<std::uint32_t>* attention_ = nullptr;  // where peers see it
+  bool wants_turns_ = false;                         // of the extensions
   Waiter waiter_;
   std::uint64_t credit_per_peer_ = 0;
   std::uint64_t envelopes_left_ = 0;
@@ -346,6 +396,9 @@ class Device {
   methods::Sink sink_;
   std::unique_ptr<Doorbell> doorbell_;
   std::vector<std::unique_ptr<methods::Method>> methods_;
+  std::atomic<std::uint32_t> visits_{0};  // polls by the program, while there is an agent
+  std::vector<Extension*> extensions_;
+  std::array<Extension*, 256> extension_of_{};  // by kind
   std::mutex mutex_;
   std::atomic<int> contenders_{0};  // threads that want the lock: tells a polling holder to give way
 };

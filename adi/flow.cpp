@@ -10,7 +10,8 @@
 // be out of credit, is starving: it allows that peer a number of bare envelopes beyond the credit (REQUEST_SEND with
 // the envelope flag), more each time.
 //
-//   three queues a peer: control (no credit needed, goes first), pending (messages, in order), bulk (rendezvous data)
+//   four queues a peer: control (no credit needed, goes first), ordered (packets of the floors above: extend.cpp),
+//   pending (messages, in order), bulk (rendezvous data)
 #include <algorithm>
 
 #include "adi/device.hpp"
@@ -78,7 +79,7 @@ int Device::drain_queues() {
     const Rank rank = waiting_peers_[i];
     Peer& peer = peers_[index(rank)];
     n += drain_peer(peer, rank);
-    if (peer.control.empty() && peer.pending.empty() && peer.bulk.empty()) {
+    if (peer.control.empty() && peer.ordered.empty() && peer.pending.empty() && peer.bulk.empty()) {
       peer.scheduled = false;
       waiting_peers_[i] = waiting_peers_.back();
       waiting_peers_.pop_back();
@@ -109,6 +110,7 @@ int Device::drain_peer(Peer& peer, Rank rank) {
     if (peer.control.empty()) return n;  // the peer was lost meanwhile
     pool_.put(peer.control.pop_front());
   }
+  n += drain_ordered(peer, rank);
   while (!peer.pending.empty()) {
     // Out of the list first: sending may complete the request, and completion may free it.
     Request* r = peer.pending.front();

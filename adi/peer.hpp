@@ -63,6 +63,7 @@ struct alignas(kCacheLine) Peer {
 
   RequestList control;               // packets that spend no credit: only a full link holds them up
   RequestList pending;               // messages, in order: credit or the link holds them up
+  RequestList ordered;               // packets of the floors above, in order: only a full link holds them up
   RequestList bulk;                  // rendezvous data under way, one fragment at a time
   std::uint32_t envelope_grant = 0;  // size of the last grant to a starving peer, doubled each time
   std::uint32_t envelopes_out = 0;   // granted and not yet used

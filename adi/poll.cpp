@@ -44,10 +44,18 @@ int Device::progress() {
   }
   if (!waiting_peers_.empty() || !waiting_gets_.empty()) [[unlikely]]
     n += drain_queues();
+  if (wants_turns_) [[unlikely]]
+    n += advance_extensions();
   return n;
 }
 
 void Device::MPID_Poll(bool blocking) {
+  if (threads_) [[unlikely]] {
+    // Only the lock's holder writes; the agent reads it as a sign that the program polls. Relaxed: nothing else hangs on
+    // it.
+    visits_.store(visits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (armed_for_agent_) disarm();
+  }
   if (progress() > 0) {
     waiter_.busy();
     idle_tests_ = 0;
@@ -93,12 +101,13 @@ void Device::sleep() {
   feed_the_starving();
   bool may_sleep = waiting_peers_.empty() && waiting_gets_.empty();
   for (const auto& m : methods_) may_sleep = m->arm() && may_sleep;
+  for (Extension* e : extensions_) may_sleep = e->may_sleep() && may_sleep;
   if (may_sleep) {
     ++counters_.sleeps;
     trace_.event(Event::sleep, 0, kNoRank);
     const std::uint64_t from = trace_.on() ? os::now_ns() : 0;
     if (threads_) mutex_.unlock();
-    doorbell_->wait(threads_ ? kLongestSleepThreadsNs : kLongestSleepNs);
+    doorbell_->wait(several_ ? kLongestSleepThreadsNs : kLongestSleepNs);
     if (threads_) lock();
     if (bootstrap_.watch_fd() >= 0) bootstrap_.on_watch();  // the connection server may be what has woken us
     if (trace_.on()) trace_.event(Event::wake, 0, kNoRank, os::now_ns() - from);
@@ -151,6 +160,7 @@ void Device::on_unknown(void* device, Rank from, const Packet& p, const std::byt
 
 void Device::on_sent(void* device, Request* owner, Errc error) {
   auto& d = *static_cast<Device*>(device);
+  if (owner->kind == RequestKind::other) return d.sent(owner, error);  // one of perhaps several packets of its own
   if (error != Errc::ok) return d.complete(owner, error);
   if (owner->packet.kind == Kind::RNDV_DATA && owner->moved < owner->expected) {
     return d.push_data(owner, d.peers_[d.index(owner->peer)]);
@@ -168,7 +178,9 @@ void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
   while (!peer.control.empty()) d.pool_.put(peer.control.pop_front());
   while (!peer.pending.empty()) peer.pending.pop_front()->flags &= static_cast<std::uint8_t>(~request_flag::queued);
   while (!peer.bulk.empty()) peer.bulk.pop_front();
+  d.drop_ordered(peer);
   d.fail_requests_of(rank);
+  for (Extension* e : d.extensions_) e->on_peer_lost(rank);
 }
 
 void Device::fail_requests_of(Rank rank) {

@@ -40,6 +40,14 @@ inline constexpr std::uint8_t envelope = 2;   // REQUEST_SEND that was allowed b
 inline constexpr std::uint8_t sync = 4;       // REQUEST_SEND of a synchronous send
 }  // namespace packet_flag
 
+/// Bits of Packet::flags in packets of remote memory access (numbers 64 to 127).
+namespace rma_flag {
+inline constexpr std::uint8_t lock_shared = 1;     // the operation brings the request for the lock
+inline constexpr std::uint8_t lock_exclusive = 2;  // likewise
+inline constexpr std::uint8_t unlock = 4;          // the lock is released behind this operation
+inline constexpr std::uint8_t ack = 8;             // RMA_ACK is wanted (operations that return data need none)
+}  // namespace rma_flag
+
 namespace wire {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;

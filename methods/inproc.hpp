@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct InprocRules {
   int queued = 0;              // per mille of sends with owner, and of transfers, that finish later
   int pieces = 0;              // per mille of payloads that arrive through on_arriving
   int no_expose = 0;           // per mille of expose() calls that give 0
+  bool shared_memory = false;  // whether mem_alloc gives memory that all endpoints reach
   bool expose_layouts = true;  // whether memory that is not contiguous can be exposed at all
 
   /// Everything drawn from the seed, including the sizes.
@@ -117,12 +119,18 @@ class InprocMethod final : public Method {
   std::uint64_t expose(Rank peer, const DataView& view) override;
   Outcome get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes, Request* owner) override;
   Outcome put(Rank to, std::uint64_t address, const DataView& data, std::uint64_t bytes, Request* owner) override;
+  void* mem_alloc(std::size_t bytes) override;
+  bool mem_free(void* memory) override;
+  std::uint64_t mem_token(const void* memory, std::uint64_t bytes) const override;
+  std::byte* mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const override;
+  bool wake(Rank) override { return true; }  // nobody sleeps
   bool drained() const override;
   void close() override;
 
  private:
   InprocWorld& world_;
   Rank rank_;
+  std::map<std::uintptr_t, std::size_t> shared_;  // blocks of mem_alloc -> bytes
 };
 
 }  // namespace rmq::methods

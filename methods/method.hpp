@@ -160,6 +160,30 @@ class Method {
     return false;
   }
 
+  /// What lets other ranks of this host find memory from mem_alloc, in mem_map; 0 when it is not such memory.
+  virtual std::uint64_t mem_token(const void* memory, std::uint64_t bytes) const {
+    static_cast<void>(memory), static_cast<void>(bytes);
+    return 0;
+  }
+  /// The memory behind a token of `owner`, as it lies in this process; nullptr when it cannot be reached, or when the
+  /// token does not lie within what `owner` may share. Valid until the owner's mem_free.
+  virtual std::byte* mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const {
+    static_cast<void>(owner), static_cast<void>(token), static_cast<void>(bytes);
+    return nullptr;
+  }
+  /// The caller has changed memory that it shares with this rank: if the rank sleeps, it is woken, for that may be what
+  /// it waits for. (The other side: arm(), and then one more look by whoever waits.) Any rank of this host.
+  /// False when the method does not know who sleeps.
+  virtual bool wake(Rank rank) {
+    static_cast<void>(rank);
+    return false;
+  }
+  /// Asks the system whether the rank's process has ended; for who waits for memory that it may have left locked.
+  virtual bool gone(Rank rank) const {
+    static_cast<void>(rank);
+    return false;
+  }
+
   /// Whether everything that was taken has left this process.
   virtual bool drained() const = 0;
 

@@ -9,7 +9,8 @@ namespace rmq::shm {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kStep = 256 * 1024;  // the heap grows by at least this much
+constexpr std::uint64_t kGiveBack = 64 << 20;  // free bytes at the end that go back to the system
+constexpr std::uint64_t kStep = 256 * 1024;    // the heap grows by at least this much
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
   return (value + to - 1) / to * to;
@@ -73,7 +74,23 @@ bool Heap::free(void* memory) {
   if (block == used_.end()) return false;
   add_free(block->first, block->second);
   used_.erase(block);
+  shrink();
   return true;
+}
+
+// Gives back what is free at the end, when it is much: a window of gigabytes should not stay for the job's life.
+void Heap::shrink() {
+  if (free_.empty()) return;
+  const auto last = std::prev(free_.end());
+  const std::uint64_t begin = round_up(last->first, kPage);
+  if (last->first + last->second != grown_ || begin > grown_ || grown_ - begin < kGiveBack) return;
+  if (!segment_->release(at_ + begin, grown_ - begin)) return;
+  const std::uint64_t left = begin - last->first;
+  if (left == 0)
+    free_.erase(last);
+  else
+    last->second = left;
+  grown_ = begin;
 }
 
 bool Heap::contains(const void* memory, std::uint64_t bytes) const {

@@ -1,8 +1,8 @@
 // A rank's heap in the shared segment, for mem_alloc: peers reach what lies here with plain loads and stores.
 //
 // First fit over an ordered map of free blocks that merge with their neighbours. The book-keeping is private memory, so
-// that no program error in the shared blocks can break it. Memory is reserved from the system as the heap grows, and is
-// kept.
+// that no program error in the shared blocks can break it. Memory is reserved from the system as the heap grows;
+// only much of it goes back.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +35,7 @@ class Heap {
   using Blocks = std::map<std::uint64_t, std::uint64_t>;  // offset in the heap -> bytes
 
   bool grow(std::uint64_t to);
+  void shrink();
   void add_free(std::uint64_t offset, std::uint64_t bytes);
 
   const Segment* segment_ = nullptr;

@@ -7,6 +7,7 @@ namespace rmq::shm {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kAllHeaps = std::uint64_t{8} << 40;
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) {
   return (bytes + to - 1) / to * to;
@@ -36,7 +37,8 @@ Shape choose_shape(const Config& config, std::uint32_t ranks) {
   shape.ranks = ranks;
   shape.cells = config.shm_cells != 0 ? power_of_two(config.shm_cells / sizeof(Cell), 8, 1u << 20) : sizes.cells;
   shape.ring_bytes = config.shm_ring != 0 ? power_of_two(config.shm_ring, kPage, 1u << 28) : sizes.ring_bytes;
-  shape.heap_bytes = round_up(config.shm_heap, kPage);
+  // Address space only, but it ends somewhere: all heaps together span at most 8 TB.
+  shape.heap_bytes = round_up(std::min<std::uint64_t>(config.shm_heap, kAllHeaps / ranks), kPage);
   return shape;
 }
 

@@ -177,6 +177,27 @@ methods::Pull ShmMethod::how_to_pull(Rank from, std::uint64_t address) {
   return theirs.attention.load(std::memory_order_relaxed) != 0 ? methods::Pull::ask : methods::Pull::unsure;
 }
 
+std::uint64_t ShmMethod::mem_token(const void* memory, std::uint64_t bytes) const {
+  if (!heap_.contains(memory, bytes)) return 0;
+  return kInSegment | static_cast<std::uint64_t>(static_cast<const std::byte*>(memory) - directory_->segment().data());
+}
+
+std::byte* ShmMethod::mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const {
+  const std::uint32_t peer = host_rank_of(owner);
+  if (peer == kElsewhere || (token & kInSegment) == 0) return nullptr;
+  const Map& map = directory_->map();
+  const std::uint64_t offset = token & ~kInSegment;
+  if (offset < map.heap_at(peer) || offset > map.heap_at(peer + 1) || bytes > map.heap_at(peer + 1) - offset) {
+    return nullptr;
+  }
+  return directory_->segment().data() + offset;
+}
+
+bool ShmMethod::gone(Rank rank) const {
+  const std::uint32_t peer = host_rank_of(rank);
+  return peer != kElsewhere && (peers_[peer].lost || watch_->is_gone(peer));
+}
+
 Outcome ShmMethod::get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes, Request* owner) {
   Transfer t;
   t.address = address;

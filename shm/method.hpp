@@ -84,6 +84,16 @@ class ShmMethod final : public methods::Method {
 
   void* mem_alloc(std::size_t bytes) override { return heap_.allocate(bytes); }
   bool mem_free(void* memory) override { return heap_.free(memory); }
+  std::uint64_t mem_token(const void* memory, std::uint64_t bytes) const override;
+  std::byte* mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const override;
+  bool gone(Rank rank) const override;
+  bool wake(Rank rank) override {
+    const std::uint32_t peer = host_rank_of(rank);
+    if (peer == kElsewhere) return false;
+    os::light_fence(asymmetric_);  // as in send(): publish, then look whether it sleeps
+    if (directory_->control(peer).sleeping.load(std::memory_order_relaxed) != 0) doorbell_.ring(rank);
+    return true;
+  }
 
   bool drained() const override { return transfers_ == nullptr || transfers_->empty(); }
   void close() override;

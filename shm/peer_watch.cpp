@@ -63,6 +63,14 @@ std::uint32_t PeerWatch::find_dead_stranger(int count) {
   return kNobody;
 }
 
+bool PeerWatch::is_gone(std::uint32_t rank) const {
+  const RankControl& peer = directory_.control(rank);
+  const RankControl& mine = directory_.mine();
+  // Acquire pairs with announce_me: pid and namespace are there.
+  if (peer.state.load(std::memory_order_acquire) == rank_state::absent) return false;
+  return peer.pid_namespace == mine.pid_namespace && ::kill(peer.pid, 0) != 0 && errno == ESRCH;
+}
+
 bool PeerWatch::left_in_order(std::uint32_t rank) {
   // The process has ended, so the state is final. Acquire pairs with close().
   if (directory_.control(rank).state.load(std::memory_order_acquire) != rank_state::closed) return false;

@@ -29,6 +29,9 @@ class PeerWatch {
   /// The same for `count` of the ranks that are not watched, another few with each call. One system call for each.
   std::uint32_t find_dead_stranger(int count);
 
+  /// Whether the rank's process has ended. One system call.
+  bool is_gone(std::uint32_t rank) const;
+
   /// Never reports this rank (again).
   void forget(std::uint32_t rank);
 

@@ -203,6 +203,11 @@ Result<void> Segment::reserve(std::uint64_t offset, std::uint64_t bytes, std::st
   return {};
 }
 
+bool Segment::release(std::uint64_t offset, std::uint64_t bytes) const {
+  return kind_ != SegmentKind::sysv && ::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                                   static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0;
+}
+
 Segment::Segment(Segment&& other) noexcept {
   *this = std::move(other);
 }

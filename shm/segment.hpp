@@ -43,6 +43,9 @@ class Segment {
   /// rank. Errc::no_memory names what `purpose` says, the size, the place and the remedy.
   Result<void> reserve(std::uint64_t offset, std::uint64_t bytes, std::string_view purpose) const;
 
+  /// Gives whole pages back to the system; their contents are lost. False where the kind does not allow it.
+  bool release(std::uint64_t offset, std::uint64_t bytes) const;
+
   std::byte* data() const { return data_; }
   std::uint64_t bytes() const { return bytes_; }
   SegmentKind kind() const { return kind_; }

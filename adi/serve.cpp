@@ -1,0 +1,94 @@
+// The agent's side of the device: what arrives is handled while the program computes.
+//
+// The agent sleeps on the doorbell, like a program that waits, with the methods armed. When the program itself polls,
+// the agent stands aside: two threads that both take every packet's interrupt would only be in each other's way. So
+//
+//   - the program counts its polls (visits_); while the count moves, or a call of the program waits, the agent naps,
+//   and
+//     looks again after a while;
+//   - when the agent wakes on the doorbell and finds the program there, it rings again, for the ring may have been the
+//     program's, and naps;
+//   - the program's first poll disarms what the agent has armed.
+//
+// What it costs a program that computes and is left alone: nothing, the agent sleeps. A program that polls: a look of
+// the agent a millisecond. The first access after the program has begun to compute waits up to two naps.
+#include <ctime>
+
+#include "adi/device.hpp"
+#include "adi/dispatch.hpp"
+#include "base/os/clock.hpp"
+
+namespace rmq::adi {
+namespace {
+
+constexpr long kNapNs = 1'000'000;
+constexpr std::int64_t kAgentSleepNs = 100'000'000;
+// Where there are cores to spare the agent polls on for a while: whoever has accessed once does it again soon.
+constexpr std::uint64_t kLingerNs = 30'000;
+
+void nap() {
+  timespec time{0, kNapNs};
+  ::nanosleep(&time, nullptr);
+}
+
+}  // namespace
+
+void Device::MPID_Serve(const std::atomic<bool>& stop) {
+  std::uint32_t seen = visits_.load(std::memory_order_relaxed) - 1;
+  // Acquire pairs with the release of whoever stops the agent.
+  while (!stop.load(std::memory_order_acquire)) {
+    const std::uint32_t visits = visits_.load(std::memory_order_relaxed);  // relaxed: a hint
+    if (visits != seen) {
+      seen = visits;
+      nap();
+      continue;
+    }
+    lock();
+    const bool alone = !attending_;
+    bool sleep = false;
+    if (alone) {
+      serve_while_busy();
+      sleep = arm_for_agent();
+    }
+    mutex_.unlock();
+    if (!alone) {
+      nap();
+    } else if (sleep) {
+      doorbell_->wait(kAgentSleepNs);
+      if (visits_.load(std::memory_order_relaxed) != seen) doorbell_->ring(rank_);
+    }
+  }
+  lock();
+  if (armed_for_agent_) disarm();
+  mutex_.unlock();
+}
+
+void Device::serve_while_busy() {
+  if (armed_for_agent_) disarm();
+  const std::uint64_t linger = waiter_.cpus() >= 2 * bootstrap_.job().host_size + 1 ? kLingerNs : 0;
+  std::uint64_t last = 0;
+  for (;;) {
+    if (progress() > 0) {
+      last = linger ? os::now_ns() : 0;
+      continue;
+    }
+    // Relaxed: a hint; the mutex itself orders what the threads do.
+    if (last == 0 || contenders_.load(std::memory_order_relaxed) > 0 || os::now_ns() - last >= linger) return;
+  }
+}
+
+bool Device::arm_for_agent() {
+  bool may_sleep = waiting_peers_.empty() && waiting_gets_.empty();
+  for (const auto& m : methods_) may_sleep = m->arm() && may_sleep;
+  for (Extension* e : extensions_) may_sleep = e->may_sleep() && may_sleep;
+  armed_for_agent_ = true;
+  if (!may_sleep) disarm();
+  return may_sleep;
+}
+
+void Device::disarm() {
+  armed_for_agent_ = false;
+  for (const auto& m : methods_) m->disarm();
+}
+
+}  // namespace rmq::adi

@@ -1,0 +1,27 @@
+#include "rma/agent.hpp"
+
+#include <csignal>
+
+namespace rmq::rma {
+
+Agent::Agent(adi::Device& device) : device_(device), enabled_(!device.threads()) {
+  if (enabled_) device_.MPID_Enable_threads();
+  // The program's signals are for the program's threads.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { device_.MPID_Serve(stop_); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Agent::~Agent() {
+  stop_.store(true, std::memory_order_release);  // pairs with the acquire in MPID_Serve
+  device_.MPID_Wake_agent();
+  {
+    const adi::Device::Absence absence(device_);
+    thread_.join();
+  }
+  if (enabled_) device_.MPID_Disable_threads();
+}
+
+}  // namespace rmq::rma

@@ -1,0 +1,191 @@
+#include "rma/apply.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+namespace rmq::rma {
+namespace {
+
+constexpr std::uint64_t kChunk = 64 * 1024;  // bytes packed at a time where a side is not contiguous
+constexpr std::size_t kPieces = 64;
+
+/// Memory of `target` from `at` on, piece by piece: fn(memory, bytes).
+template <class F>
+void for_each_piece(const DataView& target, std::uint64_t at, std::uint64_t bytes, F&& fn) {
+  if (target.is_contiguous()) return fn(target.base + at, bytes);
+  std::array<iovec, kPieces> pieces;
+  while (bytes > 0) {
+    std::uint64_t covered = 0;
+    const std::size_t n = iovecs(target, at, bytes, pieces, covered);
+    if (covered == 0) return;
+    for (std::size_t i = 0; i < n; ++i) fn(static_cast<std::byte*>(pieces[i].iov_base), pieces[i].iov_len);
+    at += covered;
+    bytes -= covered;
+  }
+}
+
+void combine_run(ReduceOp op, const Element& e, std::byte* at, const std::byte* in, std::uint64_t n) {
+  if (op == ReduceOp::no_op) return;
+  if (op == ReduceOp::replace) return copy_bytes(at, in, n * e.packed);
+  reduce(op, e.basic, in, at, n);
+}
+
+// Elements with a gap: value and index lie apart in memory, and what lies between them is not the element's.
+struct PairShape {
+  std::size_t value, index_at;  // bytes of the value, where the index (an int) lies in memory
+};
+
+PairShape shape_of(Basic basic) {
+  switch (basic) {
+    case Basic::i16_i32:
+      return {2, 4};
+    case Basic::f80_i32:
+      return {16, 16};
+    default:
+      return {8, 8};
+  }
+}
+
+void spread(const PairShape& s, std::byte* memory, const std::byte* packed) {
+  std::memcpy(memory, packed, s.value);
+  std::memcpy(memory + s.index_at, packed + s.value, sizeof(std::int32_t));
+}
+
+void gather(const PairShape& s, std::byte* packed, const std::byte* memory) {
+  std::memcpy(packed, memory, s.value);
+  std::memcpy(packed + s.value, memory + s.index_at, sizeof(std::int32_t));
+}
+
+void combine_pair(ReduceOp op, const Element& e, std::byte* at, const std::byte* in, std::byte* before,
+                  RegionGuard& guard) {
+  alignas(16) std::array<std::byte, 32> ours{}, theirs{};
+  const PairShape s = shape_of(e.basic);
+  const std::size_t end = s.index_at + sizeof(std::int32_t);
+  guard.cover(at, end, 1);
+  if (before) gather(s, before, at);
+  if (op == ReduceOp::no_op) return;
+  spread(s, theirs.data(), in);
+  gather(s, ours.data(), at);  // via packed order, so that the gap holds zeros
+  std::array<std::byte, 32> packed = ours;
+  spread(s, ours.data(), packed.data());
+  if (op == ReduceOp::replace)
+    ours = theirs;
+  else
+    reduce(op, e.basic, theirs.data(), ours.data(), 1);
+  std::memcpy(at, ours.data(), s.value);
+  std::memcpy(at + s.index_at, ours.data() + s.index_at, sizeof(std::int32_t));
+}
+
+std::byte* address_of(const DataView& view, std::uint64_t at) {
+  iovec piece{};
+  std::uint64_t covered = 0;
+  iovecs(view, at, 1, {&piece, 1}, covered);
+  return static_cast<std::byte*>(piece.iov_base);
+}
+
+}  // namespace
+
+std::optional<Element> element_of(Basic basic, std::uint32_t packed) {
+  if (packed == 0) return std::nullopt;
+  const std::optional<std::uint32_t> known = basic_packed_size(basic);
+  if (!known || (*known != 0 && *known != packed)) return std::nullopt;
+  if (*known == 0) return basic == Basic::character ? std::optional<Element>({basic, packed, packed}) : std::nullopt;
+  return Element{basic, packed, static_cast<std::uint32_t>(basic_size(basic))};
+}
+
+std::optional<Element> element_of(const Layout& layout) {
+  return element_of(layout.element(), static_cast<std::uint32_t>(layout.element_size()));
+}
+
+bool can_compare(const Element& e) {
+  switch (e.basic) {
+    case Basic::i8:
+    case Basic::u8:
+    case Basic::i16:
+    case Basic::u16:
+    case Basic::i32:
+    case Basic::u32:
+    case Basic::i64:
+    case Basic::u64:
+    case Basic::boolean:
+    case Basic::logical:
+    case Basic::byte:
+    case Basic::character:
+      return e.packed <= 8;
+    default:
+      return false;
+  }
+}
+
+void combine(ReduceOp op, const Element& e, const DataView& target, std::uint64_t at, const std::byte* in,
+             std::uint64_t bytes, std::byte* before, const Regions& regions) {
+  RegionGuard guard(regions);
+  if (e.has_gap()) {
+    for (std::uint64_t done = 0; done + e.packed <= bytes; done += e.packed) {
+      combine_pair(op, e, address_of(target, at + done), in ? in + done : nullptr, before ? before + done : nullptr,
+                   guard);
+    }
+    return;
+  }
+  for_each_piece(target, at, bytes, [&](std::byte* to, std::uint64_t length) {
+    for (std::uint64_t left = length / e.packed; left > 0;) {
+      const std::uint64_t n = guard.cover(to, e.packed, left);
+      const std::uint64_t step = n * e.packed;
+      if (before) {
+        copy_bytes(before, to, step);
+        before += step;
+      }
+      combine_run(op, e, to, in, n);
+      if (in) in += step;
+      to += step;
+      left -= n;
+    }
+  });
+}
+
+void combine_views(ReduceOp op, const Element& e, const DataView& target, const DataView& in, const DataView& before,
+                   const Regions& regions) {
+  const bool reads = op != ReduceOp::no_op, fetches = before.base != nullptr || before.layout != nullptr;
+  if ((!reads || in.is_contiguous()) && (!fetches || before.is_contiguous())) {
+    return combine(op, e, target, 0, reads ? in.base : nullptr, target.bytes, fetches ? before.base : nullptr, regions);
+  }
+  const std::uint64_t chunk = std::min(target.bytes, std::max<std::uint64_t>(kChunk / e.packed, 1) * e.packed);
+  const auto packed_in = std::make_unique_for_overwrite<std::byte[]>(chunk);
+  const auto packed_out = std::make_unique_for_overwrite<std::byte[]>(chunk);
+  for (std::uint64_t at = 0; at < target.bytes; at += chunk) {
+    const std::uint64_t bytes = std::min(chunk, target.bytes - at);
+    if (reads) pack(packed_in.get(), in, at, bytes);
+    combine(op, e, target, at, reads ? packed_in.get() : nullptr, bytes, fetches ? packed_out.get() : nullptr, regions);
+    if (fetches) unpack(before, at, packed_out.get(), bytes);
+  }
+}
+
+void combine_one(ReduceOp op, const Element& e, std::byte* at, const void* in, void* before, const Regions& regions) {
+  RegionGuard guard(regions);
+  guard.cover(at, e.packed, 1);
+  if (before) std::memcpy(before, at, e.packed);
+  combine_run(op, e, at, static_cast<const std::byte*>(in), 1);
+}
+
+void compare_and_swap(const Element& e, std::byte* at, const void* compare, const void* value, void* before,
+                      const Regions& regions) {
+  RegionGuard guard(regions);
+  guard.cover(at, e.packed, 1);
+  std::array<std::byte, 8> found{};
+  std::memcpy(found.data(), at, e.packed);
+  if (std::memcmp(found.data(), compare, e.packed) == 0) std::memcpy(at, value, e.packed);
+  std::memcpy(before, found.data(), e.packed);
+}
+
+bool lies_within(const Layout& layout, std::uint64_t count, std::uint64_t offset, std::uint64_t size) {
+  if (count == 0 || layout.size() == 0) return true;
+  using Wide = __int128;
+  const Wide span = static_cast<Wide>(layout.extent()) * static_cast<Wide>(count - 1);
+  const Wide first = static_cast<Wide>(offset) + layout.true_lb();
+  const Wide low = first + (span < 0 ? span : 0);
+  const Wide high = first + layout.true_extent() + (span > 0 ? span : 0);
+  return low >= 0 && high <= static_cast<Wide>(size);
+}
+
+}  // namespace rmq::rma

@@ -1,0 +1,155 @@
+#include "rma/datatypes.hpp"
+
+#include <algorithm>
+
+#include "rma/domain.hpp"
+
+namespace rmq::rma {
+
+TypeOut* TypesOut::use(const Layout& layout) {
+  const auto known = by_layout_.find(&layout);
+  TypeOut* type = known != by_layout_.end() ? known->second : nullptr;
+  if (!type) {
+    if (by_id_.size() >= kMost) make_room();
+    auto fresh = std::make_unique<TypeOut>();
+    type = fresh.get();
+    layout.retain();
+    type->layout = LayoutRef(&layout);
+    type->id = next_;
+    type->told.resize(static_cast<std::size_t>(device_.size()));
+    next_ = next_ == UINT32_MAX ? 1 : next_ + 1;
+    by_id_[type->id] = std::move(fresh);
+    by_layout_[&layout] = type;
+  }
+  ++type->users;
+  return type;
+}
+
+void TypesOut::release(TypeOut* type) {
+  if (--type->users == 0 && type->doomed) drop(type);
+}
+
+void TypesOut::tell(Rank to, TypeOut& type) {
+  if (type.told[static_cast<std::size_t>(to)]) {
+    counters_.type_bytes_saved += type.bytes;
+    return;
+  }
+  define(to, type);
+}
+
+void TypesOut::define(Rank to, TypeOut& type) {
+  const std::vector<std::byte> bytes = type.layout->serialise();
+  type.bytes = bytes.size();
+  type.told[static_cast<std::size_t>(to)] = true;
+  ++counters_.type_definitions;
+  const std::uint64_t most = device_.MPID_Fragment_max(to);
+  for (std::uint64_t at = 0; at < bytes.size(); at += most) {
+    const std::uint64_t piece = std::min<std::uint64_t>(most, bytes.size() - at);
+    Packet p(Kind::DATATYPE_DEFN);
+    p.datatype_defn = {type.id, static_cast<std::uint32_t>(bytes.size()), static_cast<std::uint32_t>(at)};
+    device_.MPID_Send_packet(to, p, Payload{DataView::contiguous(bytes.data(), bytes.size()), at, piece}, nullptr);
+  }
+}
+
+bool TypesOut::told_again(Rank from, std::uint32_t id) {
+  const auto found = by_id_.find(id);
+  if (found == by_id_.end()) return false;
+  define(from, *found->second);
+  return true;
+}
+
+void TypesOut::forget(const Layout* layout) {
+  const auto found = by_layout_.find(layout);
+  if (found == by_layout_.end()) return;
+  TypeOut* type = found->second;
+  by_layout_.erase(found);
+  type->doomed = true;
+  if (type->users == 0) drop(type);
+}
+
+void TypesOut::drop(TypeOut* type) {
+  for (std::size_t rank = 0; rank < type->told.size(); ++rank) {
+    if (!type->told[rank]) continue;
+    Packet p(Kind::DATATYPE_DEFN);
+    p.datatype_defn = {type->id, 0, 0};
+    device_.MPID_Send_packet(static_cast<Rank>(rank), p, Payload{}, nullptr);
+  }
+  by_id_.erase(type->id);
+}
+
+void TypesOut::make_room() {
+  std::vector<const Layout*> idle;
+  for (const auto& [layout, type] : by_layout_) {
+    if (type->users == 0) idle.push_back(layout);
+  }
+  for (const Layout* layout : idle) forget(layout);
+}
+
+const Layout* TypesIn::find(Rank from, std::uint32_t id) {
+  const auto found = index_.find(key(from, id));
+  if (found == index_.end()) {
+    ++counters_.type_misses;
+    return nullptr;
+  }
+  ++counters_.type_hits;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return found->second->layout.get();
+}
+
+bool TypesIn::defined(Rank from, const wire::DATATYPE_DEFN& piece, std::span<const std::byte> bytes, bool& sane) {
+  Partial& partial = partial_[from];
+  sane = piece.type != 0;
+  if (piece.size == 0) {
+    erase(key(from, piece.type));
+    partial_.erase(from);
+    return false;
+  }
+  if (piece.at == 0) partial = Partial{piece.type, {}};
+  sane = sane && partial.id == piece.type && piece.at == partial.bytes.size() && !bytes.empty() &&
+         bytes.size() <= piece.size - piece.at;
+  if (!sane) {
+    partial_.erase(from);
+    return false;
+  }
+  // It grows as the bytes come, whatever size they promise.
+  partial.bytes.insert(partial.bytes.end(), bytes.begin(), bytes.end());
+  if (partial.bytes.size() < piece.size) return false;
+  auto layout = Layout::deserialise(partial.bytes);
+  partial_.erase(from);
+  sane = layout.has_value();
+  if (!sane) return false;
+  insert(key(from, piece.type), std::move(*layout), piece.size);
+  return true;
+}
+
+void TypesIn::insert(std::uint64_t key, LayoutRef layout, std::uint64_t bytes) {
+  erase(key);
+  entries_.push_front({key, std::move(layout), bytes});
+  index_[key] = entries_.begin();
+  bytes_ += bytes;
+  while (entries_.size() > 1 && (entries_.size() > most_ || bytes_ > most_bytes_)) erase(entries_.back().key);
+}
+
+void TypesIn::erase(std::uint64_t key) {
+  const auto found = index_.find(key);
+  if (found == index_.end()) return;
+  bytes_ -= found->second->bytes;
+  entries_.erase(found->second);
+  index_.erase(found);
+}
+
+void TypesIn::forget_rank(Rank from) {
+  partial_.erase(from);
+  for (auto it = entries_.begin(); it != entries_.end();) {
+    const std::uint64_t key = (it++)->key;
+    if (static_cast<std::uint32_t>(key >> 32) == static_cast<std::uint32_t>(from)) erase(key);
+  }
+}
+
+void TypesIn::clear() {
+  entries_.clear();
+  index_.clear();
+  bytes_ = 0;
+}
+
+}  // namespace rmq::rma

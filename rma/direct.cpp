@@ -1,0 +1,243 @@
+// Operations: what all have in common, and those on memory that is mapped here. The other ones go on in origin.cpp.
+#include "base/error.hpp"
+#include "rma/apply.hpp"
+#include "rma/window_state.hpp"
+
+namespace rmq::rma {
+namespace {
+
+/// `count` elements of `layout` at `at`; the dense case, which is nearly all, without a call.
+DataView view_at(std::byte* at, const Layout& layout, std::uint64_t count) {
+  if (layout.is_dense()) [[likely]]
+    return DataView::contiguous(moved(at, layout.true_lb()), layout.size() * count);
+  return layout.view(at, count);
+}
+
+}  // namespace
+
+// No access bit is set for this target: perhaps its post is still to be waited for.
+Fault Window::admit(int rank) {
+  Reach& t = at(rank);
+  if (!accessing_ || std::find(access_group_.begin(), access_group_.end(), rank) == access_group_.end())
+    return Fault::sync;
+  if (t.direct) {
+    wait_until([&] { return has_posted(rank) || is_lost(rank); });
+    if (!has_posted(rank)) return lost_because_of(rank, "");
+  }
+  t.access |= kStart;
+  return Fault::none;
+}
+
+Fault Window::locate(const Reach& t, const Target& target, std::uint64_t& offset) const {
+  std::uint64_t bytes = 0;
+  if (target.disp < 0 || __builtin_mul_overflow(static_cast<std::uint64_t>(target.disp), t.unit, &offset)) [[unlikely]]
+    return Fault::disp;
+  const Layout& layout = *target.layout;
+  if (flavor() == Flavor::dynamic) [[unlikely]] {
+    if (!t.direct || layout.size() == 0 || target.count == 0) return Fault::none;
+    const std::int64_t span = layout.extent() * static_cast<std::int64_t>(target.count - 1);
+    const std::int64_t low = layout.true_lb() + std::min<std::int64_t>(span, 0);
+    const auto length = static_cast<std::uint64_t>(layout.true_extent() + std::abs(span));
+    return is_attached(offset + static_cast<std::uint64_t>(low), length) ? Fault::none : Fault::range;
+  }
+  if (layout.is_dense() && layout.true_lb() == 0) [[likely]] {
+    if (__builtin_mul_overflow(layout.size(), target.count, &bytes)) [[unlikely]]
+      return Fault::range;
+    return bytes == 0 || (offset <= t.size && bytes <= t.size - offset) ? Fault::none : Fault::range;
+  }
+  return lies_within(layout, target.count, offset, t.size) ? Fault::none : Fault::range;
+}
+
+inline Fault Window::begin(const Target& target, std::uint64_t& offset) {
+  const Reach& t = at(target.rank);
+  if ((t.access | all_) == 0) [[unlikely]] {
+    if (const Fault f = admit(target.rank); f != Fault::none) return f;
+  }
+  fence_used_ = true;  // means something only while a fence's epoch is open
+  return locate(t, target, offset);
+}
+
+Fault Window::begin_combining(const Target& target, ReduceOp op, std::uint64_t& offset, Element& element) {
+  if (const Fault f = begin(target, offset); f != Fault::none) return f;
+  const auto found = element_of(*target.layout);
+  if (!found) return target.layout->size() == 0 || target.count == 0 ? Fault::none : Fault::type;
+  element = *found;
+  return reduce_defined(op, element.basic) ? Fault::none : Fault::op;
+}
+
+Regions Window::regions_of(const Reach& t) const {
+  Regions r;
+  if (!t.contended || t.exclusive) return r;
+  r.control = t.control;
+  r.base = t.base;
+  r.shift = t.shift;
+  r.me = me();
+  r.device = &device();
+  r.world = options_.ranks.data();
+  return r;
+}
+
+Fault Window::put(const DataView& origin, const Target& target) {
+  std::uint64_t offset = 0;
+  if (const Fault f = begin(target, offset); f != Fault::none) [[unlikely]]
+    return f;
+  if (origin.bytes != target.layout->size() * target.count) [[unlikely]]
+    return Fault::type;
+  Reach& t = at(target.rank);
+  if (!t.direct) return issue(make_op(Kind::RMA_PUT, target, offset, &origin, nullptr), nullptr);
+  t.dirty = true;
+  const DataView to = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
+  if (origin.is_contiguous() && to.is_contiguous()) [[likely]]
+    copy_bytes(to.base, origin.base, to.bytes);
+  else
+    copy(to, 0, origin, 0, to.bytes);
+  return Fault::none;
+}
+
+Fault Window::get(const DataView& origin, const Target& target) {
+  std::uint64_t offset = 0;
+  if (const Fault f = begin(target, offset); f != Fault::none) [[unlikely]]
+    return f;
+  if (origin.bytes != target.layout->size() * target.count) [[unlikely]]
+    return Fault::type;
+  Reach& t = at(target.rank);
+  if (!t.direct) return issue(make_op(Kind::RMA_GET, target, offset, nullptr, &origin), nullptr);
+  const DataView from = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
+  if (origin.is_contiguous() && from.is_contiguous()) [[likely]]
+    copy_bytes(origin.base, from.base, from.bytes);
+  else
+    copy(origin, 0, from, 0, from.bytes);
+  return Fault::none;
+}
+
+Fault Window::accumulate(const DataView& origin, const Target& target, ReduceOp op) {
+  std::uint64_t offset = 0;
+  Element e;
+  if (const Fault f = begin_combining(target, op, offset, e); f != Fault::none) return f;
+  const std::uint64_t bytes = target.layout->size() * target.count;
+  if (op != ReduceOp::no_op && origin.bytes != bytes) return Fault::type;
+  if (bytes == 0 || op == ReduceOp::no_op) return Fault::none;
+  Reach& t = at(target.rank);
+  if (!t.direct) {
+    return issue(make_combining(Kind::RMA_ACCUMULATE, target, offset, op, e, &origin, nullptr), nullptr);
+  }
+  t.dirty = true;
+  const DataView to = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
+  combine_views(op, e, to, origin, DataView{}, regions_of(t));
+  return Fault::none;
+}
+
+Fault Window::get_accumulate(const DataView& origin, const DataView& result, const Target& target, ReduceOp op) {
+  std::uint64_t offset = 0;
+  Element e;
+  if (const Fault f = begin_combining(target, op, offset, e); f != Fault::none) return f;
+  const std::uint64_t bytes = target.layout->size() * target.count;
+  if ((op != ReduceOp::no_op && origin.bytes != bytes) || result.bytes != bytes) return Fault::type;
+  if (bytes == 0) return Fault::none;
+  Reach& t = at(target.rank);
+  if (!t.direct) {
+    const DataView* data = op == ReduceOp::no_op ? nullptr : &origin;
+    return issue(make_combining(Kind::RMA_GET_ACCUMULATE, target, offset, op, e, data, &result), nullptr);
+  }
+  t.dirty = true;
+  const DataView to = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
+  combine_views(op, e, to, origin, result, regions_of(t));
+  return Fault::none;
+}
+
+Fault Window::fetch_and_op(const void* origin, void* result, const Target& target, ReduceOp op) {
+  std::uint64_t offset = 0;
+  Element e;
+  if (const Fault f = begin_combining(target, op, offset, e); f != Fault::none) [[unlikely]]
+    return f;
+  if (e.packed == 0 || target.count != 1) return Fault::type;
+  if (e.has_gap()) {
+    const DataView in = target.layout->view(const_cast<void*>(origin), 1);
+    return get_accumulate(op == ReduceOp::no_op ? DataView{} : in, target.layout->view(result, 1), target, op);
+  }
+  Reach& t = at(target.rank);
+  if (!t.direct) {
+    const DataView in = DataView::contiguous(origin, e.packed), out = DataView::contiguous(result, e.packed);
+    return issue(make_combining(Kind::RMA_FETCH_OP, target, offset, op, e, op == ReduceOp::no_op ? nullptr : &in, &out),
+                 nullptr);
+  }
+  t.dirty = true;
+  combine_one(op, e, moved(t.base, static_cast<std::int64_t>(offset)), origin, result, regions_of(t));
+  return Fault::none;
+}
+
+Fault Window::compare_and_swap(const void* origin, const void* compare, void* result, const Target& target) {
+  std::uint64_t offset = 0;
+  Element e;
+  if (const Fault f = begin_combining(target, ReduceOp::replace, offset, e); f != Fault::none) [[unlikely]]
+    return f;
+  if (!can_compare(e) || target.count != 1) return Fault::type;
+  Reach& t = at(target.rank);
+  if (!t.direct) {
+    const DataView out = DataView::contiguous(result, e.packed);
+    Op* op = make_combining(Kind::RMA_CAS, target, offset, ReduceOp::replace, e, nullptr, &out);
+    // Both words travel, so they are kept here; the comparand first.
+    std::memcpy(op->words.data(), compare, e.packed);
+    std::memcpy(op->words.data() + e.packed, origin, e.packed);
+    op->data = DataView::contiguous(op->words.data(), 2 * std::uint64_t{e.packed});
+    return issue(op, nullptr);
+  }
+  t.dirty = true;
+  rma::compare_and_swap(e, moved(t.base, static_cast<std::int64_t>(offset)), compare, origin, result, regions_of(t));
+  return Fault::none;
+}
+
+// ---- request-based forms ----
+
+// A direct operation is complete when the call returns.
+Fault Window::finish_request(Fault fault, Request*& request) {
+  if (fault == Fault::none) request = device().MPID_Request_create(RequestKind::other);
+  return fault;
+}
+
+Fault Window::rput(const DataView& origin, const Target& target, Request*& request) {
+  if (at(target.rank).direct || origin.bytes == 0) return finish_request(put(origin, target), request);
+  std::uint64_t offset = 0;
+  if (const Fault f = begin(target, offset); f != Fault::none) return f;
+  if (origin.bytes != target.layout->size() * target.count) return Fault::type;
+  return issue(make_op(Kind::RMA_PUT, target, offset, &origin, nullptr), &request);
+}
+
+Fault Window::rget(const DataView& origin, const Target& target, Request*& request) {
+  if (at(target.rank).direct || origin.bytes == 0) return finish_request(get(origin, target), request);
+  std::uint64_t offset = 0;
+  if (const Fault f = begin(target, offset); f != Fault::none) return f;
+  if (origin.bytes != target.layout->size() * target.count) return Fault::type;
+  return issue(make_op(Kind::RMA_GET, target, offset, nullptr, &origin), &request);
+}
+
+Fault Window::raccumulate(const DataView& origin, const Target& target, ReduceOp op, Request*& request) {
+  if (at(target.rank).direct || origin.bytes == 0 || op == ReduceOp::no_op) {
+    return finish_request(accumulate(origin, target, op), request);
+  }
+  std::uint64_t offset = 0;
+  Element e;
+  if (const Fault f = begin_combining(target, op, offset, e); f != Fault::none) return f;
+  if (origin.bytes != target.layout->size() * target.count) return Fault::type;
+  return issue(make_combining(Kind::RMA_ACCUMULATE, target, offset, op, e, &origin, nullptr), &request);
+}
+
+Fault Window::rget_accumulate(const DataView& origin, const DataView& result, const Target& target, ReduceOp op,
+                              Request*& request) {
+  if (at(target.rank).direct || result.bytes == 0) {
+    return finish_request(get_accumulate(origin, result, target, op), request);
+  }
+  std::uint64_t offset = 0;
+  Element e;
+  if (const Fault f = begin_combining(target, op, offset, e); f != Fault::none) return f;
+  const std::uint64_t bytes = target.layout->size() * target.count;
+  if ((op != ReduceOp::no_op && origin.bytes != bytes) || result.bytes != bytes) return Fault::type;
+  const DataView* data = op == ReduceOp::no_op ? nullptr : &origin;
+  return issue(make_combining(Kind::RMA_GET_ACCUMULATE, target, offset, op, e, data, &result), &request);
+}
+
+Fault Window::request_fault(const Request& request) {
+  return request.kind == RequestKind::other ? static_cast<Fault>(request.stamp) : Fault::none;
+}
+
+}  // namespace rmq::rma

@@ -1,0 +1,127 @@
+// What all windows of one device share: the packet handlers, the table of windows, the cache of datatypes, the agent.
+//
+// One a device, made before the first window and destroyed after the last, before the device's end. Everything needs
+// the device held.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "adi/device.hpp"
+#include "adi/extension.hpp"
+#include "base/layout.hpp"
+#include "rma/datatypes.hpp"
+#include "rma/fault.hpp"
+
+namespace rmq::rma {
+
+class Window;
+class Agent;
+struct Op;
+
+/// Counted from the start; read at any time by the owner.
+struct Counters {
+  std::uint64_t packets = 0;           // operations by packets, sent from here
+  std::uint64_t served = 0;            // operations of others, executed here
+  std::uint64_t type_hits = 0;         // named datatypes found here
+  std::uint64_t type_misses = 0;       // not found here: asked for again
+  std::uint64_t type_definitions = 0;  // sent from here
+  std::uint64_t type_bytes_saved = 0;  // of definitions that need not be sent again
+  std::uint64_t locks_queued = 0;      // lock requests that had to wait here
+  std::uint64_t protocol_errors = 0;   // packets that made no sense
+};
+
+class Domain final : public adi::Extension {
+ public:
+  explicit Domain(adi::Device& device);
+  ~Domain() override;
+  Domain(const Domain&) = delete;
+  Domain& operator=(const Domain&) = delete;
+
+  adi::Device& device() const { return device_; }
+  const Counters& counters() const { return counters_; }
+
+  /// The program has freed a datatype: what targets remember of it is forgotten. `layout` is only compared.
+  void forget(const Layout* layout) { types_out_.forget(layout); }
+  /// Forgets the datatypes of all origins, as a target may at any time.
+  void drop_types() { types_in_.clear(); }
+
+  // ---- adi::Extension ----
+  void on_packet(Rank from, const Packet& packet, const std::byte* payload) override;
+  methods::Landing on_arriving(Rank from, const Packet& packet) override;
+  void on_landed(Rank from, const Packet& packet, const methods::Landing& landing, Errc error) override;
+  void on_peer_lost(Rank rank) override;
+  int advance() override;
+  bool may_sleep() override;
+
+ private:
+  friend class Window;
+  friend class Agent;
+
+  /// What an answer refers to: an operation, or (op null) everything on a channel up to `number`.
+  struct Ticket {
+    Window* window = nullptr;  // null: free
+    Op* op = nullptr;
+    int rank = 0;
+    std::uint8_t generation = 0;  // part of what travels, so that late answers are seen
+    std::uint64_t number = 0;
+  };
+
+  /// Somebody in a call waits for this; known while it polls, so that the rank does not sleep when it has come true.
+  class Wait {
+   public:
+    template <class Done>
+    Wait(Domain& domain, Done& done)
+        : domain_(domain), done_(&done), ask_([](void* d) -> bool { return (*static_cast<Done*>(d))(); }) {
+      domain_.waits_.push_back(this);
+    }
+    ~Wait() { std::erase(domain_.waits_, this); }
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+    bool come_true() const { return ask_(done_); }
+
+   private:
+    Domain& domain_;
+    void* done_;
+    bool (*ask_)(void*);
+  };
+
+  void add(Window& window);
+  void remove(Window& window);
+  /// Whether windows want to be asked for locks that others wait for here.
+  void serve_locks_of(Window& window, bool want);
+  /// Whether the window is served by packets, so that an agent has to be there while the program computes.
+  void need_agent(bool need);
+
+  std::uint32_t new_ticket(Window& window, int rank, Op* op, std::uint64_t number);
+  Ticket* find_ticket(std::uint32_t wire, Rank from);
+  void free_ticket(std::uint32_t wire);
+  void drop_tickets(const Window& window, int rank, Fault fault);
+  Op* new_op();
+  void free_op(Op* op);
+
+  Window* window_of(Rank from, const Packet& p, int& member);
+  void on_reply(Rank from, const Packet& p, const std::byte* payload);
+  void on_ack(Rank from, const Packet& p);
+  void on_definition(Rank from, const Packet& p, const std::byte* payload);
+  void protocol_error(Rank from, const Packet& p);
+
+  adi::Device& device_;
+  Counters counters_;
+  std::unordered_map<std::uint32_t, Window*> windows_;
+  std::vector<Window*> serving_;  // with lock requests that wait
+  std::vector<Wait*> waits_;
+  std::vector<Ticket> tickets_;
+  std::vector<std::uint32_t> free_tickets_;
+  std::vector<std::unique_ptr<Op>> ops_;
+  Op* free_ops_ = nullptr;
+  TypesOut types_out_;
+  TypesIn types_in_;
+  std::unique_ptr<Agent> agent_;
+  int agent_needs_ = 0;
+};
+
+}  // namespace rmq::rma

@@ -1,0 +1,39 @@
+// Memory of a shared window: a nameless file that the other ranks of the host map too, whatever methods the job uses
+// and however large the window is.
+//
+// The others open it through /proc of the process that made it, as shm's segment; it is gone with the last mapping.
+// Pages are reserved when it is made, so that a full system is an error there and no SIGBUS later.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rmq::rma {
+
+class HostMemory {
+ public:
+  HostMemory() = default;
+  HostMemory(HostMemory&& other) noexcept;
+  HostMemory& operator=(HostMemory&& other) noexcept;
+  ~HostMemory();
+
+  /// `bytes` zero bytes, aligned to pages. Without memory when the system has none left.
+  static HostMemory make(std::uint64_t bytes);
+  /// What another process made, by its ticket. Without memory when it cannot be had.
+  static HostMemory map(std::uint64_t ticket, std::uint64_t bytes);
+
+  explicit operator bool() const { return data_ != nullptr; }
+  std::byte* data() const { return data_; }
+  std::uint64_t bytes() const { return bytes_; }
+  /// Names it to the other processes of the host, as long as this object lives; never 0.
+  std::uint64_t ticket() const;
+
+ private:
+  bool attach(int fd, std::uint64_t bytes);
+
+  std::byte* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
+  int fd_ = -1;  // of who made it
+};
+
+}  // namespace rmq::rma

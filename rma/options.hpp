@@ -1,0 +1,47 @@
+// What a window is made from: the same in every member but for memory and size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/packet.hpp"
+
+namespace rmq::rma {
+
+enum class Flavor : std::uint8_t { create, allocate, shared, dynamic };
+
+enum class LockType : std::uint8_t { shared = 1, exclusive = 2 };
+
+/// The assertions of the synchronisation calls; bits of an unsigned.
+namespace assertion {
+inline constexpr unsigned nocheck = 1, nostore = 2, noput = 4, noprecede = 8, nosucceed = 16;
+}
+
+/// What the info keys of MPI-4.0 section 12.2 promise; each must be the same in every member.
+struct Hints {
+  bool no_locks = false;        // no passive target: then no agent is needed
+  bool same_size = false;       // taken note of
+  bool same_disp_unit = false;  // taken note of
+  bool same_op_no_op = true;    // accumulate_ops: same_op_no_op (the default) or same_op
+  bool ordered = true;          // accumulate_ordering: anything but `none`; order is kept in either case
+  bool noncontiguous = false;   // alloc_shared_noncontig
+};
+
+struct WindowOptions {
+  /// Names the window on the wire: a number that no other window of any of its members has from the first member's
+  /// prepare() to the last one's end. (The context of a communicator that the window has for itself serves.)
+  std::uint32_t id = 0;
+  Flavor flavor = Flavor::create;
+  std::vector<Rank> ranks;  // world ranks of the members, in the order of the window's group
+  int me = 0;               // my place among them
+  void* base = nullptr;     // create: the caller's memory; ignored else
+  std::uint64_t size = 0;   // bytes of my memory; ignored for dynamic
+  int disp_unit = 1;        // bytes, at least 1; 1 for dynamic
+  Hints hints;
+  /// shared without `noncontiguous`: the sizes of all members, in their order; ignored else. (One more gather before
+  /// prepare(): the first member allocates for all.)
+  std::vector<std::uint64_t> sizes;
+};
+
+}  // namespace rmq::rma

@@ -1,0 +1,133 @@
+// Passive target: lock, unlock, flush.
+#include <algorithm>
+#include <atomic>
+
+#include "rma/window_state.hpp"
+
+namespace rmq::rma {
+namespace {
+
+// Calls between two polls of the device: a program may wait in a loop of get and flush, of lock and unlock, or of sync,
+// and the rest of the job must go on meanwhile.
+constexpr std::uint32_t kCallsPerPoll = 64;
+
+}  // namespace
+
+Fault Window::lock(LockType type, int target, unsigned assertions) {
+  Reach& t = at(target);
+  if (type != LockType::shared && type != LockType::exclusive) return Fault::locktype;
+  if ((t.access & kLock) != 0 || (all_ & kLockAll) != 0 || accessing_ || ((all_ & kFence) != 0 && fence_used_))
+    return Fault::sync;
+  all_ = 0;  // a fence without operations behind it has opened nothing
+  if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
+  t.nocheck = (assertions & assertion::nocheck) != 0;
+  if (t.direct) {
+    if (!t.nocheck) {
+      begin_lock(target, type, t.place);
+      if (const Fault f = wait_for_lock(target); f != Fault::none) return f;
+    }
+  } else {
+    Channel& c = channel(target);
+    c.type = type;
+    c.locks = !t.nocheck;
+    c.state = t.nocheck ? Channel::State::open : Channel::State::unlocked;
+    c.lags = true;
+  }
+  t.exclusive = type == LockType::exclusive;
+  t.access |= kLock;
+  locked_.push_back(target);
+  return Fault::none;
+}
+
+Fault Window::unlock(int target) {
+  Reach& t = at(target);
+  if ((t.access & kLock) == 0) return Fault::sync;
+  Fault fault = Fault::none;
+  if (t.direct) {
+    if (t.dirty) std::atomic_thread_fence(std::memory_order_seq_cst);
+    t.dirty = false;
+    if (!t.nocheck) release_lock(target, t.place);
+  } else {
+    fault = settle({&target, 1}, true, true);
+  }
+  t.access = static_cast<std::uint8_t>(t.access & ~kLock);
+  t.exclusive = t.nocheck = false;
+  std::erase(locked_, target);
+  return fault;
+}
+
+Fault Window::lock_all(unsigned assertions) {
+  if (all_ & kLockAll || !locked_.empty() || accessing_ || ((all_ & kFence) != 0 && fence_used_)) return Fault::sync;
+  nocheck_all_ = (assertions & assertion::nocheck) != 0;
+  Fault first = Fault::none;
+  if (!nocheck_all_) {
+    for (int i = 0; i < size(); ++i) {
+      if (at(i).direct) begin_lock(i, LockType::shared, at(i).place);
+    }
+    for (int i = 0; i < size(); ++i) {
+      const Fault f = at(i).direct ? wait_for_lock(i) : Fault::none;
+      if (first == Fault::none) first = f;
+    }
+  }
+  all_ = kLockAll;
+  return first;
+}
+
+Fault Window::unlock_all() {
+  if ((all_ & kLockAll) == 0) return Fault::sync;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  for (int i = 0; i < size(); ++i) {
+    Reach& t = at(i);
+    t.dirty = false;
+    if (t.direct && t.place.held) release_lock(i, t.place);
+  }
+  const std::vector<int> busy = busy_;
+  const Fault fault = settle(busy, true, true);
+  all_ = 0;
+  return fault;
+}
+
+Fault Window::flush(int target) {
+  Reach& t = at(target);
+  if (((t.access & kLock) | (all_ & kLockAll)) == 0) [[unlikely]]
+    return Fault::sync;
+  if (!t.direct) return settle({&target, 1}, false, true);
+  // What follows must not be seen before the stores: that is all there is to do.
+  if (t.dirty) std::atomic_thread_fence(std::memory_order_seq_cst);
+  t.dirty = false;
+  if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
+  return Fault::none;
+}
+
+Fault Window::flush_local(int target) {
+  Reach& t = at(target);
+  if (((t.access & kLock) | (all_ & kLockAll)) == 0) return Fault::sync;
+  if (!t.direct) return settle({&target, 1}, false, false);
+  if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
+  return Fault::none;
+}
+
+Fault Window::flush_all() {
+  if ((all_ & kLockAll) == 0 && locked_.empty()) return Fault::sync;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
+  if (busy_.empty()) return Fault::none;
+  const std::vector<int> busy = busy_;
+  return settle(busy, false, true);
+}
+
+Fault Window::flush_local_all() {
+  if ((all_ & kLockAll) == 0 && locked_.empty()) return Fault::sync;
+  if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
+  if (busy_.empty()) return Fault::none;
+  const std::vector<int> busy = busy_;
+  return settle(busy, false, false);
+}
+
+Fault Window::sync() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
+  return Fault::none;
+}
+
+}  // namespace rmq::rma

@@ -1,0 +1,76 @@
+#include "rma/regions.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace rmq::rma {
+namespace {
+
+constexpr unsigned kLeastShift = 8;
+constexpr int kSpins = 200;       // before the core is offered: a holder that runs is done by then
+constexpr int kYieldsToAsk = 64;  // yields between two questions whether the holder still lives
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+unsigned Regions::shift_for(std::uint64_t bytes) {
+  const std::uint64_t region = (bytes + Control::kRegions - 1) / Control::kRegions;
+  return std::max(kLeastShift, region <= 1 ? 0u : static_cast<unsigned>(std::bit_width(region - 1)));
+}
+
+std::uint64_t RegionGuard::take(std::uint64_t offset, std::uint64_t size, std::uint64_t count) {
+  const std::uint64_t region = offset >> regions_.shift;
+  const std::uint64_t room = ((region + 1) << regions_.shift) - offset;
+  const std::uint64_t begin_here = (room + size - 1) / size;
+  const std::uint64_t elements = std::min(count, begin_here);
+  const std::uint64_t last = (offset + elements * size - 1) >> regions_.shift;
+  if (first_ == region && last_ == last) return elements;
+  if (first_ != kNone && region != first_ && region != last_) let_go();
+  if (first_ == kNone) {
+    lock(region);
+    first_ = last_ = region;
+  }
+  for (; first_ < region; ++first_) unlock(first_);
+  while (last_ > last && last_ > region) unlock(last_--);
+  while (last_ < last) lock(++last_);
+  return elements;
+}
+
+void RegionGuard::lock(std::uint64_t region) {
+  std::atomic<std::uint32_t>& holder = regions_.control->regions[region % Control::kRegions].holder;
+  const auto mine = static_cast<std::uint32_t>(regions_.me + 1);
+  for (int spins = 0;; ++spins) {
+    std::uint32_t expected = 0;
+    // Acquire pairs with unlock()'s release: what the holder before has done.
+    if (holder.compare_exchange_strong(expected, mine, std::memory_order_acquire, std::memory_order_relaxed)) return;
+    if (spins < kSpins) {
+      relax();
+      continue;
+    }
+    ::sched_yield();
+    if (spins % kYieldsToAsk != 0 || expected == mine) continue;
+    // A holder that was killed will not come back: its mutex is taken over. The loss itself is reported elsewhere.
+    const bool gone = regions_.device && regions_.device->MPID_Gone(regions_.world[expected - 1]);
+    if (gone && holder.compare_exchange_strong(expected, mine, std::memory_order_acquire, std::memory_order_relaxed))
+      return;
+  }
+}
+
+void RegionGuard::unlock(std::uint64_t region) {
+  regions_.control->regions[region % Control::kRegions].holder.store(0, std::memory_order_release);
+}
+
+void RegionGuard::let_go() {
+  if (first_ == kNone) return;
+  for (; first_ <= last_; ++first_) unlock(first_);
+  first_ = last_ = kNone;
+}
+
+}  // namespace rmq::rma

@@ -1,0 +1,86 @@
+// The lock of a window's memory on one rank: many readers or one writer, fair to both, in shared memory.
+//
+// A phase-fair ticket lock (Brandenburg and Anderson, "Spin-Based Reader-Writer Synchronization for Multiprocessor
+// Real-Time Systems", Real-Time Systems 46, 2010): readers and writers take turns by phases. A writer waits for the
+// readers that came before it and for earlier writers; a reader waits for one writer at most. So neither side starves.
+//
+// Taking it is split, because nobody may block in here: begin() takes a place, try_take() asks whether it is our turn.
+// A place cannot be given back: whoever has begun must go on, or the lock is of no use to anybody any more.
+//
+// All zero is a free lock. SYNC POINT L: the release in release() pairs with the acquires in begin() and try_take().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "rma/options.hpp"
+
+namespace rmq::rma {
+
+/// A place in the queue of a lock, kept by whoever waits or holds.
+struct LockPlace {
+  LockType type = LockType::shared;
+  bool held = false;
+  bool first = false;        // writer: all earlier writers are gone
+  std::uint32_t number = 0;  // writer: its ticket; reader: the phase that it waits for the end of
+  std::uint32_t before = 0;  // writer: readers that came before it
+};
+
+class RwLock {
+ public:
+  /// Takes a place; place.held says whether the lock is held at once.
+  void begin(LockType type, LockPlace& place) {
+    place = LockPlace{};
+    place.type = type;
+    if (type == LockType::shared) {
+      place.number = readers_in_.fetch_add(kReader, std::memory_order_acquire) & kWriterBits;  // SYNC POINT L
+      place.held = place.number == 0;
+    } else {
+      place.number = writers_in_.fetch_add(1, std::memory_order_relaxed);  // relaxed: only a number
+      try_take(place);
+    }
+  }
+
+  /// Whether it is our turn now; remembered in the place.
+  bool try_take(LockPlace& place) {
+    if (place.held) return true;
+    if (place.type == LockType::shared) {
+      place.held = (readers_in_.load(std::memory_order_acquire) & kWriterBits) != place.number;  // SYNC POINT L
+      return place.held;
+    }
+    if (!place.first) {
+      if (writers_out_.load(std::memory_order_acquire) != place.number) return false;  // SYNC POINT L
+      place.first = true;
+      const std::uint32_t bits = kPresent | (place.number & kPhase);
+      // Relaxed: readers_out_ below acquires what readers did.
+      place.before = readers_in_.fetch_add(bits, std::memory_order_relaxed) & ~kWriterBits;
+    }
+    place.held = readers_out_.load(std::memory_order_acquire) == place.before;  // SYNC POINT L
+    return place.held;
+  }
+
+  /// Only who holds it. Also a full fence, so that a look for waiting ranks behind it misses none that looked at the
+  /// lock before (they announce themselves and look again).
+  void release(LockPlace& place) {
+    place.held = false;
+    if (place.type == LockType::shared) {
+      readers_out_.fetch_add(kReader, std::memory_order_seq_cst);  // SYNC POINT L
+    } else {
+      readers_in_.fetch_and(~kWriterBits, std::memory_order_release);      // SYNC POINT L: lets readers in
+      writers_out_.exchange(place.number + 1, std::memory_order_seq_cst);  // SYNC POINT L: lets the next writer go on
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kReader = 0x100;  // readers are counted from here on, modulo 2^24
+  static constexpr std::uint32_t kPresent = 2;     // a writer holds the lock or waits for readers to go …
+  static constexpr std::uint32_t kPhase = 1;       // … and whether its number is odd
+  static constexpr std::uint32_t kWriterBits = kPresent | kPhase;
+
+  std::atomic<std::uint32_t> readers_in_{0};   // came in, and the writer's bits
+  std::atomic<std::uint32_t> readers_out_{0};  // have gone
+  std::atomic<std::uint32_t> writers_in_{0};   // tickets given out
+  std::atomic<std::uint32_t> writers_out_{0};  // writers that have gone
+};
+
+}  // namespace rmq::rma

@@ -1,0 +1,350 @@
+// Packets from origins, executed here at their target.
+//
+// What an origin sends is executed in order. A packet that has to wait, for the lock or for a datatype, is kept with
+// its payload, and so is everything behind it from the same origin on the same window. An origin with the lock asked
+// for sends nothing more before the answer, so what is kept is one short operation an origin, or what was on its way
+// when a datatype had been forgotten.
+//
+// Nothing that arrives is trusted: window, member, place, lengths, operation and type are checked; a packet that no
+// origin of ours would send is counted as a protocol error.
+#include <algorithm>
+#include <cstdlib>
+
+#include "rma/apply.hpp"
+#include "rma/window_state.hpp"
+
+namespace rmq::rma {
+namespace {
+
+constexpr std::uint64_t kCopyMost = 512;  // bytes of an answer that are copied when it has to wait
+
+constexpr std::uint8_t kLockFlags = rma_flag::lock_shared | rma_flag::lock_exclusive;
+
+bool is_single(Kind kind) {
+  return kind == Kind::RMA_FETCH_OP || kind == Kind::RMA_CAS;
+}
+
+std::uint32_t ticket_of(const Packet& p) {
+  switch (p.kind) {
+    case Kind::RMA_FETCH_OP:
+    case Kind::RMA_CAS:
+      return p.rma_fetch_op.ticket;
+    case Kind::RMA_UNLOCK:
+      return p.rma_unlock.ticket;
+    case Kind::RMA_FLUSH:
+      return p.rma_flush.ticket;
+    case Kind::RMA_PUT:
+    case Kind::RMA_GET:
+    case Kind::RMA_ACCUMULATE:
+    case Kind::RMA_GET_ACCUMULATE:
+      return p.rma_put.ticket;
+    default:
+      return 0;
+  }
+}
+
+ReduceOp op_of(const Packet& p) {
+  return static_cast<ReduceOp>(static_cast<std::uint32_t>(p.tag) & 0xff);
+}
+
+std::optional<Element> element_of_packet(const Packet& p) {
+  const auto code = static_cast<std::uint32_t>(p.tag);
+  const auto e = element_of(static_cast<Basic>(code >> 8 & 0xff), code >> 16);
+  const auto op = static_cast<std::uint8_t>(op_of(p));
+  if (!e || op == 0 || op > static_cast<std::uint8_t>(ReduceOp::no_op) || !reduce_defined(op_of(p), e->basic))
+    return {};
+  return e;
+}
+
+bool is_whole(const Packet& p, const Element& e) {
+  return p.length % e.packed == 0 && p.rma_put.at % e.packed == 0;
+}
+
+}  // namespace
+
+Origin& Window::origin(int rank) {
+  auto& slot = origins_[static_cast<std::size_t>(rank)];
+  if (!slot) {
+    slot = std::make_unique<Origin>();
+    slot->rank = rank;
+    slot->world = world(rank);
+  }
+  return *slot;
+}
+
+void Window::arrive(int from, const Packet& p, const std::byte* payload) {
+  Origin& o = origin(from);
+  if (!o.held.empty() || !process(o, p, payload, false)) hold(o, p, payload);
+}
+
+void Window::hold(Origin& o, const Packet& p, const std::byte* payload) {
+  Held h{p, nullptr};
+  if (p.length > 0) {
+    h.payload = std::make_unique_for_overwrite<std::byte[]>(p.length);
+    std::memcpy(h.payload.get(), payload, p.length);
+  }
+  o.held.push_back(std::move(h));
+}
+
+// Goes on with what was kept; `locked`: the first of it has got its lock.
+void Window::run(Origin& o, bool locked) {
+  while (!o.held.empty()) {
+    const Held& h = o.held.front();
+    if (!process(o, h.packet, h.payload.get(), locked)) return;
+    locked = false;
+    o.held.pop_front();
+  }
+}
+
+void Window::retry_type(int from, std::uint32_t id) {
+  Origin& o = origin(from);
+  if (o.missing != id) return;
+  o.missing = 0;
+  if (o.lock != Origin::Lock::waiting) run(o, o.lock == Origin::Lock::held);
+}
+
+/// Executes a packet; false when it has to wait.
+bool Window::process(Origin& o, const Packet& p, const std::byte* payload, bool locked) {
+  if ((p.flags & kLockFlags) != 0 && !locked) {
+    if (o.lock != Origin::Lock::none) {
+      domain_.protocol_error(o.world, p);
+      return true;
+    }
+    if (!serve_lock(o, (p.flags & rma_flag::lock_shared) != 0 ? LockType::shared : LockType::exclusive)) return false;
+  }
+  switch (p.kind) {
+    case Kind::RMA_LOCK: {
+      Packet granted(Kind::RMA_LOCK_GRANTED);
+      granted.context = options_.id;
+      granted.source = me();
+      device().MPID_Send_packet(o.world, granted, Payload{}, nullptr);
+      return true;
+    }
+    case Kind::RMA_UNLOCK:
+    case Kind::RMA_FLUSH:
+      if (p.kind == Kind::RMA_UNLOCK) unlock_for(o);
+      if (ticket_of(p) != 0) acknowledge(o, ticket_of(p), Fault::none);
+      return true;
+    case Kind::RMA_SYNC:
+      if (p.rma_sync.what < 1 || p.rma_sync.what > 3 || p.rma_sync.round >= control_->rounds.size())
+        domain_.protocol_error(o.world, p);
+      else
+        signalled(o.rank, p);
+      return true;
+    default:
+      return execute(o, p, payload);
+  }
+}
+
+bool Window::execute(Origin& o, const Packet& p, const std::byte* payload) {
+  ++domain_.counters_.served;
+  if (is_single(p.kind)) {
+    after(o, p, execute_one(o, p, payload));
+    return true;
+  }
+  DataView view;
+  bool missing = false;
+  Fault fault = find_place(o, p, view, missing);
+  if (missing) return false;
+  if (fault == Fault::none) {
+    switch (p.kind) {
+      case Kind::RMA_PUT:
+        unpack(view, p.rma_put.at, payload, p.length);
+        break;
+      case Kind::RMA_GET:
+        fault = execute_get(o, view, p);
+        break;
+      default:
+        fault = execute_combine(o, view, p, payload);
+    }
+  }
+  after(o, p, fault);
+  return true;
+}
+
+// Where an operation's data lies, or that its datatype has to be asked for.
+Fault Window::find_place(Origin& o, const Packet& p, DataView& view, bool& missing) {
+  const auto& f = p.rma_put;
+  const bool dynamic = flavor() == Flavor::dynamic;
+  const Layout* layout = nullptr;
+  if (f.type != 0) {
+    layout = domain_.types_in_.find(o.world, f.type);
+    if (!layout) {
+      missing = true;
+      if (o.missing == f.type) return Fault::none;  // asked for already
+      o.missing = f.type;
+      Packet miss(Kind::DATATYPE_MISS);
+      miss.datatype_miss.type = f.type;
+      device().MPID_Send_packet(o.world, miss, Payload{}, nullptr);
+      return Fault::none;
+    }
+  }
+  std::byte* at = moved(dynamic ? nullptr : base_, static_cast<std::int64_t>(f.offset));
+  if (layout) {
+    using Wide = __int128;
+    const Wide span = static_cast<Wide>(layout->extent()) * static_cast<Wide>(f.count ? f.count - 1 : 0);
+    const Wide low = static_cast<Wide>(f.offset) + layout->true_lb() + (span < 0 ? span : 0);
+    const Wide length = layout->true_extent() + (span < 0 ? -span : span);
+    std::uint64_t bytes = 0;
+    if (__builtin_mul_overflow(layout->size(), f.count, &bytes)) return Fault::range;
+    const bool inside = dynamic ? low >= 0 && low + length <= INT64_MAX &&
+                                      is_attached(static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(length))
+                                : low >= 0 && low + length <= static_cast<Wide>(options_.size);
+    if (!inside) return Fault::range;
+    view = layout->view(at, f.count);
+  } else {
+    const bool inside =
+        dynamic ? is_attached(f.offset, f.count) : f.offset <= options_.size && f.count <= options_.size - f.offset;
+    if (!inside) return Fault::range;
+    view = DataView::contiguous(at, f.count);
+  }
+  if (f.at > view.bytes || p.length > view.bytes - f.at) return Fault::protocol;
+  return Fault::none;
+}
+
+Regions Window::regions_for(const Origin& o) const {
+  const Reach& mine = at(me());
+  Regions r;
+  if (!shares_ || (o.lock == Origin::Lock::held && o.place.type == LockType::exclusive)) return r;
+  r.control = control_;
+  r.base = base_;
+  r.shift = mine.shift;
+  r.me = me();
+  r.device = &device();
+  r.world = options_.ranks.data();
+  return r;
+}
+
+Fault Window::execute_get(Origin& o, const DataView& view, const Packet& p) {
+  Request* owner = nullptr;
+  if (view.bytes > kCopyMost) {
+    owner = device().MPID_Request_create(RequestKind::other);
+    if (p.rma_get.type != 0) {
+      // The cache may forget the datatype before all of the answer has left.
+      view.layout ? view.layout->retain() : static_cast<void>(0);
+      if (view.layout) owner->layout = LayoutRef(view.layout);
+    }
+  }
+  reply(o, p.rma_get.ticket, view, 0, owner);
+  return Fault::none;
+}
+
+Fault Window::execute_combine(Origin& o, const DataView& view, const Packet& p, const std::byte* payload) {
+  const auto e = element_of_packet(p);
+  const bool fetches = p.kind == Kind::RMA_GET_ACCUMULATE;
+  if (!e || !is_whole(p, *e) || view.bytes % e->packed != 0) return Fault::protocol;
+  if (view.layout && (view.layout->element() != e->basic || view.layout->element_size() != e->packed))
+    return Fault::type;
+  const Regions regions = regions_for(o);
+  const ReduceOp op = op_of(p);
+  if (!fetches) {
+    if (op != ReduceOp::no_op) combine(op, *e, view, p.rma_put.at, payload, p.length, nullptr, regions);
+    return Fault::none;
+  }
+  // With no_op one packet asks for everything; else each brings, and fetches, its own part.
+  std::uint64_t at = p.rma_put.at;
+  const std::uint64_t end = op == ReduceOp::no_op ? view.bytes : at + p.length;
+  const std::uint64_t most = std::max<std::uint64_t>(device().MPID_Fragment_max(o.world) / e->packed, 1) * e->packed;
+  for (; at < end; at += most) {
+    const std::uint64_t bytes = std::min(most, end - at);
+    Request* owner = device().MPID_Request_create(RequestKind::other);
+    owner->owned = static_cast<std::byte*>(std::malloc(bytes));
+    RMQ_CHECK(owner->owned != nullptr);
+    owner->owned_bytes = bytes;
+    combine(op, *e, view, at, op == ReduceOp::no_op ? nullptr : payload + (at - p.rma_put.at), bytes, owner->owned,
+            regions);
+    reply(o, p.rma_get_accumulate.ticket, DataView::contiguous(owner->owned, bytes), at, owner);
+  }
+  return Fault::none;
+}
+
+Fault Window::execute_one(Origin& o, const Packet& p, const std::byte* payload) {
+  const auto e = element_of_packet(p);
+  const std::uint64_t offset = p.rma_fetch_op.offset;
+  if (!e || e->has_gap()) return Fault::protocol;
+  const bool dynamic = flavor() == Flavor::dynamic;
+  const bool inside =
+      dynamic ? is_attached(offset, e->packed) : offset <= options_.size && e->packed <= options_.size - offset;
+  if (!inside) return Fault::range;
+  std::byte* at = moved(dynamic ? nullptr : base_, static_cast<std::int64_t>(offset));
+  alignas(16) std::array<std::byte, 32> before{};
+  if (p.kind == Kind::RMA_CAS) {
+    if (!can_compare(*e) || p.length != 2 * e->packed) return Fault::protocol;
+    rma::compare_and_swap(*e, at, payload, payload + e->packed, before.data(), regions_for(o));
+  } else {
+    if (e->packed > before.size() || (op_of(p) != ReduceOp::no_op && p.length != e->packed)) return Fault::protocol;
+    combine_one(op_of(p), *e, at, payload, before.data(), regions_for(o));
+  }
+  reply(o, p.rma_fetch_op.ticket, DataView::contiguous(before.data(), e->packed), 0, nullptr);
+  return Fault::none;
+}
+
+// What follows every operation: release of the lock, the acknowledgement or the bad news.
+void Window::after(Origin& o, const Packet& p, Fault fault) {
+  if ((p.flags & rma_flag::unlock) != 0) unlock_for(o);
+  if (fault == Fault::protocol) domain_.protocol_error(o.world, p);
+  if (fault != Fault::none || (p.flags & rma_flag::ack) != 0) acknowledge(o, ticket_of(p), fault);
+}
+
+/// Sends `data`, which belongs at `at` of the result. With an owner the data stays in place until it has left.
+void Window::reply(const Origin& o, std::uint32_t ticket, const DataView& data, std::uint64_t at, Request* owner) {
+  const std::uint64_t most = device().MPID_Fragment_max(o.world);
+  const std::uint64_t pieces = std::max<std::uint64_t>((data.bytes + most - 1) / most, 1);
+  if (owner) {
+    owner->flags = request_flag::detached;
+    owner->incomplete.store(static_cast<std::int32_t>(pieces), std::memory_order_relaxed);  // known to nobody else
+  }
+  for (std::uint64_t i = 0; i < pieces; ++i) {
+    Packet p(Kind::RMA_REPLY);
+    p.context = options_.id;
+    p.source = me();
+    p.rma_reply = {at + i * most, ticket};
+    device().MPID_Send_packet(o.world, p, Payload{data, i * most, std::min(most, data.bytes - i * most)}, owner);
+  }
+}
+
+void Window::acknowledge(const Origin& o, std::uint32_t ticket, Fault fault, Rank culprit) {
+  Packet p(Kind::RMA_ACK);
+  p.context = options_.id;
+  p.source = me();
+  p.rma_ack = {ticket, static_cast<std::uint32_t>(fault), static_cast<std::uint32_t>(culprit + 1)};
+  device().MPID_Send_packet(o.world, p, Payload{}, nullptr);
+}
+
+// The lock that its first kept packet asks for will never be free.
+void Window::refuse_lock(Origin& o, Rank culprit) {
+  if (o.held.empty()) return;
+  const Packet p = o.held.front().packet;
+  o.held.pop_front();
+  if (p.kind != Kind::RMA_LOCK) {
+    acknowledge(o, ticket_of(p), Fault::peer_lost, culprit);
+  } else {
+    Packet refused(Kind::RMA_LOCK_GRANTED);
+    refused.context = options_.id;
+    refused.source = me();
+    refused.rma_lock_granted = {static_cast<std::uint32_t>(Fault::peer_lost), static_cast<std::uint32_t>(culprit + 1)};
+    device().MPID_Send_packet(o.world, refused, Payload{}, nullptr);
+  }
+  run(o, false);
+}
+
+// Whether a put whose payload is still in the transport may land in the window at once.
+bool Window::land(int from, const Packet& p, methods::Landing& landing) {
+  Origin& o = origin(from);
+  if (p.kind != Kind::RMA_PUT || !o.held.empty() || (p.flags & kLockFlags) != 0) return false;
+  if (p.rma_put.type != 0 && !domain_.types_in_.find(o.world, p.rma_put.type)) return false;
+  DataView view;
+  bool missing = false;
+  if (find_place(o, p, view, missing) != Fault::none || missing) return false;
+  landing.into = view;
+  landing.offset = p.rma_put.at;
+  landing.bytes = p.length;
+  if (view.layout) {  // the cache may forget it meanwhile
+    landing.owner = device().MPID_Request_create(RequestKind::other);
+    view.layout->retain();
+    landing.owner->layout = LayoutRef(view.layout);
+  }
+  return true;
+}
+
+}  // namespace rmq::rma

@@ -1,0 +1,46 @@
+// rma_random [--seed N] [--first N] [--count N]
+//
+// Runs random programs of remote memory access and judges them. A failure prints its seed; `--seed N` runs just that
+// program again, step by step the same.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "rma/program.hpp"
+
+namespace {
+
+std::uint64_t first = 1, count = 1000;
+
+TEST(RmaRandom, ProgramsAgreeWithTheOracle) {
+  int failed = 0;
+  for (std::uint64_t seed = first; seed < first + count && failed < 5; ++seed) {
+    rmq::testing::RmaProgram program(seed);
+    const auto faults = program.run();
+    if (faults.empty()) continue;
+    ++failed;
+    fmt::print("FAILED {}\n  replay with: rma_random --seed {}\n", program.describe(), seed);
+    for (const std::string& f : faults) fmt::print("  {}\n", f);
+  }
+  EXPECT_EQ(failed, 0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::uint64_t value = std::strtoull(argv[i + 1], nullptr, 10);
+    if (std::strcmp(argv[i], "--seed") == 0) {
+      first = value;
+      count = 1;
+    } else if (std::strcmp(argv[i], "--first") == 0) {
+      first = value;
+    } else if (std::strcmp(argv[i], "--count") == 0) {
+      count = value;
+    }
+  }
+  return RUN_ALL_TESTS();
+}
