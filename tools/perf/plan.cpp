@@ -20,6 +20,13 @@ constexpr const char* kPairTcp =
     "overlap:1048576,barrier,allreduce:8";
 constexpr const char* kCrowd = "barrier,allreduce:8,allreduce:65536,alltoall:1024";
 
+constexpr const char* kRmaShm =
+    "put_flush:8,get_flush:8,acc_flush:8,fetch_and_op:8,cas:8,lock_put_unlock:8,fence_put:8,pscw_put:8,put_flush:8192,"
+    "put_flush:65536,put_flush:4194304,get_flush:4194304,acc_flush:4194304,put_bandwidth:8192";
+constexpr const char* kRmaTcp =
+    "put_flush:8,get_flush:8,acc_flush:8,fetch_and_op:8,cas:8,lock_put_unlock:8,fence_put:8,pscw_put:8,put_flush:4194304,"
+    "put_bandwidth:65536";
+
 double best_of(const std::vector<double>& values, bool higher) {
   return higher ? *std::max_element(values.begin(), values.end()) : *std::min_element(values.begin(), values.end());
 }
@@ -51,7 +58,7 @@ Result<std::map<Row, double>> run_once(const Job& job, const Implementation& imp
 }  // namespace
 
 std::string unit_of(const std::string& metric) {
-  if (metric == "bandwidth" || metric == "bibandwidth") return "GB/s";
+  if (metric == "bandwidth" || metric == "bibandwidth" || metric == "put_bandwidth") return "GB/s";
   if (metric == "rate") return "M/s";
   if (metric == "overlap") return "%";
   if (metric == "startup") return "ms";
@@ -60,10 +67,12 @@ std::string unit_of(const std::string& metric) {
 }
 
 bool higher_is_better(const std::string& metric) {
-  return metric == "bandwidth" || metric == "bibandwidth" || metric == "rate" || metric == "overlap";
+  return metric == "bandwidth" || metric == "put_bandwidth" || metric == "bibandwidth" || metric == "rate" || metric == "overlap";
 }
 
-std::vector<Job> plan(bool quick) {
+std::vector<Job> plan(const Options& options) {
+  if (options.rma) return {{2, "shm", kRmaShm}, {2, "tcp", kRmaTcp}};
+  const bool quick = options.quick;
   std::vector<Job> jobs{{2, "shm", kPairShm}, {2, "tcp", kPairTcp}, {2, "shm", ""}, {16, "shm", ""}, {2, "shm", "memory"}};
   for (const int ranks : quick ? std::vector<int>{4, 16} : std::vector<int>{4, 8, 16}) jobs.push_back({ranks, "shm", kCrowd});
   if (!quick) jobs.push_back({4, "tcp", "barrier,allreduce:8"});
