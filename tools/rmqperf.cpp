@@ -13,10 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// bench.c lies in share/ of an installation and in the source tree of a build.
-std::string bench_source(const fs::path& bin) {
-  const fs::path shared = bin.parent_path() / "share/rmq/bench.c";
-  return fs::exists(shared) ? shared.string() : RMQ_BENCH_SOURCE;
+// The benchmark's sources lie in share/ of an installation and in the source tree of a build.
+std::string bench_sources(const fs::path& bin) {
+  const fs::path shared = bin.parent_path() / "share/rmq/bench";
+  return fs::exists(shared) ? shared.string() : RMQ_BENCH_SOURCES;
 }
 
 int measure(const rmq::perf::Options& options, bool peers, const std::string& only, const std::string& json_file) {
@@ -25,12 +25,12 @@ int measure(const rmq::perf::Options& options, bool peers, const std::string& on
   if (!::mkdtemp(folder)) return std::perror("rmqperf: cannot make a folder in /tmp"), 1;
   std::vector<rmq::perf::Implementation> all = rmq::perf::installed(bin.string(), peers);
   for (rmq::perf::Implementation& impl : all) {
-    if (auto ok = rmq::perf::compile(impl, bench_source(bin), folder); !ok) {
+    if (auto ok = rmq::perf::compile(impl, bench_sources(bin), folder); !ok) {
       fmt::print(stderr, "rmqperf: {}\n", ok.error().what);
       return 1;
     }
   }
-  std::vector<rmq::perf::Job> jobs = rmq::perf::plan(options.quick);
+  std::vector<rmq::perf::Job> jobs = rmq::perf::plan(options);
   if (!only.empty()) std::erase_if(jobs, [&](const auto& job) { return job.transport != only; });
   const auto samples = rmq::perf::measure(jobs, all, options);
   fs::remove_all(folder);
@@ -55,6 +55,7 @@ int main(int argc, char** argv) {
   CLI::App* run = app.add_subcommand("run", "RMQ alone");
   CLI::App* compare = app.add_subcommand("compare", "beside MPICH and Open MPI, in turn, each at its best setting");
   for (CLI::App* sub : {run, compare}) {
+    sub->add_flag("--rma", options.rma, "remote memory access instead");
     sub->add_flag("--quick", options.quick, "fewer and shorter samples: ends within 8 minutes");
     sub->add_option("--json", json_file, "also write the rows to this file");
     sub->add_option("--transport", only, "only shm or tcp")->check(CLI::IsMember({"shm", "tcp"}));

@@ -5,29 +5,24 @@
  * Rank 0 prints one line for each: "metric size value". Values: microseconds (latency: one way; match, barrier, allreduce,
  * alltoall: a call), bytes a microsecond / 1000 = GB/s (bandwidth, bibandwidth), million messages a second (rate), percent
  * (overlap), MB (memory). Each is the median of several batches, so that one slow phase of the machine does not decide.
- * Buffers are reused, so that sizes below a few MB are measured in cache.
+ * Remote memory access: bench_rma.c. Buffers are reused, so that sizes below a few MB are measured in cache.
  */
-#include <mpi.h>
+#include "bench.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW = 64, BATCHES = 7, MAX_BYTES = 64 << 20 };
-
-static int rank, size;
+int bench_rank, bench_size;
+char *bench_out, *bench_in;
 static double sample_seconds = 0.02; /* length of one batch */
-static char *out_buffer, *in_buffer;
 
 static int by_value(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-/* One measured activity: `body(bytes, n)` does it n times. */
-typedef void (*activity)(int bytes, int n);
-
-/* Seconds that one repetition takes, the same on all ranks: rank 0's clock decides. */
-static double measure(activity body, int bytes) {
+double bench_measure(activity body, int bytes) {
   double batch[BATCHES];
   int n = 1;
   for (;;) { /* how many make a batch */
@@ -53,13 +48,13 @@ static double measure(activity body, int bytes) {
 }
 
 static void ping_pong(int bytes, int n) {
-  for (int i = 0; i < n && rank < 2; ++i) {
-    if (rank == 0) {
-      MPI_Send(out_buffer, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
-      MPI_Recv(in_buffer, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int i = 0; i < n && bench_rank < 2; ++i) {
+    if (bench_rank == 0) {
+      MPI_Send(bench_out, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+      MPI_Recv(bench_in, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else {
-      MPI_Recv(in_buffer, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      MPI_Send(out_buffer, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+      MPI_Recv(bench_in, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(bench_out, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
     }
   }
 }
@@ -67,29 +62,29 @@ static void ping_pong(int bytes, int n) {
 /* A window of messages one way, then a short answer. */
 static void stream(int bytes, int n) {
   MPI_Request window[WINDOW];
-  for (int i = 0; i < n && rank < 2; ++i) {
+  for (int i = 0; i < n && bench_rank < 2; ++i) {
     for (int w = 0; w < WINDOW; ++w) {
-      if (rank == 0) {
-        MPI_Isend(out_buffer, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &window[w]);
+      if (bench_rank == 0) {
+        MPI_Isend(bench_out, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &window[w]);
       } else {
-        MPI_Irecv(in_buffer, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &window[w]);
+        MPI_Irecv(bench_in, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &window[w]);
       }
     }
     MPI_Waitall(WINDOW, window, MPI_STATUSES_IGNORE);
-    if (rank == 0) {
-      MPI_Recv(in_buffer, 4, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (bench_rank == 0) {
+      MPI_Recv(bench_in, 4, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else {
-      MPI_Send(out_buffer, 4, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+      MPI_Send(bench_out, 4, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
     }
   }
 }
 
 static void exchange(int bytes, int n) {
   MPI_Request window[2 * WINDOW];
-  for (int i = 0; i < n && rank < 2; ++i) {
+  for (int i = 0; i < n && bench_rank < 2; ++i) {
     for (int w = 0; w < WINDOW; ++w) {
-      MPI_Irecv(in_buffer, bytes, MPI_BYTE, !rank, 1, MPI_COMM_WORLD, &window[w]);
-      MPI_Isend(out_buffer, bytes, MPI_BYTE, !rank, 1, MPI_COMM_WORLD, &window[WINDOW + w]);
+      MPI_Irecv(bench_in, bytes, MPI_BYTE, !bench_rank, 1, MPI_COMM_WORLD, &window[w]);
+      MPI_Isend(bench_out, bytes, MPI_BYTE, !bench_rank, 1, MPI_COMM_WORLD, &window[WINDOW + w]);
     }
     MPI_Waitall(2 * WINDOW, window, MPI_STATUSES_IGNORE);
   }
@@ -98,13 +93,13 @@ static void exchange(int bytes, int n) {
 /* One way of a ping-pong past `depth` posted receives that do not fit: seconds. Posting and cancelling is not timed. */
 static double measure_match(int depth) {
   MPI_Request *others = malloc(sizeof *others * (size_t)depth);
-  const int peer = !rank;
+  const int peer = !bench_rank;
   double seconds = 0;
-  if (rank < 2) {
-    for (int i = 0; i < depth; ++i) MPI_Irecv(in_buffer, 1, MPI_BYTE, peer, 1000 + i, MPI_COMM_WORLD, &others[i]);
+  if (bench_rank < 2) {
+    for (int i = 0; i < depth; ++i) MPI_Irecv(bench_in, 1, MPI_BYTE, peer, 1000 + i, MPI_COMM_WORLD, &others[i]);
   }
-  seconds = measure(ping_pong, 8) / 2;
-  if (rank < 2) {
+  seconds = bench_measure(ping_pong, 8) / 2;
+  if (bench_rank < 2) {
     for (int i = 0; i < depth; ++i) MPI_Cancel(&others[i]);
     MPI_Waitall(depth, others, MPI_STATUSES_IGNORE);
   }
@@ -119,13 +114,13 @@ static void barrier(int bytes, int n) {
 
 static void allreduce(int bytes, int n) {
   for (int i = 0; i < n; ++i) {
-    MPI_Allreduce(out_buffer, in_buffer, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(bench_out, bench_in, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   }
 }
 
 static void alltoall(int bytes, int n) {
   for (int i = 0; i < n; ++i) {
-    MPI_Alltoall(out_buffer, bytes, MPI_BYTE, in_buffer, bytes, MPI_BYTE, MPI_COMM_WORLD);
+    MPI_Alltoall(bench_out, bytes, MPI_BYTE, bench_in, bytes, MPI_BYTE, MPI_COMM_WORLD);
   }
 }
 
@@ -140,9 +135,9 @@ static void compute(int units) {
 
 static void transfer(int bytes, int n, int units) {
   MPI_Request both[2];
-  for (int i = 0; i < n && rank < 2; ++i) {
-    MPI_Irecv(in_buffer, bytes, MPI_BYTE, !rank, 1, MPI_COMM_WORLD, &both[0]);
-    MPI_Isend(out_buffer, bytes, MPI_BYTE, !rank, 1, MPI_COMM_WORLD, &both[1]);
+  for (int i = 0; i < n && bench_rank < 2; ++i) {
+    MPI_Irecv(bench_in, bytes, MPI_BYTE, !bench_rank, 1, MPI_COMM_WORLD, &both[0]);
+    MPI_Isend(bench_out, bytes, MPI_BYTE, !bench_rank, 1, MPI_COMM_WORLD, &both[1]);
     if (units) compute(units);
     MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
   }
@@ -151,17 +146,17 @@ static void transfer_only(int bytes, int n) { transfer(bytes, n, 0); }
 static void transfer_and_work(int bytes, int n) { transfer(bytes, n, work_units); }
 static void work_only(int bytes, int n) {
   (void)bytes;
-  for (int i = 0; i < n && rank < 2; ++i) compute(work_units);
+  for (int i = 0; i < n && bench_rank < 2; ++i) compute(work_units);
 }
 
 /* How much of a transfer hides behind as much computation, in percent. */
 static double overlap(int bytes) {
-  const double wire = measure(transfer_only, bytes);
+  const double wire = bench_measure(transfer_only, bytes);
   work_units = 1000;
-  const double unit = measure(work_only, 0) / work_units;
+  const double unit = bench_measure(work_only, 0) / work_units;
   work_units = (int)(wire / unit) + 1;
   MPI_Bcast(&work_units, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  const double work = measure(work_only, 0), both = measure(transfer_and_work, bytes);
+  const double work = bench_measure(work_only, 0), both = bench_measure(transfer_and_work, bytes);
   const double hidden = (wire + work - both) / (wire < work ? wire : work) * 100;
   return hidden < 0 ? 0 : hidden > 100 ? 100 : hidden;
 }
@@ -176,63 +171,63 @@ static double memory(void) {
   }
   if (f) fclose(f);
   MPI_Reduce(&kb, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-  return sum / size * 1024 / 1e6;
+  return sum / bench_size * 1024 / 1e6;
 }
 
 static void run(const char *metric, int bytes) {
   double value;
   if (!strcmp(metric, "latency")) {
-    value = measure(ping_pong, bytes) / 2 * 1e6;
+    value = bench_measure(ping_pong, bytes) / 2 * 1e6;
   } else if (!strcmp(metric, "bandwidth")) {
-    value = (double)bytes * WINDOW / measure(stream, bytes) / 1e9;
+    value = (double)bytes * WINDOW / bench_measure(stream, bytes) / 1e9;
   } else if (!strcmp(metric, "bibandwidth")) {
-    value = 2.0 * bytes * WINDOW / measure(exchange, bytes) / 1e9;
+    value = 2.0 * bytes * WINDOW / bench_measure(exchange, bytes) / 1e9;
   } else if (!strcmp(metric, "rate")) {
-    value = WINDOW / measure(stream, bytes) / 1e6;
+    value = WINDOW / bench_measure(stream, bytes) / 1e6;
   } else if (!strcmp(metric, "match")) {
     value = measure_match(bytes) * 1e6;
   } else if (!strcmp(metric, "overlap")) {
     value = overlap(bytes);
   } else if (!strcmp(metric, "barrier")) {
-    value = measure(barrier, 0) * 1e6;
+    value = bench_measure(barrier, 0) * 1e6;
   } else if (!strcmp(metric, "allreduce")) {
-    value = measure(allreduce, bytes) * 1e6;
+    value = bench_measure(allreduce, bytes) * 1e6;
   } else if (!strcmp(metric, "alltoall")) {
-    value = measure(alltoall, bytes) * 1e6;
-  } else {
-    if (rank == 0) fprintf(stderr, "bench: no metric '%s'\n", metric);
+    value = bench_measure(alltoall, bytes) * 1e6;
+  } else if (!bench_rma(metric, bytes, &value)) {
+    if (bench_rank == 0) fprintf(stderr, "bench: no metric '%s'\n", metric);
     MPI_Abort(MPI_COMM_WORLD, 2);
     return;
   }
-  if (rank == 0) printf("%s %d %.6g\n", metric, bytes, value), fflush(stdout);
+  if (bench_rank == 0) printf("%s %d %.6g\n", metric, bytes, value), fflush(stdout);
 }
 
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_rank(MPI_COMM_WORLD, &bench_rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &bench_size);
   if (argc > 2) sample_seconds = atof(argv[2]);
   char list[1024] = "";
   if (argc > 1) snprintf(list, sizeof list, "%s", argv[1]);
   if (!strcmp(list, "memory")) { /* before any buffer is touched */
     const double mb = memory();
-    if (rank == 0) printf("memory 0 %.6g\n", mb);
+    if (bench_rank == 0) printf("memory 0 %.6g\n", mb);
     MPI_Finalize();
     return 0;
   }
   if (*list) {
-    out_buffer = malloc(MAX_BYTES);
-    in_buffer = malloc(MAX_BYTES);
-    memset(out_buffer, 0, MAX_BYTES);
-    memset(in_buffer, 0, MAX_BYTES);
+    bench_out = malloc(MAX_BYTES);
+    bench_in = malloc(MAX_BYTES);
+    memset(bench_out, 0, MAX_BYTES);
+    memset(bench_in, 0, MAX_BYTES);
   }
   for (char *item = strtok(list, ","); item; item = strtok(NULL, ",")) {
     char *colon = strchr(item, ':');
     if (colon) *colon = 0;
     run(item, colon ? atoi(colon + 1) : 0);
   }
-  free(out_buffer);
-  free(in_buffer);
+  free(bench_out);
+  free(bench_in);
   MPI_Finalize();
   return 0;
 }

@@ -27,6 +27,6 @@ struct Implementation {
 std::vector<Implementation> installed(const std::string& bin, bool peers);
 
 /// Compiles the benchmark's source for the implementation into `folder`; sets `program`.
-Result<void> compile(Implementation& implementation, const std::string& source, const std::string& folder);
+Result<void> compile(Implementation& implementation, const std::string& sources, const std::string& folder);
 
 }  // namespace rmq::perf

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <set>
 #include <sstream>
+#include <utility>
 
 namespace rmq::perf {
 namespace {
@@ -19,6 +20,13 @@ constexpr const char* kPairTcp =
     "latency:8,latency:1024,latency:65536,latency:4194304,rate:8,bandwidth:65536,bandwidth:4194304,bibandwidth:65536,"
     "overlap:1048576,barrier,allreduce:8";
 constexpr const char* kCrowd = "barrier,allreduce:8,allreduce:65536,alltoall:1024";
+
+constexpr const char* kRmaShm =
+    "put_flush:8,get_flush:8,acc_flush:8,fetch_and_op:8,cas:8,lock_put_unlock:8,fence_put:8,pscw_put:8,put_flush:8192,"
+    "put_flush:65536,put_flush:4194304,get_flush:4194304,acc_flush:4194304,put_bandwidth:8192";
+constexpr const char* kRmaTcp =
+    "put_flush:8,get_flush:8,acc_flush:8,fetch_and_op:8,cas:8,lock_put_unlock:8,fence_put:8,pscw_put:8,put_flush:4194304,"
+    "put_bandwidth:65536";
 
 double best_of(const std::vector<double>& values, bool higher) {
   return higher ? *std::max_element(values.begin(), values.end()) : *std::min_element(values.begin(), values.end());
@@ -51,7 +59,7 @@ Result<std::map<Row, double>> run_once(const Job& job, const Implementation& imp
 }  // namespace
 
 std::string unit_of(const std::string& metric) {
-  if (metric == "bandwidth" || metric == "bibandwidth") return "GB/s";
+  if (metric == "bandwidth" || metric == "bibandwidth" || metric == "put_bandwidth") return "GB/s";
   if (metric == "rate") return "M/s";
   if (metric == "overlap") return "%";
   if (metric == "startup") return "ms";
@@ -60,10 +68,20 @@ std::string unit_of(const std::string& metric) {
 }
 
 bool higher_is_better(const std::string& metric) {
-  return metric == "bandwidth" || metric == "bibandwidth" || metric == "rate" || metric == "overlap";
+  return metric == "bandwidth" || metric == "put_bandwidth" || metric == "bibandwidth" || metric == "rate" || metric == "overlap";
 }
 
-std::vector<Job> plan(bool quick) {
+std::vector<Job> plan(const Options& options) {
+  if (options.rma) {
+    // Each metric in a run of its own: where a peer's window crashes or hangs, only that row lacks it.
+    std::vector<Job> jobs;
+    for (const auto& [transport, metrics] : {std::pair{"shm", kRmaShm}, std::pair{"tcp", kRmaTcp}}) {
+      std::stringstream list(metrics);
+      for (std::string metric; std::getline(list, metric, ',');) jobs.push_back({2, transport, metric});
+    }
+    return jobs;
+  }
+  const bool quick = options.quick;
   std::vector<Job> jobs{{2, "shm", kPairShm}, {2, "tcp", kPairTcp}, {2, "shm", ""}, {16, "shm", ""}, {2, "shm", "memory"}};
   for (const int ranks : quick ? std::vector<int>{4, 16} : std::vector<int>{4, 8, 16}) jobs.push_back({ranks, "shm", kCrowd});
   if (!quick) jobs.push_back({4, "tcp", "barrier,allreduce:8"});

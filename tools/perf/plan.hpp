@@ -29,15 +29,15 @@ struct Row {
 std::string unit_of(const std::string& metric);
 bool higher_is_better(const std::string& metric);
 
-/// All jobs; `quick` leaves out what takes long and is derived from the rest.
-std::vector<Job> plan(bool quick);
-
 struct Options {
-  bool quick = false;
+  bool quick = false;            // leave out what takes long and is derived from the rest
+  bool rma = false;              // remote memory access instead of messages
   int rounds = 5;                // of each job and implementation, in turn
   double sample_seconds = 0.02;  // of one batch in the benchmark
   int cpus = 2;
 };
+
+std::vector<Job> plan(const Options& options);
 
 /// Samples by row and implementation.
 using Samples = std::map<Row, std::map<std::string, std::vector<double>>>;

@@ -1,0 +1,325 @@
+#include "rma/queue.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/os/clock.hpp"
+#include "base/os/copy.hpp"
+
+namespace rmq::rma {
+
+// The line that every sender counts in; the owner resets it.
+struct alignas(kCacheLine) QueueHead {
+  std::atomic<std::uint64_t> reserved;  // round << 32 | places taken
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "a lock in this process would not exclude another's");
+
+namespace {
+
+constexpr std::uint32_t kMessageMost = 32 * 1024;  // one packet carries it, over every method
+// Of the store for packets, each member has this many places at least, however small the capacity.
+constexpr std::uint32_t kShareLeast = 4;
+
+constexpr std::uint64_t kMoment = 1'000'000'000;  // ns
+// A stamp: round << 32 | sender << 1 | whole.
+constexpr std::uint64_t kRoundBits = ~std::uint64_t{UINT32_MAX};
+constexpr std::uint64_t kWhole = 1;
+
+using Stamp = std::atomic_ref<std::uint64_t>;
+Stamp stamp_of(std::byte* place) {
+  return Stamp(*reinterpret_cast<std::uint64_t*>(place));
+}
+bool is_whole(std::uint64_t stamp, std::uint32_t round) {
+  return (stamp & (kRoundBits | kWhole)) == (std::uint64_t{round} << 32 | kWhole);
+}
+
+std::uint32_t taken_of(std::uint64_t reserved) {
+  return static_cast<std::uint32_t>(reserved);
+}
+std::uint64_t buffer_bytes(std::uint32_t stride, std::uint32_t capacity) {
+  return sizeof(QueueHead) + std::uint64_t{stride} * capacity;
+}
+
+}  // namespace
+
+// ---- the hub ----
+
+QueueHub::QueueHub(adi::Device& device) : device_(device) {
+  device.MPID_Register(Kind::RMA_QUEUE_PUT, Kind::RMA_QUEUE_CREDIT, *this);
+}
+
+QueueHub::~QueueHub() {
+  device_.MPID_Unregister(*this);
+}
+
+Queue* QueueHub::queue_of(Rank from, const Packet& p, int& member) {
+  const auto at = std::find_if(queues_.begin(), queues_.end(), [&](Queue* q) { return q->options_.id == p.context; });
+  if (at == queues_.end()) return nullptr;
+  const std::vector<Rank>& ranks = (*at)->options_.ranks;
+  member = p.source;
+  const bool known = member >= 0 && member < (*at)->size() && ranks[static_cast<std::size_t>(member)] == from;
+  return known ? *at : nullptr;
+}
+
+void QueueHub::on_packet(Rank from, const Packet& p, const std::byte* payload) {
+  int member = 0;
+  Queue* q = queue_of(from, p, member);
+  if (!q) return device_.MPID_Protocol_error(from, p);
+  q->arrive(member, p, payload);
+}
+
+methods::Landing QueueHub::on_arriving(Rank from, const Packet& p) {
+  int member = 0;
+  Queue* q = p.kind == Kind::RMA_QUEUE_PUT ? queue_of(from, p, member) : nullptr;
+  std::byte* room = q ? q->room_for(member, p) : nullptr;
+  if (!room) {
+    device_.MPID_Protocol_error(from, p);
+    return {};
+  }
+  ++q->senders_[static_cast<std::size_t>(member)].landing;
+  return {DataView::contiguous(room, p.length), 0, p.length, nullptr};
+}
+
+void QueueHub::on_landed(Rank from, const Packet& p, const methods::Landing& landing, Errc error) {
+  int member = 0;
+  Queue* q = queue_of(from, p, member);
+  if (!q || landing.bytes == 0) return;
+  Queue::Sender& s = q->senders_[static_cast<std::size_t>(member)];
+  --s.landing;
+  if (error == Errc::ok) ++s.arrived;
+}
+
+// ---- life ----
+
+Queue::Queue(QueueHub& hub, QueueOptions options)
+    : hub_(hub),
+      options_(std::move(options)),
+      // Short messages share lines with their neighbours: the owner reads them all anyway.
+      stride_(static_cast<std::uint32_t>((sizeof(std::uint64_t) + options_.message + 7) / 8 * 8)) {}
+
+Result<std::unique_ptr<Queue>> Queue::prepare(QueueHub& hub, QueueOptions options) {
+  if (options.message == 0 || options.message > kMessageMost || options.capacity == 0 ||
+      options.capacity > (1u << 30)) {
+    return fail(Errc::argument, "a queue buffer holds 1 to 2^30 messages of 1 to 32768 bytes");
+  }
+  std::unique_ptr<Queue> q(new Queue(hub, std::move(options)));
+  const std::uint64_t bytes = buffer_bytes(q->stride_, q->options_.capacity);
+  void* memory = hub.device().MPID_Mem_alloc(bytes + kCacheLine);
+  if (!memory) return fail(Errc::no_memory, "no memory for a queue buffer; make it smaller or raise RMQ_SHM_HEAP");
+  std::memset(memory, 0, bytes + kCacheLine);
+  q->mine_ = new (memory) QueueHead{};
+  q->set_reserved(0);
+  q->heads_.assign(q->options_.ranks.size(), nullptr);
+  q->remotes_.resize(q->options_.ranks.size());
+  q->senders_.resize(q->options_.ranks.size());
+  q->share_ = std::max(kShareLeast, q->options_.capacity / static_cast<std::uint32_t>(q->size()));
+  hub.queues_.push_back(q.get());
+  return q;
+}
+
+std::array<std::uint64_t, Queue::kWords> Queue::contribution() const {
+  return {device().MPID_Mem_token(mine_, buffer_bytes(stride_, options_.capacity))};
+}
+
+void Queue::open(std::span<const std::uint64_t> all) {
+  for (int member = 0; member < size(); ++member) {
+    const auto i = static_cast<std::size_t>(member);
+    if (member == options_.me) {
+      heads_[i] = mine_;
+      continue;
+    }
+    std::byte* memory = device().MPID_Mem_map(world(member), all[i], buffer_bytes(stride_, options_.capacity));
+    if (memory) {
+      heads_[i] = reinterpret_cast<QueueHead*>(memory);
+      continue;
+    }
+    Remote& r = remotes_[i];
+    r.credit = share_;
+    r.staging = std::make_unique<std::byte[]>(std::size_t{share_} * options_.message);
+    r.carrier = device().MPID_Request_create(RequestKind::other);
+  }
+}
+
+Queue::~Queue() {
+  std::erase(hub_.queues_, this);
+  for (Remote& r : remotes_) {
+    if (!r.carrier) continue;
+    device().MPID_Wait(r.carrier);
+    device().MPID_Request_free(r.carrier);
+  }
+  device().MPID_Mem_free(mine_);
+}
+
+std::byte* Queue::place(QueueHead& head, std::uint32_t index) const {
+  return reinterpret_cast<std::byte*>(&head + 1) + std::size_t{stride_} * index;
+}
+
+// ---- put ----
+
+Queue::Put Queue::try_put(int target, const void* message) {
+  const auto i = static_cast<std::size_t>(target);
+  const Put put = heads_[i] ? put_direct(*heads_[i], message) : put_packet(target, remotes_[i], message);
+  ++(put == Put::done ? counters_.puts : counters_.refused);
+  return put;
+}
+
+Queue::Put Queue::put_direct(QueueHead& head, const void* message) {
+  // Relaxed: a look, so that tries on a full buffer neither count nor take the line away from others.
+  if (taken_of(head.reserved.load(std::memory_order_relaxed)) >= options_.capacity) return Put::refused;
+  const std::uint64_t reserved = head.reserved.fetch_add(1, std::memory_order_acquire);  // SYNC POINT Q1
+  const std::uint32_t index = taken_of(reserved);
+  if (index >= options_.capacity) return Put::refused;
+  std::byte* to = place(head, index);
+  const std::uint64_t mark = (reserved & kRoundBits) | (static_cast<std::uint32_t>(options_.me) << 1);
+  const Stamp stamp = stamp_of(to);
+  stamp.store(mark, std::memory_order_relaxed);  // only whose place it is, in case that I die here
+  copy_bytes(to + sizeof mark, message, options_.message);
+  stamp.store(mark | kWhole, std::memory_order_release);  // SYNC POINT Q2
+  return Put::done;
+}
+
+Queue::Put Queue::put_packet(int target, Remote& r, const void* message) {
+  if (device().MPID_Gone(world(target))) return Put::lost;
+  if (r.credit == 0 || r.closed) return Put::refused;
+  --r.credit;
+  std::byte* staged = r.staging.get() + std::size_t{r.next} * options_.message;
+  r.next = r.next + 1 == share_ ? 0 : r.next + 1;
+  std::memcpy(staged, message, options_.message);
+  Packet p(Kind::RMA_QUEUE_PUT);
+  p.context = options_.id;
+  p.source = options_.me;
+  // Relaxed: under the device's lock, as its completion is.
+  r.carrier->incomplete.store(r.carrier->incomplete.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  device().MPID_Send_packet(world(target), p, {DataView::contiguous(staged, options_.message), 0, options_.message},
+                            r.carrier);
+  return Put::done;
+}
+
+// ---- get ----
+
+void Queue::set_reserved(std::uint32_t taken) {
+  mine_->reserved.store(std::uint64_t{round_} << 32 | taken, std::memory_order_release);  // SYNC POINT Q1
+}
+
+std::uint32_t Queue::get(std::byte* to) {
+  std::uint32_t n = take_direct(to);
+  n += take_arrived(to + std::size_t{n} * options_.message);
+  counters_.taken += n;
+  if (n > 0) ++counters_.rounds;
+  return n;
+}
+
+bool Queue::await(std::byte* place) {
+  const Stamp stamp = stamp_of(place);
+  const auto whole = [&] { return is_whole(stamp.load(std::memory_order_acquire), round_); };  // SYNC POINT Q2
+  const auto gone = [&](Rank r) { return r != device().rank() && device().MPID_Gone(r); };
+  std::uint64_t give_up = 0;
+  while (!whole()) {
+    // Its sender has been interrupted between its count and its stamp; or it has died there.
+    device().MPID_Poll(false);
+    const std::uint64_t mark = stamp.load(std::memory_order_relaxed);  // only whose place it is
+    const std::uint64_t member = (mark & ~kRoundBits) >> 1;
+    if (mark >> 32 == round_ && member < options_.ranks.size()) {
+      if (gone(world(static_cast<int>(member)))) return whole();
+    } else if (std::any_of(options_.ranks.begin(), options_.ranks.end(), gone)) {
+      // Nobody's name is on it, and somebody is dead. A living sender needs a moment to write its name.
+      if (give_up == 0) give_up = os::now_ns() + kMoment;
+      if (os::now_ns() > give_up) return whole();
+    }
+  }
+  return true;
+}
+
+std::uint32_t Queue::take_direct(std::byte* to) {
+  std::uint32_t taken = pending_;
+  if (!locked_) {
+    // Relaxed: a look; the exchange orders nothing either: the stamps do.
+    if (taken_of(mine_->reserved.load(std::memory_order_relaxed)) == 0) return 0;
+    const std::uint64_t full = std::uint64_t{round_} << 32 | options_.capacity;
+    taken = std::min(taken_of(mine_->reserved.exchange(full, std::memory_order_relaxed)), options_.capacity);
+  }
+  std::uint32_t n = 0;
+  for (std::uint32_t i = 0; i < taken; ++i) {
+    std::byte* from = place(*mine_, i);
+    if (!await(from)) {
+      ++counters_.lost;
+      continue;
+    }
+    copy_bytes(to + std::size_t{n++} * options_.message, from + sizeof(std::uint64_t), options_.message);
+  }
+  pending_ = 0;
+  ++round_;
+  set_reserved(locked_ ? options_.capacity : 0);
+  return n;
+}
+
+std::uint32_t Queue::take_arrived(std::byte* to) {
+  std::uint32_t n = 0;
+  for (int member = 0; member < size(); ++member) {
+    Sender& s = senders_[static_cast<std::size_t>(member)];
+    if (s.arrived == 0) continue;
+    for (std::uint32_t i = 0; i < s.arrived; ++i) {
+      std::memcpy(to + std::size_t{n++} * options_.message, s.store.get() + std::size_t{s.first} * options_.message,
+                  options_.message);
+      s.first = s.first + 1 == share_ ? 0 : s.first + 1;
+    }
+    tell(member, std::exchange(s.arrived, 0));
+  }
+  return n;
+}
+
+void Queue::lock() {
+  if (locked_) return;
+  const std::uint64_t full = std::uint64_t{round_} << 32 | options_.capacity;
+  // Relaxed: the stamps order the messages.
+  pending_ = std::min(taken_of(mine_->reserved.exchange(full, std::memory_order_relaxed)), options_.capacity);
+  locked_ = true;
+  for (int member = 0; member < size(); ++member) {
+    if (!heads_[static_cast<std::size_t>(member)]) tell(member, 0);
+  }
+}
+
+void Queue::unlock() {
+  if (!locked_) return;
+  locked_ = false;
+  set_reserved(pending_);
+  pending_ = 0;
+  for (int member = 0; member < size(); ++member) {
+    if (!heads_[static_cast<std::size_t>(member)]) tell(member, 0);
+  }
+}
+
+// ---- packets ----
+
+void Queue::tell(int member, std::uint32_t credit) {
+  Packet p(Kind::RMA_QUEUE_CREDIT);
+  p.context = options_.id;
+  p.source = options_.me;
+  p.rma_queue_credit.credit = credit;
+  p.rma_queue_credit.locked = locked_ ? 1 : 0;
+  device().MPID_Send_packet(world(member), p, {}, nullptr);
+}
+
+std::byte* Queue::room_for(int from, const Packet& p) {
+  Sender& s = senders_[static_cast<std::size_t>(from)];
+  if (p.length != options_.message || s.arrived + s.landing >= share_) return nullptr;
+  if (!s.store) s.store = std::make_unique<std::byte[]>(std::size_t{share_} * options_.message);
+  return s.store.get() + std::size_t{(s.first + s.arrived + s.landing) % share_} * options_.message;
+}
+
+void Queue::arrive(int from, const Packet& p, const std::byte* payload) {
+  if (p.kind == Kind::RMA_QUEUE_PUT) {
+    std::byte* room = room_for(from, p);
+    if (!room) return device().MPID_Protocol_error(world(from), p);
+    std::memcpy(room, payload, p.length);
+    ++senders_[static_cast<std::size_t>(from)].arrived;
+    return;
+  }
+  Remote& r = remotes_[static_cast<std::size_t>(from)];
+  if (!r.carrier || p.rma_queue_credit.credit > share_ - r.credit) return device().MPID_Protocol_error(world(from), p);
+  r.credit += p.rma_queue_credit.credit;
+  r.closed = p.rma_queue_credit.locked != 0;
+}
+
+}  // namespace rmq::rma

@@ -1,0 +1,8 @@
+// ranks: 4
+#include "queue_exchange.hpp"
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  queue_test::suite<rmq::PortableQueueBuffer>(500);
+  return check::finish();
+}
