@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <fstream>
 
+#include "tools/trace_chart.hpp"
 #include "tools/trace_file.hpp"
 #include "tools/trace_stats.hpp"
 #include "tools/trace_text.hpp"
@@ -27,6 +29,11 @@ int main(int argc, char** argv) {
   text->add_option("--limit", limit, "stop after so many lines");
   CLI::App* stats = app.add_subcommand("stats", "packets by kind and method, matching, waiting, rendezvous times");
   stats->add_option("DIR", folder, "folder that was given to --trace")->required();
+  CLI::App* chart =
+      app.add_subcommand("chart", "a page for the browser: a lane for each rank, an arrow for each packet");
+  std::string page = "rmqtrace.html";
+  chart->add_option("DIR", folder, "folder that was given to --trace")->required();
+  chart->add_option("-o,--output", page, "the HTML file to write");
   CLI11_PARSE(app, argc, argv);
 
   const auto trace = rmq::trace::read(folder);
@@ -36,6 +43,13 @@ int main(int argc, char** argv) {
   }
   if (stats->parsed()) {
     fmt::print("{}", rmq::trace::stats(*trace));
+    return 0;
+  }
+  if (chart->parsed()) {
+    std::ofstream out(page, std::ios::binary);
+    out << rmq::trace::chart(*trace);
+    out.close();
+    if (!out) return fmt::print(stderr, "rmqtrace: cannot write {}\n", page), 1;
     return 0;
   }
   std::size_t shown = 0;

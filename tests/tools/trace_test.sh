@@ -27,5 +27,18 @@ came=$(grep -nE "rank 1 +packet_received .*tag=102" "$dir/all" | head -n 1 | cut
 [ "$("$bin/rmqtrace" text "$dir/t" --tag 103 --rank 1 --kind packet_sent | wc -l)" = 1 ] || die "filters"
 [ "$(grep -c packet_sent "$dir/all")" = "$(grep -c packet_received "$dir/all")" ] || die "packets sent and received differ"
 "$bin/rmqtrace" stats "$dir/t" | grep -q "RMQ_PKT_REQUEST_SEND" || die "stats"
+
+# The chart holds every packet once, and a browser, where there is one, shows the fields of the one that is clicked.
+"$bin/rmqtrace" chart "$dir/t" -o "$dir/chart.html"
+grep -q '"name":"RMQ_PKT_REQUEST_SEND"' "$dir/chart.html" || die "chart"
+browser=$(command -v chromium || true)
+if [ -n "$browser" ]; then
+  timeout 60 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
+    --disable-component-update --disable-sync "--user-data-dir=$dir/profile" --virtual-time-budget=3000 --window-size=1200,800 \
+    --dump-dom "file://$dir/chart.html#click=0" >"$dir/dom" 2>/dev/null || die "the browser failed"
+  grep -q "$(grep -c packet_sent "$dir/all") packets" "$dir/dom" || die "the chart shows another number of packets"
+  grep -q "<h2>RMQ_PKT_" "$dir/dom" || die "a click on a packet shows nothing"
+  grep -q "<td class=\"v\">rank 1</td>" "$dir/dom" || die "the clicked packet lacks its fields"
+fi
 "$bin/rmqtrace" text "$dir" 2>/dev/null && die "an empty folder must be an error"
 exit 0
