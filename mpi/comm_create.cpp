@@ -37,32 +37,15 @@ std::vector<Rank> members(const Group& group, const Words& wishes, int color) {
   return world;
 }
 
-/// The communicator of those who are in `world` (and `remote`), in contexts that all of `parent` agree on; the others
-/// give theirs back. MPI_COMM_NULL for them, and where one side of an inter-communicator would be empty.
-MPI_Comm create(Comm& parent, std::vector<Rank> world, std::vector<Rank> remote) {
-  const bool inter = parent.is_inter();
-  const auto contexts = agree_on_contexts(whole_party(parent), bridge_of(parent), inter ? 2 : 1);
-  const Rank me = runtime().device->rank();
-  if (std::find(world.begin(), world.end(), me) == world.end() || (inter && remote.empty())) {
-    for (const std::uint32_t c : contexts) free_context(c);
-    return MPI_COMM_NULL;
-  }
-  NewComm made{contexts[0], new_group(std::move(world))};
-  if (inter) {
-    made.remote = new_group(std::move(remote));
-    made.local_context = contexts[1];
-  }
-  return new_comm(parent, made)->handle;
-}
-
 MPI_Comm split(Comm& c, Wish mine) {
   const std::uint64_t word = word_of(mine);
   const Words ours = gather_all(whole_party(c), {&word, 1});
   Words theirs;
   if (c.is_inter()) theirs = exchange(whole_party(c), bridge_of(c), ours);
-  if (mine.color == MPI_UNDEFINED) return create(c, {}, {});
-  return create(c, members(*c.group, ours, mine.color),
-                c.is_inter() ? members(*c.remote, theirs, mine.color) : std::vector<Rank>{});
+  if (mine.color == MPI_UNDEFINED) return handle_or_null(create_comm(c, {}));
+  std::vector<Rank> remote;
+  if (c.is_inter()) remote = members(*c.remote, theirs, mine.color);
+  return handle_or_null(create_comm(c, members(*c.group, ours, mine.color), std::move(remote)));
 }
 
 Words words_of(const std::vector<Rank>& ranks) {
@@ -95,6 +78,22 @@ MPI_Comm create_group(Comm& c, const Group& group, int tag) {
 
 }  // namespace
 
+Comm* create_comm(Comm& parent, std::vector<Rank> world, std::vector<Rank> remote) {
+  const bool inter = parent.is_inter();
+  const auto contexts = agree_on_contexts(whole_party(parent), bridge_of(parent), inter ? 2 : 1);
+  const Rank me = runtime().device->rank();
+  if (std::find(world.begin(), world.end(), me) == world.end() || (inter && remote.empty())) {
+    for (const std::uint32_t c : contexts) free_context(c);
+    return nullptr;
+  }
+  NewComm made{contexts[0], new_group(std::move(world))};
+  if (inter) {
+    made.remote = new_group(std::move(remote));
+    made.local_context = contexts[1];
+  }
+  return new_comm(parent, made);
+}
+
 RMQ_MPI(int, Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm)) {
   return enter(comm, [&](Comm& c) {
     out(newcomm, "newcomm");
@@ -102,7 +101,7 @@ RMQ_MPI(int, Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm)) {
     check_subset(g, c);
     std::vector<Rank> world = g.world, remote;
     if (c.is_inter()) remote = ranks_of(exchange(whole_party(c), bridge_of(c), words_of(world)));
-    *newcomm = create(c, std::move(world), std::move(remote));
+    *newcomm = handle_or_null(create_comm(c, std::move(world), std::move(remote)));
   });
 }
 

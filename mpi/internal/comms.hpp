@@ -43,6 +43,14 @@ struct NewComm {
 };
 Comm* new_comm(const Comm& parent, const NewComm& made);
 
+/// The communicator of those world ranks who are in `world` (and `remote`), in contexts that all members of `parent`
+/// agree on: each must call, with the group that it belongs to. nullptr for those who are in none, and where one side
+/// of an inter-communicator would be empty.
+Comm* create_comm(Comm& parent, std::vector<Rank> world, std::vector<Rank> remote = {});
+inline MPI_Comm handle_or_null(const Comm* c) {
+  return c ? c->handle : MPI_COMM_NULL;
+}
+
 // ---- agreement ----
 
 /// Some members of a communicator that agree on something, in one order for all; `me` is my place among them. The

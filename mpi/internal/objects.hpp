@@ -18,6 +18,7 @@
 namespace rmq::mpi {
 
 struct Datatype;
+struct Topology;
 
 /// A typed buffer as MPI passes it: `count` elements of `type` at `data`.
 struct Buffer {
@@ -115,8 +116,8 @@ struct Comm {
   std::string name;
   Attributes attributes;
   std::unique_ptr<Info> info;
-  std::uint32_t collective_number = 0;  // of collectives started here: makes their tags
-  std::shared_ptr<void> topology;       // cartesian, graph, distributed graph (later)
+  std::uint32_t collective_number = 0;       // of collectives started here: makes their tags
+  std::shared_ptr<const Topology> topology;  // nullptr: none; duplicates share it (internal/topology.hpp)
 
   bool is_inter() const { return remote != nullptr; }
   int size() const { return group->size(); }

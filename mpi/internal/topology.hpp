@@ -1,0 +1,103 @@
+// Process topologies: what a communicator knows of the places of its ranks. Immutable once made, and shared by
+// duplicates, whose ranks are the same. All needs the device held.
+#pragma once
+
+#include <algorithm>
+#include <variant>
+#include <vector>
+
+#include "mpi/internal/call.hpp"
+#include "mpi/internal/comms.hpp"
+
+namespace rmq::mpi {
+
+/// With whom neighbourhood collectives talk, in the order of their blocks: ranks, or MPI_PROC_NULL, whose blocks are
+/// left alone.
+struct Neighbours {
+  std::vector<int> sources, destinations;
+  /// A grid's: blocks come in pairs, down and up, and what is sent down arrives from above. Else several messages
+  /// between the same two ranks keep their order.
+  bool paired = false;
+};
+
+/// A grid: the last coordinate varies fastest with the rank.
+struct Cart {
+  static constexpr int kKind = MPI_CART;
+  static constexpr const char* kName = "Cartesian";
+  std::vector<int> dims;     // processes in each dimension, all positive
+  std::vector<int> periods;  // whether each is a ring: 0 or 1
+  int ndims() const { return static_cast<int>(dims.size()); }
+};
+
+/// Edges that every rank knows: those of node i are edges[index[i - 1]] … edges[index[i] - 1].
+struct Graph {
+  static constexpr int kKind = MPI_GRAPH;
+  static constexpr const char* kName = "graph";
+  std::vector<int> index, edges;
+};
+
+/// Edges of which each rank knows its own: the neighbours. Weights are empty unless `weighted`.
+struct DistGraph {
+  static constexpr int kKind = MPI_DIST_GRAPH;
+  static constexpr const char* kName = "distributed graph";
+  bool weighted;
+  std::vector<int> source_weights, destination_weights;
+};
+
+struct Topology {
+  std::variant<Cart, Graph, DistGraph> shape;
+  Neighbours neighbours;  // of this rank
+};
+
+namespace detail {
+[[noreturn]] void no_topology(const char* wanted);                                        // topo_graph.cpp
+[[noreturn]] void bad_room(int room, std::size_t needed, const char* name);               // topo_graph.cpp
+[[noreturn]] void bad_topology_rank(const Comm& c, int rank, const char* name = "rank");  // topo_graph.cpp
+}  // namespace detail
+
+/// The topology of this shape. Throws MPI_ERR_TOPOLOGY when the communicator has another one or none.
+template <class Shape>
+const Shape& shape_arg(const Comm& c) {
+  const Shape* shape = c.topology ? std::get_if<Shape>(&c.topology->shape) : nullptr;
+  if (!shape) detail::no_topology(Shape::kName);
+  return *shape;
+}
+
+/// Of any topology.
+inline const Neighbours& neighbours_arg(const Comm& c) {
+  if (!c.topology) [[unlikely]]
+    detail::no_topology(nullptr);
+  return c.topology->neighbours;
+}
+
+/// A communicator to be given a topology: an intra-communicator. Makes `*made` null, in case of an error.
+inline void check_base(const Comm& c, MPI_Comm* made, const char* made_name) {
+  *out(made, made_name) = MPI_COMM_NULL;
+  if (c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm_old is an inter-communicator");
+}
+
+/// A rank of the communicator itself: no MPI_PROC_NULL.
+inline int member_arg(const Comm& c, int rank, const char* name = "rank") {
+  if (rank < 0 || rank >= c.size()) detail::bad_topology_rank(c, rank, name);
+  return rank;
+}
+
+/// An array of `n` values that is read; null is fine when there are none.
+template <class T>
+const T* array_arg(const T* values, int n, const char* name) {
+  if (n > 0 && !values) detail::null_argument(MPI_ERR_ARG, name);
+  return values;
+}
+
+/// Stores values in an array with room for `room` of them. Throws MPI_ERR_ARG when there are more.
+inline void out_values(const std::vector<int>& values, int* to, int room, const char* name, const char* room_name) {
+  if (room < 0 || static_cast<std::size_t>(room) < values.size()) detail::bad_room(room, values.size(), room_name);
+  if (!values.empty()) std::copy(values.begin(), values.end(), out(to, name));
+}
+
+/// The first `n` ranks of a communicator.
+inline std::vector<Rank> first_ranks(const Comm& c, int n) {
+  return {c.group->world.begin(), c.group->world.begin() + n};
+}
+
+}  // namespace rmq::mpi

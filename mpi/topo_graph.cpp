@@ -1,0 +1,123 @@
+// Chapter 8.5.3, 8.5.5, 8.5.8: topologies by a graph that every process describes whole; what kind a topology is of.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "mpi/internal/topology.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+/// A checked graph over the first nodes of a communicator.
+Graph graph_arg(const Comm& c, int nnodes, const int* index, const int* edges) {
+  if (nnodes < 0 || nnodes > c.size()) {
+    fail_call(MPI_ERR_ARG, fmt::format("invalid nnodes {} (argument nnodes; allowed 0..{})", nnodes, c.size()));
+  }
+  array_arg(index, nnodes, "index");
+  for (int i = 0, before = 0; i < nnodes; before = index[i++]) {
+    if (index[i] < before) {
+      fail_call(MPI_ERR_ARG, fmt::format("index[{}] is {}, less than {} (argument index)", i, index[i], before));
+    }
+  }
+  const int nedges = nnodes > 0 ? index[nnodes - 1] : 0;
+  array_arg(edges, nedges, "edges");
+  for (int i = 0; i < nedges; ++i) {
+    if (edges[i] < 0 || edges[i] >= nnodes) {
+      fail_call(MPI_ERR_ARG, fmt::format("edges[{}] is {} (argument edges; allowed 0..{})", i, edges[i], nnodes - 1));
+    }
+  }
+  return {{index, index + nnodes}, {edges, edges + nedges}};
+}
+
+std::vector<int> neighbours_of(const Graph& g, int node) {
+  const auto i = static_cast<std::size_t>(node);
+  return {g.edges.begin() + (i == 0 ? 0 : g.index[i - 1]), g.edges.begin() + g.index[i]};
+}
+
+MPI_Comm create(Comm& old, Graph graph) {
+  if (graph.index.empty()) return MPI_COMM_NULL;
+  Comm* c = create_comm(old, first_ranks(old, static_cast<int>(graph.index.size())));
+  if (!c) return MPI_COMM_NULL;
+  const std::vector<int> n = neighbours_of(graph, c->rank);
+  c->topology = std::make_shared<Topology>(Topology{std::move(graph), {n, n}});
+  return c->handle;
+}
+
+}  // namespace
+
+namespace detail {
+
+void no_topology(const char* wanted) {
+  fail_call(MPI_ERR_TOPOLOGY, wanted ? fmt::format("argument comm has no {} topology", wanted)
+                                     : std::string("argument comm has no topology"));
+}
+
+void bad_room(int room, std::size_t needed, const char* name) {
+  fail_call(MPI_ERR_ARG,
+            fmt::format("{} is {}, but there are {} values to store (argument {})", name, room, needed, name));
+}
+
+void bad_topology_rank(const Comm& c, int rank, const char* name) {
+  fail_call(MPI_ERR_RANK, fmt::format("invalid rank {} (argument {}; allowed 0..{})", rank, name, c.size() - 1));
+}
+
+}  // namespace detail
+
+RMQ_MPI(int, Topo_test, (MPI_Comm comm, int* status)) {
+  return enter(comm, [&](Comm& c) {
+    const auto kind = [](const auto& shape) { return shape.kKind; };
+    *out(status, "status") = c.topology ? std::visit(kind, c.topology->shape) : MPI_UNDEFINED;
+  });
+}
+
+RMQ_MPI(int, Graph_create,
+        (MPI_Comm comm_old, int nnodes, const int indx[], const int edges[], int reorder, MPI_Comm* comm_graph)) {
+  static_cast<void>(reorder);  // ranks stay as they are
+  return enter(comm_old, [&](Comm& c) {
+    check_base(c, comm_graph, "comm_graph");
+    *comm_graph = create(c, graph_arg(c, nnodes, indx, edges));
+  });
+}
+
+RMQ_MPI(int, Graph_map, (MPI_Comm comm, int nnodes, const int indx[], const int edges[], int* newrank)) {
+  return enter(comm, [&](Comm& c) {
+    out(newrank, "newrank");
+    if (c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm is an inter-communicator");
+    graph_arg(c, nnodes, indx, edges);
+    *newrank = c.rank < nnodes ? c.rank : MPI_UNDEFINED;
+  });
+}
+
+RMQ_MPI(int, Graphdims_get, (MPI_Comm comm, int* nnodes, int* nedges)) {
+  return enter(comm, [&](Comm& c) {
+    const Graph& g = shape_arg<Graph>(c);
+    out(nnodes, "nnodes"), out(nedges, "nedges");
+    *nnodes = static_cast<int>(g.index.size());
+    *nedges = static_cast<int>(g.edges.size());
+  });
+}
+
+RMQ_MPI(int, Graph_get, (MPI_Comm comm, int maxindex, int maxedges, int indx[], int edges[])) {
+  return enter(comm, [&](Comm& c) {
+    const Graph& g = shape_arg<Graph>(c);
+    out_values(g.index, indx, maxindex, "index", "maxindex");
+    out_values(g.edges, edges, maxedges, "edges", "maxedges");
+  });
+}
+
+RMQ_MPI(int, Graph_neighbors_count, (MPI_Comm comm, int rank, int* nneighbors)) {
+  return enter(comm, [&](Comm& c) {
+    const Graph& g = shape_arg<Graph>(c);
+    *out(nneighbors, "nneighbors") = static_cast<int>(neighbours_of(g, member_arg(c, rank)).size());
+  });
+}
+
+RMQ_MPI(int, Graph_neighbors, (MPI_Comm comm, int rank, int maxneighbors, int neighbors[])) {
+  return enter(comm, [&](Comm& c) {
+    const Graph& g = shape_arg<Graph>(c);
+    out_values(neighbours_of(g, member_arg(c, rank)), neighbors, maxneighbors, "neighbors", "maxneighbors");
+  });
+}
+
+}  // namespace rmq::mpi
