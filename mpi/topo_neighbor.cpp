@@ -69,6 +69,13 @@ Blocks same_arg(const void* data, MPI_Count count, MPI_Datatype type, int n) {
   return Blocks::spread(data, Numbers(count, 0), Numbers(0, 0), committed_arg(type, "sendtype"));
 }
 
+/// Blocks by counts and displacements. Without neighbours all may be null.
+template <class Count, class Displacement>
+Blocks each_arg(const void* data, const Count* counts, const Displacement* displacements, MPI_Datatype type, int n,
+                const coll::SideNames& names) {
+  return n == 0 ? coll::no_blocks() : coll::spread_arg(data, counts, displacements, type, n, names);
+}
+
 int allgather_equal(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                     MPI_Datatype recvtype, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
   return enter(
@@ -92,7 +99,7 @@ int allgather_each(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
       [&](Comm& c) {
         const Neighbours& n = neighbours_arg(c);
         const Blocks send = same_arg(sendbuf, sendcount, sendtype, degree(n.destinations));
-        const Blocks recv = spread_arg(recvbuf, recvcounts, displs, recvtype, degree(n.sources), coll::kRootRecvNames);
+        const Blocks recv = each_arg(recvbuf, recvcounts, displs, recvtype, degree(n.sources), coll::kRootRecvNames);
         check_apart(n, send, recv);
         return exchange(c, n, send, recv);
       },
@@ -121,9 +128,8 @@ int alltoall_each(const void* sendbuf, const Count* sendcounts, const Displaceme
       comm,
       [&](Comm& c) {
         const Neighbours& n = neighbours_arg(c);
-        const Blocks send =
-            spread_arg(sendbuf, sendcounts, sdispls, sendtype, degree(n.destinations), coll::kSendNames);
-        const Blocks recv = spread_arg(recvbuf, recvcounts, rdispls, recvtype, degree(n.sources), coll::kRecvNames);
+        const Blocks send = each_arg(sendbuf, sendcounts, sdispls, sendtype, degree(n.destinations), coll::kSendNames);
+        const Blocks recv = each_arg(recvbuf, recvcounts, rdispls, recvtype, degree(n.sources), coll::kRecvNames);
         check_apart(n, send, recv);
         return exchange(c, n, send, recv);
       },
