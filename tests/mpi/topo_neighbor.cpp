@@ -161,6 +161,45 @@ void graphs() {
   MPI_Comm_free(&c);
 }
 
+/// The borders of an array go into the margins of the neighbours' arrays, all in one array of each.
+void halo() {
+  constexpr int kInside = 3, kSide = kInside + 2;
+  MPI_Comm c = cart({2, 2}, {1, 1});
+  const int me = check::rank(c);
+  // Each element knows its place in the whole 6 x 6 torus.
+  const auto place = [](int row, int column) { return (row + 6) % 6 * 6 + (column + 6) % 6; };
+  const int row0 = me / 2 * kInside, column0 = me % 2 * kInside;
+  int a[kSide][kSide];
+  for (int i = 0; i < kSide; ++i) {
+    for (int k = 0; k < kSide; ++k) {
+      const bool inside = i > 0 && i <= kInside && k > 0 && k <= kInside;
+      a[i][k] = inside ? place(row0 + i - 1, column0 + k - 1) : kUntouched;
+    }
+  }
+  const auto strip = [&](int row, int column, int rows, int columns) {
+    const int sizes[] = {kSide, kSide}, part[] = {rows, columns}, start[] = {row, column};
+    MPI_Datatype t;
+    MPI_Type_create_subarray(2, sizes, part, start, MPI_ORDER_C, MPI_INT, &t);
+    MPI_Type_commit(&t);
+    return t;
+  };
+  MPI_Datatype out[] = {strip(1, 1, 1, kInside), strip(kInside, 1, 1, kInside), strip(1, 1, kInside, 1),
+                        strip(1, kInside, kInside, 1)};
+  MPI_Datatype in[] = {strip(0, 1, 1, kInside), strip(kInside + 1, 1, 1, kInside), strip(1, 0, kInside, 1),
+                       strip(1, kInside + 1, kInside, 1)};
+  const int ones[] = {1, 1, 1, 1};
+  const MPI_Aint start[] = {0, 0, 0, 0};
+  CHECK(MPI_Neighbor_alltoallw(a, ones, start, out, a, ones, start, in, c) == MPI_SUCCESS);
+  for (int i = 0; i < kSide; ++i) {
+    for (int k = 0; k < kSide; ++k) {
+      const bool corner = (i == 0 || i == kSide - 1) && (k == 0 || k == kSide - 1);
+      CHECK(a[i][k] == (corner ? kUntouched : place(row0 + i - 1, column0 + k - 1)));
+    }
+  }
+  for (int i = 0; i < 4; ++i) MPI_Type_free(&out[i]), MPI_Type_free(&in[i]);
+  MPI_Comm_free(&c);
+}
+
 void errors() {
   int a[8] = {}, b[8] = {}, counts[2] = {1, -1}, at[2] = {0, 1};
   CHECK_CLASS(MPI_Neighbor_allgather(a, 1, MPI_INT, b, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_TOPOLOGY);
@@ -189,6 +228,7 @@ int main(int argc, char** argv) {
   grids();
   ring_of_two();
   graphs();
+  halo();
   errors();
   return check::finish();
 }
