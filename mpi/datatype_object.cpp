@@ -3,6 +3,7 @@
 
 #include "mpi/datatype_make.hpp"
 #include "mpi/internal/attributes.hpp"
+#include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi {
 
@@ -37,6 +38,7 @@ void type_release(Datatype& type) {
     if (next->predefined || --next->refs > 0) continue;
     delete_all_attributes(next->attributes, next->handle);  // too late for a callback to refuse
     doomed.insert(doomed.end(), next->contents.types.begin(), next->contents.types.end());
+    forget_layout(next->layout.get());
     runtime().datatypes.remove(next);
   }
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "mpi/internal/comms.hpp"
+#include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -14,19 +15,33 @@ MPI_Errhandler make(Errhandler::Action action, Function* function, const char* n
   return runtime().errhandlers.add(std::move(e))->handle;
 }
 
-void set(Comm& c, MPI_Errhandler handle) {
+/// `slot` of an object is to hold a handler: a predefined one, or one that was made for this kind of object.
+void set(Errhandler*& slot, MPI_Errhandler handle, Errhandler::Action kind) {
   Errhandler& e = errhandler_arg(handle);
-  if (e.action != Errhandler::Action::user_comm && handle_storage(handle) == kDynamic) {
+  if (e.action != kind && handle_storage(handle) == kDynamic) {
     fail_call(MPI_ERR_ARG, "argument errhandler was made for another kind of object");
   }
   retain(e);
-  release(c.errhandler);
-  c.errhandler = &e;
+  release(slot);
+  slot = &e;
+}
+void set(Comm& c, MPI_Errhandler handle) {
+  set(c.errhandler, handle, Errhandler::Action::user_comm);
+}
+void set(Win& w, MPI_Errhandler handle) {
+  set(w.errhandler, handle, Errhandler::Action::user_win);
 }
 
-MPI_Errhandler get(Comm& c) {
-  retain(*c.errhandler);
-  return c.errhandler->handle;
+template <class Object>
+MPI_Errhandler get(Object& object) {
+  retain(*object.errhandler);
+  return object.errhandler->handle;
+}
+
+void check_code(int errorcode) {
+  if (class_of_code(errorcode) < 0) {
+    fail_call(MPI_ERR_ARG, fmt::format("argument errorcode is no error code: {}", errorcode));
+  }
 }
 
 }  // namespace
@@ -55,13 +70,24 @@ RMQ_MPI(int, Comm_get_errhandler, (MPI_Comm comm, MPI_Errhandler* errhandler)) {
 }
 
 RMQ_MPI(int, Comm_call_errhandler, (MPI_Comm comm, int errorcode)) {
-  const int code = enter(comm, [&](Comm&) {
-    if (class_of_code(errorcode) < 0) {
-      fail_call(MPI_ERR_ARG, fmt::format("argument errorcode is no error code: {}", errorcode));
-    }
-  });
+  const int code = enter(comm, [&](Comm&) { check_code(errorcode); });
   if (code != MPI_SUCCESS) return code;
   raise_error(comm, __func__, Failure{errorcode, {}, MPI_COMM_NULL});
+  return MPI_SUCCESS;
+}
+
+RMQ_MPI(int, Win_set_errhandler, (MPI_Win win, MPI_Errhandler errhandler)) {
+  return enter_win(win, [&](Win& w) { set(w, errhandler); });
+}
+
+RMQ_MPI(int, Win_get_errhandler, (MPI_Win win, MPI_Errhandler* errhandler)) {
+  return enter_win(win, [&](Win& w) { *out(errhandler, "errhandler") = get(w); });
+}
+
+RMQ_MPI(int, Win_call_errhandler, (MPI_Win win, int errorcode)) {
+  const int code = enter_win(win, [&](Win&) { check_code(errorcode); });
+  if (code != MPI_SUCCESS) return code;
+  raise_error(win, __func__, Failure{errorcode, {}, MPI_COMM_NULL});
   return MPI_SUCCESS;
 }
 

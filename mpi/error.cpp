@@ -8,6 +8,7 @@
 
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/failure.hpp"
+#include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -32,11 +33,12 @@ std::string describe(const char* function, const Failure& f) {
 /// section 9.3), except that a program of MPI-3, which knows only MPI_COMM_WORLD as the place for such errors, is
 /// heard.
 struct Target {
-  MPI_Comm comm;
+  int object;
   Errhandler handler;
 };
-Target target_of(MPI_Comm handle) {
+Target target_of(int handle) {
   Runtime& rt = runtime();
+  if (const Win* w = find_win(handle)) return {w->handle, *w->errhandler};
   const Comm* c = find_comm(handle);
   if (!c) {
     const bool self_is_fatal = rt.self->errhandler->handle == MPI_ERRORS_ARE_FATAL;
@@ -51,7 +53,7 @@ void fail_call(int error_class, std::string what) {
   throw Failure{error_class, std::move(what), MPI_COMM_NULL};
 }
 
-int raise_error(MPI_Comm comm, const char* function, const Failure& failure) {
+int raise_error(int object, const char* function, const Failure& failure) {
   Runtime& rt = runtime();
   const std::string text = describe(function, failure);
   if (!rt.is_active()) {
@@ -61,7 +63,7 @@ int raise_error(MPI_Comm comm, const char* function, const Failure& failure) {
   Target target;
   {
     adi::Device::Entry entry(*rt.device);
-    target = target_of(failure.comm != MPI_COMM_NULL ? failure.comm : comm);
+    target = target_of(failure.object != MPI_COMM_NULL ? failure.object : object);
   }
   int code = failure.what.empty() ? failure.code : make_error_code(failure.code, text);
   switch (target.handler.action) {
@@ -71,7 +73,8 @@ int raise_error(MPI_Comm comm, const char* function, const Failure& failure) {
     case Errhandler::Action::return_:
       break;
     default:
-      reinterpret_cast<MPI_Comm_errhandler_function*>(target.handler.function)(&target.comm, &code);
+      // Handles of windows are ints as well, so that one type of function serves both.
+      reinterpret_cast<MPI_Comm_errhandler_function*>(target.handler.function)(&target.object, &code);
   }
   return code;
 }
@@ -92,13 +95,13 @@ void refuse(const char* function) {
   std::exit(1);
 }
 
-int raise_caught(MPI_Comm comm, const char* function) {
+int raise_caught(int object, const char* function) {
   try {
     throw;
   } catch (const Failure& f) {
-    return raise_error(comm, function, f);
+    return raise_error(object, function, f);
   } catch (const std::bad_alloc&) {
-    return raise_error(comm, function, Failure{MPI_ERR_NO_MEM, {}, MPI_COMM_NULL});
+    return raise_error(object, function, Failure{MPI_ERR_NO_MEM, {}, MPI_COMM_NULL});
   }
 }
 

@@ -37,10 +37,8 @@ void wait_for(Request* r) {
 }
 
 Failure failure_of(const Request& r) {
-  const Comm* c = comm_of(r);
-  Failure f{MPI_SUCCESS, {}, c ? c->handle : MPI_COMM_NULL};
-  if (r.kind == RequestKind::other) return f;
-  f.code = error_class_of(r.status.error);
+  if (r.kind == RequestKind::other) return activity_of(r)->failure();
+  Failure f{error_class_of(r.status.error), {}, comm_of(r)->handle};
   switch (r.status.error) {
     case Errc::truncate:
       f.what = fmt::format("the message from rank {} with tag {} is longer than the receive buffer of {} bytes",

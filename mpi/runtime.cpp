@@ -14,6 +14,7 @@
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/life.hpp"
+#include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi {
 
@@ -99,6 +100,7 @@ int end_runtime() {
       fail_call(error, "not all ranks have come to MPI_Finalize");
     }
   }
+  end_windows();
   if (auto ok = rt.device->MPID_Finalize(); !ok) fail_call(error_class_of(ok.error().code), ok.error().what);
   if (auto ok = rt.bootstrap->finalize(); !ok) fail_call(error_class_of(ok.error().code), ok.error().what);
   return MPI_SUCCESS;

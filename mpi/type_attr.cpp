@@ -1,4 +1,4 @@
-// Chapter 7.7: attributes of datatypes; keyvals of windows.
+// Chapter 7.7: attributes of datatypes.
 #include "mpi/internal/attributes.hpp"
 #include "mpi/internal/call.hpp"
 
@@ -34,15 +34,6 @@ RMQ_MPI(int, Type_delete_attr, (MPI_Datatype datatype, int keyval)) {
     Datatype& t = type_arg(datatype);
     return delete_attribute(t.attributes, datatype, keyval_arg(keyval, Keyval::For::type, "type_keyval"));
   });
-}
-
-RMQ_MPI(int, Win_create_keyval,
-        (MPI_Win_copy_attr_function * copy, MPI_Win_delete_attr_function* destroy, int* keyval, void* extra_state)) {
-  return enter([&] { *out(keyval, "win_keyval") = make_keyval(Keyval::For::win, copy, destroy, extra_state); });
-}
-
-RMQ_MPI(int, Win_free_keyval, (int* keyval)) {
-  return enter([&] { free_keyval(*out(keyval, "win_keyval"), Keyval::For::win); });
 }
 
 }  // namespace rmq::mpi

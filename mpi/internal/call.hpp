@@ -40,7 +40,7 @@ namespace detail {
 /// Says on stderr that `function` was called before MPI_Init or after MPI_Finalize, and exits.
 [[noreturn]] void refuse(const char* function);
 /// Inside a catch block: the exception in flight becomes an error of `function`.
-int raise_caught(MPI_Comm comm, const char* function);
+int raise_caught(int object, const char* function);
 
 template <class Body, class... Args>
 [[gnu::always_inline]] inline int run(Body& body, Args&... args) {

@@ -16,7 +16,7 @@ namespace rmq::mpi {
 struct Failure {
   int code = MPI_ERR_OTHER;  // MPI error class; or a code that a user's callback returned, then without `what`
   std::string what;          // one line that names the argument, without the function's name; empty: the class says all
-  MPI_Comm comm = MPI_COMM_NULL;  // whose error handler is meant; null: that of the call's communicator
+  int object = MPI_COMM_NULL;  // communicator or window whose error handler is meant; null: that of the call's
 };
 
 [[noreturn]] void fail_call(int error_class, std::string what);
@@ -32,8 +32,8 @@ std::string text_of_code(int code);
 /// Value of the attribute MPI_LASTUSEDCODE.
 int last_used_code();
 
-/// Calls the error handler of the communicator (null or dead: of MPI_COMM_SELF) and returns what the function returns.
-/// The device must not be held: the handler may call MPI.
-int raise_error(MPI_Comm comm, const char* function, const Failure& failure);
+/// Calls the error handler of the communicator or window (null or dead: of MPI_COMM_SELF) and returns what the function
+/// returns. The device must not be held: the handler may call MPI.
+int raise_error(int object, const char* function, const Failure& failure);
 
 }  // namespace rmq::mpi

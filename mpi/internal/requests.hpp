@@ -35,6 +35,8 @@ class Activity {
   /// The same without an end to anything: for MPI_Request_get_status.
   virtual int peek(MPI_Status* status) = 0;
   virtual void cancel() {}
+  /// Whose handler hears of an error of finish(), and what of it can be told; its code is not looked at.
+  virtual Failure failure() const { return {MPI_SUCCESS, {}, comm_ ? comm_->handle : MPI_COMM_NULL}; }
   virtual void start() { fail_call(MPI_ERR_REQUEST, "argument request is not persistent"); }
   virtual bool persistent() const { return false; }
   virtual bool active() const { return true; }

@@ -1,0 +1,62 @@
+// The arguments of one-sided operations, checked, as rma/ takes them. All of it is on the path of an 8-byte put, hence
+// inline.
+#pragma once
+
+#include "mpi/internal/windows.hpp"
+
+namespace rmq::mpi {
+
+/// `count` elements of `type` at displacement `disp` of a rank, as the program says it.
+struct Remote {
+  int rank;
+  MPI_Aint disp;
+  MPI_Count count;
+  MPI_Datatype type;
+};
+
+/// The same in the program's own memory.
+struct Local {
+  const void* data;
+  MPI_Count count;
+  MPI_Datatype type;
+};
+
+/// Of an operation on nobody only the rank is looked at, as the standard has it.
+[[gnu::always_inline]] inline bool is_nobody(const Win& w, const Remote& r) {
+  return target_arg(w, r.rank) == MPI_PROC_NULL;
+}
+
+/// Names of the parameters behind a Local.
+struct LocalNames {
+  const char *data = "origin_addr", *count = "origin_count", *type = "origin_datatype";
+};
+inline constexpr LocalNames kOrigin, kResult{"result_addr", "result_count", "result_datatype"};
+
+[[gnu::always_inline]] inline DataView view_arg(const Local& l, const LocalNames& names = kOrigin) {
+  const Buffer b = buffer_arg(l.data, l.count, l.type, names.data, names.count, names.type);
+  return view_of(*b.type, b.data, b.count);
+}
+
+[[gnu::always_inline]] inline rma::Target target_arg(const Remote& r) {
+  count_arg(r.count, "target_count");
+  const Datatype& type = committed_arg(r.type, "target_datatype");
+  return {r.rank, r.disp, type.layout.get(), static_cast<std::uint64_t>(r.count)};
+}
+
+/// One element of a predefined type.
+[[gnu::always_inline]] inline rma::Target element_arg(int rank, MPI_Aint disp, MPI_Datatype type) {
+  const Datatype& t = type_arg(type);
+  if (!t.predefined) [[unlikely]]
+    fail_call(MPI_ERR_TYPE, "argument datatype is no predefined datatype");
+  return {rank, disp, t.layout.get(), 1};
+}
+
+/// The operation of an accumulate: a predefined one.
+[[gnu::always_inline]] inline ReduceOp accumulate_op_arg(MPI_Op op) {
+  const ReduceOp builtin = op_arg(op).builtin;
+  if (builtin == ReduceOp::none) [[unlikely]]
+    fail_call(MPI_ERR_OP, "argument op is an operation of the program's own: accumulates take predefined ones only");
+  return builtin;
+}
+
+}  // namespace rmq::mpi

@@ -1,0 +1,70 @@
+// Chapter 7.7.3: attributes of windows; the predefined ones are section 12.2.6.
+#include "mpi/internal/attributes.hpp"
+#include "mpi/internal/windows.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+bool is_predefined(int keyval) {
+  return keyval == MPI_WIN_BASE || keyval == MPI_WIN_SIZE || keyval == MPI_WIN_DISP_UNIT ||
+         keyval == MPI_WIN_CREATE_FLAVOR || keyval == MPI_WIN_MODEL;
+}
+
+/// The base is the value itself; C gets pointers to the others.
+void* predefined_attribute(Win& w, int keyval) {
+  switch (keyval) {
+    case MPI_WIN_BASE:
+      return w.flavor == MPI_WIN_FLAVOR_DYNAMIC ? MPI_BOTTOM : w.window->base();
+    case MPI_WIN_SIZE:
+      return &w.bytes;
+    case MPI_WIN_DISP_UNIT:
+      return &w.disp_unit;
+    case MPI_WIN_CREATE_FLAVOR:
+      return &w.flavor;
+    default:
+      return &w.model;
+  }
+}
+
+Keyval& settable(int keyval) {
+  if (is_predefined(keyval)) fail_call(MPI_ERR_KEYVAL, "a predefined attribute cannot be changed");
+  return keyval_arg(keyval, Keyval::For::win, "win_keyval");
+}
+
+void get(Win& w, int keyval, void* value, int* flag) {
+  out(value, "attribute_val");
+  out(flag, "flag");
+  if (is_predefined(keyval)) {
+    *flag = 1;
+    *static_cast<void**>(value) = predefined_attribute(w, keyval);
+    return;
+  }
+  const Attribute* a = find_attribute(w.attributes, keyval_arg(keyval, Keyval::For::win, "win_keyval").handle);
+  *flag = a != nullptr;
+  if (a) *static_cast<void**>(value) = a->value;
+}
+
+}  // namespace
+
+RMQ_MPI(int, Win_create_keyval,
+        (MPI_Win_copy_attr_function * copy, MPI_Win_delete_attr_function* destroy, int* keyval, void* extra_state)) {
+  return enter([&] { *out(keyval, "win_keyval") = make_keyval(Keyval::For::win, copy, destroy, extra_state); });
+}
+
+RMQ_MPI(int, Win_free_keyval, (int* keyval)) {
+  return enter([&] { free_keyval(*out(keyval, "win_keyval"), Keyval::For::win); });
+}
+
+RMQ_MPI(int, Win_set_attr, (MPI_Win win, int keyval, void* value)) {
+  return enter_win(win, [&](Win& w) { return set_attribute(w.attributes, win, settable(keyval), value); });
+}
+
+RMQ_MPI(int, Win_get_attr, (MPI_Win win, int keyval, void* value, int* flag)) {
+  return enter_win(win, [&](Win& w) { get(w, keyval, value, flag); });
+}
+
+RMQ_MPI(int, Win_delete_attr, (MPI_Win win, int keyval)) {
+  return enter_win(win, [&](Win& w) { return delete_attribute(w.attributes, win, settable(keyval)); });
+}
+
+}  // namespace rmq::mpi

@@ -1,0 +1,79 @@
+// Chapter 12.2.7: info of windows, and what its keys (section 12.2.1) mean to one.
+#include <algorithm>
+
+#include "mpi/internal/windows.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+const std::string* value_of(const Info& info, std::string_view key) {
+  for (const auto& [k, value] : info.entries) {
+    if (k == key) return &value;
+  }
+  return nullptr;
+}
+
+/// Takes over what a key says; a value that means nothing changes nothing.
+void take_flag(const Info& info, std::string_view key, bool& flag) {
+  const std::string* value = value_of(info, key);
+  if (value && (*value == "true" || *value == "false")) flag = *value == "true";
+}
+
+const char* word(bool flag) {
+  return flag ? "true" : "false";
+}
+
+bool is_structural(std::string_view key) {
+  return key == "no_locks" || key == "alloc_shared_noncontig";
+}
+
+/// Keys that describe how the program will use the window are taken over; what a window is made of stays.
+void set_info(Win& w, const Info& info) {
+  const Info wanted = describe_hints(hints_of(&info), w.window->flavor());
+  for (auto& [key, value] : w.hints.entries) {
+    const std::string* asked = value_of(info, key);
+    if (!asked || is_structural(key)) continue;
+    if (key == "accumulate_ordering") {
+      value = *asked;
+    } else {
+      value = *value_of(wanted, key);
+    }
+  }
+}
+
+}  // namespace
+
+rma::Hints hints_of(const Info* info) {
+  rma::Hints h;
+  if (!info) return h;
+  take_flag(*info, "no_locks", h.no_locks);
+  take_flag(*info, "same_size", h.same_size);
+  take_flag(*info, "same_disp_unit", h.same_disp_unit);
+  take_flag(*info, "alloc_shared_noncontig", h.noncontiguous);
+  if (const std::string* ops = value_of(*info, "accumulate_ops")) h.same_op_no_op = *ops != "same_op";
+  if (const std::string* order = value_of(*info, "accumulate_ordering")) h.ordered = *order != "none";
+  return h;
+}
+
+Info describe_hints(const rma::Hints& hints, rma::Flavor flavor) {
+  Info info;
+  info.entries = {{"no_locks", word(hints.no_locks)},
+                  {"accumulate_ordering", hints.ordered ? "rar,raw,war,waw" : "none"},
+                  {"accumulate_ops", hints.same_op_no_op ? "same_op_no_op" : "same_op"},
+                  {"same_size", word(hints.same_size)},
+                  {"same_disp_unit", word(hints.same_disp_unit)}};
+  if (flavor == rma::Flavor::shared) info.entries.emplace_back("alloc_shared_noncontig", word(hints.noncontiguous));
+  return info;
+}
+
+RMQ_MPI(int, Win_set_info, (MPI_Win win, MPI_Info info)) {
+  return enter_win(win, [&](Win& w) { set_info(w, info_arg(info)); });
+}
+
+RMQ_MPI(int, Win_get_info, (MPI_Win win, MPI_Info* info_used)) {
+  return enter_win(win, [&](Win& w) {
+    *out(info_used, "info_used") = runtime().infos.add(std::make_unique<Info>(w.hints))->handle;
+  });
+}
+
+}  // namespace rmq::mpi

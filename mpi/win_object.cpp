@@ -1,0 +1,129 @@
+// Life of windows.
+#include <fmt/format.h>
+
+#include <climits>
+
+#include "mpi/coll/coll.hpp"
+#include "mpi/internal/attributes.hpp"
+#include "mpi/internal/comms.hpp"
+#include "mpi/internal/windows.hpp"
+
+namespace rmq::mpi {
+
+constinit detail::ImmortalWindows detail::all_windows;
+
+namespace {
+
+/// A communicator like `c` in a context of its own, which is the window's number as well.
+Comm* window_comm(Comm& c) {
+  auto own = std::make_unique<Comm>();
+  own->context = own->recv_context = agree_on_contexts(whole_party(c), {}, 1).front();
+  own->group = c.group;
+  retain(*own->group);
+  own->rank = c.rank;
+  own->errhandler = c.errhandler;
+  retain(*own->errhandler);
+  return own.release();
+}
+
+std::vector<int> places_of(const Group& group) {
+  std::vector<int> places(static_cast<std::size_t>(runtime().device->size()), -1);
+  for (int i = 0; i < group.size(); ++i) {
+    places[static_cast<std::size_t>(group.world[static_cast<std::size_t>(i)])] = i;
+  }
+  return places;
+}
+
+int flavor_number(rma::Flavor flavor) {
+  switch (flavor) {
+    case rma::Flavor::create:
+      return MPI_WIN_FLAVOR_CREATE;
+    case rma::Flavor::allocate:
+      return MPI_WIN_FLAVOR_ALLOCATE;
+    case rma::Flavor::shared:
+      return MPI_WIN_FLAVOR_SHARED;
+    case rma::Flavor::dynamic:
+      return MPI_WIN_FLAVOR_DYNAMIC;
+  }
+  return 0;
+}
+
+rma::WindowOptions options_of(const NewWin& made, const Info* info, Comm& own) {
+  rma::WindowOptions o;
+  o.id = own.context;
+  o.flavor = made.flavor;
+  o.ranks = own.group->world;
+  o.me = own.rank;
+  o.base = made.base;
+  o.size = static_cast<std::uint64_t>(made.size);
+  o.disp_unit = static_cast<int>(made.disp_unit);
+  o.hints = hints_of(info);
+  if (o.flavor == rma::Flavor::shared && !o.hints.noncontiguous) o.sizes = gather_all(whole_party(own), {&o.size, 1});
+  return o;
+}
+
+void check_new(const NewWin& made) {
+  if (made.size < 0)
+    fail_call(MPI_ERR_SIZE, fmt::format("invalid size {} (argument size; must not be negative)", made.size));
+  if (made.disp_unit <= 0 || made.disp_unit > INT_MAX) {
+    fail_call(MPI_ERR_DISP,
+              fmt::format("invalid displacement unit {} (argument disp_unit; allowed 1..{})", made.disp_unit, INT_MAX));
+  }
+  if (made.flavor == rma::Flavor::create && made.size > 0 && !made.base) detail::null_argument(MPI_ERR_BASE, "base");
+}
+
+}  // namespace
+
+Win::~Win() {
+  window.reset();  // before its number may be given to another
+  if (errhandler) release(errhandler);
+  if (comm) release(comm);
+}
+
+Win& make_window(Comm& c, const NewWin& made) {
+  check_new(made);
+  const Info* info = optional_info_arg(made.info);
+  Windows& all = windows();
+  if (!all.domain) all.domain = std::make_unique<rma::Domain>(*runtime().device);
+  auto w = std::make_unique<Win>();
+  w->comm = window_comm(c);
+  w->errhandler = find_errhandler(MPI_ERRORS_ARE_FATAL);
+  w->places = places_of(*w->comm->group);
+  w->window = rma::Window::prepare(*all.domain, options_of(made, info, *w->comm));
+  const auto words = w->window->contribution();
+  const auto everyone = gather_all(whole_party(*w->comm), words);
+  if (const auto opened = w->window->open(everyone); !opened) {
+    const bool memory = opened.error().code == Errc::no_memory;
+    fail_call(memory ? MPI_ERR_NO_MEM : MPI_ERR_RMA_SHARED, opened.error().what);
+  }
+  w->hints = describe_hints(w->window->hints(), made.flavor);
+  w->bytes = static_cast<MPI_Aint>(w->window->bytes());
+  w->disp_unit = w->window->disp_unit();
+  w->flavor = flavor_number(made.flavor);
+  return *all.table.add(std::move(w));
+}
+
+int free_window(Win& w, MPI_Win& handle) {
+  check(w, w.window->may_close());
+  if (const int code = delete_all_attributes(w.attributes, w.handle); code != MPI_SUCCESS) return code;
+  if (const int error = coll::barrier(*w.comm); error != MPI_SUCCESS) {
+    fail_call(error, "not all members of the window have come");
+  }
+  windows().table.remove(&w);
+  handle = MPI_WIN_NULL;
+  return MPI_SUCCESS;
+}
+
+void end_windows() {
+  Windows& all = windows();
+  std::vector<Win*> left;
+  all.table.for_each([&](Win& w) { left.push_back(&w); });
+  for (Win* w : left) all.table.remove(w);
+  all.domain.reset();
+}
+
+void forget_layout(const Layout* layout) {
+  if (const auto& domain = windows().domain) domain->forget(layout);
+}
+
+}  // namespace rmq::mpi
