@@ -1,0 +1,120 @@
+// ranks: 2
+// Bad arguments and calls outside of their epochs give the right class through the window's handler, with a text that
+// names function and argument; the window works on afterwards.
+#include <string>
+
+#include "win_test.hpp"
+
+namespace {
+
+std::string text_of(int code) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length;
+  MPI_Error_string(code, text, &length);
+  return text;
+}
+
+bool mentions(int code, const char* what) {
+  const std::string text = text_of(code);
+  if (text.find(what) != std::string::npos) return true;
+  std::fprintf(stderr, "'%s' does not mention '%s'\n", text.c_str(), what);
+  return false;
+}
+
+void making() {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  long x;
+  MPI_Win win;
+  CHECK_CLASS(MPI_Win_create(&x, -1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_SIZE);
+  CHECK_CLASS(MPI_Win_create(&x, 8, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_DISP);
+  CHECK_CLASS(MPI_Win_create(nullptr, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win), MPI_ERR_BASE);
+  CHECK_CLASS(MPI_Win_create(&x, 8, 1, 12345, MPI_COMM_WORLD, &win), MPI_ERR_INFO);
+  CHECK_CLASS(MPI_Win_create(&x, 8, 1, MPI_INFO_NULL, MPI_COMM_NULL, &win), MPI_ERR_COMM);
+  CHECK_CLASS(MPI_Win_create(&x, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, nullptr), MPI_ERR_ARG);
+  win = MPI_WIN_NULL;
+  CHECK_CLASS(MPI_Win_free(&win), MPI_ERR_WIN);
+  CHECK_CLASS(MPI_Win_fence(0, MPI_WIN_NULL), MPI_ERR_WIN);
+  CHECK_CLASS(MPI_Win_fence(0, 0x60000077), MPI_ERR_WIN);
+}
+
+void arguments(MPI_Win win) {
+  long x = 0;
+  MPI_Win_lock_all(0, win);
+  CHECK_CLASS(MPI_Put(&x, 1, MPI_LONG, 2, 0, 1, MPI_LONG, win), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Put(&x, 1, MPI_LONG, -5, 0, 1, MPI_LONG, win), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Put(&x, -1, MPI_LONG, 0, 0, 1, MPI_LONG, win), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Get(&x, 1, MPI_LONG, 0, 0, -1, MPI_LONG, win), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Put(&x, 1, MPI_DATATYPE_NULL, 0, 0, 1, MPI_LONG, win), MPI_ERR_TYPE);
+  CHECK_CLASS(MPI_Put(nullptr, 1, MPI_LONG, 0, 0, 1, MPI_LONG, win), MPI_ERR_BUFFER);
+  CHECK_CLASS(MPI_Put(&x, 1, MPI_LONG, 1, -1, 1, MPI_LONG, win), MPI_ERR_DISP);
+  CHECK_CLASS(MPI_Put(&x, 1, MPI_LONG, 1, 4, 1, MPI_LONG, win), MPI_ERR_RMA_RANGE);
+  CHECK_CLASS(MPI_Get(&x, 1, MPI_LONG, 1, 0, 5, MPI_LONG, win), MPI_ERR_RMA_RANGE);
+  CHECK_CLASS(MPI_Accumulate(&x, 1, MPI_LONG, 1, 0, 1, MPI_LONG, MPI_OP_NULL, win), MPI_ERR_OP);
+  CHECK_CLASS(MPI_Accumulate(&x, 1, MPI_LONG, 1, 0, 1, MPI_LONG, MPI_NO_OP, win), MPI_ERR_OP);
+  CHECK_CLASS(MPI_Accumulate(&x, 1, MPI_LONG, 1, 0, 1, MPI_LONG, MPI_MINLOC, win), MPI_ERR_OP);
+  double d = 0;
+  CHECK_CLASS(MPI_Fetch_and_op(&d, &d, MPI_DOUBLE, 1, 0, MPI_BAND, win), MPI_ERR_OP);
+  CHECK_CLASS(MPI_Compare_and_swap(&d, &d, &d, MPI_DOUBLE, 1, 0, win), MPI_ERR_TYPE);
+  MPI_Datatype two;
+  MPI_Type_contiguous(2, MPI_LONG, &two);
+  CHECK_CLASS(MPI_Put(&x, 1, two, 1, 0, 2, MPI_LONG, win), MPI_ERR_TYPE);  // not committed
+  MPI_Type_commit(&two);
+  CHECK_CLASS(MPI_Fetch_and_op(&x, &x, two, 1, 0, MPI_SUM, win), MPI_ERR_TYPE);
+  MPI_Type_free(&two);
+  MPI_Op own;
+  MPI_Op_create([](void*, void*, int*, MPI_Datatype*) {}, 1, &own);
+  CHECK_CLASS(MPI_Accumulate(&x, 1, MPI_LONG, 1, 0, 1, MPI_LONG, own, win), MPI_ERR_OP);
+  MPI_Op_free(&own);
+  CHECK(mentions(MPI_Put(&x, 1, MPI_LONG, 7, 0, 1, MPI_LONG, win), "MPI_Put: invalid rank 7 (argument target_rank"));
+  CHECK(mentions(MPI_Get(&x, 1, MPI_LONG, 1, -3, 1, MPI_LONG, win), "MPI_Get: invalid displacement -3"));
+  MPI_Win_unlock_all(win);
+}
+
+void epochs(MPI_Win win) {
+  long x = 0;
+  MPI_Request r;
+  CHECK_CLASS(MPI_Put(&x, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win), MPI_ERR_RMA_SYNC);
+  CHECK_CLASS(MPI_Rget(&x, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win, &r), MPI_ERR_RMA_SYNC);
+  CHECK_CLASS(MPI_Win_unlock(0, win), MPI_ERR_RMA_SYNC);
+  CHECK_CLASS(MPI_Win_unlock_all(win), MPI_ERR_RMA_SYNC);
+  CHECK_CLASS(MPI_Win_flush(0, win), MPI_ERR_RMA_SYNC);
+  CHECK_CLASS(MPI_Win_flush_local_all(win), MPI_ERR_RMA_SYNC);
+  CHECK_CLASS(MPI_Win_complete(win), MPI_ERR_RMA_SYNC);
+  CHECK_CLASS(MPI_Win_wait(win), MPI_ERR_RMA_SYNC);
+  CHECK_CLASS(MPI_Win_lock(7, 0, 0, win), MPI_ERR_LOCKTYPE);
+  CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, 9, 0, win), MPI_ERR_RANK);
+  CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, 0, MPI_MODE_NOPUT, win), MPI_ERR_ASSERT);
+  CHECK_CLASS(MPI_Win_fence(MPI_MODE_NOCHECK, win), MPI_ERR_ASSERT);
+  CHECK_CLASS(MPI_Win_start(MPI_GROUP_NULL, 0, win), MPI_ERR_GROUP);
+  CHECK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win) == MPI_SUCCESS);
+  CHECK_CLASS(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win), MPI_ERR_RMA_SYNC);
+  CHECK_CLASS(MPI_Put(&x, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win), MPI_ERR_RMA_SYNC);
+  CHECK_CLASS(MPI_Win_fence(0, win), MPI_ERR_RMA_SYNC);
+  CHECK_CLASS(MPI_Win_free(&win), MPI_ERR_RMA_SYNC);
+  CHECK(MPI_Win_unlock(0, win) == MPI_SUCCESS);
+  void* base;
+  MPI_Aint size;
+  CHECK_CLASS(MPI_Win_attach(win, &x, 8), MPI_ERR_RMA_FLAVOR);
+  static_cast<void>(base), static_cast<void>(size);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  making();
+  for (const int flavor : kFlavors) {
+    LongWindow w(flavor, 4);
+    MPI_Win_set_errhandler(w.win, MPI_ERRORS_RETURN);
+    arguments(w.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    epochs(w.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    long value = check::rank() + 1;
+    MPI_Win_fence(0, w.win);
+    CHECK(MPI_Put(&value, 1, MPI_LONG, 1 - check::rank(), 0, 1, MPI_LONG, w.win) == MPI_SUCCESS);
+    MPI_Win_fence(0, w.win);
+    CHECK(w.memory[0] == 2 - check::rank());
+  }
+  return check::finish();
+}
