@@ -48,6 +48,7 @@ rma::SharedMemory shared_memory(const Win& w, int rank) {
   } else if (fault != rma::Fault::none && rank == w.window->me()) {
     memory = {w.window->base(), w.window->bytes(), w.disp_unit};
   }
+  if (memory.size == 0) memory.base = nullptr;
   return memory;
 }
 

@@ -30,6 +30,7 @@ void use(bool contiguous) {
     if (contiguous && i > 1)
       CHECK(of[static_cast<std::size_t>(i)] == of[static_cast<std::size_t>(i - 1)] + 10 * (i - 1));
   }
+  CHECK(of[0] == nullptr);
   CHECK(of[static_cast<std::size_t>(me)] == mine || me == 0);
   MPI_Aint size;
   int unit;
