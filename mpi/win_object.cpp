@@ -96,9 +96,6 @@ Win& make_window(Comm& c, const NewWin& made) {
     const bool memory = opened.error().code == Errc::no_memory;
     fail_call(memory ? MPI_ERR_NO_MEM : MPI_ERR_RMA_SHARED, opened.error().what);
   }
-  // Packets of members that have opened may come only to members that have, too.
-  if (const int error = coll::barrier(*w->comm); error != MPI_SUCCESS)
-    fail_call(error, "a member could not be reached");
   w->hints = describe_hints(w->window->hints(), made.flavor);
   w->bytes = static_cast<MPI_Aint>(w->window->bytes());
   w->disp_unit = w->window->disp_unit();
