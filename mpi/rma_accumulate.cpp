@@ -1,5 +1,5 @@
 // Chapter 12.3.4: accumulates. Element-wise atomic with each other, whatever their functions.
-#include "mpi/internal/rma_accumulate.hpp"
+#include "mpi/internal/rma_args.hpp"
 
 namespace rmq::mpi {
 namespace {

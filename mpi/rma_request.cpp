@@ -1,6 +1,6 @@
 // Chapter 12.3.5: operations with a request.
 #include "mpi/internal/requests.hpp"
-#include "mpi/internal/rma_accumulate.hpp"
+#include "mpi/internal/rma_args.hpp"
 
 namespace rmq::mpi {
 namespace {
