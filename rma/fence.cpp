@@ -2,27 +2,25 @@
 //
 // Each rank completes its own operations at their targets, then all meet in a barrier. The barrier is by dissemination:
 // in round k a rank signals the one 2^k places on and waits for the one 2^k places back. A signal that goes by packets
-// stands behind the operations to the same rank, so those need no acknowledgement (is_covered): with two ranks a fence
-// over packets is one packet each way.
+// stands behind the operations to the same rank. With two ranks those therefore need no acknowledgement, and a fence over
+// packets is one packet each way. With more, a third rank could leave the barrier before they are there.
 #include <atomic>
-#include <bit>
 
 #include "rma/window_state.hpp"
 
 namespace rmq::rma {
 
-bool Window::is_covered(int rank) const {
-  const auto distance = static_cast<unsigned>((rank - me() + size()) % size());
-  return std::has_single_bit(distance);
+bool Window::barrier_covers() const {
+  return size() == 2;
 }
 
 Fault Window::fence(unsigned assertions) {
   if ((all_ & kLockAll) != 0 || !locked_.empty() || accessing_ || exposed_) return Fault::sync;
   const std::vector<int> busy = busy_;
-  for (const int rank : busy) drain(*channels_[static_cast<std::size_t>(rank)], false, !is_covered(rank));
+  for (const int rank : busy) drain(*channels_[static_cast<std::size_t>(rank)], false, !barrier_covers());
   for (const int rank : busy) {
     const Channel& c = *channels_[static_cast<std::size_t>(rank)];
-    wait_until([&] { return is_settled(c, !is_covered(rank)); });
+    wait_until([&] { return is_settled(c, !barrier_covers()); });
   }
   std::atomic_thread_fence(std::memory_order_seq_cst);
   constexpr unsigned neither = assertion::noprecede | assertion::nosucceed;

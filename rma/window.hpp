@@ -248,7 +248,7 @@ class Window {
   void signal(int rank, std::uint32_t what, std::uint32_t round, std::uint32_t value);
   void signalled(int from, const Packet& p);
   Fault barrier();
-  bool is_covered(int rank) const;
+  bool barrier_covers() const;
   bool has_posted(int rank) const;
   bool all_completed() const;
 

@@ -70,6 +70,27 @@ void lengths(int flavor) {
   }
 }
 
+/// What one rank has put before a fence is there for every other rank that gets it behind the fence, not only for the
+/// target itself.
+void third_party(int flavor) {
+  constexpr int kCount = 100000, kRounds = 24;
+  const int n = check::size(), me = check::rank();
+  LongWindow w(flavor, kCount);
+  std::vector<long> out(kCount);
+  MPI_Win_fence(0, w.win);
+  for (int round = 0; round < kRounds; ++round) {
+    const int writer = round % n, target = (writer + 1 + round / n % (n - 1)) % n;
+    out.assign(out.size(), round);
+    if (me == writer) MPI_Put(out.data(), kCount, MPI_LONG, target, 0, kCount, MPI_LONG, w.win);
+    MPI_Win_fence(0, w.win);
+    long first = -1, last = -1;
+    MPI_Get(&last, 1, MPI_LONG, target, kCount - 1, 1, MPI_LONG, w.win);
+    MPI_Get(&first, 1, MPI_LONG, target, 0, 1, MPI_LONG, w.win);
+    MPI_Win_fence(0, w.win);
+    CHECK(first == round && last == round);
+  }
+}
+
 void units_differ() {
   const int n = check::size(), me = check::rank(), right = (me + 1) % n;
   std::vector<char> memory(64, 0);
@@ -121,6 +142,7 @@ int main(int argc, char** argv) {
     everyone(flavor);
     for (const int edge : {1, 3, 64, 200}) matrices(flavor, edge);
     lengths(flavor);
+    third_party(flavor);
   }
   units_differ();
   nobody();
