@@ -6,6 +6,8 @@
 // never poll themselves.
 #pragma once
 
+#include <type_traits>
+
 #include "adi/device.hpp"
 #include "mpi/internal/fiber.hpp"
 #include "mpi/internal/runtime.hpp"
