@@ -119,6 +119,9 @@ class Device {
   /// One turn of the dispatch loop. With `blocking`, an idle rank may spin, yield or sleep before the call returns; a
   /// caller loops until what it waits for has happened.
   void MPID_Poll(bool blocking);
+  /// What each poll does after its progress, outside of all handlers, until it is set anew; nullptr: nothing. It may
+  /// start sends and receives, but not poll.
+  void after_progress(void (*errand)()) { errand_ = errand; }
 
   /// Whether a message for this pattern is here, without receiving it. Polls once when not.
   bool MPID_Iprobe(const Match& pattern, Envelope& envelope);
@@ -385,6 +388,7 @@ class Device {
   bool open_ = false;
   bool armed_for_agent_ = false;                     // the methods are armed, and the agent sleeps
   bool attending_ = false;                           // inside of a call that waits
+  void (*errand_)() = nullptr;                       // rarely set: see after_progress()
   std::atomic<std::uint32_t>* attention_ = nullptr;  // where peers see it
   bool wants_turns_ = false;                         // of the extensions
   Waiter waiter_;

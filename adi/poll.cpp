@@ -56,7 +56,12 @@ void Device::MPID_Poll(bool blocking) {
     visits_.store(visits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (armed_for_agent_) disarm();
   }
-  if (progress() > 0) {
+  int brought = progress();
+  if (errand_) [[unlikely]] {
+    errand_();  // perhaps what the caller waits for has happened there
+    ++brought;
+  }
+  if (brought > 0) {
     waiter_.busy();
     idle_tests_ = 0;
     if (threads_ && contenders_.load(std::memory_order_relaxed) > 0) give_way();

@@ -42,7 +42,8 @@ void swap_words(const Bridge& b, std::span<std::uint64_t> mine, std::span<std::u
 
 Party whole_party(Comm& c) {
   Comm& local = c.is_inter() ? *c.local : c;
-  return {local, {}, local.rank, next_collective_tag(local)};
+  // The tag is the whole communicator's, as in its collectives, which use the local group's context, too.
+  return {local, {}, local.rank, next_collective_tag(c)};
 }
 
 Bridge bridge_of(Comm& c) {

@@ -6,6 +6,7 @@
 
 #include "mpi/datatypes.hpp"
 #include "mpi/internal/call.hpp"
+#include "mpi/internal/task.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -64,6 +65,8 @@ void reduce_quads(ReduceOp op, const void* in, void* inout, MPI_Count count) {
 // ---- functions of the program ----
 
 void call_function(const Op& op, const void* in, void* inout, MPI_Count count, const Datatype& type) {
+  if (Task* const task = Task::current()) [[unlikely]]
+    return task->call_outside([&] { call_function(op, in, inout, count, type); });
   MPI_Datatype handle = type.handle;
   void* const from = const_cast<void*>(in);
   if (!op.function) {

@@ -2,12 +2,14 @@
 
 #include "mpi/internal/failure.hpp"
 #include "mpi/internal/p2p.hpp"
+#include "mpi/internal/task.hpp"
 
 namespace rmq::mpi {
 namespace {
 
 // Collectives and agreements of communicator making (comm_agree.cpp) share a context; the latter use tags from here on.
 constexpr std::uint32_t kCollectiveTags = 1u << 29;
+static_assert(kRepeatedTags == 3 * kCollectiveTags);
 
 Request* new_recv(Comm& comm, int from, int tag, const Buffer& data) {
   Request* r = runtime().device->MPID_Request_create(RequestKind::recv);
@@ -18,7 +20,13 @@ Request* new_recv(Comm& comm, int from, int tag, const Buffer& data) {
 }  // namespace
 
 int next_collective_tag(Comm& comm) {
+  if (const Task* const task = Task::current(); task && task->fixed_tag() >= 0) [[unlikely]]
+    return task->fixed_tag();
   return static_cast<int>(comm.collective_number++ % kCollectiveTags);
+}
+
+int new_repeated_tag(Comm& comm) {
+  return static_cast<int>(kRepeatedTags + comm.repeated_number++ % kCollectiveTags);
 }
 
 Request* start_send(Comm& comm, int to, int tag, const Buffer& data) {
@@ -46,7 +54,10 @@ Request* start_recv_join(Comm& comm, int from, int tag, const Buffer& data, Redu
 }
 
 int wait(Request* r) {
-  return error_class_of(wait_and_free(*runtime().device, r).error);
+  await(r);
+  const Errc error = r->status.error;
+  runtime().device->MPID_Request_free(r);
+  return error_class_of(error);
 }
 
 int wait_all(std::span<Request* const> requests) {

@@ -1,31 +1,34 @@
 // Chapter 6: allgather and the all-to-all exchanges.
 #include <vector>
 
-#include "mpi/coll/args.hpp"
+#include "mpi/coll/later.hpp"
 
 namespace rmq::mpi {
 namespace {
 
 using coll::Blocks;
 
-int allgather(Comm& c, const void* data, MPI_Count count, MPI_Datatype type, const Blocks& recv) {
+template <class Run>
+int allgather(const Run& run, Comm& c, const void* data, MPI_Count count, MPI_Datatype type, const Blocks& recv) {
   const Buffer send = coll::send_arg(data, count, type, !c.is_inter());
   if (!c.is_inter()) coll::refuse_alias(send, recv[c.rank]);
-  return coll::allgather(c, send, recv);
+  return run(c, coll::allgather, send, recv);
 }
 
-int allgather_equal(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-                    MPI_Datatype recvtype, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+template <class Run>
+int allgather_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                    const char* function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
-        return allgather(c, sendbuf, sendcount, sendtype, coll::recv_blocks_arg(recvbuf, recvcount, recvtype));
+        return allgather(run, c, sendbuf, sendcount, sendtype, coll::recv_blocks_arg(recvbuf, recvcount, recvtype));
       },
       function);
 }
 
-template <class Count, class Displacement>
-int allgather_each(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+template <class Run, class Count, class Displacement>
+int allgather_each(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                    const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype, MPI_Comm comm,
                    const char* function = __builtin_FUNCTION()) {
   return enter(
@@ -33,7 +36,7 @@ int allgather_each(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
       [&](Comm& c) {
         const Blocks recv =
             coll::spread_arg(recvbuf, recvcounts, displs, recvtype, c.remote_size(), coll::kRootRecvNames);
-        return allgather(c, sendbuf, sendcount, sendtype, recv);
+        return allgather(run, c, sendbuf, sendcount, sendtype, recv);
       },
       function);
 }
@@ -45,27 +48,31 @@ Blocks in_place(const Comm& c) {
 }
 
 /// Only the first block is looked at: where send and receive buffers are the same, it is as well.
-int exchange(Comm& c, const Blocks& send, const Blocks& recv) {
+template <class Run>
+int exchange(const Run& run, Comm& c, const Blocks& send, const Blocks& recv) {
   if (!send.in_place()) coll::refuse_alias(send[0], recv[0]);
-  return coll::alltoall(c, send, recv);
+  return run(c, coll::alltoall, send, recv);
 }
 
-int alltoall_equal(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-                   MPI_Datatype recvtype, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+template <class Run>
+int alltoall_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                   MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                   const char* function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
         const Blocks recv = coll::recv_blocks_arg(recvbuf, recvcount, recvtype);
-        return exchange(
-            c, coll::is_in_place(sendbuf) ? in_place(c) : coll::send_blocks_arg(sendbuf, sendcount, sendtype), recv);
+        return exchange(run, c,
+                        coll::is_in_place(sendbuf) ? in_place(c) : coll::send_blocks_arg(sendbuf, sendcount, sendtype),
+                        recv);
       },
       function);
 }
 
-template <class Count, class Displacement>
-int alltoall_each(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls, MPI_Datatype sendtype,
-                  void* recvbuf, const Count* recvcounts, const Displacement* rdispls, MPI_Datatype recvtype,
-                  MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+template <class Run, class Count, class Displacement>
+int alltoall_each(const Run& run, const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
+                  MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts, const Displacement* rdispls,
+                  MPI_Datatype recvtype, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -74,7 +81,7 @@ int alltoall_each(const void* sendbuf, const Count* sendcounts, const Displaceme
         const Blocks send = coll::is_in_place(sendbuf)
                                 ? in_place(c)
                                 : coll::spread_arg(sendbuf, sendcounts, sdispls, sendtype, n, coll::kSendNames);
-        return exchange(c, send, recv);
+        return exchange(run, c, send, recv);
       },
       function);
 }
@@ -92,8 +99,8 @@ Blocks typed_arg(const void* data, const Count* counts, const Displacement* disp
   return Blocks::typed(data, coll::Numbers(counts), coll::Numbers(displacements), types.data());
 }
 
-template <class Count, class Displacement>
-int alltoall_typed(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
+template <class Run, class Count, class Displacement>
+int alltoall_typed(const Run& run, const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
                    const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts, const Displacement* rdispls,
                    const MPI_Datatype* recvtypes, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
   constexpr coll::SideNames kSend{"sendbuf", "sendcounts", "sdispls", "sendtypes"};
@@ -107,72 +114,66 @@ int alltoall_typed(const void* sendbuf, const Count* sendcounts, const Displacem
         const Blocks send = coll::is_in_place(sendbuf)
                                 ? in_place(c)
                                 : typed_arg(sendbuf, sendcounts, sdispls, sendtypes, n, kSend, out);
-        return exchange(c, send, recv);
+        return exchange(run, c, send, recv);
       },
       function);
 }
 
 }  // namespace
 
-RMQ_MPI(int, Allgather,
-        (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-         MPI_Comm comm)) {
-  return allgather_equal(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
+RMQ_COLLECTIVE(Allgather, allgather, ,
+               (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                MPI_Datatype recvtype, MPI_Comm comm),
+               allgather_equal(run, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
 
-RMQ_MPI(int, Allgather_c,
-        (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-         MPI_Datatype recvtype, MPI_Comm comm)) {
-  return allgather_equal(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
+RMQ_COLLECTIVE(Allgather, allgather, _c,
+               (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                MPI_Datatype recvtype, MPI_Comm comm),
+               allgather_equal(run, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
 
-RMQ_MPI(int, Allgatherv,
-        (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-         const int displs[], MPI_Datatype recvtype, MPI_Comm comm)) {
-  return allgather_each(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
-}
+RMQ_COLLECTIVE(Allgatherv, allgatherv, ,
+               (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                const int displs[], MPI_Datatype recvtype, MPI_Comm comm),
+               allgather_each(run, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm))
 
-RMQ_MPI(int, Allgatherv_c,
-        (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
-         const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm)) {
-  return allgather_each(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
-}
+RMQ_COLLECTIVE(Allgatherv, allgatherv, _c,
+               (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm),
+               allgather_each(run, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm))
 
-RMQ_MPI(int, Alltoall,
-        (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-         MPI_Comm comm)) {
-  return alltoall_equal(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
+RMQ_COLLECTIVE(Alltoall, alltoall, ,
+               (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                MPI_Datatype recvtype, MPI_Comm comm),
+               alltoall_equal(run, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
 
-RMQ_MPI(int, Alltoall_c,
-        (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-         MPI_Datatype recvtype, MPI_Comm comm)) {
-  return alltoall_equal(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
+RMQ_COLLECTIVE(Alltoall, alltoall, _c,
+               (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                MPI_Datatype recvtype, MPI_Comm comm),
+               alltoall_equal(run, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
 
-RMQ_MPI(int, Alltoallv,
-        (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
-         const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)) {
-  return alltoall_each(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
-}
+RMQ_COLLECTIVE(Alltoallv, alltoallv, ,
+               (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm),
+               alltoall_each(run, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))
 
-RMQ_MPI(int, Alltoallv_c,
-        (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype,
-         void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)) {
-  return alltoall_each(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
-}
+RMQ_COLLECTIVE(Alltoallv, alltoallv, _c,
+               (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype,
+                void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype,
+                MPI_Comm comm),
+               alltoall_each(run, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))
 
-RMQ_MPI(int, Alltoallw,
-        (const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
-         void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm)) {
-  return alltoall_typed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
-}
+RMQ_COLLECTIVE(Alltoallw, alltoallw, ,
+               (const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
+                void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[],
+                MPI_Comm comm),
+               alltoall_typed(run, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
+                              comm))
 
-RMQ_MPI(int, Alltoallw_c,
-        (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-         void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-         MPI_Comm comm)) {
-  return alltoall_typed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
-}
+RMQ_COLLECTIVE(Alltoallw, alltoallw, _c,
+               (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                const MPI_Datatype recvtypes[], MPI_Comm comm),
+               alltoall_typed(run, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
+                              comm))
 
 }  // namespace rmq::mpi

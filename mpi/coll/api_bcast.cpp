@@ -1,33 +1,37 @@
 // Chapter 6: barrier and broadcast.
-#include "mpi/coll/args.hpp"
+#include "mpi/coll/later.hpp"
 
 namespace rmq::mpi {
 namespace {
 
-int bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
+template <class Run>
+int bcast(const Run& run, void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
           const char* function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
         const int from = root_arg(c, root);
         const bool idle = from == MPI_PROC_NULL;
-        return coll::bcast(c, idle ? coll::no_buffer() : buffer_arg(buffer, count, datatype, "buffer"), from);
+        const Buffer data = idle ? coll::no_buffer() : buffer_arg(buffer, count, datatype, "buffer");
+        return run(c, coll::bcast, data, from);
       },
       function);
 }
 
+template <class Run>
+int barrier(const Run& run, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+  return enter(
+      comm, [&](Comm& c) { return run(c, coll::barrier); }, function);
+}
+
 }  // namespace
 
-RMQ_MPI(int, Barrier, (MPI_Comm comm)) {
-  return enter(comm, [](Comm& c) { return coll::barrier(c); });
-}
+RMQ_COLLECTIVE(Barrier, barrier, , (MPI_Comm comm), barrier(run, comm))
 
-RMQ_MPI(int, Bcast, (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)) {
-  return bcast(buffer, count, datatype, root, comm);
-}
+RMQ_COLLECTIVE(Bcast, bcast, , (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm),
+               bcast(run, buffer, count, datatype, root, comm))
 
-RMQ_MPI(int, Bcast_c, (void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)) {
-  return bcast(buffer, count, datatype, root, comm);
-}
+RMQ_COLLECTIVE(Bcast, bcast, _c, (void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm),
+               bcast(run, buffer, count, datatype, root, comm))
 
 }  // namespace rmq::mpi

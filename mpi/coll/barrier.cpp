@@ -8,7 +8,7 @@
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
-#include "mpi/coll/steps.hpp"
+#include "mpi/coll/stages.hpp"
 
 namespace rmq::mpi::coll {
 namespace {
@@ -46,11 +46,8 @@ void climb_tree(Steps& s) {
 
 }  // namespace
 
-int barrier(Comm& comm) {
-  if (comm.is_inter()) [[unlikely]]
-    return inter::barrier(comm);
-  Steps s(comm);
-  if (s.size() == 1) return MPI_SUCCESS;
+void barrier_to(Steps& s) {
+  if (s.size() == 1) return;
   const Algorithm wish = forced().barrier;
   const bool tree = wish == Algorithm::tree || (wish == Algorithm::automatic && s.size() > 2 && crowded());
   if (tree) {
@@ -58,6 +55,13 @@ int barrier(Comm& comm) {
   } else {
     disseminate(s);
   }
+}
+
+int barrier(Comm& comm) {
+  if (comm.is_inter()) [[unlikely]]
+    return inter::barrier(comm);
+  Steps s(comm);
+  barrier_to(s);
   return s.error();
 }
 

@@ -103,6 +103,15 @@ class Blocks {
   Buffer run(int first, int n) const { return {element(base_, displacements_[first], *type_), n * counts_[0], type_}; }
   bool in_place() const { return is_in_place(base_); }
 
+  const Numbers& counts() const { return counts_; }
+  const Numbers& displacements() const { return displacements_; }
+  const Datatype* type() const { return type_; }
+  const Datatype* const* types() const { return types_; }
+  /// The same, described by arrays that live elsewhere.
+  Blocks with(const Numbers& counts, const Numbers& displacements, const Datatype* const* types) const {
+    return {base_, counts, displacements, type_, types};
+  }
+
  private:
   Blocks(const void* base, Numbers counts, Numbers displacements, const Datatype* type, const Datatype* const* types)
       : base_(const_cast<void*>(base)), counts_(counts), displacements_(displacements), type_(type), types_(types) {}

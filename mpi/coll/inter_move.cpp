@@ -8,8 +8,7 @@ namespace {
 
 /// Broadcast in the local group from its leader, who passes on whether all went well so far.
 void spread(Steps& s, const Buffer& data) {
-  Steps local(*s.comm().local);
-  local.note(s.error());
+  Steps local(s, *s.comm().local);
   bcast_to(local, data, 0);
   s.note(local.error());
 }
@@ -18,9 +17,11 @@ void spread(Steps& s, const Buffer& data) {
 
 int barrier(Comm& comm) {
   Steps s(comm);
-  s.note(coll::barrier(*comm.local));
+  Steps local(s, *s.comm().local);
+  barrier_to(local);
   if (s.rank() == 0) s.exchange(0, nothing(), 0, nothing());
-  s.note(coll::barrier(*comm.local));
+  barrier_to(local);
+  s.note(local.error());
   return s.error();
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 /// Reduces the local group's data to `out` at its leader.
 void gather_up(Steps& s, const void* in, void* out, const Reduction& r) {
-  Steps local(*s.comm().local);
+  Steps local(s, *s.comm().local);
   reduce_to(local, r, in, out, 0);
   s.note(local.error());
 }
@@ -33,8 +33,7 @@ int allreduce(Comm& comm, const void* in, void* out, const Reduction& r) {
   Vectors sum(s.rank() == 0 ? r.count : 0, r.type);
   gather_up(s, in, sum.origin(), r);
   if (s.rank() == 0) s.exchange(0, sum.buffer(), 0, buffer_of(r, out));
-  Steps local(*comm.local);
-  local.note(s.error());
+  Steps local(s, *s.comm().local);
   bcast_to(local, buffer_of(r, out), 0);
   return local.error();
 }
@@ -54,8 +53,7 @@ int reduce_scatter(Comm& comm, const void* in, void* out, const Reduction& r, co
   const Buffer ours = memory.buffer(0), theirs = memory.buffer(1);
   gather_up(s, in, ours.data, r);
   if (s.rank() == 0) s.exchange(0, ours, 0, theirs);
-  Steps local(*comm.local);
-  local.note(s.error());
+  Steps local(s, *s.comm().local);
   const Blocks blocks = Blocks::spread(theirs.data, Numbers(count.data()), Numbers(start.data()), r.type);
   scatter_linear(local, blocks, {out, count[static_cast<std::size_t>(s.rank())], &r.type}, 0);
   return local.error();

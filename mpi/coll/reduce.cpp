@@ -62,7 +62,7 @@ void reduce_flat(Steps& s, const Reduction& r, const void* in, void* out, int ro
   const int p = s.size(), me = s.rank();
   if (me != root) return s.send(root, buffer_of(r, in));
   const Buffer mine = buffer_of(r, out);
-  if (may_join(r) && order_of(r).free) {
+  if (may_join(r) && order_of(r).free && !s.repeats()) {
     s.note(copy_local(mine, buffer_of(r, in)));
     return s.finish_recv(s.start_join(MPI_ANY_SOURCE, mine, r.op.builtin, p - 1));
   }

@@ -6,6 +6,8 @@
 
 namespace rmq::mpi::coll {
 
+void barrier_to(Steps& s);
+
 /// Broadcast by the algorithm that fits.
 void bcast_to(Steps& s, const Buffer& data, int root);
 /// The root sends to all.

@@ -1,5 +1,5 @@
-// How the algorithm of a collective talks to the other ranks. Only these classes send, receive and wait, so the
-// algorithms say nothing about requests, and a later schedule can run the same steps without blocking.
+// How the algorithm of a collective talks to the other ranks. Only these classes send, receive and wait. In a
+// non-blocking collective (later.hpp) a wait pauses the algorithm's fiber; the algorithm does not see the difference.
 //
 // An error does not end a collective: the first one is kept, and from then on this rank's messages leave empty. So no
 // rank waits in vain, and whoever depends on the lost data finds its message too short and reports MPI_ERR_TRUNCATE. A
@@ -12,6 +12,7 @@
 
 #include "mpi/coll/blocks.hpp"
 #include "mpi/internal/runtime.hpp"
+#include "mpi/internal/task.hpp"
 #include "mpi/internal/transfer.hpp"
 
 namespace rmq::mpi::coll {
@@ -20,6 +21,10 @@ class Steps {
  public:
   /// Begins a collective: every member must, in the same order.
   explicit Steps(Comm& comm) : comm_(comm), device_(*runtime().device), tag_(next_collective_tag(comm)) {}
+  /// Begins the part of a collective on an inter-communicator that runs in the local group. Under the same tag: all
+  /// members agree on that one, but come here at any time.
+  Steps(const Steps& whole, Comm& local)
+      : comm_(local), device_(whole.device_), tag_(whole.tag_), error_(whole.error_) {}
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
 
@@ -28,6 +33,8 @@ class Steps {
   int size() const { return comm_.size(); }
   /// The first error so far: what the collective returns.
   int error() const { return error_; }
+  /// Whether one rank's messages of a later collective may come under this tag, before those of all ranks of this one.
+  bool repeats() const { return static_cast<std::uint32_t>(tag_) >= kRepeatedTags; }
   void note(int error) {
     if (error != MPI_SUCCESS && error_ == MPI_SUCCESS) [[unlikely]]
       error_ = error;
@@ -65,7 +72,7 @@ class Steps {
   }
   void finish_send(Request* r) { note(mpi::wait(r)); }
   void finish_recv(Request* r) {
-    device_.MPID_Wait(r);
+    await(r);
     if (r->status.bytes != r->view.bytes) [[unlikely]]
       note(MPI_ERR_TRUNCATE);
     note(mpi::wait(r));

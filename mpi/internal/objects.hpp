@@ -117,6 +117,7 @@ struct Comm {
   Attributes attributes;
   std::unique_ptr<Info> info;
   std::uint32_t collective_number = 0;       // of collectives started here: makes their tags
+  std::uint32_t repeated_number = 0;         // the same of persistent ones made here
   std::shared_ptr<const Topology> topology;  // nullptr: none; duplicates share it (internal/topology.hpp)
 
   bool is_inter() const { return remote != nullptr; }

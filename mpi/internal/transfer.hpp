@@ -15,6 +15,12 @@ namespace rmq::mpi {
 /// same.
 int next_collective_tag(Comm& comm);
 
+/// Tags from here on belong to persistent collectives, one to each, because those may be started in any order. Tags of
+/// agreements of communicator making lie below.
+inline constexpr std::uint32_t kRepeatedTags = 3u << 29;
+/// Tag of the next persistent collective on this communicator.
+int new_repeated_tag(Comm& comm);
+
 /// Starts a send or receive to a rank of the communicator (of the remote group in an inter-communicator). The request
 /// is given back by wait() or wait_all().
 Request* start_send(Comm& comm, int to, int tag, const Buffer& data);

@@ -1,0 +1,76 @@
+// A function of mpi/ that goes on whenever any MPI call polls, written as if it blocked: it runs on a fiber, which
+// pauses where the function waits for a request.
+//
+// A task that waits costs nothing until its request completes; then it stands in a queue that the next poll of the
+// device works off, whoever polls. So tasks run one at a time, with the device held, on the stack of no MPI call, and
+// never poll themselves.
+#pragma once
+
+#include <type_traits>
+
+#include "adi/device.hpp"
+#include "mpi/internal/fiber.hpp"
+#include "mpi/internal/runtime.hpp"
+
+namespace rmq::mpi {
+
+class Task {
+ public:
+  Task() = default;
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  /// The task on whose fiber the caller runs; nullptr on an ordinary stack.
+  static Task* current() { return current_; }
+
+  /// Tag of all the collectives that this task runs; negative: each takes the next of its communicator.
+  int fixed_tag() const { return fixed_tag_; }
+
+  /// On the task's fiber: pauses until the request is complete.
+  void sleep_until(Request* r);
+  /// On the task's fiber: calls a function of the program, on the stack of the MPI call that has resumed the task, so
+  /// that it finds as much stack as ever, and may itself call MPI.
+  template <class F>
+  void call_outside(F&& f) {
+    outside_ = [](void* function) { (*static_cast<std::remove_reference_t<F>*>(function))(); };
+    outside_argument_ = &f;
+    fiber_->pause();
+  }
+
+ protected:
+  ~Task() = default;
+  explicit Task(int fixed_tag) : fixed_tag_(fixed_tag) {}
+  /// Runs up to its first wait, or to the end. Throws std::bad_alloc when there is no stack; then nothing has happened.
+  void run();
+  bool running() const { return fiber_ != nullptr; }
+  /// What body() has returned.
+  int result() const { return result_; }
+
+ private:
+  /// On the fiber. An error class.
+  virtual int body() = 0;
+  void resume();
+  static void on_fiber(void* task);
+  static void wake(Request* r);
+  static void run_ready();
+
+  [[gnu::visibility("hidden")]] static Task* current_;
+
+  Fiber* fiber_ = nullptr;  // from run() to the end
+  Task* next_ = nullptr;    // in the queue
+  void (*outside_)(void*) = nullptr;
+  void* outside_argument_ = nullptr;
+  int result_ = 0;
+  const int fixed_tag_ = -1;
+  bool ended_ = false;
+};
+
+/// Waits for a request, also in a task.
+inline void await(Request* r) {
+  if (r->complete()) return;
+  if (Task* const task = Task::current()) [[unlikely]]
+    return task->sleep_until(r);
+  runtime().device->MPID_Wait(r);
+}
+
+}  // namespace rmq::mpi
