@@ -168,6 +168,8 @@ class Device {
   void MPID_Complete(Request* r, Errc error) { sent(r, error); }
   /// A peer of this host sent what makes no sense: counted and traced.
   void MPID_Protocol_error(Rank from, const Packet& p) { protocol_error(from, p); }
+  /// What the caller polled for has come, though not by a packet: its next wait starts with patience anew.
+  void MPID_Waited() { waiter_.busy(); }
   /// Something that this rank may be waiting for has changed in memory that it shares with us.
   void MPID_Wake(Rank rank);
   /// Whether this rank is lost, or its process has ended (which will be reported as its loss). A system call perhaps.

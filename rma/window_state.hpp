@@ -111,10 +111,12 @@ struct Origin {
 
 template <class Done>
 void Window::wait_until(Done&& done) {
-  while (!done()) {
+  if (done()) return;
+  do {
     const Domain::Wait wait(domain_, done);
     device().MPID_Poll(true);
-  }
+  } while (!done());
+  device().MPID_Waited();
 }
 
 }  // namespace rmq::rma
