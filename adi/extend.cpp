@@ -28,7 +28,7 @@ void Device::MPID_Unregister(Extension& extension) {
     extension_of_[kind] = nullptr;
   }
   std::erase(extensions_, &extension);
-  wants_turns_ = false;
+  if (extensions_.empty()) wants_turns_ = false;  // else another one may still want them
 }
 
 void Device::on_extension(void* device, Rank from, const Packet& p, const std::byte* payload) {
