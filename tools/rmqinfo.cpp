@@ -86,7 +86,7 @@ void print_protocols() {
     fmt::print("  {:<4} up to {}: SHORT, copied once into the link and once out: no round trip is worth saving the copy\n",
                name, size_text(l->eager));
     fmt::print("  {:<4} above: REQUEST_SEND, then the data goes straight into the receiver's buffer{}\n", name,
-               name == "shm" ? fmt::format("\n       (get by process_vm_readv where allowed, else both ranks copy through a ring, {} a piece)",
+               name == "shm" ? fmt::format("\n       (get by process_vm_readv where that is fast or the sender does not wait, else both ranks\n       copy through a ring, {} a piece)",
                                            size_text(l->fragment))
                              : fmt::format(", {} a packet", size_text(l->fragment)));
   }
