@@ -6,6 +6,14 @@ namespace {
 
 [[gnu::always_inline]] inline int accumulate(const Local& origin, const Remote& target, MPI_Op op, MPI_Win win,
                                              const char* function) {
+  if (rma::Window* w = short_way(win); w && origin.count == 1 && op != MPI_NO_OP) [[likely]] {
+    const auto now = [&](std::uint64_t) {
+      const Basic basic = plain_type(origin.type)->basic;
+      return w->combine_now(plain_op(op), basic, origin.data, nullptr, target.rank, target.disp);
+    };
+    if (plain_run(origin, target, now)) [[likely]]
+      return MPI_SUCCESS;
+  }
   return enter_win(
       win,
       [&](Win & w) __attribute__((always_inline)) {
@@ -66,6 +74,12 @@ RMQ_MPI(int, Get_accumulate_c,
 RMQ_MPI(int, Fetch_and_op,
         (const void* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
          MPI_Op op, MPI_Win win)) {
+  if (rma::Window* w = short_way(win); w && origin_addr && result_addr) [[likely]] {
+    const Datatype* type = plain_type(datatype);
+    if (type && w->combine_now(plain_op(op), type->basic, origin_addr, result_addr, target_rank, target_disp))
+        [[likely]]
+      return MPI_SUCCESS;
+  }
   return enter_win(
       win,
       [&](Win & w) __attribute__((always_inline)) {
@@ -84,6 +98,11 @@ RMQ_MPI(int, Fetch_and_op,
 RMQ_MPI(int, Compare_and_swap,
         (const void* origin_addr, const void* compare_addr, void* result_addr, MPI_Datatype datatype, int target_rank,
          MPI_Aint target_disp, MPI_Win win)) {
+  if (rma::Window* w = short_way(win); w && origin_addr && compare_addr && result_addr) [[likely]] {
+    const Datatype* type = plain_type(datatype);
+    if (type && w->swap_now(type->basic, origin_addr, compare_addr, result_addr, target_rank, target_disp)) [[likely]]
+      return MPI_SUCCESS;
+  }
   return enter_win(
       win,
       [&](Win & w) __attribute__((always_inline)) {

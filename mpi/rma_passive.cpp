@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "mpi/internal/windows.hpp"
+#include "rma/short_way.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -63,6 +64,8 @@ RMQ_MPI(int, Win_unlock_all, (MPI_Win win)) {
 }
 
 RMQ_MPI(int, Win_flush, (int rank, MPI_Win win)) {
+  if (rma::Window* w = short_way(win); w && w->flush_now(rank)) [[likely]]
+    return MPI_SUCCESS;
   return enter_for(
       rank, win, [&](Win & w) __attribute__((always_inline)) { return w.window->flush(rank); });
 }

@@ -5,6 +5,11 @@ namespace rmq::mpi {
 namespace {
 
 [[gnu::always_inline]] inline int put(const Local& origin, const Remote& target, MPI_Win win, const char* function) {
+  if (rma::Window* w = short_way(win)) [[likely]] {
+    const auto now = [&](std::uint64_t bytes) { return w->put_now(origin.data, bytes, target.rank, target.disp); };
+    if (plain_run(origin, target, now)) [[likely]]
+      return MPI_SUCCESS;
+  }
   return enter_win(
       win,
       [&](Win & w) __attribute__((always_inline)) {
@@ -17,6 +22,13 @@ namespace {
 }
 
 [[gnu::always_inline]] inline int get(const Local& origin, const Remote& target, MPI_Win win, const char* function) {
+  if (rma::Window* w = short_way(win)) [[likely]] {
+    const auto now = [&](std::uint64_t bytes) {
+      return w->get_now(const_cast<void*>(origin.data), bytes, target.rank, target.disp);
+    };
+    if (plain_run(origin, target, now)) [[likely]]
+      return MPI_SUCCESS;
+  }
   return enter_win(
       win,
       [&](Win & w) __attribute__((always_inline)) {

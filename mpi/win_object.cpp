@@ -84,6 +84,7 @@ Win& make_window(Comm& c, const NewWin& made) {
   check_new(made);
   const Info* info = optional_info_arg(made.info);
   Windows& all = windows();
+  all.forget_latest();  // the new window may need the agent: another thread
   if (!all.domain) all.domain = std::make_unique<rma::Domain>(*runtime().device);
   auto w = std::make_unique<Win>();
   w->comm = window_comm(c);
@@ -109,6 +110,7 @@ int free_window(Win& w, MPI_Win& handle) {
   if (const int error = coll::barrier(*w.comm); error != MPI_SUCCESS) {
     fail_call(error, "not all members of the window have come");
   }
+  windows().forget_latest();
   windows().table.remove(&w);
   handle = MPI_WIN_NULL;
   return MPI_SUCCESS;
@@ -118,6 +120,7 @@ void end_windows() {
   Windows& all = windows();
   std::vector<Win*> left;
   all.table.for_each([&](Win& w) { left.push_back(&w); });
+  all.forget_latest();
   for (Win* w : left) all.table.remove(w);
   all.domain.reset();
 }

@@ -85,7 +85,7 @@ Fault Window::put(const DataView& origin, const Target& target) {
     return Fault::type;
   Reach& t = at(target.rank);
   if (!t.direct) return issue(make_op(Kind::RMA_PUT, target, offset, &origin, nullptr), nullptr);
-  t.dirty = true;
+  domain_.stored_ = true;
   const DataView to = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
   if (origin.is_contiguous() && to.is_contiguous()) [[likely]]
     copy_bytes(to.base, origin.base, to.bytes);
@@ -102,6 +102,7 @@ Fault Window::get(const DataView& origin, const Target& target) {
     return Fault::type;
   Reach& t = at(target.rank);
   if (!t.direct) return issue(make_op(Kind::RMA_GET, target, offset, nullptr, &origin), nullptr);
+  domain_.order_loads();
   const DataView from = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
   if (origin.is_contiguous() && from.is_contiguous()) [[likely]]
     copy_bytes(origin.base, from.base, from.bytes);
@@ -121,7 +122,7 @@ Fault Window::accumulate(const DataView& origin, const Target& target, ReduceOp 
   if (!t.direct) {
     return issue(make_combining(Kind::RMA_ACCUMULATE, target, offset, op, e, &origin, nullptr), nullptr);
   }
-  t.dirty = true;
+  domain_.stored_ = true;
   const DataView to = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
   combine_views(op, e, to, origin, DataView{}, regions_of(t));
   return Fault::none;
@@ -139,7 +140,8 @@ Fault Window::get_accumulate(const DataView& origin, const DataView& result, con
     const DataView* data = op == ReduceOp::no_op ? nullptr : &origin;
     return issue(make_combining(Kind::RMA_GET_ACCUMULATE, target, offset, op, e, data, &result), nullptr);
   }
-  t.dirty = true;
+  domain_.order_loads();
+  domain_.stored_ = true;
   const DataView to = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
   combine_views(op, e, to, origin, result, regions_of(t));
   return Fault::none;
@@ -161,7 +163,8 @@ Fault Window::fetch_and_op(const void* origin, void* result, const Target& targe
     return issue(make_combining(Kind::RMA_FETCH_OP, target, offset, op, e, op == ReduceOp::no_op ? nullptr : &in, &out),
                  nullptr);
   }
-  t.dirty = true;
+  domain_.order_loads();
+  domain_.stored_ = true;
   combine_one(op, e, moved(t.base, static_cast<std::int64_t>(offset)), origin, result, regions_of(t));
   return Fault::none;
 }
@@ -182,7 +185,8 @@ Fault Window::compare_and_swap(const void* origin, const void* compare, void* re
     op->data = DataView::contiguous(op->words.data(), 2 * std::uint64_t{e.packed});
     return issue(op, nullptr);
   }
-  t.dirty = true;
+  domain_.order_loads();
+  domain_.stored_ = true;
   rma::compare_and_swap(e, moved(t.base, static_cast<std::int64_t>(offset)), compare, origin, result, regions_of(t));
   return Fault::none;
 }

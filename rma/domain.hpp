@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -109,7 +110,18 @@ class Domain final : public adi::Extension {
   void on_definition(Rank from, const Packet& p, const std::byte* payload);
   void protocol_error(Rank from, const Packet& p);
 
+  /// Nothing that follows is seen before what was stored so far.
+  void order() {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    stored_ = false;
+  }
+  /// Before an operation that loads from a target directly.
+  void order_loads() {
+    if (stored_) order();
+  }
+
   adi::Device& device_;
+  bool stored_ = false;  // operations have stored directly since the last order()
   Counters counters_;
   std::unordered_map<std::uint32_t, Window*> windows_;
   std::vector<Window*> serving_;  // with lock requests that wait

@@ -22,7 +22,7 @@ Fault Window::fence(unsigned assertions) {
     const Channel& c = *channels_[static_cast<std::size_t>(rank)];
     wait_until([&] { return is_settled(c, !barrier_covers()); });
   }
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  domain_.order();
   constexpr unsigned neither = assertion::noprecede | assertion::nosucceed;
   Fault fault = (assertions & neither) == neither ? Fault::none : barrier();
   for (const int rank : busy) {
@@ -32,7 +32,6 @@ Fault Window::fence(unsigned assertions) {
     c.acked = c.asked_to = c.sent;
     close(c);
   }
-  for (int i = 0; i < size(); ++i) at(i).dirty = false;
   all_ = (assertions & assertion::nosucceed) != 0 ? 0 : kFence;
   fence_used_ = false;
   return fault;

@@ -5,14 +5,6 @@
 #include "rma/window_state.hpp"
 
 namespace rmq::rma {
-namespace {
-
-// Calls between two polls of the device: a program may wait in a loop of get and flush, of lock and unlock, or of sync,
-// and the rest of the job must go on meanwhile.
-constexpr std::uint32_t kCallsPerPoll = 64;
-
-}  // namespace
-
 Fault Window::lock(LockType type, int target, unsigned assertions) {
   Reach& t = at(target);
   if (type != LockType::shared && type != LockType::exclusive) return Fault::locktype;
@@ -44,8 +36,7 @@ Fault Window::unlock(int target) {
   if ((t.access & kLock) == 0) return Fault::sync;
   Fault fault = Fault::none;
   if (t.direct) {
-    if (t.dirty) std::atomic_thread_fence(std::memory_order_seq_cst);
-    t.dirty = false;
+    std::atomic_thread_fence(std::memory_order_release);
     if (!t.nocheck) release_lock(target, t.place);
   } else {
     fault = settle({&target, 1}, true, true);
@@ -75,10 +66,9 @@ Fault Window::lock_all(unsigned assertions) {
 
 Fault Window::unlock_all() {
   if ((all_ & kLockAll) == 0) return Fault::sync;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_release);
   for (int i = 0; i < size(); ++i) {
     Reach& t = at(i);
-    t.dirty = false;
     if (t.direct && t.place.held) release_lock(i, t.place);
   }
   const std::vector<int> busy = busy_;
@@ -92,9 +82,8 @@ Fault Window::flush(int target) {
   if (((t.access & kLock) | (all_ & kLockAll)) == 0) [[unlikely]]
     return Fault::sync;
   if (!t.direct) return settle({&target, 1}, false, true);
-  // What follows must not be seen before the stores: that is all there is to do.
-  if (t.dirty) std::atomic_thread_fence(std::memory_order_seq_cst);
-  t.dirty = false;
+  // Later stores must not be seen before these: that is all there is to do. Later loads: short_way.hpp.
+  std::atomic_thread_fence(std::memory_order_release);
   if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
   return Fault::none;
 }
@@ -109,7 +98,7 @@ Fault Window::flush_local(int target) {
 
 Fault Window::flush_all() {
   if ((all_ & kLockAll) == 0 && locked_.empty()) return Fault::sync;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_release);
   if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
   if (busy_.empty()) return Fault::none;
   const std::vector<int> busy = busy_;
@@ -125,7 +114,7 @@ Fault Window::flush_local_all() {
 }
 
 Fault Window::sync() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  domain_.order();
   if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
   return Fault::none;
 }

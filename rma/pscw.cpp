@@ -56,11 +56,10 @@ Fault Window::complete() {
     wait_until([&] { return has_posted(rank) || is_lost(rank); });
     if (fault == Fault::none && !has_posted(rank)) fault = lost_because_of(rank, "");
   }
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  domain_.order();
   for (const int rank : access_group_) {
     Reach& t = at(rank);
     t.access = static_cast<std::uint8_t>(t.access & ~kStart);
-    t.dirty = false;
     signal(rank, 2, 0, started_[static_cast<std::size_t>(rank)]);
   }
   for (const int rank : busy) {

@@ -29,6 +29,8 @@ Window::Window(Domain& domain, WindowOptions options) : domain_(domain), options
 std::unique_ptr<Window> Window::prepare(Domain& domain, WindowOptions options) {
   std::unique_ptr<Window> w(new Window(domain, std::move(options)));
   const std::size_t n = w->options_.ranks.size();
+  w->members_ = static_cast<unsigned>(n);
+  w->me_ = w->options_.me;
   w->reach_ = std::make_unique<Reach[]>(n);
   w->channels_.resize(n);
   w->origins_.resize(n);
@@ -135,6 +137,7 @@ Result<void> Window::open(std::span<const std::uint64_t> all) {
     }
     place_shared();
   }
+  for (int i = 0; i < size(); ++i) at(i).plain = at(i).direct && flavor() != Flavor::dynamic;
   bool served = false;
   for (int i = 0; i < size(); ++i) {
     // Whoever cannot reach my memory sends packets.
@@ -222,10 +225,6 @@ Window::~Window() {
   else
     std::free(control_);
   if (allocated_) device().MPID_Mem_free(allocated_);
-}
-
-Reach& Window::at(int rank) const {
-  return reach_[static_cast<std::size_t>(rank)];
 }
 
 // ---- memory ----

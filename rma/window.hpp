@@ -30,6 +30,7 @@
 #include "rma/fault.hpp"
 #include "rma/memory.hpp"
 #include "rma/options.hpp"
+#include "rma/reach.hpp"
 
 namespace rmq::rma {
 
@@ -49,14 +50,12 @@ struct SharedMemory {
   int disp_unit = 1;
 };
 
-struct Reach;
 struct Channel;
 struct Op;
 struct Origin;
 struct Control;
 struct Element;
 struct Regions;
-struct LockPlace;
 
 class Window {
  public:
@@ -82,8 +81,8 @@ class Window {
 
   std::uint32_t id() const { return options_.id; }
   Flavor flavor() const { return options_.flavor; }
-  int size() const { return static_cast<int>(options_.ranks.size()); }
-  int me() const { return options_.me; }
+  int size() const { return static_cast<int>(members_); }
+  int me() const { return me_; }
   void* base() const { return base_; }                   // mine; what MPI_WIN_BASE shows
   std::uint64_t bytes() const { return options_.size; }  // mine
   int disp_unit() const { return options_.disp_unit; }   // mine
@@ -107,6 +106,15 @@ class Window {
   Fault fetch_and_op(const void* origin, void* result, const Target& target, ReduceOp op);
   /// The same; integers, logical and byte types only (Fault::type else).
   Fault compare_and_swap(const void* origin, const void* compare, void* result, const Target& target);
+
+  // The short way: done, or false and nothing has happened: then the functions above decide. Any rank and displacement;
+  // one element of `basic` for combine_now (`before` may be null, `in` not read with no_op) and swap_now. Not while
+  // other threads may call. rma/short_way.hpp.
+  bool put_now(const void* from, std::uint64_t bytes, int rank, std::int64_t disp);
+  bool get_now(void* to, std::uint64_t bytes, int rank, std::int64_t disp);
+  bool combine_now(ReduceOp op, Basic basic, const void* in, void* before, int rank, std::int64_t disp);
+  bool swap_now(Basic basic, const void* value, const void* compare, void* before, int rank, std::int64_t disp);
+  bool flush_now(int rank);
 
   // Request-based forms: on Fault::none `request` is a device request of kind `other`, to be waited for and freed as
   // any; an error found later is its status.error (peer_lost, protocol, or argument with request_fault() saying which).
@@ -163,6 +171,9 @@ class Window {
 
   /// Bits of Reach::access and of all_.
   static constexpr std::uint8_t kLock = 1, kStart = 2, kFence = 4, kLockAll = 8;
+  // Calls between two polls of the device: a program may wait in a loop of get and flush, of lock and unlock, or of
+  // sync, and the rest of the job must go on meanwhile.
+  static constexpr std::uint32_t kCallsPerPoll = 64;
 
   Window(Domain& domain, WindowOptions options);
 
@@ -175,12 +186,13 @@ class Window {
   void place_shared();
   void reach(int rank, std::span<const std::uint64_t> words);
   Rank world(int rank) const { return options_.ranks[static_cast<std::size_t>(rank)]; }
-  Reach& at(int rank) const;
+  Reach& at(int rank) const { return reach_[static_cast<std::size_t>(rank)]; }
   int member(Rank world_rank) const { return member_of_[static_cast<std::size_t>(world_rank)]; }
   adi::Device& device() const { return domain_.device(); }
   bool is_attached(std::uint64_t from, std::uint64_t bytes) const;
 
   // ---- what all operations do, and direct ones: direct.cpp ----
+  Reach* plainly(int rank, std::int64_t disp, std::uint64_t bytes, std::uint64_t& offset);
   Fault admit(int rank);
   Fault locate(const Reach& t, const Target& target, std::uint64_t& offset) const;
   Fault begin(const Target& target, std::uint64_t& offset);
@@ -262,11 +274,14 @@ class Window {
 
   Domain& domain_;
   std::unique_ptr<Reach[]> reach_;  // by place
-  std::uint8_t all_ = 0;            // access that the epoch gives to all targets
-  bool fence_used_ = false;         // operations were made since the last fence
-  bool nocheck_all_ = false;        // of lock_all
-  bool nocheck_start_ = false;      // of start
-  bool shares_ = false;             // others may reach my memory and control
+  unsigned members_ = 0;
+  int me_ = 0;
+  std::uint32_t calls_ = 0;     // of flush and sync, for now and then a poll
+  std::uint8_t all_ = 0;        // access that the epoch gives to all targets
+  bool fence_used_ = false;     // operations were made since the last fence
+  bool nocheck_all_ = false;    // of lock_all
+  bool nocheck_start_ = false;  // of start
+  bool shares_ = false;         // others may reach my memory and control
   bool needs_agent_ = false;
   WindowOptions options_;
   std::byte* base_ = nullptr;
@@ -284,7 +299,6 @@ class Window {
   bool accessing_ = false, exposed_ = false;     // start .. complete, post .. wait
   std::vector<std::uint32_t> started_, posted_;  // by place: access and exposure epochs so far
   std::uint32_t barriers_ = 0;
-  std::uint32_t calls_ = 0;                           // of flush and sync, for now and then a poll
   std::map<std::uintptr_t, std::uint64_t> attached_;  // address -> bytes
   std::vector<int> lost_members_;
   std::string lost_;

@@ -1,5 +1,5 @@
-// What a window knows of each other member, as a target (Reach, Channel, Op) and as an origin (Origin). Private to
-// rma/.
+// What a window knows of each other member, as a target (rma/reach.hpp, Channel, Op) and as an origin (Origin). Private
+// to rma/.
 #pragma once
 
 #include <array>
@@ -14,27 +14,10 @@
 #include "rma/datatypes.hpp"
 #include "rma/domain.hpp"
 #include "rma/fault.hpp"
+#include "rma/reach.hpp"
 #include "rma/window.hpp"
 
 namespace rmq::rma {
-
-/// A target: all that a direct operation reads of it is this line.
-struct alignas(kCacheLine) Reach {
-  std::byte* base = nullptr;   // of its memory here; meaningless unless direct
-  std::uint64_t size = 0;      // bytes of its memory
-  std::uint64_t unit = 1;      // its displacement unit, bytes
-  Control* control = nullptr;  // its control here; null unless direct
-  std::uint8_t access = 0;     // Window::kLock, kStart
-  bool direct = false;         // by load and store
-  bool near = false;           // both reach each other's control: synchronisation needs no packets
-  bool dirty = false;          // direct stores since the last fence of memory
-  bool exclusive = false;      // I hold its lock exclusively
-  bool contended = true;       // others reach its memory too: accumulates take mutexes
-  bool nocheck = false;        // locked without a lock
-  std::uint8_t shift = 0;      // of its regions
-  LockPlace place;             // in its lock
-};
-static_assert(sizeof(Reach) == kCacheLine);
 
 /// An operation that travels by packets: queued, or sent and not finished.
 struct Op {

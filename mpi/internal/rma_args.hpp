@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mpi/internal/windows.hpp"
+#include "rma/short_way.hpp"
 
 namespace rmq::mpi {
 
@@ -49,6 +50,31 @@ inline constexpr LocalNames kOrigin, kResult{"result_addr", "result_count", "res
   if (!t.predefined) [[unlikely]]
     fail_call(MPI_ERR_TYPE, "argument datatype is no predefined datatype");
   return {rank, disp, t.layout.get(), 1};
+}
+
+// ---- for the short way ----
+
+/// A predefined type without gaps, else null.
+[[gnu::always_inline]] inline const Datatype* plain_type(MPI_Datatype handle) {
+  if (handle_storage(handle) != kBuiltin) return nullptr;
+  const Datatype* type = builtin_types[static_cast<unsigned>(handle) & 0xffu];
+  return type && type->handle == handle && type->dense ? type : nullptr;
+}
+
+/// Calls `way(bytes)` when both sides are as many elements of one plain type, else returns false.
+template <class Way>
+[[gnu::always_inline]] inline bool plain_run(const Local& origin, const Remote& target, Way&& way) {
+  if (!origin.data || origin.type != target.type || origin.count != target.count || origin.count < 0) return false;
+  const Datatype* type = plain_type(origin.type);
+  return type && way(type->size * static_cast<std::uint64_t>(origin.count));
+}
+
+/// The operations that go the short way; ReduceOp::none for any other.
+[[gnu::always_inline]] inline ReduceOp plain_op(MPI_Op op) {
+  return op == MPI_SUM       ? ReduceOp::sum
+         : op == MPI_REPLACE ? ReduceOp::replace
+         : op == MPI_NO_OP   ? ReduceOp::no_op
+                             : ReduceOp::none;
 }
 
 /// The operation of an accumulate: a predefined one.

@@ -36,6 +36,14 @@ struct Win {
 struct Windows {
   std::unique_ptr<rma::Domain> domain;  // from the first window on
   Table<Win, ObjectKind::win> table;
+  // The window of the latest call, for the short way; null while other threads may call.
+  MPI_Win latest = MPI_WIN_NULL;
+  rma::Window* latest_window = nullptr;
+
+  void forget_latest() {
+    latest = MPI_WIN_NULL;
+    latest_window = nullptr;
+  }
 };
 
 namespace detail {
@@ -58,6 +66,12 @@ inline Windows& windows() {
 /// nullptr when the handle is no live window.
 inline Win* find_win(MPI_Win handle) {
   return windows().table.find(handle);
+}
+
+/// The window of a call that may go the short way (rma/short_way.hpp), else null: enter_win() then.
+[[gnu::always_inline]] inline rma::Window* short_way(MPI_Win handle) {
+  const Windows& all = windows();
+  return all.latest == handle ? all.latest_window : nullptr;
 }
 
 // ---- life: win_object.cpp ----
@@ -139,6 +153,10 @@ template <class Body>
   try {
     adi::Device::Entry entry(*rt.device);
     Win& w = win_arg(win);
+    if (!rt.device->threads()) {
+      windows().latest = win;
+      windows().latest_window = w.window.get();
+    }
     code = detail::run(body, w);
   } catch (...) {
     return detail::raise_caught(win, function);

@@ -218,7 +218,7 @@ int main(int argc, char **argv) {
   if (*list) {
     bench_out = malloc(MAX_BYTES);
     bench_in = malloc(MAX_BYTES);
-    memset(bench_out, 0, MAX_BYTES);
+    memset(bench_out, 1, MAX_BYTES); /* not zero: pages that were never written all read one page of zeros */
     memset(bench_in, 0, MAX_BYTES);
   }
   for (char *item = strtok(list, ","); item; item = strtok(NULL, ",")) {

@@ -23,7 +23,7 @@ constexpr const char* kCrowd = "barrier,allreduce:8,allreduce:65536,alltoall:102
 
 constexpr const char* kRmaShm =
     "put_flush:8,get_flush:8,acc_flush:8,fetch_and_op:8,cas:8,lock_put_unlock:8,fence_put:8,pscw_put:8,put_flush:8192,"
-    "put_flush:65536,put_flush:4194304,get_flush:4194304,acc_flush:4194304,put_bandwidth:8192";
+    "put_flush:65536,put_flush:4194304,get_flush:4194304,acc_flush:4194304,memcpy:4194304,put_bandwidth:8192";
 constexpr const char* kRmaTcp =
     "put_flush:8,get_flush:8,acc_flush:8,fetch_and_op:8,cas:8,lock_put_unlock:8,fence_put:8,pscw_put:8,put_flush:4194304,"
     "put_bandwidth:65536";

@@ -1,0 +1,31 @@
+// What a window knows of another member as a target: all that a direct operation reads is in this line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/packet.hpp"
+#include "rma/rw_lock.hpp"
+
+namespace rmq::rma {
+
+struct Control;
+
+struct alignas(kCacheLine) Reach {
+  std::byte* base = nullptr;   // of its memory here; meaningless unless direct
+  std::uint64_t size = 0;      // bytes of its memory
+  std::uint64_t unit = 1;      // its displacement unit, bytes
+  Control* control = nullptr;  // its control here; null unless direct
+  std::uint8_t access = 0;     // Window::kLock, kStart
+  bool direct = false;         // by load and store
+  bool plain = false;          // direct, and its memory is one piece: not of a dynamic window
+  bool near = false;           // both reach each other's control: synchronisation needs no packets
+  bool exclusive = false;      // I hold its lock exclusively
+  bool contended = true;       // others reach its memory too: accumulates take mutexes
+  bool nocheck = false;        // locked without a lock
+  std::uint8_t shift = 0;      // of its regions
+  LockPlace place;             // in its lock
+};
+static_assert(sizeof(Reach) == kCacheLine);
+
+}  // namespace rmq::rma
