@@ -162,6 +162,19 @@ class Device {
   /// to happen to it when the memory may be used again (perhaps before the call returns), and an error is in its
   /// status; its `incomplete` counts the packets. Without, the payload is copied where it has to wait.
   void MPID_Send_packet(Rank to, Packet& packet, const Payload& payload, Request* owner);
+  /// While it lives, packets to that rank may leave together, which spares system calls where there are any. Nobody
+  /// polls meanwhile. Of one rank at a time.
+  class Together {
+   public:
+    Together(Device& d, Rank to) : device_(d), to_(to) { device_.gather(to_, true); }
+    ~Together() { device_.gather(to_, false); }
+    Together(const Together&) = delete;
+    Together& operator=(const Together&) = delete;
+
+   private:
+    Device& device_;
+    Rank to_;
+  };
   std::size_t MPID_Fragment_max(Rank to) const { return peers_[index(to)].method->fragment_max(to); }
   std::size_t MPID_Eager_max(Rank to) const { return peers_[index(to)].method->eager_max(to); }
   /// One thing less has to happen to a request of kind `other`, of which the caller has counted `incomplete`.
@@ -230,6 +243,7 @@ class Device {
   Device(DeviceOptions options, Bootstrap& bootstrap);
   Result<void> open_methods(const std::vector<MethodMaker>& makers);  // boot.cpp
   void share_out_credit();
+  void gather(Rank to, bool on);  // extend.cpp
   std::size_t index(Rank r) const { return static_cast<std::size_t>(r); }
 
   // ---- short protocol: eager.cpp ----

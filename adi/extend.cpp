@@ -78,6 +78,11 @@ void Device::MPID_Send_packet(Rank to, Packet& p, const Payload& payload, Reques
   schedule(peer, to);
 }
 
+void Device::gather(Rank to, bool on) {
+  Peer& peer = peers_[index(to)];
+  if (peer.method) with_method(*peer.method, peer.id, [&](auto& m) { m.gather(to, on); });
+}
+
 int Device::drain_ordered(Peer& peer, Rank rank) {
   int n = 0;
   for (; !peer.ordered.empty(); ++n) {

@@ -2,8 +2,8 @@
 //
 // A method knows packets, ranks and memory. It knows nothing of matching, of MPI, or of other methods. The device calls
 // down through Method; the method calls up through the Sink that it was given when it was made, and only from inside
-// poll() (and close()), never from inside send(), get() or put(). All calls come from one thread at a time (the device's
-// lock), except ring-like internals that say otherwise. No exception leaves a method.
+// poll() (and close()), never from inside send(), get() or put(). All calls come from one thread at a time (the
+// device's lock), except ring-like internals that say otherwise. No exception leaves a method.
 //
 // Order: packets to one rank arrive in the order in which send() took them. Remote-memory transfers (get, put) are not
 // ordered with packets; their completion upcall is.
@@ -113,6 +113,10 @@ class Method {
   /// (`retry` meanwhile).
   virtual Outcome send(Rank to, const Packet& packet, const Payload& payload, Request* owner) = 0;
 
+  /// From gather(to, true) to gather(to, false), which follows before the next poll(), small packets to that rank may
+  /// wait so that they leave together; send() answers as if they had left. For methods where each departure is dear.
+  virtual void gather(Rank to, bool on) { static_cast<void>(to), static_cast<void>(on); }
+
   /// Takes in what has arrived, calls the sink, advances everything under way. Never blocks. Returns how many things
   /// happened (0: idle).
   virtual int poll() = 0;
@@ -122,8 +126,8 @@ class Method {
   virtual bool arm() { return true; }
   virtual void disarm() {}
 
-  /// Opaque address of user memory that `peer` may use in get() or put(); 0 when this method has no remote memory access
-  /// to that rank or for this memory. Valid while the memory is.
+  /// Opaque address of user memory that `peer` may use in get() or put(); 0 when this method has no remote memory
+  /// access to that rank or for this memory. Valid while the memory is.
   virtual std::uint64_t expose(Rank peer, const DataView& view) {
     static_cast<void>(peer), static_cast<void>(view);
     return 0;

@@ -11,8 +11,9 @@
 //     PUT, PUT, GET [unlock] --------------------->  a get goes last, for its answer acknowledges what was before it
 //                             <-------------------  REPLY
 //
-// Operations are queued until the lock is held; the latest short one stays queued until the next call shows whether it
-// is the last. Acknowledgements count: each says that everything up to a number has been done.
+// Operations are queued until the lock is held; then a few short ones still are, so that they leave together, and the
+// latest until the next call shows whether it is the last. Acknowledgements count: each says that everything up to a
+// number has been done.
 #include <algorithm>
 
 #include "rma/window_state.hpp"
@@ -21,7 +22,8 @@ namespace rmq::rma {
 namespace {
 
 constexpr std::uint64_t kRideMost = 8 * 1024;  // bytes that may travel, and wait, with a request for the lock
-constexpr std::uint64_t kLagMost = 8 * 1024;   // larger operations do not wait for a flag to carry
+constexpr std::uint64_t kLagMost = 8 * 1024;   // bytes of operations that wait for others, or for a flag to carry
+constexpr std::uint32_t kLagging = 128;        // how many of them
 constexpr std::uint32_t kQueueMost = 256;      // operations that wait before the lock is asked for
 
 std::uint8_t lock_flag(LockType type) {
@@ -43,7 +45,6 @@ Channel& Window::channel(int rank) {
     busy_.push_back(rank);
   }
   if (c.state != Channel::State::closed) return c;
-  c.lags = true;
   c.locks = false;
   if ((all_ & kLockAll) != 0 && !nocheck_all_) {
     c.state = Channel::State::unlocked;
@@ -51,7 +52,6 @@ Channel& Window::channel(int rank) {
     c.locks = true;
   } else if (accessing_) {
     c.state = has_posted(rank) ? Channel::State::open : Channel::State::unposted;
-    c.lags = false;
   } else {
     c.state = Channel::State::open;
   }
@@ -64,11 +64,14 @@ void Window::pump(Channel& c) {
     return ask_for_lock(c);
   }
   if (c.state == Channel::State::unposted && has_posted(c.rank)) c.state = Channel::State::open;
-  if (c.state != Channel::State::open) return;
+  if (c.state != Channel::State::open || !c.head) return;
+  const bool small = c.queued <= kLagging && c.queued_bytes <= kLagMost && c.tail->bytes <= kLagMost;
+  if (!c.urgent && small) return;
+  const adi::Device::Together together(device(), c.to);
+  if (!c.urgent) keep_get_for_last(c, kLagMost);
   while (c.head) {
-    const bool waits = c.lags && !c.urgent && c.head == c.tail && c.head->bytes <= kLagMost;
+    const bool waits = !c.urgent && c.head == c.tail && c.head->bytes <= kLagMost;
     if (waits) return;
-    if (c.lags && !c.urgent) keep_get_for_last(c, kLagMost);
     send(c, c.head, 0);
   }
   c.urgent = false;
@@ -136,7 +139,7 @@ void Window::lead_out(Channel& c, bool unlock) {
   send(c, c.head, static_cast<std::uint8_t>(lock_flag(c.type) | rma_flag::ack | (unlock ? rma_flag::unlock : 0)));
 }
 
-// The last step: all that is queued leaves, the last of it with the flags.
+// The last step: all that is queued leaves, the last of it with the flags. The caller gathers (Device::Together).
 void Window::drain(Channel& c, bool unlock, bool remote) {
   if (c.state != Channel::State::open) return;
   if (unlock || remote) keep_get_for_last(c, UINT64_MAX);
@@ -189,6 +192,7 @@ Fault Window::settle(std::span<const int> ranks, bool unlock, bool remote) {
       const bool alone = c.rider != 0 && !c.head && !(unlock && c.locks);
       return alone || (c.state != Channel::State::asked && c.state != Channel::State::unposted);
     });
+    const adi::Device::Together together(device(), c.to);
     drain(c, unlock, remote);
   });
   each([&](Channel& c) { wait_until([&] { return is_settled(c, remote); }); });

@@ -2,8 +2,8 @@
 //
 // Each rank completes its own operations at their targets, then all meet in a barrier. The barrier is by dissemination:
 // in round k a rank signals the one 2^k places on and waits for the one 2^k places back. A signal that goes by packets
-// stands behind the operations to the same rank. With two ranks those therefore need no acknowledgement, and a fence over
-// packets is one packet each way. With more, a third rank could leave the barrier before they are there.
+// stands behind the operations to the same rank. With two ranks those therefore need no acknowledgement, and a fence
+// over packets is one packet each way. With more, a third rank could leave the barrier before they are there.
 #include <atomic>
 
 #include "rma/window_state.hpp"
@@ -17,14 +17,24 @@ bool Window::barrier_covers() const {
 Fault Window::fence(unsigned assertions) {
   if ((all_ & kLockAll) != 0 || !locked_.empty() || accessing_ || exposed_) return Fault::sync;
   const std::vector<int> busy = busy_;
-  for (const int rank : busy) drain(*channels_[static_cast<std::size_t>(rank)], false, !barrier_covers());
+  constexpr unsigned neither = assertion::noprecede | assertion::nosucceed;
+  const bool meets = (assertions & neither) != neither;
+  bool told = false;  // the barrier's first signal has left with the operations
+  for (const int rank : busy) {
+    Channel& c = *channels_[static_cast<std::size_t>(rank)];
+    const adi::Device::Together together(device(), c.to);
+    drain(c, false, !barrier_covers());
+    if (!barrier_covers() || !meets || c.answers > 0) continue;
+    domain_.order();
+    signal(rank, 3, 0, barriers_ + 1);
+    told = true;
+  }
   for (const int rank : busy) {
     const Channel& c = *channels_[static_cast<std::size_t>(rank)];
     wait_until([&] { return is_settled(c, !barrier_covers()); });
   }
   domain_.order();
-  constexpr unsigned neither = assertion::noprecede | assertion::nosucceed;
-  Fault fault = (assertions & neither) == neither ? Fault::none : barrier();
+  Fault fault = meets ? barrier(told) : Fault::none;
   for (const int rank : busy) {
     Channel& c = *channels_[static_cast<std::size_t>(rank)];
     const Fault f = take_fault(c);
@@ -37,11 +47,11 @@ Fault Window::fence(unsigned assertions) {
   return fault;
 }
 
-Fault Window::barrier() {
+Fault Window::barrier(bool told) {
   const std::uint32_t count = ++barriers_;
   std::uint32_t round = 0;
   for (int step = 1; step < size(); step *= 2, ++round) {
-    signal((me() + step) % size(), 3, round, count);
+    if (!told || round > 0) signal((me() + step) % size(), 3, round, count);
     const auto& word = control_->rounds[round];
     // Acquire pairs with signal()'s release: what the others have stored. Counts may wrap.
     const auto come = [&] { return static_cast<std::int32_t>(word.load(std::memory_order_acquire) - count) >= 0; };

@@ -23,7 +23,6 @@ Fault Window::lock(LockType type, int target, unsigned assertions) {
     c.type = type;
     c.locks = !t.nocheck;
     c.state = t.nocheck ? Channel::State::open : Channel::State::unlocked;
-    c.lags = true;
   }
   t.exclusive = type == LockType::exclusive;
   t.access |= kLock;

@@ -50,18 +50,30 @@ Fault Window::start(std::span<const int> group, unsigned assertions) {
 Fault Window::complete() {
   if (!accessing_) return Fault::sync;
   const std::vector<int> busy = busy_;
-  Fault fault = settle(busy, false, false);
+  Fault fault = Fault::none;
   // Posts without operations are waited for as well: none is still on its way when the window ends.
   for (const int rank : access_group_) {
     wait_until([&] { return has_posted(rank) || is_lost(rank); });
     if (fault == Fault::none && !has_posted(rank)) fault = lost_because_of(rank, "");
   }
   domain_.order();
+  std::vector<int> later;  // they read for us, so they may go on only when all answers are here
   for (const int rank : access_group_) {
-    Reach& t = at(rank);
-    t.access = static_cast<std::uint8_t>(t.access & ~kStart);
-    signal(rank, 2, 0, started_[static_cast<std::size_t>(rank)]);
+    at(rank).access = static_cast<std::uint8_t>(at(rank).access & ~kStart);
+    Channel* c = channels_[static_cast<std::size_t>(rank)].get();
+    const bool open = c && c->state != Channel::State::closed;
+    const adi::Device::Together together(device(), world(rank));
+    if (open) {
+      c->state = Channel::State::open;
+      drain(*c, false, false);
+    }
+    if (open && c->answers > 0)
+      later.push_back(rank);
+    else
+      signal(rank, 2, 0, started_[static_cast<std::size_t>(rank)]);
   }
+  if (const Fault f = settle(busy, false, false); fault == Fault::none) fault = f;
+  for (const int rank : later) signal(rank, 2, 0, started_[static_cast<std::size_t>(rank)]);
   for (const int rank : busy) {
     Channel& c = *channels_[static_cast<std::size_t>(rank)];
     c.acked = c.asked_to = c.sent;  // the target's wait is what speaks for it

@@ -259,7 +259,7 @@ class Window {
   // ---- active target: fence.cpp, pscw.cpp ----
   void signal(int rank, std::uint32_t what, std::uint32_t round, std::uint32_t value);
   void signalled(int from, const Packet& p);
-  Fault barrier();
+  Fault barrier(bool told);
   bool barrier_covers() const;
   bool has_posted(int rank) const;
   bool all_completed() const;

@@ -56,10 +56,9 @@ struct Channel {
   Rank to = kNoRank;
   State state = State::closed;
   LockType type = LockType::shared;
-  bool locks = false;   // a lock belongs to the epoch: it must be released
-  bool lags = false;    // the latest short operation waits for the next call, so that it can carry a flag
-  bool busy = false;    // listed in Window::busy_
-  bool urgent = false;  // a request-based operation is queued
+  bool locks = false;                   // a lock belongs to the epoch: it must be released
+  bool busy = false;                    // listed in Window::busy_
+  bool urgent = false;                  // a request-based operation is queued
   Op *head = nullptr, *tail = nullptr;  // queued
   std::uint32_t queued = 0;
   std::uint64_t queued_bytes = 0;

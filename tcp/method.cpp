@@ -116,6 +116,15 @@ Outcome TcpMethod::send(Rank to, const Packet& packet, const Payload& payload, R
   return outcome;
 }
 
+void TcpMethod::gather(Rank to, bool on) {
+  Link* const link = links_[static_cast<std::size_t>(to)].get();
+  if (link == nullptr || link->state != Link::State::up) return;
+  link->out.gather(link->fd, on);
+  if (on) return;
+  link->burst.flushed(os::ticks(), scale_);
+  if (!link->out.idle() || link->out.error() != 0) make_busy(*link);
+}
+
 Outcome TcpMethod::send_unlinked(Rank to) {
   Link& link = this->link(to);
   if (link.state == Link::State::unlinked && !closing_) {

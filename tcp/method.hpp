@@ -38,6 +38,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   std::size_t eager_max(Rank) const override { return eager_max_; }
   std::size_t fragment_max(Rank) const override { return kFragment; }
   methods::Outcome send(Rank to, const Packet& packet, const Payload& payload, Request* owner) override;
+  void gather(Rank to, bool on) override;
   int poll() override;
   bool arm() override;
   bool drained() const override { return busy_.empty(); }

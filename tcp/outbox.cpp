@@ -16,13 +16,14 @@ using methods::Outcome;
 Outcome Outbox::send(int fd, const Packet& packet, const Payload& payload, Request* owner, bool coalesce) {
   if (error_ != 0) return Outcome::failed;
   const std::size_t total = wire_bytes(packet.kind) + payload.bytes;
-  const bool may_wait = owner != nullptr && total <= kSmall && bulk_.left() == 0 && waiting() + total <= kCoalesced;
+  const bool fits = total <= kSmall && bulk_.left() == 0 && waiting() + total <= kCoalesced;
   Packet numbered = packet;
   numbered.link = sent_ + 1;
-  if (may_wait && (coalesce || blocked_)) {
+  if (fits && (owner != nullptr ? coalesce || blocked_ || gathering_ : gathering_ && !blocked_)) {
     append(numbered, payload);
-    owners_.push_back(owner);
     ++sent_;
+    if (owner == nullptr) return Outcome::done;
+    owners_.push_back(owner);
     return Outcome::queued;
   }
   if (blocked_) return Outcome::retry;
@@ -78,6 +79,11 @@ Outcome Outbox::send_gathered(int fd, const Packet& packet, const Payload& paylo
     owners_.push_back(owner);
   }
   return Outcome::queued;
+}
+
+void Outbox::gather(int fd, bool on) {
+  gathering_ = on;
+  if (!on && !blocked_ && error_ == 0) write_out(fd);
 }
 
 int Outbox::pump(int fd, const methods::Sink& sink) {

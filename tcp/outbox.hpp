@@ -8,8 +8,9 @@
 // bytes on average) are packed into the buffer first.
 //
 // What Outcome::done promises here: the packet is in the kernel, which delivers it whatever this process does next. A
-// packet that merely waits in the buffer is `queued`, and its owner is told after the write. The one exception is an
-// ownerless packet that meets a socket which has just become full: what the kernel does not take of it is copied. So
+// packet that merely waits in the buffer is `queued`, and its owner is told after the write. The exceptions are
+// ownerless packets that meet a socket which has just become full, where what the kernel does not take is copied, and
+// those that are gathered, which leave before the caller does anything else. So
 // `retry` means that something is waiting to be written, and that the end of that wait wakes a sleeper.
 #pragma once
 
@@ -31,6 +32,10 @@ class Outbox {
   /// As Method::send. `coalesce`: the packet may wait in the buffer for the next pump() or further packets (only with
   /// an owner, and only up to kSmall). `failed` only when the socket has an error; see error().
   methods::Outcome send(int fd, const Packet& packet, const Payload& payload, Request* owner, bool coalesce);
+
+  /// As Method::gather: small packets wait in the buffer, with an owner or without, until it is switched off, which
+  /// writes them. What a full socket does not take then stays, and is blocked().
+  void gather(int fd, bool on);
 
   /// Writes what waits, as far as the socket takes it, and tells the owners whose data is through. Returns how much
   /// happened. To be called from poll() only.
@@ -77,6 +82,7 @@ class Outbox {
   std::uint32_t sent_ = 0;  // number of the last packet taken; wraps, as the field on the wire does
   int error_ = 0;
   bool blocked_ = false;
+  bool gathering_ = false;
   std::size_t begin_ = 0, end_ = 0;  // unsent bytes of the buffer
   std::size_t capacity_ = 0;
   std::unique_ptr<std::byte[]> buffer_;
