@@ -43,7 +43,10 @@ void Device::MPID_Serve(const std::atomic<bool>& stop) {
       nap();
       continue;
     }
-    lock();
+    if (!mutex_.try_lock()) {  // the program is in a call: it polls, or soon will, and would only be disturbed
+      nap();
+      continue;
+    }
     const bool alone = !attending_;
     bool sleep = false;
     if (alone) {

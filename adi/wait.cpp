@@ -17,8 +17,9 @@ constexpr std::uint32_t kPollsPerClock = 32;
 
 // An answer that takes longer than this does not come from a rank that is running: another program may have its core, or
 // want ours. From here on a spinning rank offers its core each time it reads the clock; on an idle machine that costs
-// nothing that matters by then.
-constexpr std::uint64_t kSpinAloneNs = 10'000;
+// nothing that matters by then. Offered to a busy program, the core is gone for a whole slice of 3 ms: so this lies above
+// what a round trip takes by TCP. With a busy program on each of two cores, 64 KB by shm took 4 ms at 10 us, 12 us at 50.
+constexpr std::uint64_t kSpinAloneNs = 50'000;
 
 // CPUs that the cgroup's quota amounts to, rounded up; 0 when there is no quota.
 int quota_cpus() {
