@@ -373,7 +373,7 @@ class Device {
   std::uint8_t id_of(Rank r) const { return static_cast<std::uint8_t>(peers_[index(r)].id); }
   void fail_requests_of(Rank rank);
   // ---- the agent: serve.cpp ----
-  void serve_while_busy();
+  void serve_while_busy(std::uint64_t linger_ns);
   bool arm_for_agent();
   void disarm();
   void attend(bool here) {

@@ -12,6 +12,8 @@
 //
 // What it costs a program that computes and is left alone: nothing, the agent sleeps. A program that polls: a look of
 // the agent a millisecond. The first access after the program has begun to compute waits up to two naps.
+#include <sched.h>
+
 #include <ctime>
 
 #include "adi/device.hpp"
@@ -23,8 +25,15 @@ namespace {
 
 constexpr long kNapNs = 1'000'000;
 constexpr std::int64_t kAgentSleepNs = 100'000'000;
-// Where there are cores to spare the agent polls on for a while: whoever has accessed once does it again soon.
+// Whoever has accessed once does it again soon, so the agent polls on for a while. Not where it could take the core of
+// another rank: with neither cores to spare nor a core of its rank's own.
 constexpr std::uint64_t kLingerNs = 30'000;
+
+bool may_linger(int cpus, int host_ranks) {
+  cpu_set_t mine;
+  const bool bound = ::sched_getaffinity(0, sizeof mine, &mine) == 0 && CPU_COUNT(&mine) == 1;
+  return bound || cpus >= 2 * host_ranks + 1;
+}
 
 void nap() {
   timespec time{0, kNapNs};
@@ -34,6 +43,7 @@ void nap() {
 }  // namespace
 
 void Device::MPID_Serve(const std::atomic<bool>& stop) {
+  const std::uint64_t linger_ns = may_linger(waiter_.cpus(), bootstrap_.job().host_size) ? kLingerNs : 0;
   std::uint32_t seen = visits_.load(std::memory_order_relaxed) - 1;
   // Acquire pairs with the release of whoever stops the agent.
   while (!stop.load(std::memory_order_acquire)) {
@@ -50,7 +60,7 @@ void Device::MPID_Serve(const std::atomic<bool>& stop) {
     const bool alone = !attending_;
     bool sleep = false;
     if (alone) {
-      serve_while_busy();
+      serve_while_busy(linger_ns);
       sleep = arm_for_agent();
     }
     mutex_.unlock();
@@ -66,18 +76,14 @@ void Device::MPID_Serve(const std::atomic<bool>& stop) {
   mutex_.unlock();
 }
 
-void Device::serve_while_busy() {
+void Device::serve_while_busy(std::uint64_t linger_ns) {
   if (armed_for_agent_) disarm();
-  const std::uint64_t linger = waiter_.cpus() >= 2 * bootstrap_.job().host_size + 1 ? kLingerNs : 0;
   std::uint64_t last = 0;
-  for (;;) {
-    if (progress() > 0) {
-      last = linger ? os::now_ns() : 0;
-      continue;
-    }
+  do {
+    // Without lingering one look is enough: what is left, or comes now, is seen when the methods are armed.
+    if (progress() > 0 && linger_ns != 0) last = os::now_ns();
     // Relaxed: a hint; the mutex itself orders what the threads do.
-    if (last == 0 || contenders_.load(std::memory_order_relaxed) > 0 || os::now_ns() - last >= linger) return;
-  }
+  } while (last != 0 && contenders_.load(std::memory_order_relaxed) == 0 && os::now_ns() - last < linger_ns);
 }
 
 bool Device::arm_for_agent() {

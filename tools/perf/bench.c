@@ -124,11 +124,11 @@ static void alltoall(int bytes, int n) {
   }
 }
 
-static volatile double sink;
+static volatile double sink = 1;
 static int work_units;
 
 static void compute(int units) {
-  double x = 1;
+  double x = sink; /* volatile, so that no repetition can be left out */
   for (int i = 0; i < units; ++i) x = x * 0.999999 + 1e-6;
   sink = x;
 }

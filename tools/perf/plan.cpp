@@ -25,8 +25,9 @@ constexpr const char* kRmaShm =
     "put_flush:8,get_flush:8,acc_flush:8,fetch_and_op:8,cas:8,lock_put_unlock:8,fence_put:8,pscw_put:8,put_flush:8192,"
     "put_flush:65536,put_flush:4194304,get_flush:4194304,acc_flush:4194304,memcpy:4194304,put_bandwidth:8192";
 constexpr const char* kRmaTcp =
-    "put_flush:8,get_flush:8,acc_flush:8,fetch_and_op:8,cas:8,lock_put_unlock:8,fence_put:8,pscw_put:8,put_flush:4194304,"
-    "put_bandwidth:65536";
+    "put_flush:8,get_flush:8,acc_flush:8,fetch_and_op:8,cas:8,lock_put_unlock:8,fence_put:8,pscw_put:8,put_flush:"
+    "4194304,"
+    "put_bandwidth:8,put_bandwidth:65536,put_flush_busy:8,idle_window";
 
 double best_of(const std::vector<double>& values, bool higher) {
   return higher ? *std::max_element(values.begin(), values.end()) : *std::min_element(values.begin(), values.end());
@@ -45,14 +46,16 @@ std::map<Row, double> parse(const std::string& text, const Job& job) {
 
 Result<std::map<Row, double>> run_once(const Job& job, const Implementation& impl, const Way& way, const Options& o) {
   Command command{way.before, way.variables};
-  for (const std::string& word : {std::string("-n"), std::to_string(job.ranks), impl.program}) command.words.push_back(word);
+  for (const std::string& word : {std::string("-n"), std::to_string(job.ranks), impl.program})
+    command.words.push_back(word);
   if (!job.metrics.empty()) {
     command.words.push_back(job.metrics);
     command.words.push_back(fmt::format("{}", o.sample_seconds));
   }
   const auto done = run(command, std::chrono::seconds(o.quick ? 40 : 120));
   if (!done) return tl::unexpected(done.error());
-  if (job.metrics.empty()) return std::map<Row, double>{{Row{"startup", 0, job.ranks, job.transport}, done->seconds * 1e3}};
+  if (job.metrics.empty())
+    return std::map<Row, double>{{Row{"startup", 0, job.ranks, job.transport}, done->seconds * 1e3}};
   return parse(done->text, job);
 }
 
@@ -61,14 +64,15 @@ Result<std::map<Row, double>> run_once(const Job& job, const Implementation& imp
 std::string unit_of(const std::string& metric) {
   if (metric == "bandwidth" || metric == "bibandwidth" || metric == "put_bandwidth") return "GB/s";
   if (metric == "rate") return "M/s";
-  if (metric == "overlap") return "%";
+  if (metric == "overlap" || metric == "idle_window") return "%";
   if (metric == "startup") return "ms";
   if (metric == "memory") return "MB";
   return "us";
 }
 
 bool higher_is_better(const std::string& metric) {
-  return metric == "bandwidth" || metric == "put_bandwidth" || metric == "bibandwidth" || metric == "rate" || metric == "overlap";
+  return metric == "bandwidth" || metric == "put_bandwidth" || metric == "bibandwidth" || metric == "rate" ||
+         metric == "overlap";
 }
 
 std::vector<Job> plan(const Options& options) {
@@ -82,8 +86,10 @@ std::vector<Job> plan(const Options& options) {
     return jobs;
   }
   const bool quick = options.quick;
-  std::vector<Job> jobs{{2, "shm", kPairShm}, {2, "tcp", kPairTcp}, {2, "shm", ""}, {16, "shm", ""}, {2, "shm", "memory"}};
-  for (const int ranks : quick ? std::vector<int>{4, 16} : std::vector<int>{4, 8, 16}) jobs.push_back({ranks, "shm", kCrowd});
+  std::vector<Job> jobs{
+      {2, "shm", kPairShm}, {2, "tcp", kPairTcp}, {2, "shm", ""}, {16, "shm", ""}, {2, "shm", "memory"}};
+  for (const int ranks : quick ? std::vector<int>{4, 16} : std::vector<int>{4, 8, 16})
+    jobs.push_back({ranks, "shm", kCrowd});
   if (!quick) jobs.push_back({4, "tcp", "barrier,allreduce:8"});
   return jobs;
 }
