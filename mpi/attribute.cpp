@@ -21,23 +21,32 @@ Keyval& keyval_of(const Attribute& a) {
   return *runtime().keyvals.find(a.keyval);
 }
 
-int call_destroy(const Keyval& k, int object, void* value) {
+int call_destroy(const Keyval& k, int object, const Attribute& a) {
   if (!k.destroy) return MPI_SUCCESS;
   const auto destroy = k.destroy;
   const int handle = k.handle;
-  void* extra = k.extra;
+  const auto proxy = k.destroy_proxy;
+  void *extra = k.extra, *value = a.value;
+  const auto form = a.integer ? Attribute::Form::address_integer : Attribute::Form::pointer;
   const Released released;
-  return destroy(object, handle, value, extra);
+  return proxy ? proxy(destroy, object, handle, form, value, extra) : destroy(object, handle, value, extra);
 }
 
-int call_copy(const Keyval& k, int object, void* value, void*& copied, int& wanted) {
+int call_copy(const Keyval& k, int object, const Attribute& a, void*& copied, int& wanted) {
   wanted = 0;
   if (!k.copy) return MPI_SUCCESS;
   const auto copy = k.copy;
   const int handle = k.handle;
-  void* extra = k.extra;
+  const auto proxy = k.copy_proxy;
+  void *extra = k.extra, *value = a.value;
+  const auto form = a.integer ? Attribute::Form::address_integer : Attribute::Form::pointer;
   const Released released;
-  return copy(object, handle, extra, value, &copied, &wanted);
+  return proxy ? proxy(copy, object, handle, extra, form, value, &copied, &wanted)
+               : copy(object, handle, extra, value, &copied, &wanted);
+}
+
+std::shared_ptr<void*> integer_of(void* value, Attribute::Form form) {
+  return form == Attribute::Form::pointer ? nullptr : std::make_shared<void*>(value);
 }
 
 Attributes::iterator position(Attributes& list, int keyval) {
@@ -80,15 +89,20 @@ const Attribute* find_attribute(const Attributes& list, int keyval) {
   return nullptr;
 }
 
-int set_attribute(Attributes& list, int object, Keyval& key, void* value) {
+void* value_of(const Attribute& a, Attribute::Form form) {
+  return form == Attribute::Form::pointer && a.integer ? a.integer.get() : a.value;
+}
+
+int set_attribute(Attributes& list, int object, Keyval& key, void* value, Attribute::Form form) {
   if (const Attribute* old = find_attribute(list, key.handle)) {
-    if (const int code = call_destroy(key, object, old->value); code != MPI_SUCCESS) return code;
+    if (const int code = call_destroy(key, object, *old); code != MPI_SUCCESS) return code;
     if (const auto at = position(list, key.handle); at != list.end()) {
       at->value = value;
+      at->integer = integer_of(value, form);
       return MPI_SUCCESS;
     }
   }
-  list.push_back({key.handle, value});
+  list.push_back({key.handle, value, integer_of(value, form)});
   ++key.refs;
   return MPI_SUCCESS;
 }
@@ -97,7 +111,7 @@ int delete_attribute(Attributes& list, int object, Keyval& key) {
   const Attribute* a = find_attribute(list, key.handle);
   if (!a) return MPI_SUCCESS;
   const int handle = key.handle;
-  if (const int code = call_destroy(key, object, a->value); code != MPI_SUCCESS) return code;
+  if (const int code = call_destroy(key, object, *a); code != MPI_SUCCESS) return code;
   if (const auto at = position(list, handle); at != list.end()) {
     list.erase(at);
     release(key);
@@ -119,9 +133,9 @@ int copy_attributes(Attributes& to, const Attributes& from, int object) {
     Keyval& k = keyval_of(a);
     void* copied = nullptr;
     int wanted = 0;
-    if (const int code = call_copy(k, object, a.value, copied, wanted); code != MPI_SUCCESS) return code;
+    if (const int code = call_copy(k, object, a, copied, wanted); code != MPI_SUCCESS) return code;
     if (!wanted) continue;
-    to.push_back({a.keyval, copied});
+    to.push_back({a.keyval, copied, a.integer ? std::make_shared<void*>(copied) : nullptr});
     ++k.refs;
   }
   return MPI_SUCCESS;

@@ -40,18 +40,17 @@ Keyval& settable(int keyval) {
   return keyval_arg(keyval, Keyval::For::comm);
 }
 
-void get(const Comm& c, int keyval, void* value, int* flag) {
+void get(const Comm& c, int keyval, void* value, int* flag, Attribute::Form form = Attribute::Form::pointer) {
   out(value, "attribute_val");
   out(flag, "flag");
-  void* found = predefined_attribute(keyval);
-  if (found) {
+  if (int* const ours = predefined_attribute(keyval)) {
     *flag = 1;
-  } else {
-    const Attribute* a = find_attribute(c.attributes, keyval_arg(keyval, Keyval::For::comm).handle);
-    *flag = a != nullptr;
-    if (a) found = a->value;
+    *static_cast<void**>(value) = value_at(ours, form);
+    return;
   }
-  if (*flag) *static_cast<void**>(value) = found;
+  const Attribute* a = find_attribute(c.attributes, keyval_arg(keyval, Keyval::For::comm).handle);
+  *flag = a != nullptr;
+  if (a) *static_cast<void**>(value) = value_of(*a, form);
 }
 
 }  // namespace
@@ -95,6 +94,27 @@ RMQ_MPI(int, Attr_get, (MPI_Comm comm, int keyval, void* value, int* flag)) {
 
 RMQ_MPI(int, Attr_delete, (MPI_Comm comm, int keyval)) {
   return enter(comm, [&](Comm& c) { return delete_attribute(c.attributes, comm, settable(keyval)); });
+}
+
+// ---- for MPICH's Fortran library ----
+
+extern "C" RMQ_EXPORT int MPII_Comm_set_attr(MPI_Comm comm, int keyval, void* value, Attribute::Form form) {
+  return enter(comm,
+               [&](Comm& c) { return set_attribute(c.attributes, comm, settable(c_keyval(keyval)), value, form); });
+}
+
+extern "C" RMQ_EXPORT int MPII_Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* flag, Attribute::Form form) {
+  return enter(comm, [&](Comm& c) { get(c, c_keyval(keyval), value, flag, form); });
+}
+
+/// The functions of this keyval, for any kind of object, are Fortran's.
+extern "C" RMQ_EXPORT void MPII_Keyval_set_proxy(int keyval, decltype(Keyval::copy_proxy) copy,
+                                                 decltype(Keyval::destroy_proxy) destroy) {
+  const adi::Device::Entry entry(*runtime().device);
+  if (Keyval* k = runtime().keyvals.find(keyval)) {
+    k->copy_proxy = copy;
+    k->destroy_proxy = destroy;
+  }
 }
 
 }  // namespace rmq::mpi

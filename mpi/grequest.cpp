@@ -1,4 +1,6 @@
 // Chapter 13.2: generalised requests, whose progress is the program's business.
+#include <type_traits>
+
 #include "mpi/internal/requests.hpp"
 
 namespace rmq::mpi {
@@ -11,6 +13,7 @@ class Generalised final : public Activity {
     MPI_Grequest_free_function* free;
     MPI_Grequest_cancel_function* cancel;
     void* extra;
+    bool fortran = false;  // they take an error code by reference instead of returning it
   };
   explicit Generalised(const Functions& f) : Activity(nullptr), functions_(f) {}
 
@@ -21,7 +24,7 @@ class Generalised final : public Activity {
     set_empty_status(s);
     if (!functions_.query) return MPI_SUCCESS;
     const Released released;
-    return functions_.query(functions_.extra, s);
+    return call(functions_.query, s);
   }
   int finish(MPI_Status* status) override {
     const int queried = peek(status);
@@ -33,7 +36,8 @@ class Generalised final : public Activity {
     int code;
     {
       const Released released;
-      code = functions_.cancel(functions_.extra, complete_);
+      int complete = complete_;
+      code = functions_.fortran ? call(functions_.cancel, &complete) : functions_.cancel(functions_.extra, complete);
     }
     if (code != MPI_SUCCESS) throw Failure{code, {}, MPI_COMM_NULL};
   }
@@ -46,6 +50,7 @@ class Generalised final : public Activity {
       abandoned_ = place;
     }
   }
+  void speak_fortran() { functions_.fortran = true; }
   void complete_now() {
     complete_ = true;
     if (abandoned_) abandon(abandoned_);
@@ -55,12 +60,29 @@ class Generalised final : public Activity {
   int call_free() {
     if (!functions_.free) return MPI_SUCCESS;
     const Released released;
-    return functions_.free(functions_.extra);
+    return call(functions_.free);
   }
-  const Functions functions_;
+  template <class Function, class... Args>
+  int call(Function* function, Args... args) {
+    if constexpr (std::is_invocable_v<Function*, void*, Args...>) {
+      if (!functions_.fortran) return function(functions_.extra, args...);
+    }
+    int error = MPI_SUCCESS;
+    const auto plain = reinterpret_cast<void (*)()>(function);
+    reinterpret_cast<void (*)(void*, Args..., int*)>(plain)(functions_.extra, args..., &error);
+    return error;
+  }
+  Functions functions_;
   bool complete_ = false;
   Request* abandoned_ = nullptr;
 };
+
+Generalised& generalised_arg(MPI_Request request) {
+  Request* r = request_arg(request);
+  auto* g = r->kind == RequestKind::other ? dynamic_cast<Generalised*>(activity_of(*r)) : nullptr;
+  if (!g) fail_call(MPI_ERR_REQUEST, "argument request is no generalised request");
+  return *g;
+}
 
 }  // namespace
 
@@ -74,12 +96,12 @@ RMQ_MPI(int, Grequest_start,
 }
 
 RMQ_MPI(int, Grequest_complete, (MPI_Request request)) {
-  return enter([&] {
-    Request* r = request_arg(request);
-    auto* g = r->kind == RequestKind::other ? dynamic_cast<Generalised*>(activity_of(*r)) : nullptr;
-    if (!g) fail_call(MPI_ERR_REQUEST, "argument request is no generalised request");
-    g->complete_now();
-  });
+  return enter([&] { generalised_arg(request).complete_now(); });
+}
+
+/// For MPICH's Fortran library: the functions of this request are Fortran's.
+extern "C" RMQ_EXPORT void MPII_Grequest_set_lang_f77(MPI_Request request) {
+  enter([&] { generalised_arg(request).speak_fortran(); });
 }
 
 }  // namespace rmq::mpi

@@ -3,6 +3,16 @@
 #include "mpi/internal/call.hpp"
 
 namespace rmq::mpi {
+namespace {
+
+void get(MPI_Datatype datatype, int keyval, void* value, int* flag, Attribute::Form form = Attribute::Form::pointer) {
+  const Keyval& k = keyval_arg(keyval, Keyval::For::type, "type_keyval");
+  const Attribute* a = find_attribute(type_arg(datatype).attributes, k.handle);
+  *out(flag, "flag") = a != nullptr;
+  if (a) *static_cast<void**>(out(value, "attribute_val")) = value_of(*a, form);
+}
+
+}  // namespace
 
 RMQ_MPI(int, Type_create_keyval,
         (MPI_Type_copy_attr_function * copy, MPI_Type_delete_attr_function* destroy, int* keyval, void* extra_state)) {
@@ -21,12 +31,7 @@ RMQ_MPI(int, Type_set_attr, (MPI_Datatype datatype, int keyval, void* value)) {
 }
 
 RMQ_MPI(int, Type_get_attr, (MPI_Datatype datatype, int keyval, void* value, int* flag)) {
-  return enter([&] {
-    const Keyval& k = keyval_arg(keyval, Keyval::For::type, "type_keyval");
-    const Attribute* a = find_attribute(type_arg(datatype).attributes, k.handle);
-    *out(flag, "flag") = a != nullptr;
-    if (a) *static_cast<void**>(out(value, "attribute_val")) = a->value;
-  });
+  return enter([&] { get(datatype, keyval, value, flag); });
 }
 
 RMQ_MPI(int, Type_delete_attr, (MPI_Datatype datatype, int keyval)) {
@@ -34,6 +39,20 @@ RMQ_MPI(int, Type_delete_attr, (MPI_Datatype datatype, int keyval)) {
     Datatype& t = type_arg(datatype);
     return delete_attribute(t.attributes, datatype, keyval_arg(keyval, Keyval::For::type, "type_keyval"));
   });
+}
+
+// ---- for MPICH's Fortran library ----
+
+extern "C" RMQ_EXPORT int MPII_Type_set_attr(MPI_Datatype datatype, int keyval, void* value, Attribute::Form form) {
+  return enter([&] {
+    Datatype& t = type_arg(datatype);
+    return set_attribute(t.attributes, datatype, keyval_arg(keyval, Keyval::For::type, "type_keyval"), value, form);
+  });
+}
+
+extern "C" RMQ_EXPORT int MPII_Type_get_attr(MPI_Datatype datatype, int keyval, void* value, int* flag,
+                                             Attribute::Form form) {
+  return enter([&] { get(datatype, keyval, value, flag, form); });
 }
 
 }  // namespace rmq::mpi

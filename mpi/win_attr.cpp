@@ -11,18 +11,18 @@ bool is_predefined(int keyval) {
 }
 
 /// The base is the value itself; C gets pointers to the others.
-void* predefined_attribute(Win& w, int keyval) {
+void* predefined_attribute(Win& w, int keyval, Attribute::Form form) {
   switch (keyval) {
     case MPI_WIN_BASE:
       return w.flavor == MPI_WIN_FLAVOR_DYNAMIC ? MPI_BOTTOM : w.window->base();
     case MPI_WIN_SIZE:
-      return &w.bytes;
+      return value_at(&w.bytes, form);
     case MPI_WIN_DISP_UNIT:
-      return &w.disp_unit;
+      return value_at(&w.disp_unit, form);
     case MPI_WIN_CREATE_FLAVOR:
-      return &w.flavor;
+      return value_at(&w.flavor, form);
     default:
-      return &w.model;
+      return value_at(&w.model, form);
   }
 }
 
@@ -31,17 +31,17 @@ Keyval& settable(int keyval) {
   return keyval_arg(keyval, Keyval::For::win, "win_keyval");
 }
 
-void get(Win& w, int keyval, void* value, int* flag) {
+void get(Win& w, int keyval, void* value, int* flag, Attribute::Form form = Attribute::Form::pointer) {
   out(value, "attribute_val");
   out(flag, "flag");
   if (is_predefined(keyval)) {
     *flag = 1;
-    *static_cast<void**>(value) = predefined_attribute(w, keyval);
+    *static_cast<void**>(value) = predefined_attribute(w, keyval, form);
     return;
   }
   const Attribute* a = find_attribute(w.attributes, keyval_arg(keyval, Keyval::For::win, "win_keyval").handle);
   *flag = a != nullptr;
-  if (a) *static_cast<void**>(value) = a->value;
+  if (a) *static_cast<void**>(value) = value_of(*a, form);
 }
 
 }  // namespace
@@ -65,6 +65,17 @@ RMQ_MPI(int, Win_get_attr, (MPI_Win win, int keyval, void* value, int* flag)) {
 
 RMQ_MPI(int, Win_delete_attr, (MPI_Win win, int keyval)) {
   return enter_win(win, [&](Win& w) { return delete_attribute(w.attributes, win, settable(keyval)); });
+}
+
+// ---- for MPICH's Fortran library ----
+
+extern "C" RMQ_EXPORT int MPII_Win_set_attr(MPI_Win win, int keyval, void* value, Attribute::Form form) {
+  return enter_win(win,
+                   [&](Win& w) { return set_attribute(w.attributes, win, settable(c_keyval(keyval)), value, form); });
+}
+
+extern "C" RMQ_EXPORT int MPII_Win_get_attr(MPI_Win win, int keyval, void* value, int* flag, Attribute::Form form) {
+  return enter_win(win, [&](Win& w) { get(w, c_keyval(keyval), value, flag, form); });
 }
 
 }  // namespace rmq::mpi

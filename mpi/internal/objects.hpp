@@ -29,8 +29,11 @@ struct Buffer {
 
 /// Cached attributes of a communicator, datatype or window, in the order in which they were set.
 struct Attribute {
+  /// How it was set, and how it is asked for. Numbers as MPICH's Fortran library passes them.
+  enum class Form : int { pointer = 0, address_integer = 1, integer = 3 };
   int keyval;
   void* value;
+  std::shared_ptr<void*> integer;  // Fortran has set it: the value again, where C may point at it; else null
 };
 using Attributes = std::vector<Attribute>;
 
@@ -99,6 +102,11 @@ struct Keyval {
   // All handles are ints, so that one type of function serves communicators, datatypes and windows.
   MPI_Comm_copy_attr_function* copy = nullptr;
   MPI_Comm_delete_attr_function* destroy = nullptr;
+  // What calls Fortran's functions, of MPICH's Fortran library; null: they are C's.
+  int (*copy_proxy)(MPI_Comm_copy_attr_function*, int object, int keyval, void* extra, Attribute::Form, void* value,
+                    void** copied, int* wanted) = nullptr;
+  int (*destroy_proxy)(MPI_Comm_delete_attr_function*, int object, int keyval, Attribute::Form, void* value,
+                       void* extra) = nullptr;
   void* extra = nullptr;  // the user's
 };
 
