@@ -188,6 +188,7 @@ void RmaPart::draw_elements(RmaOp& op) {
   }
   if (op.what == What::accumulate || op.what == What::get_accumulate || op.what == What::fetch_and_op)
     op.op = draw_reduction(type.element);
+  if (op.what == What::accumulate && op.op == ReduceOp::no_op) op.op = ReduceOp::replace;  // MPI forbids it there
   if (op.what != What::compare_and_swap) return;
   op.compare.resize(size);  // mostly what is there
   std::memcpy(op.compare.data(), model_.areas[static_cast<std::size_t>(op.target)].data() + op.offset, size);
