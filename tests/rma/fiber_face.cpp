@@ -118,7 +118,7 @@ class FiberFace final : public RmaFace {
     Request* const r = *static_cast<Request**>(op.state.get());
     op.state.reset();
     fibers_.device(me_).MPID_Wait(r);
-    const rma::Fault f = Window::request_fault(*r);
+    const rma::Fault f = r->status.error == Errc::ok ? rma::Fault::none : Window::request_fault(*r);
     fibers_.device(me_).MPID_Request_free(r);
     return text(f);
   }

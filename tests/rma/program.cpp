@@ -72,9 +72,14 @@ void RmaPart::fence_round() {
   expect_none(face_.fence(rma::assertion::noprecede), "fence");
   for (int times = 0; times < 2; ++times) {
     for (int t = 0; t < plan_.ranks; ++t) operations(t, false);
-    expect_none(face_.fence(times == 1 ? rma::assertion::nosucceed : 0), "fence");
+    expect_none(face_.fence(0), "fence");
     complete();
   }
+  // Behind a fence the operations of all others are there, too.
+  for (std::uint64_t k = chance_.below(6); k > 0; --k)
+    look(static_cast<int>(chance_.below(static_cast<std::uint64_t>(plan_.ranks))));
+  expect_none(face_.fence(rma::assertion::nosucceed), "fence");
+  complete();
 }
 
 void RmaPart::pscw_round(std::uint64_t draw) {

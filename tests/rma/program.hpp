@@ -114,7 +114,8 @@ class RmaPart {
   /// All of these outlive it. Faults are added to the list; once there is one, the rest of the program means nothing.
   RmaPart(const RmaPlan& plan, RmaModel& model, RmaFace& face, int me, std::vector<std::string>& faults);
   ~RmaPart();
-  /// Epochs and operations of one round. A barrier belongs behind it, then check(), then another barrier.
+  /// Epochs and operations of one round. A barrier belongs behind it, then check(), then another barrier. Where ranks
+  /// that run elsewhere are walked too, their rounds come first: what they do in a round is what this one may see.
   void round(int number);
   /// Judges this rank's window, when everybody's round is in the model.
   void check(int number);
@@ -131,6 +132,7 @@ class RmaPart {
   void lock_all_round();
   void operations(int target, bool may_flush);
   void one(int target, bool may_flush);
+  void look(int target);
   void count(int target);
   void issue(std::unique_ptr<RmaOp> op);
   void complete();

@@ -131,6 +131,18 @@ bool RmaPart::clear_of(int target, Touched t, bool may_flush) {
   return true;
 }
 
+/// A get of anybody's area, which nobody changes at this time.
+void RmaPart::look(int target) {
+  auto op = std::make_unique<RmaOp>();
+  op->target = target;
+  op->offset = plan_.area * static_cast<std::int64_t>(chance_.below(static_cast<std::uint64_t>(plan_.ranks)));
+  op->type = row(Basic::u8, 1, static_cast<std::size_t>(plan_.area), 1);
+  op->what = What::get;
+  draw_elements(*op);
+  apply(*op);
+  issue(std::move(op));
+}
+
 void RmaPart::one(int target, bool may_flush) {
   auto op = std::make_unique<RmaOp>();
   op->target = target;
