@@ -1,6 +1,7 @@
 // ranks: 5
 // Everybody floods rank 0's queue buffer, which empties and locks it at random: each message comes exactly once, whole,
-// and in the order of its sender. The big run: rmqrun -n 9 mpi_queue_flood 1000000 [native]
+// and in the order of its sender. Another size: mpi_queue_flood <messages of each> <places>; the big run:
+// rmqrun -n 9 mpi_queue_flood 1000000 1024
 #include <cstdlib>
 #include <cstring>
 
@@ -65,8 +66,12 @@ void flood(const char* name, int each, int capacity) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const int each = argc > 1 ? std::atoi(argv[1]) : 0;
-  for (const int capacity : {16, 1024}) flood<rmq::NativeQueueBuffer>("native", each > 0 ? each : 4000, capacity);
-  if (argc <= 2) flood<rmq::PortableQueueBuffer>("portable", each > 0 ? each : 300, 64);
+  const int each = argc > 2 ? std::atoi(argv[1]) : 0, places = argc > 2 ? std::atoi(argv[2]) : 0;
+  if (each > 0 && places > 0) {
+    flood<rmq::NativeQueueBuffer>("native", each, places);
+  } else {
+    for (const int few_or_many : {16, 1024}) flood<rmq::NativeQueueBuffer>("native", 4000, few_or_many);
+    flood<rmq::PortableQueueBuffer>("portable", 300, 64);
+  }
   return check::finish();
 }
