@@ -56,9 +56,6 @@ class FiberFace final : public RmaFace {
   }
   /// Collective.
   void close() { fibers_.close(me_, std::move(window_)); }
-  /// Others may still refer to the window: it is not freed.
-  void abandon() { static_cast<void>(window_.release()); }
-
   bool is_real() const override { return true; }
   Fault fence(unsigned assertions) override { return text(window_->fence(assertions)); }
   Fault post(const std::vector<int>& group) override { return text(window_->post(group, 0)); }
@@ -169,10 +166,7 @@ std::vector<std::string> run_on_fibers(const RmaPlan& plan) {
     if (faults.empty()) face.close();
   });
   if (!ended) faults.emplace_back("stuck");
-  if (!faults.empty()) {
-    for (auto& face : faces) face->abandon();
-    return faults;
-  }
+  if (!faults.empty()) return faults;
   for (int i = 0; i < plan.ranks; ++i) {
     if (fibers.device(i).pool().alive() != 0) faults.push_back(fmt::format("rank {} has requests left", i));
     if (fibers.domain(i).counters().protocol_errors != 0) faults.push_back(fmt::format("rank {}: protocol errors", i));

@@ -11,6 +11,9 @@ namespace {
 // Turns without an event of the method and without a meeting, after which the ranks are taken for stuck.
 constexpr std::uint64_t kIdleTurns = 300'000;
 
+/// Unwinds the fiber of a rank that dies.
+struct Died {};
+
 }  // namespace
 
 // The in-process method of one rank, which gives the turn away whenever it is polled inside of a fiber.
@@ -91,7 +94,11 @@ Fibers::~Fibers() {
 
 void Fibers::entry() {
   const int me = running_;
-  (*program_)(me);
+  try {
+    (*program_)(me);
+  } catch (const Died&) {  // what its frames owned is freed
+    return;
+  }
   ranks_[static_cast<std::size_t>(me)]->done = true;
   ++progress_;
 }
@@ -191,7 +198,7 @@ void Fibers::die(int rank) {
   r.done = r.dead = true;
   ++progress_;
   world_->kill(rank);
-  for (;;) yield();
+  throw Died{};
 }
 
 }  // namespace rmq::testing
