@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
@@ -186,7 +187,9 @@ void* Device::MPID_Mem_alloc(std::size_t bytes) {
   for (const auto& m : methods_) {
     if (void* memory = m->mem_alloc(bytes)) return memory;
   }
-  return std::malloc(std::max<std::size_t>(bytes, 1));
+  // Aligned as the methods' memory is: structures with their own cache lines are put there.
+  if (bytes > PTRDIFF_MAX - kCacheLine) return nullptr;
+  return std::aligned_alloc(kCacheLine, std::max<std::size_t>((bytes + kCacheLine - 1) / kCacheLine, 1) * kCacheLine);
 }
 
 void Device::MPID_Mem_free(void* memory) {

@@ -30,8 +30,19 @@ function(rmq_plugin name)
   endif()
 endfunction()
 
-# What the sanitizer presets build: every test with the label sanitize.
+# What the sanitizer presets build: asan every test with the label sanitize, tsan those with the label threads.
 add_custom_target(sanitize_tests)
+add_custom_target(threads_tests)
+
+# rmq_sanitized(<label>... TARGETS <program>...): programs of tests that have these labels.
+function(rmq_sanitized)
+  cmake_parse_arguments(ARG "" "" "TARGETS" ${ARGN})
+  foreach(label sanitize threads)
+    if(label IN_LIST ARG_UNPARSED_ARGUMENTS)
+      add_dependencies(${label}_tests ${ARG_TARGETS})
+    endif()
+  endforeach()
+endfunction()
 
 # rmq_test(<name> <source>... [LIBS <lib>...] [LABELS <label>...] [TIMEOUT s]): one GoogleTest program, one ctest entry.
 function(rmq_test name)
@@ -43,7 +54,5 @@ function(rmq_test name)
     set(ARG_TIMEOUT 120)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
-  if("sanitize" IN_LIST ARG_LABELS)
-    add_dependencies(sanitize_tests ${name})
-  endif()
+  rmq_sanitized(${ARG_LABELS} TARGETS ${name})
 endfunction()

@@ -17,7 +17,7 @@ Task* last_ready = nullptr;
 constinit Task* Task::current_ = nullptr;
 
 void Task::run() {
-  fiber_ = Fiber::take();
+  fiber_ = os::Fiber::take();
   fiber_->prepare(on_fiber, this);
   ended_ = false;
   resume();
@@ -43,7 +43,7 @@ void Task::resume() {
     if (!outside_) break;
     std::exchange(outside_, nullptr)(outside_argument_);
   }
-  if (ended_) Fiber::give(std::exchange(fiber_, nullptr));
+  if (ended_) os::Fiber::give(std::exchange(fiber_, nullptr));
 }
 
 void Task::sleep_until(Request* r) {

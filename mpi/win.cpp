@@ -42,13 +42,7 @@ rma::SharedMemory shared_memory(const Win& w, int rank) {
   if (w.flavor == MPI_WIN_FLAVOR_DYNAMIC) {
     fail_call(MPI_ERR_RMA_FLAVOR, "argument win is a dynamic window, which has no memory that could be shared");
   }
-  const rma::Fault fault = w.window->shared_query(target_arg(w, rank, "rank"), memory);
-  if (w.flavor == MPI_WIN_FLAVOR_SHARED) {
-    check(w, fault);
-  } else if (fault != rma::Fault::none && rank == w.window->me()) {
-    memory = {w.window->base(), w.window->bytes(), w.disp_unit};
-  }
-  if (memory.size == 0) memory.base = nullptr;
+  check(w, w.window->shared_query(target_arg(w, rank, "rank"), memory));
   return memory;
 }
 

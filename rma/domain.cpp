@@ -135,6 +135,12 @@ Window* Domain::window_of(Rank from, const Packet& p, int& member) {
   return member >= 0 ? found->second : nullptr;
 }
 
+/// Whether these mean something: a fault, and a world rank plus 1, or 0.
+bool Domain::is_known(std::uint32_t fault, std::uint32_t culprit) const {
+  return fault <= static_cast<std::uint32_t>(Fault::protocol) &&
+         culprit <= static_cast<std::uint32_t>(device_.job().size);
+}
+
 void Domain::on_packet(Rank from, const Packet& p, const std::byte* payload) {
   switch (p.kind) {
     case Kind::RMA_REPLY:
@@ -153,8 +159,9 @@ void Domain::on_packet(Rank from, const Packet& p, const std::byte* payload) {
   Window* window = window_of(from, p, member);
   if (!window || !find_packet_kind(p.kind)) return protocol_error(from, p);
   if (p.kind == Kind::RMA_LOCK_GRANTED) {
-    const auto culprit = static_cast<Rank>(p.rma_lock_granted.culprit) - 1;
-    return window->lock_answered(member, static_cast<Fault>(p.rma_lock_granted.fault), culprit);
+    const auto& [fault, culprit] = p.rma_lock_granted;
+    if (!is_known(fault, culprit)) return protocol_error(from, p);
+    return window->lock_answered(member, static_cast<Fault>(fault), static_cast<Rank>(culprit) - 1);
   }
   window->arrive(member, p, payload);
 }
@@ -171,9 +178,9 @@ void Domain::on_reply(Rank from, const Packet& p, const std::byte* payload) {
 }
 
 void Domain::on_ack(Rank from, const Packet& p) {
+  if (!is_known(p.rma_ack.fault, p.rma_ack.culprit)) return protocol_error(from, p);
   const auto fault = static_cast<Fault>(p.rma_ack.fault);
   const auto culprit = static_cast<Rank>(p.rma_ack.culprit) - 1;
-  if (p.rma_ack.fault > static_cast<std::uint32_t>(Fault::protocol)) return protocol_error(from, p);
   if (p.rma_ack.ticket == 0) {  // an operation that wanted no answer has failed
     int member = -1;
     Window* window = window_of(from, p, member);

@@ -106,6 +106,7 @@ class Domain final : public adi::Extension {
 
   Window* window_of(Rank from, const Packet& p, int& member);
   void on_reply(Rank from, const Packet& p, const std::byte* payload);
+  bool is_known(std::uint32_t fault, std::uint32_t culprit) const;
   void on_ack(Rank from, const Packet& p);
   void on_definition(Rank from, const Packet& p, const std::byte* payload);
   void protocol_error(Rank from, const Packet& p);

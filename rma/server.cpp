@@ -18,6 +18,10 @@ namespace {
 
 constexpr std::uint64_t kCopyMost = 512;  // bytes of an answer that are copied when it has to wait
 
+// Bytes that a get may fetch when its datatype names the same bytes again and again: a definition of a few bytes could
+// ask for any number.
+constexpr std::uint64_t kRepeatedMost = std::uint64_t{1} << 30;
+
 constexpr std::uint8_t kLockFlags = rma_flag::lock_shared | rma_flag::lock_exclusive;
 
 bool is_single(Kind kind) {
@@ -191,6 +195,7 @@ Fault Window::find_place(Origin& o, const Packet& p, DataView& view, bool& missi
                                       is_attached(static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(length))
                                 : low >= 0 && low + length <= static_cast<Wide>(options_.size);
     if (!inside) return Fault::range;
+    if (bytes > kRepeatedMost && static_cast<Wide>(bytes) > length) return Fault::type;
     view = layout->view(at, f.count);
   } else {
     const bool inside =

@@ -260,15 +260,17 @@ bool Window::is_attached(std::uint64_t from, std::uint64_t bytes) const {
 }
 
 Fault Window::shared_query(int rank, SharedMemory& memory) const {
-  if (flavor() != Flavor::shared) return Fault::shared;
+  if (flavor() == Flavor::dynamic) return Fault::shared;
   for (int i = 0; rank < 0 && i < size(); ++i) {
-    if (at(i).size > 0) rank = i;
+    if (at(i).direct && at(i).size > 0) rank = i;
   }
   memory = {};
   if (rank < 0) return Fault::none;
-  memory.base = at(rank).size == 0 ? nullptr : at(rank).base;
-  memory.size = at(rank).size;
-  memory.disp_unit = static_cast<int>(at(rank).unit);
+  const Reach& t = at(rank);
+  memory.disp_unit = static_cast<int>(t.unit);
+  if (!t.direct || t.size == 0) return Fault::none;
+  memory.base = t.base;
+  memory.size = t.size;
   return Fault::none;
 }
 

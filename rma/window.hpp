@@ -162,8 +162,8 @@ class Window {
   /// Dynamic windows. Fault::attach when it overlaps what is attached, or is not attached.
   Fault attach(void* memory, std::uint64_t bytes);
   Fault detach(void* memory);
-  /// Another member's memory in this process; rank -1: of the first member that has any. Fault::shared when the flavor
-  /// is not shared.
+  /// Another member's memory in this process; rank -1: of the first member that has any here. No base and no bytes when
+  /// it cannot be reached by loads and stores. Fault::shared for dynamic windows.
   Fault shared_query(int rank, SharedMemory& memory) const;
 
  private:

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "adi/device.hpp"
-#include "mpi/internal/fiber.hpp"
+#include "base/os/fiber.hpp"
 #include "mpi/internal/runtime.hpp"
 
 namespace rmq::mpi {
@@ -56,7 +56,7 @@ class Task {
 
   [[gnu::visibility("hidden")]] static Task* current_;
 
-  Fiber* fiber_ = nullptr;  // from run() to the end
+  os::Fiber* fiber_ = nullptr;  // from run() to the end
   Task* next_ = nullptr;    // in the queue
   void (*outside_)(void*) = nullptr;
   void* outside_argument_ = nullptr;

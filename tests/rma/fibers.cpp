@@ -8,9 +8,11 @@
 namespace rmq::testing {
 namespace {
 
-constexpr std::size_t kStack = 512 * 1024;
 // Turns without an event of the method and without a meeting, after which the ranks are taken for stuck.
 constexpr std::uint64_t kIdleTurns = 300'000;
+
+/// Unwinds the fiber of a rank that dies.
+struct Died {};
 
 }  // namespace
 
@@ -82,7 +84,6 @@ Fibers::Fibers(int ranks, const methods::InprocRules& rules, const std::function
     RMQ_CHECK(device.has_value());
     rank->device = std::move(*device);
     rank->domain = std::make_unique<rma::Domain>(*rank->device);
-    rank->stack.resize(kStack);
     ranks_.push_back(std::move(rank));
   }
 }
@@ -91,38 +92,31 @@ Fibers::~Fibers() {
   for (auto& r : ranks_) r->domain.reset();
 }
 
-void Fibers::trampoline(unsigned high, unsigned low) {
-  // makecontext passes ints only.
-  reinterpret_cast<Fibers*>((static_cast<std::uintptr_t>(high) << 32) | low)->entry();
-}
-
 void Fibers::entry() {
   const int me = running_;
-  (*program_)(me);
+  try {
+    (*program_)(me);
+  } catch (const Died&) {  // what its frames owned is freed
+    return;
+  }
   ranks_[static_cast<std::size_t>(me)]->done = true;
   ++progress_;
-  for (;;) yield();
 }
 
 void Fibers::yield() {
   if (running_ < 0) return;
   const int me = running_;
   running_ = -1;
-  ::swapcontext(&ranks_[static_cast<std::size_t>(me)]->context, &main_);
+  ranks_[static_cast<std::size_t>(me)]->fiber->pause();
 }
 
 bool Fibers::run(const std::function<void(int)>& program) {
   program_ = &program;
-  const auto self = reinterpret_cast<std::uintptr_t>(this);
   for (auto& r : ranks_) {
     if (r->dead) continue;
     r->done = false;
-    ::getcontext(&r->context);
-    r->context.uc_stack.ss_sp = r->stack.data();
-    r->context.uc_stack.ss_size = r->stack.size();
-    r->context.uc_link = nullptr;
-    ::makecontext(&r->context, reinterpret_cast<void (*)()>(&Fibers::trampoline), 2, static_cast<unsigned>(self >> 32),
-                  static_cast<unsigned>(self));
+    r->fiber = std::make_unique<os::Fiber>();
+    r->fiber->prepare([](void* self) { static_cast<Fibers*>(self)->entry(); }, this);
   }
   std::uint64_t events = 0, steps = 0, idle = 0;
   for (;;) {
@@ -133,7 +127,7 @@ bool Fibers::run(const std::function<void(int)>& program) {
     if (alive.empty()) break;
     const int next = alive[chance_.below(alive.size())];
     running_ = next;
-    ::swapcontext(&main_, &ranks_[static_cast<std::size_t>(next)]->context);
+    ranks_[static_cast<std::size_t>(next)]->fiber->resume();
     running_ = -1;
     // Ranks that have ended still poll, as those would that wait elsewhere.
     for (auto& r : ranks_) {
@@ -204,7 +198,7 @@ void Fibers::die(int rank) {
   r.done = r.dead = true;
   ++progress_;
   world_->kill(rank);
-  for (;;) yield();
+  throw Died{};
 }
 
 }  // namespace rmq::testing

@@ -3,8 +3,6 @@
 // polls can happen, and a seed repeats it.
 #pragma once
 
-#include <ucontext.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "adi/device.hpp"
+#include "base/os/fiber.hpp"
 #include "methods/chance.hpp"
 #include "methods/inproc.hpp"
 #include "rma/domain.hpp"
@@ -53,8 +52,7 @@ class Fibers {
   struct Rank1 {
     std::unique_ptr<adi::Device> device;
     std::unique_ptr<rma::Domain> domain;
-    ucontext_t context{};
-    std::vector<std::byte> stack;
+    std::unique_ptr<os::Fiber> fiber;
     std::vector<std::string> sent;
     bool done = true;
     bool dead = false;
@@ -63,13 +61,11 @@ class Fibers {
 
   void yield();
   void entry();
-  static void trampoline(unsigned high, unsigned low);
 
   std::unique_ptr<methods::InprocWorld> world_;
   std::vector<std::unique_ptr<Bootstrap>> bootstraps_;
   std::vector<std::unique_ptr<Rank1>> ranks_;
   methods::Chance chance_;
-  ucontext_t main_{};
   int running_ = -1;
   const std::function<void(int)>* program_ = nullptr;
   std::uint64_t progress_ = 0;  // collective steps, as a sign of life

@@ -193,4 +193,35 @@ TEST(QueueBuffer, LosesDoublesAndReordersNothingByPackets) {
   try_seeds(false);
 }
 
+// A rank whose lock others wait for by packets looks at it in each turn of its dispatch loop; so it must go on when the
+// last queue buffer, which wanted turns as well, has gone.
+TEST(QueueBuffer, TakesNoTurnsAwayFromWindowsWhenItGoes) {
+  Fibers f(2, {});
+  EXPECT_TRUE(f.run([&](int me) {
+    std::int64_t word = 0;
+    rma::WindowOptions o;
+    o.id = 3;
+    o.base = &word;
+    o.size = sizeof word;
+    auto w = f.window(me, o);
+    if (me == 0) {
+      EXPECT_EQ(w->lock(rma::LockType::exclusive, 0, 0), rma::Fault::none);
+      f.barrier(me);
+      for (int i = 0; i < 1000; ++i) f.device(0).MPID_Poll(false);  // the other's request is here, and waits
+      { rma::QueueHub hub(f.device(0)); }
+      EXPECT_EQ(w->unlock(0), rma::Fault::none);
+    } else {
+      f.barrier(me);
+      const std::int64_t seven = 7;
+      const LayoutRef one = Layout::basic(Basic::i64, 8);
+      EXPECT_EQ(w->lock(rma::LockType::exclusive, 0, 0), rma::Fault::none);
+      EXPECT_EQ(w->put(DataView::contiguous(&seven, 8), {0, 0, one.get(), 1}), rma::Fault::none);
+      EXPECT_EQ(w->unlock(0), rma::Fault::none);
+    }
+    f.barrier(me);
+    EXPECT_EQ(word, me == 0 ? 7 : 0);
+    f.close(me, std::move(w));
+  }));
+}
+
 }  // namespace

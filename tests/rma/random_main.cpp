@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "rma/program.hpp"
+#include "rma/fiber_face.hpp"
 
 namespace {
 
@@ -17,11 +17,11 @@ std::uint64_t first = 1, count = 1000;
 TEST(RmaRandom, ProgramsAgreeWithTheOracle) {
   int failed = 0;
   for (std::uint64_t seed = first; seed < first + count && failed < 5; ++seed) {
-    rmq::testing::RmaProgram program(seed);
-    const auto faults = program.run();
+    const rmq::testing::RmaPlan plan(seed, 5);
+    const auto faults = rmq::testing::run_on_fibers(plan);
     if (faults.empty()) continue;
     ++failed;
-    fmt::print("FAILED {}\n  replay with: rma_random --seed {}\n", program.describe(), seed);
+    fmt::print("FAILED {}\n  replay with: rma_random --seed {}\n", plan.describe(), seed);
     for (const std::string& f : faults) fmt::print("  {}\n", f);
   }
   EXPECT_EQ(failed, 0);

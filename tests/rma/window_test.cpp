@@ -285,16 +285,17 @@ TEST_P(Rma, ExclusiveLocksExclude) {
 
 TEST_P(Rma, AHolderThatDiesIsNamed) {
   Fibers f(3, rules());
+  // They live on behind the loss, as they can no more be closed together.
+  std::vector<std::byte> memories[3];
+  std::unique_ptr<Window> windows[3];
   f.run([&](int me) {
-    std::vector<std::byte> memory;
-    auto w = open(f, me, memory, 64);
+    auto& w = windows[me] = open(f, me, memories[me], 64);
     if (me == 2) {
       EXPECT_EQ(w->lock(LockType::exclusive, 0, 0), Fault::none);
       const std::int64_t x = 1;
       EXPECT_EQ(w->put(view(&x, 8), {0, 0, kLong.get(), 1}), Fault::none);
       EXPECT_EQ(w->flush(0), Fault::none);
       f.barrier(me);
-      w.release();  // gone with the process
       f.die(me);
     }
     f.barrier(me);
@@ -310,7 +311,6 @@ TEST_P(Rma, AHolderThatDiesIsNamed) {
     } else if (me == 1) {
       EXPECT_EQ(fault, Fault::none);  // the target has let go of it
     }
-    w.release();
   });
 }
 

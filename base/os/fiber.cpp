@@ -1,4 +1,4 @@
-#include "mpi/internal/fiber.hpp"
+#include "base/os/fiber.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-namespace rmq::mpi {
+namespace rmq::os {
 namespace {
 
 // Stacks that are kept when nobody needs them: more than most programs have collectives under way.
@@ -205,4 +205,4 @@ void Fiber::give(Fiber* f) {
   ++spares;
 }
 
-}  // namespace rmq::mpi
+}  // namespace rmq::os

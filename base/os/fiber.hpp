@@ -7,14 +7,18 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace rmq::mpi {
+namespace rmq::os {
 
 class Fiber {
  public:
   /// Bytes of a stack, of which the kernel fills in the pages that are used. Behind them lies a page that faults.
   static constexpr std::size_t kStack = 256 * 1024;
 
-  /// A fiber with nothing to do, from the pool or new. Throws std::bad_alloc.
+  /// A fiber with nothing to do. Throws std::bad_alloc.
+  Fiber();
+  /// Also in the middle of its function, of whose frames nothing is then destroyed.
+  ~Fiber();
+  /// The same from a pool, or new; who calls take() and give() sees to it that no two threads do so at once.
   static Fiber* take();
   /// Back to the pool: its function has returned.
   static void give(Fiber* f);
@@ -33,8 +37,6 @@ class Fiber {
   Fiber& operator=(const Fiber&) = delete;
 
  private:
-  Fiber();
-  ~Fiber();
   void lay_out();
   static void main(Fiber* f);
 
@@ -51,4 +53,4 @@ class Fiber {
   std::size_t caller_size_ = 0;  // bytes
 };
 
-}  // namespace rmq::mpi
+}  // namespace rmq::os

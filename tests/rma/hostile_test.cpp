@@ -1,0 +1,157 @@
+// Packets of windows that no origin and no target of ours would send. Whatever comes, a rank touches no memory but its
+// window's, does bounded work for a packet, and counts what makes no sense.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "rma/fibers.hpp"
+
+namespace {
+
+using namespace rmq;
+using rma::Fault;
+using rma::Flavor;
+using rma::Window;
+using rma::WindowOptions;
+using rmq::testing::Fibers;
+
+constexpr std::uint32_t kId = 3;
+constexpr std::size_t kGuard = 4096, kWindow = 1024;  // bytes
+constexpr std::byte kUntouched{0x5a};
+
+/// A window in the middle of memory that must stay as it is.
+struct Guarded {
+  std::vector<std::byte> memory = std::vector<std::byte>(kGuard + kWindow + kGuard, kUntouched);
+  std::unique_ptr<Window> open(Fibers& f, int me) {
+    WindowOptions o;
+    o.id = kId;
+    o.flavor = Flavor::create;
+    o.base = memory.data() + kGuard;
+    o.size = kWindow;
+    return f.window(me, o);
+  }
+  bool is_whole() const {
+    const auto untouched = [](std::byte b) { return b == kUntouched; };
+    return std::all_of(memory.begin(), memory.begin() + kGuard, untouched) &&
+           std::all_of(memory.end() - kGuard, memory.end(), untouched);
+  }
+};
+
+/// Mostly what could be right, now and then what never is.
+std::uint64_t draw_word(methods::Chance& chance) {
+  switch (chance.below(8)) {
+    case 0:
+      return chance.next();
+    case 1:
+      return ~std::uint64_t{0} - chance.below(16);
+    case 2:
+      return std::uint64_t{1} << chance.below(64);
+    case 3:
+      return kWindow - 8 + chance.below(16);
+    default:
+      return chance.below(16);
+  }
+}
+
+Packet draw_packet(methods::Chance& chance) {
+  static constexpr Kind kKinds[] = {
+      Kind::RMA_PUT,   Kind::RMA_GET,  Kind::RMA_ACCUMULATE, Kind::RMA_GET_ACCUMULATE, Kind::RMA_FETCH_OP,
+      Kind::RMA_CAS,   Kind::RMA_ACK,  Kind::RMA_REPLY,      Kind::RMA_LOCK_GRANTED,   Kind::RMA_UNLOCK,
+      Kind::RMA_FLUSH, Kind::RMA_SYNC, Kind::DATATYPE_DEFN,  Kind::DATATYPE_MISS};
+  Packet p(kKinds[chance.below(std::size(kKinds))]);
+  for (const PacketField& field : find_packet_kind(p.kind)->fields) {
+    std::uint64_t value = draw_word(chance);
+    if (field.name == "ticket" && chance.in(800)) value = (1 + chance.below(4)) << 8 | chance.below(4);
+    std::memcpy(reinterpret_cast<std::byte*>(&p) + field.offset, &value, field.size);
+  }
+  p.context = chance.in(950) ? kId : kId + 1;
+  p.source = 1;
+  // Operation, element and its size, as accumulates have them.
+  const std::uint64_t element =
+      chance.in(500) ? 8 << 16 | static_cast<unsigned>(Basic::i64) << 8 | chance.below(15) : draw_word(chance);
+  p.tag = static_cast<std::int32_t>(element);
+  p.flags = chance.in(300) ? static_cast<std::uint8_t>(chance.below(256)) : std::uint8_t{0};
+  return p;
+}
+
+TEST(RmaHostile, RandomPacketsTouchNothingButTheWindow) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    methods::InprocRules rules = methods::InprocRules::drawn(seed);
+    rules.shared_memory = false;
+    rules.fragment_max = std::max<std::size_t>(rules.fragment_max, 512);
+    Fibers f(2, rules);
+    Guarded guarded[2];
+    bool over = false;
+    std::vector<std::int64_t> results(64, 0);
+    std::unique_ptr<Window> windows[2];
+    EXPECT_TRUE(f.run([&](int me) {
+      windows[me] = guarded[me].open(f, me);
+      if (me == 0) {
+        // Answers have something to hit, too.
+        EXPECT_EQ(windows[0]->lock_all(rma::assertion::nocheck), Fault::none);
+        const LayoutRef word = Layout::basic(Basic::i64, 8);
+        for (std::size_t i = 0; i < results.size(); ++i) {
+          EXPECT_EQ(windows[0]->get(DataView::contiguous(&results[i], 8), {1, 0, word.get(), 1}), Fault::none);
+        }
+        while (!over) f.device(0).MPID_Poll(false);
+        return;
+      }
+      methods::Chance chance(seed);
+      std::vector<std::byte> payload(512);
+      for (int i = 0; i < 500; ++i) {
+        for (std::byte& b : payload) b = static_cast<std::byte>(chance.next());
+        if (chance.in(300)) {  // a datatype that is well-formed
+          const LayoutRef type = Layout::hvector(chance.between(1, 4), 1, static_cast<std::int64_t>(chance.below(12)),
+                                                 *Layout::basic(Basic::i64, 8));
+          const std::vector<std::byte> bytes = type->serialise();
+          Packet p(Kind::DATATYPE_DEFN);
+          p.datatype_defn = {static_cast<std::uint32_t>(chance.between(1, 8)), static_cast<std::uint32_t>(bytes.size()),
+                             0};
+          f.device(1).MPID_Send_packet(0, p, Payload{DataView::contiguous(bytes.data(), bytes.size()), 0, bytes.size()},
+                                       nullptr);
+        }
+        Packet p = draw_packet(chance);
+        const std::size_t bytes = chance.pick<std::size_t>({0, 8, 8, 16, 100, 512});
+        f.device(1).MPID_Send_packet(0, p, Payload{DataView::contiguous(payload.data(), bytes), 0, bytes}, nullptr);
+        if (chance.in(500)) f.device(1).MPID_Poll(false);
+      }
+      for (int i = 0; i < 3000; ++i) f.device(1).MPID_Poll(false);
+      over = true;
+    }));
+    EXPECT_TRUE(guarded[0].is_whole()) << "seed " << seed;
+    EXPECT_GT(f.domain(0).counters().protocol_errors, 0u);
+  }
+}
+
+TEST(RmaHostile, ADatatypeThatRepeatsItselfAsksForNoMoreThanIsReasonable) {
+  Fibers f(2, {});
+  EXPECT_TRUE(f.run([&](int me) {
+    Guarded guarded;
+    auto w = guarded.open(f, me);
+    std::vector<std::byte> into(16);
+    if (me == 1) {
+      EXPECT_EQ(w->lock_all(rma::assertion::nocheck), Fault::none);
+      // Eight bytes, over and over: a few times are fine.
+      const LayoutRef again = Layout::resized(*Layout::basic(Basic::i64, 8), 0, 0);
+      EXPECT_EQ(w->get(DataView::contiguous(into.data(), 16), {0, 0, again.get(), 2}), Fault::none);
+      EXPECT_EQ(w->flush(0), Fault::none);
+      EXPECT_EQ(into[0], kUntouched);
+      EXPECT_EQ(into[15], kUntouched);
+      // What an origin of ours could not mean: an exabyte of answers.
+      Packet p(Kind::RMA_GET);
+      p.context = kId;
+      p.source = 1;
+      p.rma_get = {0, std::uint64_t{1} << 57, 0, 1, 0};
+      f.device(1).MPID_Send_packet(0, p, Payload{}, nullptr);
+      for (int i = 0; i < 100; ++i) f.device(1).MPID_Poll(false);
+      EXPECT_EQ(w->flush(0), Fault::type);
+      EXPECT_EQ(w->unlock_all(), Fault::none);
+    }
+    f.barrier(me);
+    f.close(me, std::move(w));
+  }));
+}
+
+}  // namespace
