@@ -82,6 +82,7 @@ void Device::MPID_Poll(bool blocking) {
       break;
     case Waiter::Step::yield:
       give_way();
+      turn_ |= kSecondaryStride - 1;  // others have had the core meanwhile: the next turn looks everywhere
       break;
     case Waiter::Step::sleep:
       sleep();

@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "mpi/internal/call.hpp"
+#include "mpi/internal/life.hpp"
 
 namespace rmq::mpi {
 
@@ -22,9 +23,18 @@ MPI_Fint* MPI_F_STATUSES_IGNORE = rmq::mpi::ignored_statuses;
 MPI_F08_status* MPI_F08_STATUS_IGNORE = reinterpret_cast<MPI_F08_status*>(rmq::mpi::ignored_status);
 MPI_F08_status* MPI_F08_STATUSES_IGNORE = reinterpret_cast<MPI_F08_status*>(rmq::mpi::ignored_statuses);
 struct MPIR_T_pvar_handle_s* const MPI_T_PVAR_ALL_HANDLES = nullptr;
+
+// Variables of MPICH's Fortran library, where the program has it, that hold what C calls so.
+extern int* MPIR_C_MPI_UNWEIGHTED __attribute__((weak));
+extern int* MPIR_C_MPI_WEIGHTS_EMPTY __attribute__((weak));
 }
 
 namespace rmq::mpi {
+
+void tell_fortran() {
+  if (&MPIR_C_MPI_UNWEIGHTED) MPIR_C_MPI_UNWEIGHTED = MPI_UNWEIGHTED;
+  if (&MPIR_C_MPI_WEIGHTS_EMPTY) MPIR_C_MPI_WEIGHTS_EMPTY = MPI_WEIGHTS_EMPTY;
+}
 
 RMQ_MPI(int, Get_version, (int* version, int* subversion)) {
   return enter_always([&] {

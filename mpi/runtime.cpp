@@ -79,6 +79,7 @@ void start_runtime(int thread_level) {
   std::iota(everyone.begin(), everyone.end(), 0);
   rt.world = make_builtin_comm(rt, MPI_COMM_WORLD, kWorldContext, std::move(everyone), "MPI_COMM_WORLD");
   rt.self = make_builtin_comm(rt, MPI_COMM_SELF, kSelfContext, {rt.device->rank()}, "MPI_COMM_SELF");
+  tell_fortran();
   if (auto ok = coll::publish_choice(); !ok) give_up(rt.bootstrap.get(), ok.error());
   // Release pairs with the acquire in is_active().
   rt.state.store(Runtime::State::active, std::memory_order_release);
