@@ -6,9 +6,28 @@
 #include <fstream>
 
 #include "tools/trace_chart.hpp"
+#include "tools/trace_check.hpp"
 #include "tools/trace_file.hpp"
 #include "tools/trace_stats.hpp"
 #include "tools/trace_text.hpp"
+
+namespace {
+
+// 0: no violation; 1: there is one; 2: the trace is not whole.
+int report_check(const rmq::trace::Trace& trace) {
+  if (const std::string why = rmq::trace::why_not_checkable(trace); !why.empty()) {
+    fmt::print(stderr, "rmqtrace: cannot check this trace: {}\n", why);
+    return 2;
+  }
+  if (const auto violation = rmq::trace::check(trace)) {
+    fmt::print("{}", rmq::trace::describe(trace, *violation));
+    return 1;
+  }
+  fmt::print("{} events of {} ranks: no violation of the protocol\n", trace.entries.size(), trace.ranks.size());
+  return 0;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"Shows the protocol of a job, packet by packet. Record one with: rmqrun --trace DIR -n 2 ./program"};
@@ -34,6 +53,8 @@ int main(int argc, char** argv) {
   std::string page = "rmqtrace.html";
   chart->add_option("DIR", folder, "folder that was given to --trace")->required();
   chart->add_option("-o,--output", page, "the HTML file to write");
+  CLI::App* check = app.add_subcommand("check", "holds the trace against the protocol; names the first violation");
+  check->add_option("DIR", folder, "folder that was given to --trace")->required();
   CLI11_PARSE(app, argc, argv);
 
   const auto trace = rmq::trace::read(folder);
@@ -45,6 +66,7 @@ int main(int argc, char** argv) {
     fmt::print("{}", rmq::trace::stats(*trace));
     return 0;
   }
+  if (check->parsed()) return report_check(*trace);
   if (chart->parsed()) {
     std::ofstream out(page, std::ios::binary);
     out << rmq::trace::chart(*trace);
