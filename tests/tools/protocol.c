@@ -3,7 +3,7 @@
 #include <rmq_queue.h>
 #include <stdlib.h>
 
-enum { LONG = 1 << 20, FLOOD = 3000 };
+enum { LONG = 1 << 20, FLOOD = 1000 };
 static int rank;
 static char *data;
 
