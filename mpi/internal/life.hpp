@@ -7,6 +7,11 @@ namespace rmq::mpi {
 /// one line and ends the job.
 void start_runtime(int thread_level);
 
+/// Tells debuggers where the queues are: debug.cpp. Once everything is there.
+void publish_debug_root();
+/// Until a debugger has set MPIR_debug_gate.
+void wait_for_debugger();
+
 /// All of MPI_Finalize but the change of state. Collective; needs the device held. MPI_SUCCESS, or what a delete
 /// callback of MPI_COMM_SELF returned.
 int end_runtime();
