@@ -120,10 +120,8 @@ const Damage kDamages[] = {
      }},
     {"two packets change places", "order", Kind::SHORT_SYNC,
      [](Recorded& t) {
-       const std::size_t a = find(t, came, Kind::SHORT);
-       const int rank = t.entries[a].rank, peer = t.entries[a].record.peer;
-       const std::size_t b = find(t, came, Kind::SHORT_SYNC,
-                                  [&](const Entry& e, const Packet&) { return e.rank == rank && e.record.peer == peer; }, a + 1);
+       const std::size_t a = find(t, came, Kind::SHORT, [](const Entry& e, const Packet& p) { return e.rank == 1 && p.tag == 1; });
+       const std::size_t b = find(t, came, Kind::SHORT_SYNC, [](const Entry& e, const Packet& p) { return e.rank == 1 && p.tag == 2; });
        std::swap(t.entries[a].record.packet, t.entries[b].record.packet);
      }},
     {"REQUEST_SEND is answered twice", "request", Kind::OK_TO_SEND, [](Recorded& t) { repeat(t, find(t, sent, Kind::OK_TO_SEND)); }},
