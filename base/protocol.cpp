@@ -44,9 +44,17 @@ constexpr ProtocolText kGuards[] = {
 
 }  // namespace
 
-std::span<const ProtocolMachine> protocol_machines() { return kMachines; }
-std::span<const ProtocolMove> protocol_moves() { return kMoves; }
-std::span<const ProtocolText> protocol_rules() { return kRules; }
-std::span<const ProtocolText> protocol_guards() { return kGuards; }
+std::span<const ProtocolMachine> protocol_machines() {
+  return kMachines;
+}
+std::span<const ProtocolMove> protocol_moves() {
+  return kMoves;
+}
+std::span<const ProtocolText> protocol_rules() {
+  return kRules;
+}
+std::span<const ProtocolText> protocol_guards() {
+  return kGuards;
+}
 
 }  // namespace rmq

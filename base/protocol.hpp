@@ -1,5 +1,5 @@
-// The protocol's state machines and counting rules, as base/protocol.def declares them. Nothing on the message path uses
-// them: they are what a trace is checked against, and what the design shows.
+// The protocol's state machines and counting rules, as base/protocol.def declares them. Nothing on the message path
+// uses them: they are what a trace is checked against, and what the design shows.
 #pragma once
 
 #include <span>

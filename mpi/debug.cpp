@@ -32,7 +32,9 @@ namespace {
   MPIR_dll_name[folder + file.size()] = 0;
 }
 
-std::uint64_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
+std::uint64_t address(const void* p) {
+  return reinterpret_cast<std::uintptr_t>(p);
+}
 
 }  // namespace
 
@@ -60,7 +62,7 @@ void publish_debug_root() {
   d.world = address(rt.world);
   d.self = address(rt.self);
   d.comms = address(rt.comms.slots_for_debugger());
-  d.comm = {offsetof(Comm, context), offsetof(Comm, recv_context), offsetof(Comm, rank), offsetof(Comm, group),
+  d.comm = {offsetof(Comm, context), offsetof(Comm, recv_context), offsetof(Comm, rank),  offsetof(Comm, group),
             offsetof(Comm, remote),  offsetof(Comm, name),         offsetof(Group, world)};
   std::memcpy(d.magic, DebugRoot::kMagic, sizeof d.magic);
 }

@@ -52,10 +52,11 @@ Finding Counts::look(const Entry& e, const Packet& p) {
       Credit& c = credit_[{e.rank, e.record.peer}];
       c.balance += static_cast<std::int64_t>(e.record.a0);
       const auto left = static_cast<std::int64_t>(e.record.a1);
-      if (c.balance > 0) return broken(ProtocolRule::credit, fmt::format("{} bytes more came back than were spent", c.balance));
+      if (c.balance > 0)
+        return broken(ProtocolRule::credit, fmt::format("{} bytes more came back than were spent", c.balance));
       if (c.first + c.balance == left) return {};
-      return broken(ProtocolRule::credit, fmt::format("the rank counts {} bytes left; by its packets it is {}", left,
-                                                      c.first + c.balance));
+      return broken(ProtocolRule::credit,
+                    fmt::format("the rank counts {} bytes left; by its packets it is {}", left, c.first + c.balance));
     }
     default:
       return {};
@@ -106,7 +107,8 @@ Finding Counts::both(const Entry& e, const Packet& p, Pair from_to) {
     const bool post = p.rma_sync.what == 1;
     const bool follows = post ? p.rma_sync.value != word->second : p.rma_sync.value == word->second + 1;
     if (!fresh && !follows && p.rma_sync.value != 1) {
-      return broken(ProtocolRule::counts, fmt::format("value {} comes behind value {}", p.rma_sync.value, word->second));
+      return broken(ProtocolRule::counts,
+                    fmt::format("value {} comes behind value {}", p.rma_sync.value, word->second));
     }
     word->second = p.rma_sync.value;
   }

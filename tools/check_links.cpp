@@ -44,8 +44,9 @@ std::optional<Violation> check_links(const Trace& trace) {
       if (n >= link.sent.size()) {
         // A rank that was killed may have died between the link and the record: one packet, the last.
         if (ended.contains(pair.first) || n > link.sent.size()) {
-          found(at, broken(ProtocolRule::sent, fmt::format("rank {} has sent only {} packets to rank {}; this is number {}",
-                                                           pair.first, link.sent.size(), pair.second, n + 1)));
+          found(at,
+                broken(ProtocolRule::sent, fmt::format("rank {} has sent only {} packets to rank {}; this is number {}",
+                                                       pair.first, link.sent.size(), pair.second, n + 1)));
         }
         break;
       }

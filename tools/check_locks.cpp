@@ -1,7 +1,7 @@
 // The lock table of a window as its target grants it to origins that ask by packets. A grant shows where its answer is
-// handed to the link, or put behind others; a release where it arrives. Both err on the side of too few holders, so that
-// two holders here were two holders there. Locks taken by loads and stores within a host leave no packet, and are not
-// seen.
+// handed to the link, or put behind others; a release where it arrives. Both err on the side of too few holders, so
+// that two holders here were two holders there. Locks taken by loads and stores within a host leave no packet, and are
+// not seen.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,9 +46,8 @@ void Locks::asked(const Entry& e, const Packet& p, Table& t) {
 Finding Locks::answered(const Entry& e, const Packet& p, Table& t) {
   const std::uint64_t ticket = p.kind == Kind::RMA_LOCK_GRANTED ? 0 : field_of(p, "ticket");
   if (p.kind != Kind::RMA_LOCK_GRANTED && ticket == 0) return {};
-  const auto place = std::find_if(t.waiting.begin(), t.waiting.end(), [&](const Waiting& w) {
-    return w.origin == e.record.peer && w.ticket == ticket;
-  });
+  const auto place = std::find_if(t.waiting.begin(), t.waiting.end(),
+                                  [&](const Waiting& w) { return w.origin == e.record.peer && w.ticket == ticket; });
   if (place == t.waiting.end()) return {};  // answers something else
   if (p.kind != Kind::RMA_REPLY && field_of(p, "fault") != 0) {
     t.waiting.erase(place);
@@ -62,19 +61,22 @@ Finding Locks::grant(Table& t, std::size_t place) {
   t.waiting.erase(t.waiting.begin() + static_cast<std::ptrdiff_t>(place));
   for (const auto& [holder, exclusive] : t.holders) {
     if (!w.exclusive && !exclusive) continue;
-    return broken(ProtocolRule::lock_table, fmt::format("rank {} is granted the {} lock while rank {} holds it {}", w.origin,
-                                                        name_of(w.exclusive), holder, name_of(exclusive)));
+    return broken(ProtocolRule::lock_table, fmt::format("rank {} is granted the {} lock while rank {} holds it {}",
+                                                        w.origin, name_of(w.exclusive), holder, name_of(exclusive)));
   }
   for (std::size_t i = 0; w.exclusive && i < t.waiting.size(); ++i) {
     Waiting& other = t.waiting[i];
     if (other.unsure || w.unsure) continue;
     if (other.exclusive && i < place) {
-      return broken(ProtocolRule::lock_order, fmt::format("rank {} is granted the exclusive lock before rank {}, who asked first",
-                                                          w.origin, other.origin));
+      return broken(
+          ProtocolRule::lock_order,
+          fmt::format("rank {} is granted the exclusive lock before rank {}, who asked first", w.origin, other.origin));
     }
     if (!other.exclusive && ++other.passed_by > 1) {
-      return broken(ProtocolRule::lock_order, fmt::format("rank {} is granted the exclusive lock, the {}. to pass rank {}, "
-                                                          "who waits for the shared one", w.origin, other.passed_by, other.origin));
+      return broken(ProtocolRule::lock_order,
+                    fmt::format("rank {} is granted the exclusive lock, the {}. to pass rank {}, "
+                                "who waits for the shared one",
+                                w.origin, other.passed_by, other.origin));
     }
   }
   if (!w.passes) t.holders[w.origin] = w.exclusive;

@@ -10,7 +10,8 @@ namespace {
 const PacketField* find_field(Kind kind, std::string_view name) {
   const PacketKind* k = find_packet_kind(kind);
   if (!k) return nullptr;
-  const auto at = std::find_if(k->fields.begin(), k->fields.end(), [&](const PacketField& f) { return f.name == name; });
+  const auto at =
+      std::find_if(k->fields.begin(), k->fields.end(), [&](const PacketField& f) { return f.name == name; });
   return at == k->fields.end() ? nullptr : &*at;
 }
 
@@ -29,9 +30,9 @@ std::uint64_t field_of(const Packet& p, std::string_view name) {
 
 std::size_t Machines::Hash::operator()(const Key& k) const {
   std::uint64_t h = k.id;
-  for (const std::uint64_t part : {static_cast<std::uint64_t>(k.machine), static_cast<std::uint64_t>(k.viewer),
-                                   static_cast<std::uint64_t>(k.owner), static_cast<std::uint64_t>(k.other),
-                                   std::uint64_t{k.context}}) {
+  for (const std::uint64_t part :
+       {static_cast<std::uint64_t>(k.machine), static_cast<std::uint64_t>(k.viewer),
+        static_cast<std::uint64_t>(k.owner), static_cast<std::uint64_t>(k.other), std::uint64_t{k.context}}) {
     h = (h ^ (h >> 29) ^ part) * 0x9e3779b97f4a7c15u;
   }
   return h;
@@ -40,7 +41,8 @@ std::size_t Machines::Hash::operator()(const Key& k) const {
 Machines::Machines() {
   const auto machines = protocol_machines();
   for (const ProtocolMove& m : protocol_moves()) {
-    const auto machine = std::find_if(machines.begin(), machines.end(), [&](const auto& x) { return x.name == m.machine; });
+    const auto machine =
+        std::find_if(machines.begin(), machines.end(), [&](const auto& x) { return x.name == m.machine; });
     const PacketField* key = m.key.empty() ? nullptr : find_field(m.kind, m.key);
     const Step step{static_cast<int>(machine - machines.begin()), m.by_owner, machine->by_context, key, {}};
     auto& steps = steps_[static_cast<std::size_t>(m.kind)];
@@ -76,9 +78,11 @@ Finding Machines::take(const Step& step, const Entry& e, const Packet& p) {
   std::string allowed;
   for (const ProtocolMove* m : step.moves) {
     const std::string_view guard = protocol_guards()[static_cast<std::size_t>(m->guard)].meaning;
-    allowed += fmt::format("{}{}{}", allowed.empty() ? "" : "; ", m->from, guard.empty() ? "" : fmt::format(" ({})", guard));
+    allowed +=
+        fmt::format("{}{}{}", allowed.empty() ? "" : "; ", m->from, guard.empty() ? "" : fmt::format(" ({})", guard));
   }
-  std::string what = fmt::format("for rank {} it is in the state {} (owner rank {}, other rank {})", e.rank, c.state, owner, other);
+  std::string what =
+      fmt::format("for rank {} it is in the state {} (owner rank {}, other rank {})", e.rank, c.state, owner, other);
   if (step.key) what += fmt::format(", {} = {:#x}", step.key->name, id);
   return {machine.name, fmt::format("{}; this packet may come in: {}", what, allowed)};
 }
@@ -89,23 +93,40 @@ bool Machines::passes(Guard guard, const Packet& p, const Conversation& c) {
   const std::uint64_t at = defn ? p.datatype_defn.at : p.rndv_data.offset;  // of kinds that come in pieces
   const std::uint64_t size = defn ? p.datatype_defn.size : c.size;
   switch (guard) {
-    case Guard::always: return true;
-    case Guard::cancelled: return p.anti_send_ok.cancelled == 1;
-    case Guard::kept: return p.anti_send_ok.cancelled == 0;
-    case Guard::wanted: return field_of(p, "size") > 0;
-    case Guard::unwanted: return field_of(p, "size") == 0;
-    case Guard::more: return at == c.have && at + p.length < size;
-    case Guard::rest: return at == c.have && at + p.length == size;
-    case Guard::first: return at == 0 && p.length > 0 && p.length < size;
-    case Guard::whole: return at == 0 && p.length > 0 && p.length == size;
-    case Guard::granted: return field_of(p, "fault") == 0;
-    case Guard::refused: return field_of(p, "fault") != 0;
-    case Guard::plain: return !lock && !unlock;
-    case Guard::locks: return lock && !unlock;
-    case Guard::passes: return lock && unlock;
-    case Guard::unlocks: return !lock && unlock;
-    case Guard::rider: return field_of(p, "ticket") == c.size;
-    case Guard::others: return field_of(p, "ticket") != c.size;
+    case Guard::always:
+      return true;
+    case Guard::cancelled:
+      return p.anti_send_ok.cancelled == 1;
+    case Guard::kept:
+      return p.anti_send_ok.cancelled == 0;
+    case Guard::wanted:
+      return field_of(p, "size") > 0;
+    case Guard::unwanted:
+      return field_of(p, "size") == 0;
+    case Guard::more:
+      return at == c.have && at + p.length < size;
+    case Guard::rest:
+      return at == c.have && at + p.length == size;
+    case Guard::first:
+      return at == 0 && p.length > 0 && p.length < size;
+    case Guard::whole:
+      return at == 0 && p.length > 0 && p.length == size;
+    case Guard::granted:
+      return field_of(p, "fault") == 0;
+    case Guard::refused:
+      return field_of(p, "fault") != 0;
+    case Guard::plain:
+      return !lock && !unlock;
+    case Guard::locks:
+      return lock && !unlock;
+    case Guard::passes:
+      return lock && unlock;
+    case Guard::unlocks:
+      return !lock && unlock;
+    case Guard::rider:
+      return field_of(p, "ticket") == c.size;
+    case Guard::others:
+      return field_of(p, "ticket") != c.size;
   }
   return false;
 }

@@ -1,5 +1,5 @@
-// The parts of rmqtrace check. Each looks at the events of a trace one by one, in the merged order, keeps what each rank
-// knows by then, and says what is wrong with an event.
+// The parts of rmqtrace check. Each looks at the events of a trace one by one, in the merged order, keeps what each
+// rank knows by then, and says what is wrong with an event.
 #pragma once
 
 #include <deque>
@@ -79,11 +79,11 @@ class Counts {
   Finding matched(const Entry& e, const Packet& p);
 
   std::map<Pair, Credit> credit_;
-  std::map<Pair, std::uint32_t> next_;                                            // least number of the next message
-  std::map<std::tuple<int, int, int>, std::int64_t> envelopes_;                   // viewer, sender, receiver
-  std::map<std::tuple<int, int, int, std::uint32_t>, std::int64_t> queued_;       // viewer, putter, owner, queue
+  std::map<Pair, std::uint32_t> next_;                                       // least number of the next message
+  std::map<std::tuple<int, int, int>, std::int64_t> envelopes_;              // viewer, sender, receiver
+  std::map<std::tuple<int, int, int, std::uint32_t>, std::int64_t> queued_;  // viewer, putter, owner, queue
   std::map<std::tuple<int, int, int, std::uint32_t, std::uint64_t>, std::uint32_t> words_;  // … window, what and round
-  std::map<Pair, std::set<std::uint32_t>> unmatched_;                             // messages that have come
+  std::map<Pair, std::set<std::uint32_t>> unmatched_;                                       // messages that have come
 };
 
 /// The lock of each window at each target, as the target serves those who ask by packets.
@@ -94,10 +94,10 @@ class Locks {
  private:
   struct Waiting {
     int origin;
-    bool exclusive, passes;    // passes: the operation that brings the request gives the lock back
-    std::uint64_t ticket;      // of that operation, 0: RMA_LOCK
-    int passed_by = 0;         // exclusive locks granted meanwhile
-    bool unsure = false;       // it may have begun to wait later than it came: behind a datatype that was missing
+    bool exclusive, passes;  // passes: the operation that brings the request gives the lock back
+    std::uint64_t ticket;    // of that operation, 0: RMA_LOCK
+    int passed_by = 0;       // exclusive locks granted meanwhile
+    bool unsure = false;     // it may have begun to wait later than it came: behind a datatype that was missing
   };
   struct Table {
     std::map<int, bool> holders;  // origin, whether exclusive
@@ -111,7 +111,8 @@ class Locks {
   std::set<std::pair<int, int>> missed_;                   // target, origin: a datatype was asked for
 };
 
-/// Both ends of each link compared: the n-th packet that is received is the n-th that was sent. The earliest difference.
+/// Both ends of each link compared: the n-th packet that is received is the n-th that was sent. The earliest
+/// difference.
 std::optional<Violation> check_links(const Trace& trace);
 
 }  // namespace rmq::trace

@@ -19,7 +19,7 @@ enum { MPIR_NULL = 0, MPIR_DEBUG_SPAWNED = 1 };
 
 MPIR_PROCDESC* MPIR_proctable = nullptr;
 int MPIR_proctable_size = 0;
-volatile int MPIR_being_debugged = 0;     // set by the debugger
+volatile int MPIR_being_debugged = 0;  // set by the debugger
 volatile int MPIR_debug_state = MPIR_NULL;
 [[gnu::used]] int MPIR_i_am_starter = 1;  // there: this process is no rank
 [[gnu::used]] int MPIR_partial_attach_ok = 1;
@@ -59,7 +59,7 @@ std::string debug_entry(int pid, std::string_view host, std::string_view program
 }
 
 void publish_ranks(int fd) {
-  static std::string all;                   // the table points into it
+  static std::string all;  // the table points into it
   static std::vector<MPIR_PROCDESC> table;
   std::array<char, 4096> piece{};
   ssize_t n = 0;
@@ -74,6 +74,8 @@ void publish_ranks(int fd) {
   MPIR_Breakpoint();
 }
 
-bool is_debugged() { return MPIR_being_debugged != 0; }
+bool is_debugged() {
+  return MPIR_being_debugged != 0;
+}
 
 }  // namespace rmq::launch

@@ -1,8 +1,8 @@
 // What a debugger of parallel programs wants of the process that the user has started (the MPIR process acquisition
 // interface): the table of all ranks' processes, and a function to stop in when it is there.
 //
-//   debugger sets MPIR_being_debugged, runs rmqrun, stops in MPIR_Breakpoint, reads MPIR_proctable, attaches to each process,
-//   sets MPIR_debug_gate there (with MPIR_being_debugged set, ranks wait for that at the end of MPI_Init)
+//   debugger sets MPIR_being_debugged, runs rmqrun, stops in MPIR_Breakpoint, reads MPIR_proctable, attaches to each
+//   process, sets MPIR_debug_gate there (with MPIR_being_debugged set, ranks wait for that at the end of MPI_Init)
 //
 // A debugger that comes later finds the table all the same.
 #pragma once

@@ -91,8 +91,10 @@ int main(int argc, char** argv) {
   text->add_option("--limit", limit, "stop after so many lines");
   CLI::App* stats = command("stats", "packets by kind and method, matching, waiting, rendezvous times");
   CLI::App* check = command("check", "holds the trace against the protocol and names the first violation");
-  CLI::App* chart = writer("chart", "a page for the browser: a lane for each rank, an arrow for each packet", "the HTML file");
-  CLI::App* pcap = writer("pcap", "a capture for Wireshark and tshark, to be read with the dissector of lua", "the pcapng file");
+  CLI::App* chart =
+      writer("chart", "a page for the browser: a lane for each rank, an arrow for each packet", "the HTML file");
+  CLI::App* pcap =
+      writer("pcap", "a capture for Wireshark and tshark, to be read with the dissector of lua", "the pcapng file");
   CLI::App* lua = app.add_subcommand("lua", "prints the dissector for Wireshark and tshark (-X lua_script:FILE)");
   CLI::App* perfetto = writer("perfetto", "a trace for ui.perfetto.dev", "the file");
 #ifdef RMQ_OTF2

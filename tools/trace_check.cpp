@@ -12,9 +12,10 @@ namespace rmq::trace {
 std::string why_not_checkable(const Trace& trace) {
   for (const Recording& r : trace.ranks) {
     if (r.lost == 0) continue;
-    return fmt::format("{} older events of rank {} are lost, and a check needs all from the first on; record again with "
-                       "RMQ_TRACE_EVENTS={} or more",
-                       r.lost, r.rank, r.written);
+    return fmt::format(
+        "{} older events of rank {} are lost, and a check needs all from the first on; record again with "
+        "RMQ_TRACE_EVENTS={} or more",
+        r.lost, r.rank, r.written);
   }
   const auto size = static_cast<std::size_t>(trace.ranks.front().size);
   if (trace.ranks.size() == size) return "";
@@ -47,8 +48,8 @@ std::string describe(const Trace& trace, const Violation& v) {
   for (const ProtocolMachine& m : protocol_machines()) {
     if (m.name == v.rule) text = m.meaning;
   }
-  return fmt::format("the first violation of the protocol\n{}\n  rule {}: {}\n  {}\n", line_of(trace.entries[v.entry]), v.rule,
-                     text, v.why);
+  return fmt::format("the first violation of the protocol\n{}\n  rule {}: {}\n  {}\n", line_of(trace.entries[v.entry]),
+                     v.rule, text, v.why);
 }
 
 }  // namespace rmq::trace

@@ -16,8 +16,8 @@ struct Violation {
   std::string why;        // what was there, and what the rule allows
 };
 
-/// The first violation, by time, of all machines and rules; nothing when there is none. The trace must be whole: each rank
-/// has its recording, from its first event on (see why_not_checkable). A rank that was killed may end anywhere.
+/// The first violation, by time, of all machines and rules; nothing when there is none. The trace must be whole: each
+/// rank has its recording, from its first event on (see why_not_checkable). A rank that was killed may end anywhere.
 std::optional<Violation> check(const Trace& trace);
 
 /// Empty, or why `trace` cannot be checked and what to do about it.

@@ -24,7 +24,8 @@ std::string quoted(std::string_view text) {
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return out;
 }
 
@@ -33,7 +34,8 @@ bool is_opaque(std::string_view field) {
          field == "magic";
 }
 
-constexpr std::string_view kHead = R"lua(-- RMQ packets for Wireshark and tshark. Written by `rmqtrace lua` from base/packet.def; do not edit.
+constexpr std::string_view kHead =
+    R"lua(-- RMQ packets for Wireshark and tshark. Written by `rmqtrace lua` from base/packet.def; do not edit.
 --
 --   tshark -X lua_script:rmq.lua -r capture.pcapng                     what rmqtrace pcap has written
 --   tshark -X lua_script:rmq.lua -i lo -f tcp                          a job over tcp: found by the packet that opens a connection
@@ -133,14 +135,16 @@ DissectorTable.get("wtap_encap"):add(wtap.USER0, recorded)
 std::string lua_dissector() {
   std::string out(kHead);
   auto to = std::back_inserter(out);
-  fmt::format_to(to, "local HEADER, RECORDED, HELLO, MAGIC = {}, {}, {}, 0x31514d52\n", kHeaderBytes, sizeof(CaptureHead),
-                 static_cast<int>(Kind::LINK_HELLO));
+  fmt::format_to(to, "local HEADER, RECORDED, HELLO, MAGIC = {}, {}, {}, 0x31514d52\n", kHeaderBytes,
+                 sizeof(CaptureHead), static_cast<int>(Kind::LINK_HELLO));
   fmt::format_to(to, "local methods = {{");
-  for (const auto id : {methods::MethodId::self, methods::MethodId::inproc, methods::MethodId::shm, methods::MethodId::tcp}) {
+  for (const auto id :
+       {methods::MethodId::self, methods::MethodId::inproc, methods::MethodId::shm, methods::MethodId::tcp}) {
     fmt::format_to(to, "[{}] = {}, ", static_cast<int>(id), quoted(methods::method_name(id)));
   }
   fmt::format_to(to, "}}\nlocal kinds = {{\n");
-  for (const PacketKind& k : packet_kinds()) fmt::format_to(to, "  [{}] = {},\n", static_cast<int>(k.kind), quoted(k.name));
+  for (const PacketKind& k : packet_kinds())
+    fmt::format_to(to, "  [{}] = {},\n", static_cast<int>(k.kind), quoted(k.name));
   fmt::format_to(to, "}}\nlocal body_bytes = {{\n");
   for (const PacketKind& k : packet_kinds()) {
     fmt::format_to(to, "  [{}] = {},\n", static_cast<int>(k.kind), body_bytes(k.kind));
@@ -164,9 +168,9 @@ std::string lua_dissector() {
     if (k.fields.empty()) continue;
     fmt::format_to(to, "  [{}] = {{\n", static_cast<int>(k.kind));
     for (const PacketField& field : k.fields) {
-      fmt::format_to(to, "    {{ProtoField.uint{}(\"rmq.{}.{}\", \"{}\", base.{}, nil, nil, {}), {}, {}}},\n", field.size * 8,
-                     lower(k.name.substr(8)), field.name, field.name, is_opaque(field.name) ? "HEX" : "DEC",
-                     quoted(field.meaning), field.offset, field.size);
+      fmt::format_to(to, "    {{ProtoField.uint{}(\"rmq.{}.{}\", \"{}\", base.{}, nil, nil, {}), {}, {}}},\n",
+                     field.size * 8, lower(k.name.substr(8)), field.name, field.name,
+                     is_opaque(field.name) ? "HEX" : "DEC", quoted(field.meaning), field.offset, field.size);
     }
     out += "  },\n";
   }

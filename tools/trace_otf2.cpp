@@ -17,8 +17,12 @@ constexpr OTF2_CommRef kComm = 0;
 constexpr OTF2_RegionRef kSleep = 0;
 constexpr OTF2_AttributeRef kKind = 0, kMessage = 1;
 
-OTF2_FlushType flush_all(void*, OTF2_FileType, OTF2_LocationRef, void*, bool) { return OTF2_FLUSH; }
-OTF2_TimeStamp no_time(void*, OTF2_FileType, OTF2_LocationRef) { return 0; }
+OTF2_FlushType flush_all(void*, OTF2_FileType, OTF2_LocationRef, void*, bool) {
+  return OTF2_FLUSH;
+}
+OTF2_TimeStamp no_time(void*, OTF2_FileType, OTF2_LocationRef) {
+  return 0;
+}
 
 // Strings of the definitions, each written once.
 class Strings {
@@ -80,7 +84,8 @@ void write_definitions(const Trace& trace, const std::map<int, std::uint64_t>& e
   const auto length = static_cast<std::uint64_t>(trace.entries.empty() ? 0 : trace.entries.back().ns);
   OTF2_GlobalDefWriter_WriteClockProperties(to, kNsPerSecond, 0, length, static_cast<std::uint64_t>(trace.start_ns));
   OTF2_GlobalDefWriter_WriteAttribute(to, kKind, text("packet"), text("kind of the packet"), OTF2_TYPE_STRING);
-  OTF2_GlobalDefWriter_WriteAttribute(to, kMessage, text("msg"), text("number of the message of this pair"), OTF2_TYPE_UINT32);
+  OTF2_GlobalDefWriter_WriteAttribute(to, kMessage, text("msg"), text("number of the message of this pair"),
+                                      OTF2_TYPE_UINT32);
   OTF2_GlobalDefWriter_WriteRegion(to, kSleep, text("sleep"), text("sleep"), text("the rank sleeps on its doorbell"),
                                    OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_MPI, OTF2_REGION_FLAG_NONE, text(""), 0, 0);
   OTF2_GlobalDefWriter_WriteSystemTreeNode(to, 0, text("job"), text("machine"), OTF2_UNDEFINED_SYSTEM_TREE_NODE);
@@ -103,18 +108,19 @@ void write_definitions(const Trace& trace, const std::map<int, std::uint64_t>& e
   OTF2_GlobalDefWriter_WriteGroup(to, 0, text("ranks"), OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI,
                                   OTF2_GROUP_FLAG_NONE, count, members.data());
   for (std::uint32_t i = 0; i < count; ++i) members[i] = i;
-  OTF2_GlobalDefWriter_WriteGroup(to, 1, text("all"), OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE,
-                                  count, members.data());
+  OTF2_GlobalDefWriter_WriteGroup(to, 1, text("all"), OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
+                                  OTF2_GROUP_FLAG_NONE, count, members.data());
   OTF2_GlobalDefWriter_WriteComm(to, kComm, text("packets"), 1, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE);
 }
 
 }  // namespace
 
 Result<void> otf2(const Trace& trace, const std::string& folder) {
-  OTF2_Archive* archive =
-      OTF2_Archive_Open(folder.c_str(), "rmq", OTF2_FILEMODE_WRITE, kChunk, kDefinitions, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+  OTF2_Archive* archive = OTF2_Archive_Open(folder.c_str(), "rmq", OTF2_FILEMODE_WRITE, kChunk, kDefinitions,
+                                            OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
   if (!archive) {
-    return fail(Errc::system, fmt::format("libotf2 cannot make an archive in {}; give a folder that is not there yet", folder));
+    return fail(Errc::system,
+                fmt::format("libotf2 cannot make an archive in {}; give a folder that is not there yet", folder));
   }
   static const OTF2_FlushCallbacks callbacks{flush_all, no_time};
   OTF2_Archive_SetFlushCallbacks(archive, &callbacks, nullptr);
@@ -137,7 +143,8 @@ Result<void> otf2(const Trace& trace, const std::string& folder) {
   write_definitions(trace, events, definitions);
   OTF2_Archive_CloseGlobalDefWriter(archive, definitions);
   if (const OTF2_ErrorCode code = OTF2_Archive_Close(archive); code != OTF2_SUCCESS) {
-    return fail(Errc::system, fmt::format("libotf2 cannot write the archive {}: {}", folder, OTF2_Error_GetDescription(code)));
+    return fail(Errc::system,
+                fmt::format("libotf2 cannot write the archive {}: {}", folder, OTF2_Error_GetDescription(code)));
   }
   return {};
 }

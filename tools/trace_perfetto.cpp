@@ -1,5 +1,5 @@
-// The few kinds of protobuf fields that are needed are written here: a generated writer and its library would be the larger
-// part by far. The numbers are those of perfetto.proto.
+// The few kinds of protobuf fields that are needed are written here: a generated writer and its library would be the
+// larger part by far. The numbers are those of perfetto.proto.
 #include "tools/trace_perfetto.hpp"
 
 #include <fmt/format.h>
@@ -50,9 +50,15 @@ enum Type { kBegin = 1, kEnd = 2, kInstant = 3 };
 
 // Tracks of a rank: itself, its queues, then one for each method.
 constexpr std::uint64_t kTracks = 64;
-std::uint64_t rank_track(int rank) { return (static_cast<std::uint64_t>(rank) + 1) * kTracks; }
-std::uint64_t queue_track(int rank) { return rank_track(rank) + 1; }
-std::uint64_t method_track(int rank, std::uint8_t method) { return rank_track(rank) + 2 + method; }
+std::uint64_t rank_track(int rank) {
+  return (static_cast<std::uint64_t>(rank) + 1) * kTracks;
+}
+std::uint64_t queue_track(int rank) {
+  return rank_track(rank) + 1;
+}
+std::uint64_t method_track(int rank, std::uint8_t method) {
+  return rank_track(rank) + 2 + method;
+}
 
 class File {
  public:
@@ -117,7 +123,8 @@ void describe_tracks(const Trace& trace, const std::vector<Arrow>& arrows, File&
     file.track(queue_track(r.rank), "queues and sleep", rank_track(r.rank));
   }
   for (const auto& [rank, method] : used) {
-    file.track(method_track(rank, method), methods::method_name(static_cast<methods::MethodId>(method)), rank_track(rank));
+    file.track(method_track(rank, method), methods::method_name(static_cast<methods::MethodId>(method)),
+               rank_track(rank));
   }
 }
 

@@ -7,8 +7,8 @@
 
 namespace rmq::trace {
 
-/// The whole file: a process for each rank with a track for each method and one for its queues; each packet is an instant
-/// where it was sent and one where it arrived, joined by a flow; sleeps are slices.
+/// The whole file: a process for each rank with a track for each method and one for its queues; each packet is an
+/// instant where it was sent and one where it arrived, joined by a flow; sleeps are slices.
 std::string perfetto(const Trace& trace);
 
 }  // namespace rmq::trace

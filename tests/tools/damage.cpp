@@ -31,7 +31,9 @@ std::size_t find(const Recorded& t, Event event, Kind kind, const Test& test = {
   die(fmt::format("the trace lacks a {}", packet_name(kind)));
 }
 
-void put(Entry& e, const Packet& p) { std::memcpy(e.record.packet, &p, sizeof p); }
+void put(Entry& e, const Packet& p) {
+  std::memcpy(e.record.packet, &p, sizeof p);
+}
 
 // The record of the same packet at its other end.
 std::size_t other_end(const Recorded& t, std::size_t at) {
@@ -40,7 +42,8 @@ std::size_t other_end(const Recorded& t, std::size_t at) {
   const bool sent = e.record.event == Event::packet_sent;
   return find(t, sent ? Event::packet_received : Event::packet_sent, p.kind, [&](const Entry& o, const Packet& q) {
     return o.rank == e.record.peer && o.record.peer == e.rank &&
-           std::memcmp(reinterpret_cast<const char*>(&p) + 4, reinterpret_cast<const char*>(&q) + 4, wire_bytes(p.kind) - 4) == 0;
+           std::memcmp(reinterpret_cast<const char*>(&p) + 4, reinterpret_cast<const char*>(&q) + 4,
+                       wire_bytes(p.kind) - 4) == 0;
   });
 }
 
@@ -120,14 +123,20 @@ const Damage kDamages[] = {
      }},
     {"two packets change places", "order", Kind::SHORT_SYNC,
      [](Recorded& t) {
-       const std::size_t a = find(t, came, Kind::SHORT, [](const Entry& e, const Packet& p) { return e.rank == 1 && p.tag == 1; });
-       const std::size_t b = find(t, came, Kind::SHORT_SYNC, [](const Entry& e, const Packet& p) { return e.rank == 1 && p.tag == 2; });
+       const std::size_t a =
+           find(t, came, Kind::SHORT, [](const Entry& e, const Packet& p) { return e.rank == 1 && p.tag == 1; });
+       const std::size_t b =
+           find(t, came, Kind::SHORT_SYNC, [](const Entry& e, const Packet& p) { return e.rank == 1 && p.tag == 2; });
        std::swap(t.entries[a].record.packet, t.entries[b].record.packet);
      }},
-    {"REQUEST_SEND is answered twice", "request", Kind::OK_TO_SEND, [](Recorded& t) { repeat(t, find(t, sent, Kind::OK_TO_SEND)); }},
-    {"data before OK_TO_SEND", "request", Kind::RNDV_DATA, [](Recorded& t) { remove(t, find(t, sent, Kind::OK_TO_SEND)); }},
+    {"REQUEST_SEND is answered twice", "request", Kind::OK_TO_SEND,
+     [](Recorded& t) { repeat(t, find(t, sent, Kind::OK_TO_SEND)); }},
+    {"data before OK_TO_SEND", "request", Kind::RNDV_DATA,
+     [](Recorded& t) { remove(t, find(t, sent, Kind::OK_TO_SEND)); }},
     {"OK_TO_SEND for nothing that was announced", "request", Kind::OK_TO_SEND,
-     [](Recorded& t) { change(t, find(t, sent, Kind::OK_TO_SEND), [](Packet& p) { p.ok_to_send.sender ^= 0x100000000; }); }},
+     [](Recorded& t) {
+       change(t, find(t, sent, Kind::OK_TO_SEND), [](Packet& p) { p.ok_to_send.sender ^= 0x100000000; });
+     }},
     {"more data than was wanted", "request", Kind::RNDV_DATA,
      [](Recorded& t) { change(t, find(t, sent, Kind::RNDV_DATA), [](Packet& p) { p.length += 1 << 20; }); }},
     {"a handle is used twice", "request", Kind::REQUEST_SEND,
@@ -136,12 +145,14 @@ const Damage kDamages[] = {
        const std::uint64_t handle = t.entries[a].packet().request_send.sender;
        change(t, b, [&](Packet& p) { p.request_send.sender = handle; });
      }},
-    {"a SHORT_SYNC is acknowledged twice", "request", Kind::SYNC_ACK, [](Recorded& t) { repeat(t, find(t, sent, Kind::SYNC_ACK)); }},
+    {"a SHORT_SYNC is acknowledged twice", "request", Kind::SYNC_ACK,
+     [](Recorded& t) { repeat(t, find(t, sent, Kind::SYNC_ACK)); }},
     {"an answer to a cancel that nobody asked for", "cancel", Kind::ANTI_SEND_OK,
      [](Recorded& t) { remove(t, find(t, sent, Kind::ANTI_SEND)); }},
     {"a message that is gone is acknowledged", "cancel", Kind::SYNC_ACK,
      [](Recorded& t) {
-       const std::size_t at = find(t, sent, Kind::ANTI_SEND_OK, [](const Entry&, const Packet& p) { return p.anti_send_ok.cancelled == 1; });
+       const std::size_t at = find(t, sent, Kind::ANTI_SEND_OK,
+                                   [](const Entry&, const Packet& p) { return p.anti_send_ok.cancelled == 1; });
        const std::uint64_t handle = t.entries[at].packet().anti_send_ok.sender;
        const std::size_t late = other_end(t, at);
        Packet ack(Kind::SYNC_ACK);
@@ -154,12 +165,14 @@ const Damage kDamages[] = {
      }},
     {"a message leaves behind a later one", "numbers", Kind::none,
      [](Recorded& t) {
-       const std::size_t at = find(t, sent, Kind::SHORT, [](const Entry&, const Packet& p) { return p.tag == 60 && p.msg > 50; });
+       const std::size_t at =
+           find(t, sent, Kind::SHORT, [](const Entry&, const Packet& p) { return p.tag == 60 && p.msg > 50; });
        change(t, at, [](Packet& p) { p.msg -= 20; });
      }},
     {"a message is matched twice", "match", Kind::none,
      [](Recorded& t) {
-       const std::size_t at = find(t, Event::matched, Kind::SHORT, [](const Entry& e, const Packet&) { return e.rank != e.record.peer; });
+       const std::size_t at =
+           find(t, Event::matched, Kind::SHORT, [](const Entry& e, const Packet&) { return e.rank != e.record.peer; });
        t.entries.insert(t.entries.begin() + static_cast<std::ptrdiff_t>(at), t.entries[at]);
      }},
     {"a rank counts more credit than it has", "credit", Kind::none,
@@ -170,11 +183,15 @@ const Damage kDamages[] = {
        }
      }},
     {"a message goes without credit", "credit", Kind::SHORT,
-     [](Recorded& t) { change(t, find(t, sent, Kind::SHORT, [](const Entry&, const Packet& p) { return p.tag == 60; }),
-                           [](Packet& p) { p.length = 1u << 30; }); }},
+     [](Recorded& t) {
+       change(t, find(t, sent, Kind::SHORT, [](const Entry&, const Packet& p) { return p.tag == 60; }),
+              [](Packet& p) { p.length = 1u << 30; });
+     }},
     {"an envelope that no FLOW has allowed", "envelopes", Kind::REQUEST_SEND,
-     [](Recorded& t) { change(t, find(t, sent, Kind::FLOW, [](const Entry&, const Packet& p) { return p.flow.envelopes > 0; }),
-                           [](Packet& p) { p.flow.envelopes = 0; }); }},
+     [](Recorded& t) {
+       change(t, find(t, sent, Kind::FLOW, [](const Entry&, const Packet& p) { return p.flow.envelopes > 0; }),
+              [](Packet& p) { p.flow.envelopes = 0; });
+     }},
     {"an answer for a ticket that nobody has", "ticket", Kind::RMA_ACK,
      [](Recorded& t) { change(t, find(t, sent, Kind::RMA_ACK), [](Packet& p) { p.rma_ack.ticket += 12345; }); }},
     {"a lock is granted that nobody asked for", "lock", Kind::RMA_LOCK_GRANTED,
@@ -195,10 +212,13 @@ const Damage kDamages[] = {
     {"a datatype that nobody defined", "datatype", Kind::none,
      [](Recorded& t) { remove(t, find(t, sent, Kind::DATATYPE_DEFN)); }},
     {"a queue gives back more than it got", "queue_credit", Kind::RMA_QUEUE_CREDIT,
-     [](Recorded& t) { change(t, find(t, sent, Kind::RMA_QUEUE_CREDIT), [](Packet& p) { p.rma_queue_credit.credit += 1000; }); }},
+     [](Recorded& t) {
+       change(t, find(t, sent, Kind::RMA_QUEUE_CREDIT), [](Packet& p) { p.rma_queue_credit.credit += 1000; });
+     }},
     {"a barrier's word is repeated", "counts", Kind::RMA_SYNC,
      [](Recorded& t) {
-       const std::size_t at = find(t, sent, Kind::RMA_SYNC, [](const Entry&, const Packet& p) { return p.rma_sync.value > 1; });
+       const std::size_t at =
+           find(t, sent, Kind::RMA_SYNC, [](const Entry&, const Packet& p) { return p.rma_sync.value > 1; });
        change(t, at, [](Packet& p) { p.rma_sync.value += 5; });
      }},
     {"a rank saw nonsense", "sense", Kind::SHORT,

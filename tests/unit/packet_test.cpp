@@ -118,8 +118,10 @@ std::string wire_table() {
 std::string protocol_table() {
   std::string out;
   for (const ProtocolMachine& machine : protocol_machines()) {
-    out += fmt::format("\n**{}**, one for each {}: {}.\n\n| state | packet | sent by | named by | if | then |\n|---|---|---|---|---|---|\n",
-                       machine.name, machine.by_context ? "context and pair" : "pair", machine.meaning);
+    out += fmt::format(
+        "\n**{}**, one for each {}: {}.\n\n| state | packet | sent by | named by | if | then "
+        "|\n|---|---|---|---|---|---|\n",
+        machine.name, machine.by_context ? "context and pair" : "pair", machine.meaning);
     const auto moves = protocol_moves();
     for (std::size_t i = 0; i < moves.size(); ++i) {
       const ProtocolMove& m = moves[i];
@@ -144,7 +146,8 @@ TEST(Packet, ConversationsHaveTheFieldsThatNameThem) {
     const PacketKind* k = find_packet_kind(m.kind);
     ASSERT_NE(k, nullptr);
     const auto machines = protocol_machines();
-    EXPECT_TRUE(std::any_of(machines.begin(), machines.end(), [&](const auto& x) { return x.name == m.machine; })) << m.machine;
+    EXPECT_TRUE(std::any_of(machines.begin(), machines.end(), [&](const auto& x) { return x.name == m.machine; }))
+        << m.machine;
     if (m.key.empty()) continue;
     EXPECT_TRUE(std::any_of(k->fields.begin(), k->fields.end(), [&](const PacketField& f) { return f.name == m.key; }))
         << m.machine << ": " << k->name << " has no field " << m.key;
@@ -171,8 +174,10 @@ void expect_section(std::string_view begin_mark, std::string_view end_mark, cons
 }
 
 TEST(Packet, TheTablesInTheDesignAreUpToDate) {
-  expect_section("<!-- packets: written by unit_packet with RMQ_UPDATE=1 -->\n", "<!-- packets: end -->\n", wire_table());
-  expect_section("<!-- protocol: written by unit_packet with RMQ_UPDATE=1 -->\n", "<!-- protocol: end -->\n", protocol_table());
+  expect_section("<!-- packets: written by unit_packet with RMQ_UPDATE=1 -->\n", "<!-- packets: end -->\n",
+                 wire_table());
+  expect_section("<!-- protocol: written by unit_packet with RMQ_UPDATE=1 -->\n", "<!-- protocol: end -->\n",
+                 protocol_table());
 }
 
 }  // namespace

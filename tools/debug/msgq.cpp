@@ -1,5 +1,5 @@
-// Reads the message queues of a stopped rank for a debugger. What it looks at is copied in one go: communicators when their
-// list is asked for, requests when a queue of one is. base/debug_root.hpp says where everything is.
+// Reads the message queues of a stopped rank for a debugger. What it looks at is copied in one go: communicators when
+// their list is asked for, requests when a queue of one is. base/debug_root.hpp says where everything is.
 #include "tools/debug/msgq.hpp"
 
 #include <algorithm>
@@ -43,8 +43,12 @@ struct Process {
   std::size_t operation = 0;
 };
 
-Image* info_of(mqs_image* i) { return reinterpret_cast<Image*>(debugger->mqs_get_image_info_fp(i)); }
-Process* info_of(mqs_process* p) { return reinterpret_cast<Process*>(debugger->mqs_get_process_info_fp(p)); }
+Image* info_of(mqs_image* i) {
+  return reinterpret_cast<Image*>(debugger->mqs_get_image_info_fp(i));
+}
+Process* info_of(mqs_process* p) {
+  return reinterpret_cast<Process*>(debugger->mqs_get_process_info_fp(p));
+}
 
 // The program's memory.
 class Reader {
@@ -83,7 +87,8 @@ void read_comm(const Reader& r, const DebugRoot& d, std::uint64_t at, Process& p
   const auto group = r.value<std::uint64_t>(at + d.comm.group), remote = r.value<std::uint64_t>(at + d.comm.remote);
   if (group) c.world = r.array<std::int32_t>(group + d.comm.ranks, kMostRanks);
   if (remote) c.remote = r.array<std::int32_t>(remote + d.comm.ranks, kMostRanks);
-  const auto text = r.value<std::uint64_t>(at + d.comm.name), length = r.value<std::uint64_t>(at + d.comm.name + sizeof text);
+  const auto text = r.value<std::uint64_t>(at + d.comm.name),
+             length = r.value<std::uint64_t>(at + d.comm.name + sizeof text);
   c.name.resize(std::min<std::uint64_t>(length, sizeof mqs_communicator::name - 1));
   if (!r.bytes(text, c.name.data(), c.name.size())) c.name.clear();
   if (c.name.empty()) c.name = "context " + std::to_string(c.context);
@@ -155,8 +160,10 @@ mqs_pending_operation describe(const RequestView& r, const Comm& c, int op_class
     const rmq::Packet p = r.packet();
     o.system_buffer = 1;
     o.buffer = r.owned();
-    o.desired_length = static_cast<mqs_tword_t>(p.kind == rmq::Kind::REQUEST_SEND ? p.request_send.size : r.owned_bytes());
-    if (p.kind == rmq::Kind::REQUEST_SEND) std::snprintf(o.extra_text[1], sizeof o.extra_text[1], "its data is with the sender");
+    o.desired_length =
+        static_cast<mqs_tword_t>(p.kind == rmq::Kind::REQUEST_SEND ? p.request_send.size : r.owned_bytes());
+    if (p.kind == rmq::Kind::REQUEST_SEND)
+      std::snprintf(o.extra_text[1], sizeof o.extra_text[1], "its data is with the sender");
   }
   o.actual_local_rank = o.desired_local_rank;
   o.actual_global_rank = o.desired_global_rank;
@@ -188,7 +195,8 @@ void read_queue(const Reader& reader, Process& p, int op_class) {
     for (std::uint32_t i = 0; i < d.slab_requests; ++i) {
       const RequestView r(d, slab.data() + std::size_t{i} * d.request_bytes);
       if (!r.alive() || r.kind() != kind_of(op_class) || !belongs(r.match(), c, op_class)) continue;
-      if (op_class != mqs_unexpected_messages && (r.complete() || (r.flags() & rmq::request_flag::staged) != 0)) continue;
+      if (op_class != mqs_unexpected_messages && (r.complete() || (r.flags() & rmq::request_flag::staged) != 0))
+        continue;
       found.push_back({r.stamp(), describe(r, c, op_class)});
     }
   }
@@ -198,20 +206,33 @@ void read_queue(const Reader& reader, Process& p, int op_class) {
   p.operation = 0;
 }
 
-char* text(const char* t) { return const_cast<char*>(t); }
+char* text(const char* t) {
+  return const_cast<char*>(t);
+}
 
 }  // namespace
 
-void mqs_setup_basic_callbacks(const mqs_basic_callbacks* calls) { debugger = calls; }
-char* mqs_version_string() { return text("RMQ message queues " RMQ_VERSION); }
-int mqs_version_compatibility() { return 2; }
-int mqs_dll_taddr_width() { return sizeof(mqs_taddr_t); }
+void mqs_setup_basic_callbacks(const mqs_basic_callbacks* calls) {
+  debugger = calls;
+}
+char* mqs_version_string() {
+  return text("RMQ message queues " RMQ_VERSION);
+}
+int mqs_version_compatibility() {
+  return 2;
+}
+int mqs_dll_taddr_width() {
+  return sizeof(mqs_taddr_t);
+}
 
 char* mqs_dll_error_string(int code) {
   switch (code) {
-    case kUnreadable: return text("the program's memory cannot be read");
-    case kNoRoot: return text("the program has no RMQ library, or has not come through MPI_Init yet");
-    default: return text("unknown error of the RMQ message queue library");
+    case kUnreadable:
+      return text("the program's memory cannot be read");
+    case kNoRoot:
+      return text("the program has no RMQ library, or has not come through MPI_Init yet");
+    default:
+      return text("unknown error of the RMQ message queue library");
   }
 }
 
@@ -226,7 +247,9 @@ int mqs_image_has_queues(mqs_image*, char** message) {
   return mqs_ok;
 }
 
-void mqs_destroy_image_info(mqs_image_info* info) { delete reinterpret_cast<Image*>(info); }
+void mqs_destroy_image_info(mqs_image_info* info) {
+  delete reinterpret_cast<Image*>(info);
+}
 
 int mqs_setup_process(mqs_process* process, const mqs_process_callbacks* calls) {
   auto* p = new Process{};
@@ -242,11 +265,14 @@ int mqs_process_has_queues(mqs_process* process, char** message) {
   mqs_taddr_t at = 0;
   if (info_of(image)->calls->mqs_find_symbol_fp(image, text("rmq_debug_root"), &at) != mqs_ok) return kNoRoot;
   if (!Reader(process, p).bytes(at, &p.root, sizeof p.root)) return kUnreadable;
-  const bool known = std::memcmp(p.root.magic, DebugRoot::kMagic, sizeof p.root.magic) == 0 && p.root.bytes == sizeof p.root;
+  const bool known =
+      std::memcmp(p.root.magic, DebugRoot::kMagic, sizeof p.root.magic) == 0 && p.root.bytes == sizeof p.root;
   return known && p.root.slab_requests <= 4096 && p.root.request_bytes <= 4096 ? int{mqs_ok} : kNoRoot;
 }
 
-void mqs_destroy_process_info(mqs_process_info* info) { delete reinterpret_cast<Process*>(info); }
+void mqs_destroy_process_info(mqs_process_info* info) {
+  delete reinterpret_cast<Process*>(info);
+}
 
 int mqs_update_communicator_list(mqs_process* process) {
   Process& p = *info_of(process);

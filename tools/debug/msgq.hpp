@@ -1,19 +1,19 @@
-// The interface between a debugger and a library that reads an MPI's message queues, as the MPI Forum's "MPI Message Queue
-// Dumping Interface" (version 1.0) fixes it: names, types and layouts, in our words. Compatibility number 2.
+// The interface between a debugger and a library that reads an MPI's message queues, as the MPI Forum's "MPI Message
+// Queue Dumping Interface" (version 1.0) fixes it: names, types and layouts, in our words. Compatibility number 2.
 //
-// The debugger loads the library that MPIR_dll_name in the program names and calls the mqs_ functions; the library reads the
-// stopped program through tables of functions that the debugger gives it.
+// The debugger loads the library that MPIR_dll_name in the program names and calls the mqs_ functions; the library
+// reads the stopped program through tables of functions that the debugger gives it.
 #pragma once
 
 #include <cstddef>
 
 extern "C" {
 
-struct mqs_image;         // the debugger's: an executable
-struct mqs_process;       // the debugger's: a process of it
-struct mqs_type;          // the debugger's: a type of it
-struct mqs_image_info;    // ours, kept by the debugger
-struct mqs_process_info;  // likewise
+struct mqs_image;                   // the debugger's: an executable
+struct mqs_process;                 // the debugger's: a process of it
+struct mqs_type;                    // the debugger's: a type of it
+struct mqs_image_info;              // ours, kept by the debugger
+struct mqs_process_info;            // likewise
 using mqs_taddr_t = unsigned long;  // an address in the program
 using mqs_tword_t = long;
 
@@ -38,11 +38,11 @@ struct mqs_pending_operation {
   mqs_tword_t desired_global_rank;  // in MPI_COMM_WORLD; -1: any
   int tag_wild;
   mqs_tword_t desired_tag;
-  mqs_tword_t desired_length;       // bytes
-  int system_buffer;                // whether `buffer` is the library's own
+  mqs_tword_t desired_length;  // bytes
+  int system_buffer;           // whether `buffer` is the library's own
   mqs_taddr_t buffer;
   mqs_tword_t actual_local_rank, actual_global_rank, actual_tag, actual_length;  // of sends, and of what is matched
-  char extra_text[5][64];           // shown as it is
+  char extra_text[5][64];                                                        // shown as it is
 };
 
 struct mqs_basic_callbacks {
