@@ -67,8 +67,11 @@ class RequestPool {
   std::uint32_t capacity() const { return static_cast<std::uint32_t>(slabs_.size() * kSlab); }
   std::size_t alive() const { return alive_; }
 
+  static constexpr std::uint32_t kSlab = 256;  // requests
+  /// Address of the array of slabs: pointers to its begin and its end (base/debug_root.hpp).
+  const void* slabs_for_debugger() const { return &slabs_; }
+
  private:
-  static constexpr std::uint32_t kSlab = 256;
   void grow();
   static void drop_owned(Request* r);
 

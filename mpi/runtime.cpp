@@ -81,6 +81,8 @@ void start_runtime(int thread_level) {
   rt.self = make_builtin_comm(rt, MPI_COMM_SELF, kSelfContext, {rt.device->rank()}, "MPI_COMM_SELF");
   tell_fortran();
   if (auto ok = coll::publish_choice(); !ok) give_up(rt.bootstrap.get(), ok.error());
+  publish_debug_root();
+  if (rt.device->config().debug_gate) wait_for_debugger();
   // Release pairs with the acquire in is_active().
   rt.state.store(Runtime::State::active, std::memory_order_release);
 }

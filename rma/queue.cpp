@@ -65,6 +65,8 @@ Queue* QueueHub::queue_of(Rank from, const Packet& p, int& member) {
 void QueueHub::on_packet(Rank from, const Packet& p, const std::byte* payload) {
   int member = 0;
   Queue* q = queue_of(from, p, member);
+  // Credit may come when the queue is gone here already: nobody waits for it.
+  if (!q && p.kind == Kind::RMA_QUEUE_CREDIT) return;
   if (!q) return device_.MPID_Protocol_error(from, p);
   q->arrive(member, p, payload);
 }

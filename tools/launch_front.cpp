@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdio>
 
+#include "tools/launch_debug.hpp"
 #include "tools/launch_reap.hpp"
 #include "tools/launch_signals.hpp"
 #include "tools/launch_verdict.hpp"
@@ -35,10 +36,10 @@ int attend(pid_t keeper) {
 
 }  // namespace
 
-int run_kept(const std::function<int(UniqueFd leash, const sigset_t& ranks_mask)>& keep) {
+int run_kept(const std::function<int(UniqueFd leash, UniqueFd table, const sigset_t& ranks_mask)>& keep) {
   const sigset_t ranks_mask = block_launcher_signals();
-  std::array<int, 2> leash{};
-  if (::pipe2(leash.data(), O_CLOEXEC) != 0) {
+  std::array<int, 2> leash{}, table{};
+  if (::pipe2(leash.data(), O_CLOEXEC) != 0 || ::pipe2(table.data(), O_CLOEXEC) != 0) {
     std::perror("rmqrun: cannot create a pipe");
     return exit_cannot_start;
   }
@@ -49,11 +50,15 @@ int run_kept(const std::function<int(UniqueFd leash, const sigset_t& ranks_mask)
   }
   if (keeper == 0) {
     ::close(leash[1]);
+    ::close(table[0]);
     ::prctl(PR_SET_NAME, "rmqkeeper");  // pkill rmqrun shall meet the front, which the keeper survives long enough
-    ::_exit(keep(UniqueFd(leash[0]), ranks_mask));
+    ::_exit(keep(UniqueFd(leash[0]), UniqueFd(table[1]), ranks_mask));
   }
   ::close(leash[0]);
+  ::close(table[1]);
   adopt_orphans();
+  publish_ranks(table[0]);
+  ::close(table[0]);
   const int status = attend(keeper);
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   kill_descendants();

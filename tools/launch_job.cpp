@@ -14,6 +14,7 @@
 #include <cerrno>
 
 #include "base/bootstrap_env.hpp"
+#include "tools/launch_debug.hpp"
 #include "tools/launch_env.hpp"
 #include "tools/launch_reap.hpp"
 #include "tools/launch_signals.hpp"
@@ -47,11 +48,12 @@ std::vector<int> allowed_cpus() {
 
 }  // namespace
 
-Job::Job(const Options& options, EventLoop& loop, const sigset_t& signal_mask, UniqueFd leash)
+Job::Job(const Options& options, EventLoop& loop, const sigset_t& signal_mask, UniqueFd leash, UniqueFd table)
     : options_(options),
       loop_(loop),
       signal_mask_(signal_mask),
       leash_(std::move(leash)),
+      table_(std::move(table)),
       job_(describe(options)),
       server_(loop, job_.size, *this),
       output_(loop, job_.size, options.tag_output),
@@ -124,6 +126,14 @@ Result<void> Job::start() {
       if (auto started = start_rank(rank, app_num, plan); !started) return started;
     ++app_num;
   }
+  // The front reads all of it. A front that is gone ends the job by the leash.
+  for (std::size_t at = 0; at < processes_.size();) {
+    const ssize_t n = ::write(table_.get(), processes_.data() + at, processes_.size() - at);
+    if (n <= 0) break;
+    at += static_cast<std::size_t>(n);
+  }
+  table_.reset();
+  processes_.clear();
   return {};
 }
 
@@ -149,6 +159,7 @@ Result<void> Job::start_rank(int rank, int app_num, const SpawnPlan& common) {
   server_.add(rank, std::move(ours));  // before the rank can send: the kernel signs only what is sent from then on
   const auto pid = spawn(plan);
   if (!pid) return fail(Errc::system, fmt::format("cannot start rank {}: {}", rank, pid.error().what));
+  processes_ += debug_entry(*pid, job_.host_name, plan.program);
   ranks_[static_cast<std::size_t>(rank)] = {*pid, true, common.arguments[0], {}};
   rank_of_[*pid] = rank;
   ++alive_;

@@ -23,8 +23,9 @@ namespace rmq::launch {
 class Job final : private Server::Upcalls {
  public:
   /// `signal_mask` is what the ranks are to start with; the launcher's own signals must already be blocked. When
-  /// `leash` ends (its writer died), the job is killed and the process exits.
-  Job(const Options& options, EventLoop& loop, const sigset_t& signal_mask, UniqueFd leash);
+  /// `leash` ends (its writer died), the job is killed and the process exits. Into `table`
+  /// goes the list of all ranks' processes for debuggers.
+  Job(const Options& options, EventLoop& loop, const sigset_t& signal_mask, UniqueFd leash, UniqueFd table);
   ~Job() override;
 
   /// Runs the job; returns the launcher's exit code, and then nothing of the job is left.
@@ -62,7 +63,8 @@ class Job final : private Server::Upcalls {
   const Options& options_;
   EventLoop& loop_;
   const sigset_t signal_mask_;
-  UniqueFd leash_, signals_;
+  UniqueFd leash_, table_, signals_;
+  std::string processes_;  // what goes into the table, until all ranks have been started
   UniqueFd no_input_;  // stdin of all ranks but 0
   JobInfo job_;
   Server server_;

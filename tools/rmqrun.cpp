@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 
+#include "tools/launch_debug.hpp"
 #include "tools/launch_front.hpp"
 #include "tools/launch_job.hpp"
 #include "tools/launch_options.hpp"
@@ -48,9 +49,10 @@ int main(int argc, char** argv) {
     std::filesystem::create_directories(options->trace, error);
     if (error) return complain("cannot create the trace folder " + options->trace + ": " + error.message(), exit_usage);
   }
-  return run_kept([&](UniqueFd leash, const sigset_t& ranks_mask) {
+  if (is_debugged()) ::setenv("RMQ_DEBUG_GATE", "1", 1);  // the ranks wait until the debugger has them
+  return run_kept([&](UniqueFd leash, UniqueFd table, const sigset_t& ranks_mask) {
     auto loop = EventLoop::create();
     if (!loop) return complain(loop.error().what, exit_cannot_start);
-    return Job(*options, **loop, ranks_mask, std::move(leash)).run();
+    return Job(*options, **loop, ranks_mask, std::move(leash), std::move(table)).run();
   });
 }

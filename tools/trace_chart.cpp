@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/protocol.hpp"
 #include "methods/method.hpp"
 #include "tools/trace_join.hpp"
 
@@ -24,12 +25,25 @@ json exact(std::uint64_t value) {
   return fmt::format("{:#x}", value);
 }
 
+// What design/wire.md says of a kind: its line of the table of packets, and where it has a place in a conversation.
+json design_lines(const PacketKind& k) {
+  json lines = json::array({fmt::format("{} {} ({} bytes): {}", static_cast<int>(k.kind), k.name, wire_bytes(k.kind), k.meaning)});
+  for (const ProtocolMove& m : protocol_moves()) {
+    if (m.kind != k.kind || lines.size() > 8) continue;
+    const std::string_view guard = protocol_guards()[static_cast<std::size_t>(m.guard)].meaning;
+    lines.push_back(fmt::format("{}: {} → {}, sent by the {}{}{}", m.machine, m.from, m.to,
+                                m.by_owner ? "owner" : "other", guard.empty() ? "" : ", if ", guard));
+  }
+  return lines;
+}
+
 json kinds() {
   json all = json::object();
   for (const PacketKind& k : packet_kinds()) {
     json fields = json::array();
     for (const PacketField& f : k.fields) fields.push_back({f.name, f.meaning});
-    all[std::to_string(static_cast<int>(k.kind))] = {{"name", k.name}, {"meaning", k.meaning}, {"fields", fields}};
+    all[std::to_string(static_cast<int>(k.kind))] = {
+        {"name", k.name}, {"meaning", k.meaning}, {"fields", fields}, {"design", design_lines(k)}};
   }
   return all;
 }

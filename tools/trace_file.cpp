@@ -101,6 +101,7 @@ Result<Trace> read(const std::string& folder) {
   std::stable_sort(trace.entries.begin(), trace.entries.end(), [](const Entry& a, const Entry& b) { return a.ns < b.ns; });
   const std::int64_t start = trace.entries.empty() ? 0 : trace.entries.front().ns;
   for (Entry& e : trace.entries) e.ns -= start;
+  trace.start_ns = start;
   std::sort(trace.ranks.begin(), trace.ranks.end(), [](const Recording& a, const Recording& b) { return a.rank < b.rank; });
   return trace;
 }

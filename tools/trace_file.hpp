@@ -33,6 +33,7 @@ struct Recording {
 struct Trace {
   std::vector<Recording> ranks;  // by rank
   std::vector<Entry> entries;    // by time
+  std::int64_t start_ns = 0;     // wall clock of the first event
 };
 
 /// Reads every rank-*.rmqtrace of the folder and merges them. Ranks of one host share the clock that was observed longest, so

@@ -74,6 +74,8 @@ class Table {
       if (s) f(*s);
     }
   }
+  /// Address of the array of objects: pointers to its begin and its end (base/debug_root.hpp).
+  const void* slots_for_debugger() const { return &slots_; }
 
  private:
   std::vector<std::unique_ptr<T>> slots_;

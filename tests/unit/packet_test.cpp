@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <set>
 #include <sstream>
+
+#include "base/protocol.hpp"
 
 namespace rmq {
 namespace {
@@ -95,10 +98,7 @@ TEST(Packet, PayloadAndFieldsShareTheLine) {
   EXPECT_EQ(inline_room(Kind::SHORT), 32u);
 }
 
-// ---- the table in design/wire.md ----
-
-constexpr std::string_view kBegin = "<!-- packets: written by unit_packet with RMQ_UPDATE=1 -->\n";
-constexpr std::string_view kEnd = "<!-- packets: end -->\n";
+// ---- the tables in design/wire.md ----
 
 std::string wire_table() {
   std::string out = "| number | kind | bytes | meaning |\n|---:|---|---:|---|\n";
@@ -114,23 +114,70 @@ std::string wire_table() {
   return out;
 }
 
-TEST(Packet, TheTableInTheDesignIsUpToDate) {
+// The state machines and rules of protocol.def: moves that differ in the kind only share a line.
+std::string protocol_table() {
+  std::string out;
+  for (const ProtocolMachine& machine : protocol_machines()) {
+    out += fmt::format(
+        "\n**{}**, one for each {}: {}.\n\n| state | packet | sent by | named by | if | then "
+        "|\n|---|---|---|---|---|---|\n",
+        machine.name, machine.by_context ? "context and pair" : "pair", machine.meaning);
+    const auto moves = protocol_moves();
+    for (std::size_t i = 0; i < moves.size(); ++i) {
+      const ProtocolMove& m = moves[i];
+      if (m.machine != machine.name) continue;
+      std::string kinds = fmt::format("`{}`", packet_name(m.kind).substr(8));
+      for (; i + 1 < moves.size(); ++i) {
+        const ProtocolMove& n = moves[i + 1];
+        if (n.machine != m.machine || n.from != m.from || n.to != m.to || n.guard != m.guard || n.key != m.key) break;
+        kinds += fmt::format(" `{}`", packet_name(n.kind).substr(8));
+      }
+      out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", m.from, kinds, m.by_owner ? "owner" : "other", m.key,
+                         protocol_guards()[static_cast<std::size_t>(m.guard)].meaning, m.to);
+    }
+  }
+  out += "\n| rule | what must hold |\n|---|---|\n";
+  for (const ProtocolText& r : protocol_rules()) out += fmt::format("| {} | {} |\n", r.name, r.meaning);
+  return out;
+}
+
+TEST(Packet, ConversationsHaveTheFieldsThatNameThem) {
+  for (const ProtocolMove& m : protocol_moves()) {
+    const PacketKind* k = find_packet_kind(m.kind);
+    ASSERT_NE(k, nullptr);
+    const auto machines = protocol_machines();
+    EXPECT_TRUE(std::any_of(machines.begin(), machines.end(), [&](const auto& x) { return x.name == m.machine; }))
+        << m.machine;
+    if (m.key.empty()) continue;
+    EXPECT_TRUE(std::any_of(k->fields.begin(), k->fields.end(), [&](const PacketField& f) { return f.name == m.key; }))
+        << m.machine << ": " << k->name << " has no field " << m.key;
+  }
+}
+
+void expect_section(std::string_view begin_mark, std::string_view end_mark, const std::string& table) {
   const std::string path = RMQ_SOURCE_DIR "/design/wire.md";
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   std::string page = text.str();
-  const std::size_t begin = page.find(kBegin);
-  const std::size_t end = page.find(kEnd);
+  const std::size_t begin = page.find(begin_mark);
+  const std::size_t end = page.find(end_mark);
   const bool marked = begin != std::string::npos && end != std::string::npos && begin < end;
-  ASSERT_TRUE(marked) << path << " needs a line " << kBegin << " and a line " << kEnd;
-  const std::size_t from = begin + kBegin.size();
+  ASSERT_TRUE(marked) << path << " needs a line " << begin_mark << " and a line " << end_mark;
+  const std::size_t from = begin + begin_mark.size();
   const bool update = std::getenv("RMQ_UPDATE") != nullptr;
   if (update) {
-    page.replace(from, end - from, wire_table());
+    page.replace(from, end - from, table);
     std::ofstream(path) << page;
     return;
   }
-  EXPECT_EQ(page.substr(from, end - from), wire_table()) << "run unit_packet with RMQ_UPDATE=1 to rewrite " << path;
+  EXPECT_EQ(page.substr(from, end - from), table) << "run unit_packet with RMQ_UPDATE=1 to rewrite " << path;
+}
+
+TEST(Packet, TheTablesInTheDesignAreUpToDate) {
+  expect_section("<!-- packets: written by unit_packet with RMQ_UPDATE=1 -->\n", "<!-- packets: end -->\n",
+                 wire_table());
+  expect_section("<!-- protocol: written by unit_packet with RMQ_UPDATE=1 -->\n", "<!-- protocol: end -->\n",
+                 protocol_table());
 }
 
 }  // namespace

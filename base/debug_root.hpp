@@ -1,0 +1,33 @@
+// Where a debugger finds a rank's queues: addresses and offsets, so that it needs no debug information and no build of
+// ours. The rank fills one in (mpi/debug.cpp, symbol rmq_debug_root); tools/debug/msgq.cpp reads it out of the stopped
+// process.
+#pragma once
+
+#include <cstdint>
+
+namespace rmq {
+
+struct DebugRoot {
+  static constexpr char kMagic[8] = {'R', 'M', 'Q', 'D', 'B', 'G', '1', 0};
+
+  char magic[8];            // zero until MPI_Init has ended
+  std::uint32_t bytes;      // of this struct
+  std::int32_t rank, size;  // in MPI_COMM_WORLD
+  std::uint32_t spare;
+
+  // The requests: `slabs` is the address of two pointers, begin and end of an array of pointers to slabs.
+  std::uint64_t slabs;
+  std::uint32_t slab_requests;  // of a slab
+  std::uint32_t request_bytes;
+  struct {  // offsets in a request
+    std::uint32_t incomplete, kind, flags, match, peer, stamp, generation, base, view_bytes, packet, owned, owned_bytes;
+  } request;
+
+  // The communicators: two that are always there, and as `slabs` an array of pointers, some of them null.
+  std::uint64_t world, self, comms;
+  struct {  // offsets in a communicator, and of the array of world ranks in a group
+    std::uint32_t context, recv_context, rank, group, remote, name, ranks;
+  } comm;
+};
+
+}  // namespace rmq

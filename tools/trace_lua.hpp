@@ -1,0 +1,11 @@
+// The dissector for Wireshark and tshark, made from base/packet.def.
+#pragma once
+
+#include <string>
+
+namespace rmq::trace {
+
+/// The Lua script: what the method tcp sends, and what rmqtrace pcap writes, packet by packet and field by field.
+std::string lua_dissector();
+
+}  // namespace rmq::trace
