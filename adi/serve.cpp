@@ -47,7 +47,8 @@ void Device::MPID_Serve(const std::atomic<bool>& stop) {
     const bool alone = !attending_;
     bool sleep = false;
     if (alone) {
-      serve_while_busy();
+      // What has woken us may be the launcher, which asks what the rank is doing.
+      if (!serve_while_busy() && bootstrap_.watch_fd() >= 0) look(doing());
       sleep = arm_for_agent();
     }
     mutex_.unlock();
@@ -63,17 +64,20 @@ void Device::MPID_Serve(const std::atomic<bool>& stop) {
   mutex_.unlock();
 }
 
-void Device::serve_while_busy() {
+// Whether there was anything.
+bool Device::serve_while_busy() {
   if (armed_for_agent_) disarm();
   const std::uint64_t linger = waiter_.cpus() >= 2 * bootstrap_.job().host_size + 1 ? kLingerNs : 0;
   std::uint64_t last = 0;
+  bool any = false;
   for (;;) {
     if (progress() > 0) {
+      any = true;
       last = linger ? os::now_ns() : 0;
       continue;
     }
     // Relaxed: a hint; the mutex itself orders what the threads do.
-    if (last == 0 || contenders_.load(std::memory_order_relaxed) > 0 || os::now_ns() - last >= linger) return;
+    if (last == 0 || contenders_.load(std::memory_order_relaxed) > 0 || os::now_ns() - last >= linger) return any;
   }
 }
 

@@ -14,6 +14,7 @@
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/life.hpp"
+#include "mpi/internal/report.hpp"
 #include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi {
@@ -80,6 +81,7 @@ void start_runtime(int thread_level) {
   rt.world = make_builtin_comm(rt, MPI_COMM_WORLD, kWorldContext, std::move(everyone), "MPI_COMM_WORLD");
   rt.self = make_builtin_comm(rt, MPI_COMM_SELF, kSelfContext, {rt.device->rank()}, "MPI_COMM_SELF");
   if (auto ok = coll::publish_choice(); !ok) give_up(rt.bootstrap.get(), ok.error());
+  start_reports();
   // Release pairs with the acquire in is_active().
   rt.state.store(Runtime::State::active, std::memory_order_release);
 }
@@ -91,6 +93,7 @@ int end_runtime() {
   drain_bsend_buffer();
   // Messages that anyone still has to send go out before: each rank that leaves the barrier knows that all have come.
   Comm& world = *rt.world;
+  note_collective(world);
   const int tag = next_collective_tag(world);
   for (int distance = 1; distance < world.size(); distance *= 2) {
     const int to = (world.rank + distance) % world.size();

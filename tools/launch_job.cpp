@@ -12,8 +12,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <nlohmann/json.hpp>
 
 #include "base/bootstrap_env.hpp"
+#include "tools/diag_find.hpp"
 #include "tools/launch_env.hpp"
 #include "tools/launch_reap.hpp"
 #include "tools/launch_signals.hpp"
@@ -55,6 +57,7 @@ Job::Job(const Options& options, EventLoop& loop, const sigset_t& signal_mask, U
       job_(describe(options)),
       server_(loop, job_.size, *this),
       output_(loop, job_.size, options.tag_output),
+      inquiry_(loop, server_, job_.job, job_.size, [this](int rank) { return facts(rank); }),
       ranks_(static_cast<std::size_t>(job_.size)) {
   if (options.bind) cpus_ = allowed_cpus();
 }
@@ -79,6 +82,7 @@ int Job::run() {
     kill_descendants();
     return exit_cannot_start;
   }
+  watch_for_questions();
   if (options_.timeout)
     loop_.after(*options_.timeout, [this] {
       const double seconds = std::chrono::duration<double>(*options_.timeout).count();
@@ -119,6 +123,7 @@ Result<void> Job::start() {
     plan.environment = environment;
     plan.folder = app.folder;
     plan.signal_mask = &signal_mask_;
+    plan.ignore_quit = true;
     plan.open_files = users_limit_ ? &*users_limit_ : nullptr;
     for (int i = 0; i < app.ranks; ++i, ++rank)
       if (auto started = start_rank(rank, app_num, plan); !started) return started;
@@ -149,7 +154,7 @@ Result<void> Job::start_rank(int rank, int app_num, const SpawnPlan& common) {
   server_.add(rank, std::move(ours));  // before the rank can send: the kernel signs only what is sent from then on
   const auto pid = spawn(plan);
   if (!pid) return fail(Errc::system, fmt::format("cannot start rank {}: {}", rank, pid.error().what));
-  ranks_[static_cast<std::size_t>(rank)] = {*pid, true, common.arguments[0], {}};
+  ranks_[static_cast<std::size_t>(rank)] = {*pid, true, 0, common.arguments[0], {}};
   rank_of_[*pid] = rank;
   ++alive_;
   return {};
@@ -181,6 +186,7 @@ void Job::on_signal() {
 // A key on the terminal reaches its whole foreground group, ranks included; only signals sent to us alone are passed
 // on.
 void Job::forward(int signal, bool from_terminal) {
+  if (signal == SIGQUIT) return inquiry_.ask([this](const nlohmann::json& job) { say_diagnosis("", job); });
   if (is_deadly(signal)) {
     if (forwarded_ != 0 && !ending_)
       return end_job(128 + signal, fmt::format("ended by a second signal ({})", signal_name(signal)));
@@ -235,6 +241,7 @@ void Job::on_abort(int rank, int code, std::string_view why) {
 // The socket of a wrapped MPI program (sh -c './prog; …') stays open in the wrapper, so its end would go unnoticed.
 void Job::on_join(int rank, pid_t pid) {
   Rank& entry = ranks_[static_cast<std::size_t>(rank)];
+  entry.mpi_pid = pid;
   if (pid == 0 || pid == entry.pid) return;
   entry.mpi_process.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!entry.mpi_process.is_open()) {
@@ -267,6 +274,46 @@ void Job::on_mpi_end(int rank) {
 void Job::on_violation(int rank, std::string_view what) {
   end_job(1, fmt::format("rank {} ({}): {}; all ranks were ended", rank, program(rank), one_line(what)));
 }
+
+// ---- diagnosis -----------------------------------------------------------------------------------------------------
+
+ProcessFacts Job::facts(int rank) const {
+  const Rank& r = ranks_[static_cast<std::size_t>(rank)];
+  return {r.program, r.mpi_pid > 0 ? r.mpi_pid : r.pid, r.alive};
+}
+
+void Job::watch_for_questions() {
+  control_ = Control::open(loop_, job_.job, [this](Control::Reply reply) {
+    inquiry_.ask([reply = std::move(reply)](const nlohmann::json& job) { reply(job.dump()); });
+  });
+  if (!options_.hang_after) return;
+  watch_ = std::make_unique<HangWatch>(loop_, server_, job_.size, *options_.hang_after, [this] { on_hang(); });
+}
+
+void Job::on_answer(int rank, std::uint32_t number, std::string_view text) {
+  inquiry_.on_answer(rank, number, text);
+  if (watch_) watch_->on_answer(rank, number, text);
+}
+
+void Job::say_diagnosis(const std::string& why, const nlohmann::json& job) {
+  if (!why.empty()) say(why);
+  std::string text = diag::describe(diag::read_job(job));
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  output_.say(text);
+}
+
+void Job::on_hang() {
+  inquiry_.ask([this](const nlohmann::json& job) {
+    if (ending_) return;
+    const double seconds = std::chrono::duration<double>(*options_.hang_after).count();
+    const std::string why =
+        fmt::format("the job hangs: all ranks wait, and nothing has moved for {} s (--hang-after)", seconds);
+    say_diagnosis(why, job);
+    if (options_.hang_abort) end_job(exit_hang, "the job was ended because it hangs (--hang-abort)");
+  });
+}
+
+// ---- the end -------------------------------------------------------------------------------------------------------
 
 void Job::end_job(int code, const std::string& message, int spared_rank) {
   if (ending_) return;  // the first reason is the cause

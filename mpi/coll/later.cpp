@@ -4,6 +4,20 @@
 
 namespace rmq::mpi::coll {
 
+namespace {
+
+std::string truncated_text(const Comm& c, const char* name, std::uint32_t number) {
+  return fmt::format("a message of this collective ({}, call {} on {}) is longer than this rank's arguments allow: the "
+                     "ranks disagree on count or datatype",
+                     name, number, c.name.empty() ? fmt::format("the communicator of context {}", c.context) : c.name);
+}
+
+}  // namespace
+
+void fail_truncated(const Comm& c) {
+  fail_call(MPI_ERR_TRUNCATE, truncated_text(c, runtime().device->call_name(), c.calls));
+}
+
 // ---- arguments ----
 
 Kept::~Kept() {
@@ -52,7 +66,8 @@ Reduction Kept::keep(const Comm&, const Reduction& r) {
 // ---- requests ----
 
 Collective::Collective(Comm& c, bool persistent)
-    : Activity(&c), Task(persistent ? new_repeated_tag(c) : -1), persistent_(persistent), active_(!persistent) {}
+    : Activity(&c), Task(persistent ? new_repeated_tag(c) : -1), persistent_(persistent), active_(!persistent),
+      name_(runtime().device->call_name()), number_(c.calls + 1) {}
 
 int Collective::peek(MPI_Status* status) {
   set_empty_status(status);
@@ -79,6 +94,24 @@ void Collective::cancel() {
 void Collective::abandon(Request* place) {
   if (active_) refuse("is a collective's that is not over, which cannot be freed");
   Activity::abandon(place);
+}
+
+void Collective::tell(ReportText& to) const {
+  to.begin_object();
+  to.field("kind", "collective");
+  to.field("call", name_);
+  to.field("context", comm()->context);
+  if (!persistent_) to.field("number", number_);
+  to.begin_list("needs");
+  if (asleep_on()) adi::tell_request(*asleep_on(), to);
+  to.end_list();
+  to.end_object();
+}
+
+Failure Collective::failure() const {
+  Failure f = Activity::failure();
+  if (!running() && result() == MPI_ERR_TRUNCATE) f.what = truncated_text(*comm(), name_, number_);
+  return f;
 }
 
 void Collective::refuse(const char* what) {

@@ -137,7 +137,7 @@ template <class Body>
     detail::refuse(function);
   int code;
   try {
-    adi::Device::Entry entry(*rt.device);
+    adi::Device::Entry entry(*rt.device, function);
     Win& w = win_arg(win);
     code = detail::run(body, w);
   } catch (...) {
