@@ -53,7 +53,9 @@ bool walk(const std::vector<std::vector<Edge>>& graph, int at, Path& path, std::
 
 const char* name_of(const Path& cycle) {
   const auto all = [&](auto&& kind) {
-    return std::all_of(cycle.begin(), cycle.end(), [&](const auto& step) { return kind(step.second->kind); });
+    return std::all_of(cycle.begin(), cycle.end(), [&](const auto& step) {
+      return kind(step.second->kind) && !is_collective(step.second->message);
+    });
   };
   if (all([](const std::string& k) { return k == "send"; })) return "head-to-head sends";
   if (all([](const std::string& k) { return k == "lock"; })) return "lock cycle";
@@ -62,6 +64,7 @@ const char* name_of(const Path& cycle) {
 }
 
 const char* verb_of(const Wait& w) {
+  if (is_collective(w.message)) return "to come to it";
   if (w.kind == "send") return "to receive what it sends";
   if (w.kind == "recv" || w.kind == "probe") return "to send";
   if (w.kind == "lock") return "to unlock";
@@ -161,8 +164,8 @@ std::vector<Finding> find(const Job& job) {
   std::vector<Finding> out;
   find_near_misses(job, out);
   find_bad_epochs(job, out);
-  find_cycles(job, out);
   find_lost_waits(job, out);
+  find_cycles(job, out);
   find_bad_collectives(job, out);
   find_ends(job, out);
   // Ranks that called different collectives wait for each other's messages in vain: that is the cause of what else is

@@ -145,9 +145,11 @@ std::string describe(const Job& job) {
         std::any_of(job.ranks.begin(), job.ranks.end(), [](const Rank& r) { return r.fate == Fate::waiting; });
     out += waiting ? "no cause found: see what the ranks wait for\n" : "no rank waits\n";
   }
-  constexpr std::size_t most = 2;
-  for (std::size_t i = 0; i < std::min(most, findings.size()); ++i)
-    out += fmt::format("{}{}: {}\n", i ? "also " : "", findings[i].name, findings[i].text);
+  // The first is the cause; others of its kind may be as well, the rest follows from them.
+  constexpr int most = 2;
+  int said = 0;
+  for (const Finding& f : findings)
+    if (f.name == findings.front().name && said++ < most) out += fmt::format("{}: {}\n", f.name, f.text);
 
   // Neighbours that do the same share a line.
   struct Row {

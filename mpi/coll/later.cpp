@@ -6,16 +6,17 @@ namespace rmq::mpi::coll {
 
 namespace {
 
-std::string truncated_text(const Comm& c, const char* name, std::uint32_t number) {
-  return fmt::format("a message of this collective ({}, call {} on {}) is longer than this rank's arguments allow: the "
-                     "ranks disagree on count or datatype",
-                     name, number, c.name.empty() ? fmt::format("the communicator of context {}", c.context) : c.name);
+std::string truncated_text(const Comm& c, std::uint32_t number, const char* name = nullptr) {
+  return fmt::format("a message of this collective (call {} on {}{}) has not the length that this rank's arguments ask "
+                     "for: the ranks disagree on count or datatype, or call different collectives",
+                     number, c.name.empty() ? fmt::format("the communicator with context {}", c.context) : c.name,
+                     name ? fmt::format(", {}", name) : "");
 }
 
 }  // namespace
 
 void fail_truncated(const Comm& c) {
-  fail_call(MPI_ERR_TRUNCATE, truncated_text(c, runtime().device->call_name(), c.calls));
+  fail_call(MPI_ERR_TRUNCATE, truncated_text(c, c.calls));
 }
 
 // ---- arguments ----
@@ -110,7 +111,7 @@ void Collective::tell(ReportText& to) const {
 
 Failure Collective::failure() const {
   Failure f = Activity::failure();
-  if (!running() && result() == MPI_ERR_TRUNCATE) f.what = truncated_text(*comm(), name_, number_);
+  if (!running() && result() == MPI_ERR_TRUNCATE) f.what = truncated_text(*comm(), number_, name_);
   return f;
 }
 

@@ -39,7 +39,7 @@ inline void note(Comm& c, const A&... arguments) {
   note_collective(c, s.bytes, s.root);
 }
 
-/// A message of the latest collective was longer than this rank's arguments allow.
+/// A message of the latest collective was longer or shorter than this rank's arguments say.
 [[noreturn]] void fail_truncated(const Comm& c);
 
 /// At once.

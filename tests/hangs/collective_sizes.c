@@ -1,6 +1,6 @@
 // ranks: 2
 // code: 14
-// says: rank 1 .*MPI_Bcast: a message of this collective \(MPI_Bcast, call 2 on MPI_COMM_WORLD\) is longer than this rank's arguments allow: the ranks disagree on count or datatype
+// says: rank 1 .*MPI_Bcast: a message of this collective \(call 2 on MPI_COMM_WORLD\) has not the length that this rank's arguments ask for: the ranks disagree on count or datatype
 // The root sends more than the other takes.
 #include <mpi.h>
 

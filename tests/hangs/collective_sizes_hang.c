@@ -1,7 +1,8 @@
-// ranks: 3
+// ranks: 2
 // code: 125
-// says: ^mismatched collective sizes: The ranks do not agree on the size of MPI_Bcast, call 1 on MPI_COMM_WORLD: rank 0 passed 8 bytes, ranks 1 and 2 passed 8388608 bytes
-// The root sends less than the others want, who take another algorithm and wait for the rest.
+// with: -x RMQ_COLL=bcast=chain
+// says: ^mismatched collective sizes: The ranks do not agree on the size of MPI_Bcast, call 1 on MPI_COMM_WORLD: rank 0 passed 8 bytes, rank 1 passed 8388608 bytes
+// The root sends less than the other wants, who waits for the rest.
 #include <mpi.h>
 #include <stdlib.h>
 
