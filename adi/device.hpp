@@ -202,7 +202,8 @@ class Device {
   class Entry {
    public:
     /// `function`: the MPI function, for reports; a literal.
-    explicit Entry(Device& d, const char* function = "") : device_(d), function_(reinterpret_cast<std::uintptr_t>(function)) {
+    explicit Entry(Device& d, const char* function = "")
+        : device_(d), function_(reinterpret_cast<std::uintptr_t>(function)) {
       if (device_.threads_) [[unlikely]]
         device_.lock();
       // Relaxed: read by holders of the device and by signal handlers of this thread.
@@ -453,13 +454,13 @@ class Device {
   Waiter waiter_;
   std::uint64_t credit_per_peer_ = 0;
   std::uint64_t envelopes_left_ = 0;
-  Awaited awaited_;                            // of the call that polls; meaningful only from inside of its poll
-  Away* away_ = nullptr;                       // calls that have given the device away
-  std::uint64_t waits_ = 0;                    // calls that have had to wait
-  std::uint64_t sleepless_ = 0;                // turns of sleep() that could not sleep
-  Doing looking_as_ = Doing::busy;             // what we are in while we look at the launcher's socket
+  Awaited awaited_;                 // of the call that polls; meaningful only from inside of its poll
+  Away* away_ = nullptr;            // calls that have given the device away
+  std::uint64_t waits_ = 0;         // calls that have had to wait
+  std::uint64_t sleepless_ = 0;     // turns of sleep() that could not sleep
+  Doing looking_as_ = Doing::busy;  // what we are in while we look at the launcher's socket
   void (*more_to_tell_)(ReportText&) = nullptr;
-  std::unique_ptr<char[]> report_memory_;      // max_report bytes
+  std::unique_ptr<char[]> report_memory_;  // max_report bytes
 
   Config config_;
   Bootstrap& bootstrap_;

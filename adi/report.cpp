@@ -45,9 +45,9 @@ void tell_message(const Request& r, ReportText& to) {
   to.begin_object();
   tell_match(r, to);
   const auto* self_send = static_cast<const Request*>(r.packet.kind == Kind::SHORT ? r.user : nullptr);
-  to.field("bytes", r.packet.kind == Kind::REQUEST_SEND    ? r.packet.request_send.size
-                    : self_send && r.owned_bytes == 0 ? self_send->view.bytes
-                                                      : r.owned_bytes);
+  to.field("bytes", r.packet.kind == Kind::REQUEST_SEND ? r.packet.request_send.size
+                    : self_send && r.owned_bytes == 0   ? self_send->view.bytes
+                                                        : r.owned_bytes);
   to.end_object();
 }
 
@@ -145,9 +145,12 @@ void Device::tell_queues(ReportText& to) const {
     return n;
   };
   const auto is_open = [](const Request& r, RequestKind kind) { return r.kind == kind && !r.complete(); };
-  each("sends", [&](const Request& r) { return is_open(r, RequestKind::send); }, tell_request);
-  each("receives", [&](const Request& r) { return is_open(r, RequestKind::recv); }, tell_request);
-  each("messages", [](const Request& r) { return r.kind == RequestKind::message; }, tell_message);
+  each(
+      "sends", [&](const Request& r) { return is_open(r, RequestKind::send); }, tell_request);
+  each(
+      "receives", [&](const Request& r) { return is_open(r, RequestKind::recv); }, tell_request);
+  each(
+      "messages", [](const Request& r) { return r.kind == RequestKind::message; }, tell_message);
   to.field("posted", match_.posted());
   to.field("unexpected", match_.unexpected());
   to.field("unexpected_bytes", counters_.unexpected_bytes);

@@ -80,8 +80,8 @@ class Bootstrap {
   using Teller = std::string_view (*)(void* who, bool all);
   virtual void on_ask(Teller teller, void* who) { static_cast<void>(teller), static_cast<void>(who); }
 
-  /// Tells it without having read a question: the launcher has sent a signal, because the rank has not been in MPI for a
-  /// while. Safe in a signal handler. False when the socket is in use at this moment.
+  /// Tells it without having read a question: the launcher has sent a signal, because the rank has not been in MPI for
+  /// a while. Safe in a signal handler. False when the socket is in use at this moment.
   virtual bool tell(std::string_view report) { return static_cast<void>(report), false; }
 };
 

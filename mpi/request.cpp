@@ -45,7 +45,8 @@ void tell(const Request& r, ReportText& to) {
 
 void wait_for(Request* r, adi::Awaited what) {
   adi::Device& device = *runtime().device;
-  if (!what.tell) what = {[](const void* object, ReportText& to) { tell(*static_cast<const Request*>(object), to); }, r};
+  if (!what.tell)
+    what = {[](const void* object, ReportText& to) { tell(*static_cast<const Request*>(object), to); }, r};
   while (!is_complete(*r)) device.MPID_Poll(true, what);
 }
 

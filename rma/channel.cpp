@@ -191,9 +191,7 @@ Fault Window::settle(std::span<const int> ranks, bool unlock, bool remote) {
     });
     drain(c, unlock, remote);
   });
-  each([&](Channel& c) {
-    wait_until({WaitFor::What::operations, c.rank}, [&] { return is_settled(c, remote); });
-  });
+  each([&](Channel& c) { wait_until({WaitFor::What::operations, c.rank}, [&] { return is_settled(c, remote); }); });
   Fault first = Fault::none;
   for (const int rank : ranks) {
     Channel* c = channels_[static_cast<std::size_t>(rank)].get();

@@ -85,7 +85,8 @@ void Window::tell(ReportText& to) const {
       const Pair& pair = control_->pair(i);
       const std::uint32_t mine = i == me();
       const std::uint32_t waits = pair.waits.load(std::memory_order_relaxed) - mine * waited_for_others;
-      const std::uint32_t has = pair.hold.load(std::memory_order_relaxed) - mine * (held_for_others + waited_for_others);
+      const std::uint32_t has =
+          pair.hold.load(std::memory_order_relaxed) - mine * (held_for_others + waited_for_others);
       if (to.has_room() && ((o && o->lock == by_packets) || direct(has, waits))) to.entry(world(i));
     }
     to.end_list();

@@ -192,10 +192,10 @@ Result<Options> read_options(int argc, char** argv) {
   auto options = parse_options({argv + 1, static_cast<std::size_t>(argc - 1)}, nullptr);
   if (!options) return options;
   if (options->apps.size() != 1 || options->apps[0].ranks_given || options->host_of_rank.back() != 0 ||
-      options->timeout || options->tag_output || options->bind)
+      options->timeout || options->tag_output || options->bind || options->hang_after)
     return fail(Errc::argument,
                 "number, sections, hosts, binding, labels and time limit of the ranks are mpiexec's business; rmqboot "
-                "takes --method, --trace, -x, --wdir and --usize");
+                "takes --method, --trace, -x, --wdir and --usize. For --hang-after: rmqps, on the machine of rank 0");
   return options;
 }
 

@@ -44,9 +44,8 @@ class RemoteJob final : private Server::Upcalls {
         inquiry_(loop, server_, job, size, [](int) { return ProcessFacts{}; }),
         control_(Control::open(loop, job,
                                [this](Control::Reply reply) {
-                                 inquiry_.ask([reply = std::move(reply)](const nlohmann::json& all) {
-                                   reply(all.dump());
-                                 });
+                                 inquiry_.ask(
+                                     [reply = std::move(reply)](const nlohmann::json& all) { reply(all.dump()); });
                                })),
         gate_(loop, std::move(listener), std::move(tickets),
               [this](boot::FrameKind role, int rank, UniqueFd socket) { admit(role, rank, std::move(socket)); }) {

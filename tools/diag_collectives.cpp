@@ -70,8 +70,8 @@ bool compare_calls(const Views& views, std::vector<Finding>& to) {
         const auto& [call, missed] = *(left == names.begin() ? std::next(left) : names.begin());
         to.push_back({"missing collective",
                       fmt::format("{} {} not come to {}, call {} on {}, where {} wait{}: {} in MPI_Finalize already.",
-                                  ranks_text(left->second), left->second.size() > 1 ? "have" : "has", call, number, name,
-                                  ranks_text(missed), missed.size() > 1 ? "" : "s",
+                                  ranks_text(left->second), left->second.size() > 1 ? "have" : "has", call, number,
+                                  name, ranks_text(missed), missed.size() > 1 ? "" : "s",
                                   left->second.size() > 1 ? "they are" : "it is")});
       } else {
         to.push_back({"mismatched collectives",
@@ -107,8 +107,8 @@ void find_absent(const Job& job, const Views& views, std::vector<Finding>& to) {
   for (const auto& [rank, comm] : views) {
     const Rank& r = job.ranks[static_cast<std::size_t>(rank)];
     const bool waits = r.fate == Fate::waiting && std::any_of(r.waits.begin(), r.waits.end(), [&](const Wait& w) {
-      return is_collective(w.message) && r.comm_of(w.message.context) == comm;
-    });
+                         return is_collective(w.message) && r.comm_of(w.message.context) == comm;
+                       });
     if (comm->collectives < latest) {
       absent.push_back(rank);
     } else if (waits) {
@@ -124,12 +124,12 @@ void find_absent(const Job& job, const Views& views, std::vector<Finding>& to) {
   if (absent.empty() || some->called.empty()) return;
   const Called& call = some->called.back();
   const Rank& first = job.ranks[static_cast<std::size_t>(absent.front())];
-  to.push_back({"missing collective",
-                fmt::format("{} {} not come to {}, call {} on {}, where {} wait{}: {} {}.", ranks_text(absent),
-                            absent.size() > 1 ? "have" : "has", call.call, call.number, some->name, ranks_text(there),
-                            there.size() > 1 ? "" : "s",
-                            absent.size() > 1 ? fmt::format("rank {}", first.rank) : std::string("it"),
-                            doing_text(first))});
+  to.push_back(
+      {"missing collective",
+       fmt::format("{} {} not come to {}, call {} on {}, where {} wait{}: {} {}.", ranks_text(absent),
+                   absent.size() > 1 ? "have" : "has", call.call, call.number, some->name, ranks_text(there),
+                   there.size() > 1 ? "" : "s",
+                   absent.size() > 1 ? fmt::format("rank {}", first.rank) : std::string("it"), doing_text(first))});
 }
 
 }  // namespace

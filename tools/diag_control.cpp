@@ -23,8 +23,7 @@ socklen_t address_of(sockaddr_un& address, const std::string& job) {
   address = {};
   address.sun_family = AF_UNIX;
   // A leading zero byte puts the name in the abstract namespace.
-  const auto end =
-      fmt::format_to_n(address.sun_path + 1, sizeof address.sun_path - 1, "{}{}", name_start(), job);
+  const auto end = fmt::format_to_n(address.sun_path + 1, sizeof address.sun_path - 1, "{}{}", name_start(), job);
   return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + std::min(end.size, sizeof address.sun_path - 1));
 }
 

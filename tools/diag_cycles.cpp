@@ -80,15 +80,21 @@ std::string cycle_text(const Job& job, const Path& cycle) {
     for (const auto& [rank, wait] : cycle) list += fmt::format("{}{}", list.empty() ? "" : ", ", rank);
     return list;
   }());
+  std::string before;
   for (std::size_t i = 0; i < cycle.size(); ++i) {
     const auto& [rank, wait] = cycle[i];
     const int next = cycle[(i + 1) % cycle.size()].first;
     const Rank& r = job.ranks[static_cast<std::size_t>(rank)];
-    const std::string what = wait->kind == "lock"
-                                 ? fmt::format(" the lock of window {} on rank {}", wait->window, wait->message.peer)
-                             : wait->kind == "send" ? fmt::format(" ({} bytes, tag {})", wait->message.bytes, wait->message.tag)
-                                                    : "";
-    out += fmt::format("{}rank {} waits in {} for rank {} {}{}", i ? ", " : "", rank, r.call, next, verb_of(*wait), what);
+    const std::string what =
+        wait->kind == "lock"   ? fmt::format(" the lock of window {} on rank {}", wait->window, wait->message.peer)
+        : wait->kind == "send" ? fmt::format(" ({} bytes, tag {})", wait->message.bytes, wait->message.tag)
+                               : "";
+    std::string reason = fmt::format(" {}{}", verb_of(*wait), what);
+    const bool alike =
+        i > 0 && reason == before && r.call == job.ranks[static_cast<std::size_t>(cycle[i - 1].first)].call;
+    out += alike ? fmt::format(", rank {} for rank {}", rank, next)
+                 : fmt::format("{}rank {} waits in {} for rank {}{}", i ? ", " : "", rank, r.call, next, reason);
+    before = std::move(reason);
     if (i == 3 && cycle.size() > 6) {
       out += fmt::format(", and so on to rank {}", cycle.back().first);
       break;
@@ -109,6 +115,15 @@ std::vector<int> waited_for(const Job& job, const Rank& rank, const Wait& wait) 
   return holders.empty() ? wait.peers : holders;
 }
 
+std::vector<int> waiters_of(const Job& job, int rank) {
+  std::vector<int> out;
+  const auto graph = graph_of(job);
+  for (std::size_t i = 0; i < graph.size(); ++i)
+    if (std::any_of(graph[i].begin(), graph[i].end(), [&](const Edge& e) { return e.to == rank; }))
+      out.push_back(static_cast<int>(i));
+  return out;
+}
+
 void find_cycles(const Job& job, std::vector<Finding>& to) {
   const auto graph = graph_of(job);
   std::set<int> done;
@@ -116,8 +131,8 @@ void find_cycles(const Job& job, std::vector<Finding>& to) {
     Path path;
     if (!walk(graph, static_cast<int>(i), path, done)) continue;
     // Inside of one collective ranks wait for each other in turns; that is no cause.
-    const bool inside = std::all_of(path.begin(), path.end(),
-                                    [](const auto& step) { return is_collective(step.second->message); });
+    const bool inside =
+        std::all_of(path.begin(), path.end(), [](const auto& step) { return is_collective(step.second->message); });
     if (!inside) to.push_back({name_of(path), cycle_text(job, path)});
     for (const auto& [rank, wait] : path) done.insert(rank);
   }

@@ -27,6 +27,9 @@ void find_ends(const Job& job, std::vector<Finding>& to);             // diag_cy
 /// Whom the wait is for: its peers; for a lock, who holds it as its owner tells.
 std::vector<int> waited_for(const Job& job, const Rank& rank, const Wait& wait);
 
+/// Who waits for this rank, directly.
+std::vector<int> waiters_of(const Job& job, int rank);
+
 /// The verdict, then a table by rank.
 std::string describe(const Job& job);  // diag_text.cpp
 

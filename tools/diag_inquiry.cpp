@@ -17,7 +17,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds patience{1500};     // until the report is made with what there is
 constexpr milliseconds before_signal{250};  // a waiting rank answers sooner
 constexpr milliseconds between_signals{200};
 
@@ -79,7 +78,7 @@ bool Inquiry::all_answered() const {
   return true;
 }
 
-void Inquiry::ask(Done done) {
+void Inquiry::ask(Done done, milliseconds patience) {
   waiting_.push_back(std::move(done));
   if (waiting_.size() > 1) return;
   for (Answer& answer : answers_) answer = {};

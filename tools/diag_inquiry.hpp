@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
@@ -38,8 +39,9 @@ class Inquiry {
   Inquiry(const Inquiry&) = delete;
   Inquiry& operator=(const Inquiry&) = delete;
 
-  /// Asks; `done` is called from the event loop within a second and a half. One that is under way serves all callers.
-  void ask(Done done);
+  /// Asks; `done` is called from the event loop, at the latest when patience is at its end. One that is under way
+  /// serves all callers.
+  void ask(Done done, std::chrono::milliseconds patience = std::chrono::milliseconds(1500));
   /// An answer has come (Server::Upcalls).
   void on_answer(int rank, std::uint32_t number, std::string_view text);
 

@@ -69,8 +69,8 @@ Comm read_comm(const json& object, int job_size) {
     for (int r = 0; r < job_size; ++r) c.members.push_back(r);
   c.collectives = number<std::uint32_t>(object, "collectives");
   for (const json& call : list(object, "called"))
-    c.called.push_back({number<std::uint32_t>(call, "number"), text(call, "call"),
-                        number<std::uint64_t>(call, "bytes"), number(call, "root", -1)});
+    c.called.push_back({number<std::uint32_t>(call, "number"), text(call, "call"), number<std::uint64_t>(call, "bytes"),
+                        number(call, "root", -1)});
   return c;
 }
 
@@ -121,8 +121,9 @@ void note_queues(Rank& r, const json& report) {
   if (const auto n = number<std::size_t>(report, "posted")) note(fmt::format("{} posted", n));
   if (const auto n = number<std::size_t>(report, "unexpected"))
     note(fmt::format("{} unexpected ({} bytes)", n, number<std::uint64_t>(report, "unexpected_bytes")));
-  const auto announced = std::count_if(r.sends.begin(), r.sends.end(), [](const Message& m) { return m.announced; });
-  if (announced > 0) note(fmt::format("{} rendezvous unanswered", announced));
+  auto announced = std::count_if(r.sends.begin(), r.sends.end(), [](const Message& m) { return m.announced; });
+  announced -= std::count_if(r.waits.begin(), r.waits.end(), [](const Wait& w) { return w.message.announced; });
+  if (announced > 0) note(fmt::format("{} more rendezvous unanswered", announced));
   for (const json& peer : list(report, "peers")) {
     const std::string reason = text(peer, "reason");
     if (!reason.empty())

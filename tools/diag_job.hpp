@@ -1,5 +1,5 @@
-// What the ranks of a job told, read from the document of diag_inquiry.hpp: the basis of the diagnosis. Nothing of it is
-// trusted to be there; what is missing counts as empty.
+// What the ranks of a job told, read from the document of diag_inquiry.hpp: the basis of the diagnosis. Nothing of it
+// is trusted to be there; what is missing counts as empty.
 #pragma once
 
 #include <cstdint>

@@ -95,13 +95,12 @@ void find_lost_waits(const Job& job, std::vector<Finding>& to) {
         return p && (p->fate == Fate::left || p->fate == Fate::gone || p->call == "MPI_Finalize");
       });
       if (!from_self && !all_over) continue;
-      to.push_back(
-          {"lost wait",
-           fmt::format("Rank {} {}, which can never complete: {}.", r.rank, doing_text(r),
-                       from_self ? std::string("it would have to come from itself, and it waits")
-                                 : fmt::format("{} {} in MPI_Finalize and {}", ranks_text(w.peers),
-                                               w.peers.size() > 1 ? "are" : "is",
-                                               receives ? "will send nothing more" : "will not receive it"))});
+      to.push_back({"lost wait",
+                    fmt::format("Rank {} {}, which can never complete: {}.", r.rank, doing_text(r),
+                                from_self ? std::string("it would have to come from itself, and it waits")
+                                          : fmt::format("{} {} in MPI_Finalize and {}", ranks_text(w.peers),
+                                                        w.peers.size() > 1 ? "are" : "is",
+                                                        receives ? "will send nothing more" : "will not receive it"))});
     }
   }
 }

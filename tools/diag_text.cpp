@@ -79,8 +79,7 @@ namespace {
 std::string waits_text(const Rank& r) {
   constexpr std::size_t most = 2;
   std::string out;
-  for (std::size_t i = 0; i < std::min(most, r.waits.size()); ++i)
-    out += (i ? "; " : "") + wait_text(r, r.waits[i]);
+  for (std::size_t i = 0; i < std::min(most, r.waits.size()); ++i) out += (i ? "; " : "") + wait_text(r, r.waits[i]);
   if (r.waits.size() > most) out += fmt::format("; and {} more", r.waits.size() - most);
   return out;
 }
@@ -162,7 +161,8 @@ std::string describe(const Job& job) {
     for (const std::string& note : r.notes) text += fmt::format("{}{}", &note == &r.notes.front() ? "  [" : ", ", note);
     if (!r.notes.empty()) text += "]";
     Row row{{r.rank}, state_text(r), r.call, std::move(text)};
-    if (!rows.empty() && rows.back().state == row.state && rows.back().call == row.call && rows.back().waits == row.waits)
+    if (!rows.empty() && rows.back().state == row.state && rows.back().call == row.call &&
+        rows.back().waits == row.waits)
       rows.back().ranks.push_back(r.rank);
     else
       rows.push_back(std::move(row));
@@ -174,9 +174,8 @@ std::string describe(const Job& job) {
   }
   out += fmt::format("  {:>{}}  {:<8}  {:<{}}  {}\n", "rank", ranks_width, "", "in", call_width, "for");
   for (const Row& row : rows)
-    out += fmt::format("  {:>{}}  {:<8}  {:<{}}  {}\n",
-                       ranks_text(row.ranks).substr(row.ranks.size() > 1 ? 6 : 5), ranks_width, row.state, row.call,
-                       call_width, row.waits);
+    out += fmt::format("  {:>{}}  {:<8}  {:<{}}  {}\n", ranks_text(row.ranks).substr(row.ranks.size() > 1 ? 6 : 5),
+                       ranks_width, row.state, row.call, call_width, row.waits);
   return out;
 }
 

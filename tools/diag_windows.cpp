@@ -39,12 +39,12 @@ void find_bad_epochs(const Job& job, std::vector<Finding>& to) {
       if (w.kind == "post" && !(window && window->exposed && has(window->exposure, r.rank))) {
         to.push_back(
             {"PSCW mismatch",
-             fmt::format("Rank {} waits in {} for rank {} to post window {} to it (MPI_Win_post), which rank {} has not "
-                         "done: {}; it {}.",
-                         r.rank, r.call, peer, w.window, peer,
-                         group_text(window && window->exposed, window ? window->exposure : std::vector<int>{},
-                                    "exposure"),
-                         doing_text(p))});
+             fmt::format(
+                 "Rank {} waits in {} for rank {} to post window {} to it (MPI_Win_post), which rank {} has not "
+                 "done: {}; it {}.",
+                 r.rank, r.call, peer, w.window, peer,
+                 group_text(window && window->exposed, window ? window->exposure : std::vector<int>{}, "exposure"),
+                 doing_text(p))});
       } else if (w.kind == "complete") {
         const bool accesses = window && window->accessing && has(window->access, r.rank);
         to.push_back(

@@ -15,7 +15,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bootstrap_env.hpp"
-#include "tools/diag_find.hpp"
 #include "tools/launch_env.hpp"
 #include "tools/launch_reap.hpp"
 #include "tools/launch_signals.hpp"
@@ -223,7 +222,10 @@ void Job::on_rank_exit(int rank, int status) {
     const Verdict verdict = judge(rank, entry.program, server_.state(rank), status, job_.size == 1);
     const bool by_users_signal = WIFSIGNALED(status) && WTERMSIG(status) == forwarded_;
     if (verdict.effect == Verdict::Effect::ends_job) {
-      end_job(verdict.code, by_users_signal ? fmt::format("ended by {}", signal_name(forwarded_)) : verdict.message);
+      if (by_users_signal)
+        end_job(verdict.code, fmt::format("ended by {}", signal_name(forwarded_)));
+      else
+        end_after_death(rank, verdict.code, verdict.message);
     } else if (verdict.effect == Verdict::Effect::recorded) {
       if (code_ == 0) code_ = verdict.code;
       if (!verdict.message.empty()) say(verdict.message);
@@ -234,6 +236,7 @@ void Job::on_rank_exit(int rank, int status) {
 }
 
 void Job::on_abort(int rank, int code, std::string_view why) {
+  if (died_ >= 0) say(fmt::format("rank {} ({}) needed it: {}", rank, program(rank), one_line(why)));
   end_job(exit_code(code),
           fmt::format("rank {} ({}) aborted the job with code {}: {}", rank, program(rank), code, one_line(why)), rank);
 }
@@ -275,52 +278,15 @@ void Job::on_violation(int rank, std::string_view what) {
   end_job(1, fmt::format("rank {} ({}): {}; all ranks were ended", rank, program(rank), one_line(what)));
 }
 
-// ---- diagnosis -----------------------------------------------------------------------------------------------------
-
-ProcessFacts Job::facts(int rank) const {
-  const Rank& r = ranks_[static_cast<std::size_t>(rank)];
-  return {r.program, r.mpi_pid > 0 ? r.mpi_pid : r.pid, r.alive};
-}
-
-void Job::watch_for_questions() {
-  control_ = Control::open(loop_, job_.job, [this](Control::Reply reply) {
-    inquiry_.ask([reply = std::move(reply)](const nlohmann::json& job) { reply(job.dump()); });
-  });
-  if (!options_.hang_after) return;
-  watch_ = std::make_unique<HangWatch>(loop_, server_, job_.size, *options_.hang_after, [this] { on_hang(); });
-}
-
-void Job::on_answer(int rank, std::uint32_t number, std::string_view text) {
-  inquiry_.on_answer(rank, number, text);
-  if (watch_) watch_->on_answer(rank, number, text);
-}
-
-void Job::say_diagnosis(const std::string& why, const nlohmann::json& job) {
-  if (!why.empty()) say(why);
-  std::string text = diag::describe(diag::read_job(job));
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  output_.say(text);
-}
-
-void Job::on_hang() {
-  inquiry_.ask([this](const nlohmann::json& job) {
-    if (ending_) return;
-    const double seconds = std::chrono::duration<double>(*options_.hang_after).count();
-    const std::string why =
-        fmt::format("the job hangs: all ranks wait, and nothing has moved for {} s (--hang-after)", seconds);
-    say_diagnosis(why, job);
-    if (options_.hang_abort) end_job(exit_hang, "the job was ended because it hangs (--hang-abort)");
-  });
-}
-
-// ---- the end -------------------------------------------------------------------------------------------------------
-
 void Job::end_job(int code, const std::string& message, int spared_rank) {
   if (ending_) return;  // the first reason is the cause
   ending_ = true;
   code_ = code;
   say(message);
-  if (alive_ == 0) return;
+  if (alive_ > 0) end_ranks(spared_rank);
+}
+
+void Job::end_ranks(int spared_rank) {
   signal_descendants(SIGTERM, spared_rank < 0 ? 0 : ranks_[static_cast<std::size_t>(spared_rank)].pid);
   loop_.after(term_grace, [this] { kill_rest(); });
 }

@@ -51,6 +51,8 @@ class Job final : private Server::Upcalls {
   void on_rank_exit(int rank, int status);
   void forward(int signal, bool from_terminal);
   void end_job(int code, const std::string& message, int spared_rank = -1);
+  void end_after_death(int rank, int code, const std::string& message);
+  void end_ranks(int spared_rank);
   void kill_rest();
   void finish();
   void say(const std::string& message);
@@ -77,8 +79,8 @@ class Job final : private Server::Upcalls {
   Server server_;
   OutputRelay output_;
   Inquiry inquiry_;
-  std::unique_ptr<Control> control_;    // for rmqps; none where the name could not be had
-  std::unique_ptr<HangWatch> watch_;    // --hang-after
+  std::unique_ptr<Control> control_;  // for rmqps; none where the name could not be had
+  std::unique_ptr<HangWatch> watch_;  // --hang-after
   std::vector<Rank> ranks_;
   std::unordered_map<pid_t, int> rank_of_;
   std::vector<int> cpus_;              // to bind to, in turn; empty: no binding
@@ -86,6 +88,7 @@ class Job final : private Server::Upcalls {
   int alive_ = 0;                      // ranks whose process runs
   int code_ = 0;                       // the job's exit code so far
   int forwarded_ = 0;                  // the last deadly signal that was passed on
+  int died_ = -1;                      // rank whose death ends the job, while the others are asked about it
   bool ending_ = false;
   bool finished_ = false;
 };

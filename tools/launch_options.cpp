@@ -355,7 +355,8 @@ std::string help_text() {
          "Standard input goes to rank 0, signals to all ranks. When a rank dies, the others are ended, and the exit "
          "code is\n"
          "the rank's own, or 128 + the number of the signal that killed it. A program that cannot be started: 127.\n"
-         "SIGQUIT (Ctrl-\\) is kept from the ranks: it prints what each of them is doing, and the job goes on, as does 'rmqps JOB'.\n";
+         "SIGQUIT (Ctrl-\\) is kept from the ranks: it prints what each of them is doing, and the job goes on, as does "
+         "'rmqps JOB'.\n";
 }
 
 }  // namespace rmq::launch

@@ -32,7 +32,8 @@ int list() {
   }
   fmt::print("{:<16}  {:>8}  {}\n", "job", "launcher", "command");
   for (const std::string& job : jobs)
-    if (const pid_t pid = launch::launcher_of(job); pid > 0) fmt::print("{:<16}  {:>8}  {}\n", job, pid, command_of(pid));
+    if (const pid_t pid = launch::launcher_of(job); pid > 0)
+      fmt::print("{:<16}  {:>8}  {}\n", job, pid, command_of(pid));
   return 0;
 }
 
@@ -58,7 +59,8 @@ Result<std::string> find_job(const std::string& wanted) {
 
 int main(int argc, char** argv) {
   CLI::App app{
-      "Without JOB: lists your jobs on this host. With it: asks every rank of the job what it is doing and says who waits "
+      "Without JOB: lists your jobs on this host. With it: asks every rank of the job what it is doing and says who "
+      "waits "
       "for whom.\nA rank that computes is asked by a signal (SIGURG), which ends its sleep(), if it is in one, early.",
       "rmqps"};
   std::string wanted;

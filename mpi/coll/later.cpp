@@ -7,10 +7,11 @@ namespace rmq::mpi::coll {
 namespace {
 
 std::string truncated_text(const Comm& c, std::uint32_t number, const char* name = nullptr) {
-  return fmt::format("a message of this collective (call {} on {}{}) has not the length that this rank's arguments ask "
-                     "for: the ranks disagree on count or datatype, or call different collectives",
-                     number, c.name.empty() ? fmt::format("the communicator with context {}", c.context) : c.name,
-                     name ? fmt::format(", {}", name) : "");
+  return fmt::format(
+      "a message of this collective (call {} on {}{}) has not the length that this rank's arguments ask "
+      "for: the ranks disagree on count or datatype, or call different collectives",
+      number, c.name.empty() ? fmt::format("the communicator with context {}", c.context) : c.name,
+      name ? fmt::format(", {}", name) : "");
 }
 
 }  // namespace
@@ -67,8 +68,12 @@ Reduction Kept::keep(const Comm&, const Reduction& r) {
 // ---- requests ----
 
 Collective::Collective(Comm& c, bool persistent)
-    : Activity(&c), Task(persistent ? new_repeated_tag(c) : -1), persistent_(persistent), active_(!persistent),
-      name_(runtime().device->call_name()), number_(c.calls + 1) {}
+    : Activity(&c),
+      Task(persistent ? new_repeated_tag(c) : -1),
+      persistent_(persistent),
+      active_(!persistent),
+      name_(runtime().device->call_name()),
+      number_(c.calls + 1) {}
 
 int Collective::peek(MPI_Status* status) {
   set_empty_status(status);

@@ -107,7 +107,7 @@ class Collective : public Activity, private Task {
 
   const bool persistent_;
   bool active_;
-  const char* const name_;     // of the function that made it
+  const char* const name_;      // of the function that made it
   const std::uint32_t number_;  // of the call on its communicator
   Kept kept_;
 };

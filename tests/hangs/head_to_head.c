@@ -1,6 +1,6 @@
 // ranks: 2
 // code: 125
-// says: ^head-to-head sends: Ranks 0, 1 wait for each other: rank 0 waits in MPI_Send for rank 1 to receive what it sends \(4194304 bytes, tag 7\), rank 1 waits in MPI_Send for rank 0
+// says: ^head-to-head sends: Ranks 0, 1 wait for each other: rank 0 waits in MPI_Send for rank 1 to receive what it sends \(4194304 bytes, tag 7\), rank 1 for rank 0\.$
 // says: waits +MPI_Send +rank 1 to receive 4194304 bytes with tag 7 on MPI_COMM_WORLD
 // Both send before they receive, too much to be sent at once.
 #include <mpi.h>
