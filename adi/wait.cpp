@@ -30,8 +30,9 @@ int quota_cpus() {
   return fields == 2 && quota > 0 && period > 0 ? static_cast<int>((quota + period - 1) / period) : 0;
 }
 
-// Idle polls between two looks at what the launcher asks, where a rank never sleeps.
+// Idle polls, and yields, between two looks at what the launcher asks, where a rank never sleeps. A yield may last long.
 constexpr std::uint32_t kPollsPerLook = 64 * 1024;
+constexpr std::uint32_t kYieldsPerLook = 256;
 
 }  // namespace
 
@@ -65,7 +66,7 @@ Result<void> Waiter::configure(const Config& config, int host_ranks) {
 
 Waiter::Step Waiter::idle() {
   const Step cheap = crowded_ ? Step::yield : Step::spin;
-  if (!may_sleep_) return ++idle_polls_ % kPollsPerLook == 0 ? Step::look : cheap;
+  if (!may_sleep_) return ++idle_polls_ % (crowded_ ? kYieldsPerLook : kPollsPerLook) == 0 ? Step::look : cheap;
   if (idle_polls_++ == 0) {
     idle_since_ns_ = os::now_ns();
     return budget_ns_ ? cheap : Step::sleep;

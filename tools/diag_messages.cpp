@@ -101,6 +101,7 @@ void find_lost_waits(const Job& job, std::vector<Finding>& to) {
                                           : fmt::format("{} {} in MPI_Finalize and {}", ranks_text(w.peers),
                                                         w.peers.size() > 1 ? "are" : "is",
                                                         receives ? "will send nothing more" : "will not receive it"))});
+      break;
     }
   }
 }

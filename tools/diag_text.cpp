@@ -39,11 +39,12 @@ std::string tag_text(const Message& m) {
   return m.tag < 0 ? "any tag" : fmt::format("tag {}", m.tag);
 }
 
-// "MPI_Barrier (call 3 on MPI_COMM_WORLD)"
+// "call 3 on MPI_COMM_WORLD"; with its name where a request waits for it
 std::string collective_text(const Rank& r, const Message& m) {
   const Comm* c = r.comm_of(m.context);
   if (!c || c->called.empty()) return "on " + comm_text(r, m.context);
-  return fmt::format("call {} on {}", c->called.back().number, c->name);
+  const Called& call = c->called.back();
+  return fmt::format("{}call {} on {}", call.call == r.call ? "" : call.call + ", ", call.number, c->name);
 }
 
 }  // namespace
