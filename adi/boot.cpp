@@ -98,6 +98,8 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
   if (const int fd = bootstrap.watch_fd(); fd >= 0) {
     if (auto ok = d->doorbell_->watch(fd); !ok) return tl::unexpected(ok.error());
   }
+  d->report_memory_ = std::make_unique_for_overwrite<char[]>(max_report);
+  bootstrap.on_ask(&Device::on_ask, d.get());
   if (auto ok = d->open_methods(makers); !ok) return tl::unexpected(ok.error());
   d->open_ = true;
   return d;
@@ -170,6 +172,7 @@ Result<void> Device::MPID_Finalize() {
   if (!open_) return {};
   while (!all_sent()) MPID_Poll(true);
   for (const auto& m : methods_) m->close();
+  bootstrap_.on_ask(nullptr, nullptr);
   if (const int fd = bootstrap_.watch_fd(); fd >= 0) doorbell_->unwatch(fd);
   open_ = false;
   trace_.finish();

@@ -21,6 +21,7 @@
 #include "adi/extension.hpp"
 #include "adi/match.hpp"
 #include "adi/peer.hpp"
+#include "adi/report.hpp"
 #include "adi/wait.hpp"
 #include "base/bootstrap.hpp"
 #include "base/config.hpp"
@@ -117,8 +118,8 @@ class Device {
   /// One poll unless complete already; whether it is complete.
   bool MPID_Test(Request* r);
   /// One turn of the dispatch loop. With `blocking`, an idle rank may spin, yield or sleep before the call returns; a
-  /// caller loops until what it waits for has happened.
-  void MPID_Poll(bool blocking);
+  /// caller loops until what it waits for has happened; `what` says what that is.
+  void MPID_Poll(bool blocking, Awaited what = {});
   /// What each poll does after its progress, outside of all handlers, until it is set anew; nullptr: nothing. It may
   /// start sends and receives, but not poll.
   void after_progress(void (*errand)()) { errand_ = errand; }
@@ -199,16 +200,30 @@ class Device {
   void MPID_Serve(const std::atomic<bool>& stop);
   void MPID_Wake_agent() { doorbell_->ring(rank_); }
 
+  // ---- what the rank tells when it is asked: report.cpp ----
+  /// Adds fields of the layer above to each report; called as Awaited::tell is. nullptr: none.
+  void MPID_Tell_more(void (*more)(ReportText& to)) { more_to_tell_ = more; }
+  /// In a signal handler: the launcher asks, and no call has answered. `alone`: no other thread can be in the device
+  /// unless threads are enabled.
+  void MPID_Interrupted(bool alone);
+  /// The MPI function under way, or the latest one.
+  const char* call_name() const;
+
   // ---- threads ----
   /// Holds the device for the calling thread. Not recursive. Both ends look at the flag: it may change in between, and
   /// then the mutex changes hands with it.
   class Entry {
    public:
-    explicit Entry(Device& d) : device_(d) {
+    /// `function`: the MPI function, for reports; a literal.
+    explicit Entry(Device& d, const char* function = "")
+        : device_(d), function_(reinterpret_cast<std::uintptr_t>(function)) {
       if (device_.threads_) [[unlikely]]
         device_.lock();
+      // Relaxed: read by holders of the device and by signal handlers of this thread.
+      device_.call_.store(function_, std::memory_order_relaxed);
     }
     ~Entry() {
+      device_.call_.store(function_ | kCallLeft, std::memory_order_relaxed);
       if (device_.attending_) device_.attend(false);
       if (device_.threads_) [[unlikely]]
         device_.mutex_.unlock();
@@ -218,11 +233,43 @@ class Device {
 
    private:
     Device& device_;
+    const std::uintptr_t function_;
   };
+
+ private:
+  // Bits of call_, which is the name of an MPI function: the call is over; it has called a function of the program.
+  static constexpr std::uintptr_t kCallLeft = std::uintptr_t{1} << 63, kCallBack = std::uintptr_t{1} << 62;
+  /// A call that has given the device away, on its stack: what it was doing, to be put back, and told meanwhile where
+  /// there are other threads to tell it.
+  struct Away {
+    Away(Device& d, bool callback)
+        : device(d), call(d.call_.load(std::memory_order_relaxed)), in_callback(callback), awaited(d.awaited_) {
+      next = d.away_;
+      prev = &d.away_;
+      if (next) next->prev = &next;
+      d.away_ = this;
+      d.call_.store(call | (callback ? kCallBack : kCallLeft), std::memory_order_relaxed);
+    }
+    ~Away() {
+      *prev = next;
+      if (next) next->prev = prev;
+      device.awaited_ = awaited;
+      device.call_.store(call, std::memory_order_relaxed);
+    }
+    Away(const Away&) = delete;
+    Away& operator=(const Away&) = delete;
+    Device& device;
+    const std::uintptr_t call;
+    const bool in_callback;
+    const Awaited awaited;
+    Away *next, **prev;
+  };
+
+ public:
   /// Gives the device away in the middle of an Entry, for its lifetime: around functions of the user that may call MPI.
   class Absence {
    public:
-    explicit Absence(Device& d) : device_(d) {
+    explicit Absence(Device& d) : device_(d), away_(d, true) {
       if (device_.threads_) device_.mutex_.unlock();
     }
     ~Absence() {
@@ -233,6 +280,7 @@ class Device {
 
    private:
     Device& device_;
+    Away away_;  // ends with the device held again
   };
   bool threads() const { return threads_; }
   /// Whether ranks outnumber CPUs on this host: then each context switch counts more than each message.
@@ -373,16 +421,25 @@ class Device {
   std::uint8_t id_of(Rank r) const { return static_cast<std::uint8_t>(peers_[index(r)].id); }
   void fail_requests_of(Rank rank);
   // ---- the agent: serve.cpp ----
-  void serve_while_busy(std::uint64_t linger_ns);
+  bool serve_while_busy(std::uint64_t linger_ns);
   bool arm_for_agent();
   void disarm();
   void attend(bool here) {
     attending_ = here;
+    waits_ += here;
     if (attention_) attention_->store(here ? 1 : 0, std::memory_order_relaxed);  // a hint
   }
   void lock();
   void give_way();
   void sleep();
+  // ---- reports: report.cpp ----
+  void look(Doing doing);
+  Doing doing() const;
+  static std::string_view on_ask(void* device, bool all);
+  std::string_view report(Doing doing, bool all);
+  void tell_others(ReportText& to) const;
+  void tell_queues(ReportText& to) const;
+  void tell_peers(ReportText& to) const;
 
   static constexpr std::uint32_t kSecondaryStride = 8;  // turns between two looks at the methods behind the first
 
@@ -404,12 +461,20 @@ class Device {
   bool open_ = false;
   bool armed_for_agent_ = false;                     // the methods are armed, and the agent sleeps
   bool attending_ = false;                           // inside of a call that waits
+  std::atomic<std::uintptr_t> call_{0};              // name of the MPI function, kCallLeft, kCallBack
   void (*errand_)() = nullptr;                       // rarely set: see after_progress()
   std::atomic<std::uint32_t>* attention_ = nullptr;  // where peers see it
   bool wants_turns_ = false;                         // of the extensions
   Waiter waiter_;
   std::uint64_t credit_per_peer_ = 0;
   std::uint64_t envelopes_left_ = 0;
+  Awaited awaited_;                 // of the call that polls; meaningful only from inside of its poll
+  Away* away_ = nullptr;            // calls that have given the device away
+  std::uint64_t waits_ = 0;         // calls that have had to wait
+  std::uint64_t sleepless_ = 0;     // turns of sleep() that could not sleep
+  Doing looking_as_ = Doing::busy;  // what we are in while we look at the launcher's socket
+  void (*more_to_tell_)(ReportText&) = nullptr;
+  std::unique_ptr<char[]> report_memory_;  // max_report bytes
 
   Config config_;
   Bootstrap& bootstrap_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/packet.hpp"
+#include "base/report_text.hpp"
 #include "methods/method.hpp"
 
 namespace rmq::adi {
@@ -27,6 +28,9 @@ class Extension {
   virtual int advance() = 0;
   /// The rank is about to sleep and has announced it: false when there is something to do after all.
   virtual bool may_sleep() = 0;
+
+  /// Adds objects to a list of windows, for a report. Allocates nothing.
+  virtual void tell(ReportText& to) const { static_cast<void>(to); }
 };
 
 }  // namespace rmq::adi

@@ -15,6 +15,9 @@ namespace {
 constexpr std::uint32_t kIdleTests = 512;
 // The same before it gives its core to others where ranks outnumber CPUs.
 constexpr std::uint32_t kIdleTestsCrowded = 16;
+// The same before it looks whether the launcher asks what it is doing, which is a system call.
+constexpr std::uint32_t kIdleTestsToLook = 16 * 1024;
+constexpr std::uint64_t kSleeplessToLook = 64;
 // Turns for which a secondary method stays in the fast rotation after it brought something.
 constexpr std::uint64_t kBusyTurns = 256;
 // Longest sleep. Everything that ends a wait rings the doorbell; this bounds what is noticed by time only (a peer that
@@ -49,7 +52,7 @@ int Device::progress() {
   return n;
 }
 
-void Device::MPID_Poll(bool blocking) {
+void Device::MPID_Poll(bool blocking, Awaited what) {
   if (threads_) [[unlikely]] {
     // Only the lock's holder writes; the agent reads it as a sign that the program polls. Relaxed: nothing else hangs on
     // it.
@@ -64,13 +67,18 @@ void Device::MPID_Poll(bool blocking) {
   if (brought > 0) {
     waiter_.busy();
     idle_tests_ = 0;
-    if (threads_ && contenders_.load(std::memory_order_relaxed) > 0) give_way();
+    if (threads_ && contenders_.load(std::memory_order_relaxed) > 0) {
+      awaited_ = what;
+      give_way();
+    }
     return;
   }
+  awaited_ = what;
   if (!blocking) {
     ++idle_tests_;
     if (idle_tests_ % kIdleTests == 0) feed_the_starving();
     if (waiter_.crowded() && idle_tests_ % kIdleTestsCrowded == 0) give_way();
+    if (idle_tests_ % kIdleTestsToLook == 0) look(Doing::testing);
     return;
   }
   if (!attending_) attend(true);
@@ -87,6 +95,9 @@ void Device::MPID_Poll(bool blocking) {
     case Waiter::Step::sleep:
       sleep();
       break;
+    case Waiter::Step::look:
+      look(Doing::waiting);
+      break;
   }
 }
 
@@ -98,9 +109,14 @@ void Device::lock() {
 }
 
 void Device::give_way() {
-  if (threads_) mutex_.unlock();
+  if (!threads_) {
+    ::sched_yield();
+    return;
+  }
+  const Away away(*this, false);
+  mutex_.unlock();
   ::sched_yield();
-  if (threads_) lock();
+  lock();
 }
 
 void Device::sleep() {
@@ -112,18 +128,23 @@ void Device::sleep() {
     ++counters_.sleeps;
     trace_.event(Event::sleep, 0, kNoRank);
     const std::uint64_t from = trace_.on() ? os::now_ns() : 0;
-    if (threads_) mutex_.unlock();
-    doorbell_->wait(several_ ? kLongestSleepThreadsNs : kLongestSleepNs);
-    if (threads_) lock();
-    if (bootstrap_.watch_fd() >= 0) bootstrap_.on_watch();  // the connection server may be what has woken us
+    {
+      const Away away(*this, false);
+      if (threads_) mutex_.unlock();
+      doorbell_->wait(several_ ? kLongestSleepThreadsNs : kLongestSleepNs);
+      if (threads_) lock();
+    }
+    if (bootstrap_.watch_fd() >= 0) look(Doing::waiting);  // the connection server may be what has woken us
     if (trace_.on()) trace_.event(Event::wake, 0, kNoRank, os::now_ns() - from);
   }
   for (const auto& m : methods_) m->disarm();
-  if (!may_sleep) give_way();
+  if (may_sleep) return;
+  give_way();
+  if (++sleepless_ % kSleeplessToLook == 0) look(Doing::waiting);
 }
 
 void Device::MPID_Wait(Request* r) {
-  while (!r->complete()) MPID_Poll(true);
+  while (!r->complete()) MPID_Poll(true, awaited(r));
 }
 
 bool Device::MPID_Test(Request* r) {

@@ -11,6 +11,19 @@ Envelope envelope_of(const Request& message) {
   return e;
 }
 
+Awaited awaited(const Match& pattern) {
+  return {[](const void* object, ReportText& to) {
+            const auto& m = *static_cast<const Match*>(object);
+            to.begin_object();
+            to.field("kind", "probe");
+            to.field("context", m.context);
+            to.field("source", m.source);
+            to.field("tag", m.tag);
+            to.end_object();
+          },
+          &pattern};
+}
+
 }  // namespace
 
 bool Device::MPID_Iprobe(const Match& pattern, Envelope& envelope) {
@@ -26,7 +39,7 @@ bool Device::MPID_Iprobe(const Match& pattern, Envelope& envelope) {
 
 void Device::MPID_Probe(const Match& pattern, Envelope& envelope) {
   Request* message;
-  while (!(message = match_.find(pattern))) MPID_Poll(true);
+  while (!(message = match_.find(pattern))) MPID_Poll(true, awaited(pattern));
   envelope = envelope_of(*message);
 }
 
@@ -44,7 +57,7 @@ Request* Device::MPID_Improbe(const Match& pattern, Envelope& envelope) {
 
 Request* Device::MPID_Mprobe(const Match& pattern, Envelope& envelope) {
   Request* message;
-  while (!(message = MPID_Improbe(pattern, envelope))) MPID_Poll(true);
+  while (!(message = MPID_Improbe(pattern, envelope))) MPID_Poll(true, awaited(pattern));
   return message;
 }
 

@@ -60,7 +60,8 @@ void Device::MPID_Serve(const std::atomic<bool>& stop) {
     const bool alone = !attending_;
     bool sleep = false;
     if (alone) {
-      serve_while_busy(linger_ns);
+      // What has woken us may be the launcher, which asks what the rank is doing.
+      if (!serve_while_busy(linger_ns) && bootstrap_.watch_fd() >= 0) look(doing());
       sleep = arm_for_agent();
     }
     mutex_.unlock();
@@ -76,14 +77,20 @@ void Device::MPID_Serve(const std::atomic<bool>& stop) {
   mutex_.unlock();
 }
 
-void Device::serve_while_busy(std::uint64_t linger_ns) {
+// Whether there was anything.
+bool Device::serve_while_busy(std::uint64_t linger_ns) {
   if (armed_for_agent_) disarm();
   std::uint64_t last = 0;
+  bool any = false;
   do {
     // Without lingering one look is enough: what is left, or comes now, is seen when the methods are armed.
-    if (progress() > 0 && linger_ns != 0) last = os::now_ns();
+    if (progress() > 0) {
+      any = true;
+      if (linger_ns != 0) last = os::now_ns();
+    }
     // Relaxed: a hint; the mutex itself orders what the threads do.
   } while (last != 0 && contenders_.load(std::memory_order_relaxed) == 0 && os::now_ns() - last < linger_ns);
+  return any;
 }
 
 bool Device::arm_for_agent() {

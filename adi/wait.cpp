@@ -31,6 +31,10 @@ int quota_cpus() {
   return fields == 2 && quota > 0 && period > 0 ? static_cast<int>((quota + period - 1) / period) : 0;
 }
 
+// Idle polls, and yields, between two looks at what the launcher asks, where a rank never sleeps. A yield may last long.
+constexpr std::uint32_t kPollsPerLook = 64 * 1024;
+constexpr std::uint32_t kYieldsPerLook = 256;
+
 }  // namespace
 
 int usable_cpus() {
@@ -63,7 +67,7 @@ Result<void> Waiter::configure(const Config& config, int host_ranks) {
 
 Waiter::Step Waiter::idle() {
   const Step cheap = crowded_ ? Step::yield : Step::spin;
-  if (!may_sleep_) return cheap;
+  if (!may_sleep_) return ++idle_polls_ % (crowded_ ? kYieldsPerLook : kPollsPerLook) == 0 ? Step::look : cheap;
   if (idle_polls_++ == 0) {
     idle_since_ns_ = os::now_ns();
     return budget_ns_ ? cheap : Step::sleep;

@@ -13,7 +13,7 @@ namespace rmq::adi {
 class Waiter {
  public:
   /// What to do about one more poll that found nothing.
-  enum class Step : std::uint8_t { spin, yield, sleep };
+  enum class Step : std::uint8_t { spin, yield, sleep, look };  // look: now and then where it may not sleep
 
   Waiter() = default;
   /// Decides by ranks and CPUs of this host. Errc::config when RMQ_WAIT is none of its values.

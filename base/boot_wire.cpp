@@ -12,6 +12,10 @@ void append_u32(std::string& out, std::uint32_t value) {
   for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>((value >> shift) & 0xff));
 }
 
+void write_u32(char* at, std::uint32_t value) {
+  for (int i = 0; i < 4; ++i) at[i] = static_cast<char>((value >> 8 * i) & 0xff);
+}
+
 std::uint32_t read_u32(const char* at) {
   std::uint32_t value = 0;
   for (int i = 3; i >= 0; --i) value = value << 8 | static_cast<unsigned char>(at[i]);
@@ -19,7 +23,7 @@ std::uint32_t read_u32(const char* at) {
 }
 
 bool is_known(std::uint8_t kind) {
-  return (kind >= 1 && kind <= 9) || (kind >= 16 && kind <= 20);
+  return (kind >= 1 && kind <= 9) || kind == 11 || (kind >= 16 && kind <= 20) || kind == 22;
 }
 
 }  // namespace
@@ -63,6 +67,22 @@ std::string encode_code(FrameKind kind, int code, std::string_view text) {
   append_u32(body, static_cast<std::uint32_t>(code));
   body.append(text.substr(0, max_text));
   return encode(kind, body);
+}
+
+std::string encode_ask(std::uint32_t number, bool all) {
+  std::string body;
+  append_u32(body, number);
+  append_u32(body, all ? 1 : 0);
+  return encode(FrameKind::ask, body);
+}
+
+std::array<char, header_bytes + 4> encode_answer(std::uint32_t number, std::size_t text_bytes) {
+  RMQ_CHECK(text_bytes + 4 <= max_body);
+  std::array<char, header_bytes + 4> out{};
+  write_u32(out.data(), static_cast<std::uint32_t>(text_bytes + 4));
+  out[4] = static_cast<char>(FrameKind::answer);
+  write_u32(out.data() + header_bytes, number);
+  return out;
 }
 
 std::uint32_t BodyReader::u32() {

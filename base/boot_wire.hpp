@@ -8,6 +8,7 @@
 // Text and values are the rest of the body; a key is preceded by its length in one byte where a value follows.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -25,17 +26,19 @@ enum class FrameKind : std::uint8_t {
   fence = 4,     // rank → server  (empty); answered by `fence_done` when all ranks have sent theirs
   abort = 5,     // rank → server  i32 exit code, text: end the job
   finalize = 6,  // rank → server  (empty): I leave properly; no answer
-  join = 7,    // rmqboot → server, first frame of a rank's TCP connection: u32 rank, 32 bytes ticket; answer `joined`
-  mind = 8,    // the same for the connection of the rank's minder (tools/boot_minder.hpp)
-  died = 9,    // minder → server: i32 wait status, program: how the rank ended; no answer
-  value = 16,  // server → rank  the value asked for
+  join = 7,  // rmqboot → server, first frame of a rank's TCP connection: u32 rank, 32 bytes ticket; answer `joined`
+  mind = 8,  // the same for the connection of the rank's minder (tools/boot_minder.hpp)
+  died = 9,  // minder → server: i32 wait status, program: how the rank ended; no answer
+  answer = 11,      // rank → server: u32 number of the question, 0 for one by a signal; JSON: what the rank is in
+  value = 16,       // server → rank  the value asked for
   fence_done = 17,  // server → rank  (empty)
   refused = 18,     // server → rank  text: a request broke the rules; the rank's calls fail from then on
   end = 19,         // server → rank  i32 exit code, text: the job is over; exit with this code
   joined = 20,      // server → rmqboot  (empty): the ticket is good
+  ask = 22,         // server → rank  u32 number, u32 1: all there is to tell, 0: progress only; answered by `answer`
 };
 
-inline constexpr std::uint32_t wire_version = 1;
+inline constexpr std::uint32_t wire_version = 2;
 inline constexpr std::size_t header_bytes = 8;
 inline constexpr std::size_t max_body = 66 * 1024;  // a put with the longest key and value fits
 inline constexpr std::size_t max_text = 1024;       // longer reasons are cut
@@ -51,6 +54,9 @@ std::string encode(FrameKind kind, std::string_view body = {});
 std::string encode_hello(int rank);
 std::string encode_put(std::string_view key, std::string_view value);
 std::string encode_join(FrameKind join_or_mind, int rank, std::string_view ticket);
+std::string encode_ask(std::uint32_t number, bool all);
+/// Header and number of an answer whose text, of so many bytes, follows. Allocates nothing.
+std::array<char, header_bytes + 4> encode_answer(std::uint32_t number, std::size_t text_bytes);
 /// abort, end or died; `text` is cut at max_text.
 std::string encode_code(FrameKind kind, int code, std::string_view text);
 

@@ -55,13 +55,18 @@ class ServerBootstrap final : public Bootstrap {
   Result<void> finalize() override;
   int watch_fd() const override { return fd_; }
   void on_watch() override;
+  void on_ask(Teller teller, void* who) override;
+  bool tell(std::string_view report) override;
 
  private:
   Result<void> check_open() const;
   Result<void> send(std::string_view frame);
+  Result<void> send_locked(std::string_view frame);
   Result<std::string> call(FrameKind request, std::string_view body, FrameKind answer);
   Result<void> receive(int flags);
   Result<std::optional<Frame>> next_frame();
+  Result<void> answer(std::string_view body);
+  Result<void> send_answer(std::uint32_t number, std::string_view text);
   tl::unexpected<Error> lost(const char* how) const;
 
   const JobInfo job_;
@@ -72,6 +77,9 @@ class ServerBootstrap final : public Bootstrap {
   std::mutex call_mutex_, send_mutex_;
   boot::FrameReader reader_;
   std::optional<Error> broken_;  // what every later call returns
+  Teller teller_ = nullptr;      // guarded by call_mutex_
+  void* teller_who_ = nullptr;
+  bool in_call_ = false;  // a round trip is under way: the device may be in the middle of something
 };
 
 tl::unexpected<Error> ServerBootstrap::lost(const char* how) const {
@@ -88,6 +96,10 @@ Result<void> ServerBootstrap::check_open() const {
 
 Result<void> ServerBootstrap::send(std::string_view frame) {
   const std::lock_guard lock(send_mutex_);
+  return send_locked(frame);
+}
+
+Result<void> ServerBootstrap::send_locked(std::string_view frame) {
   while (!frame.empty()) {
     const ssize_t sent = ::send(fd_, frame.data(), frame.size(), MSG_NOSIGNAL);
     if (sent >= 0) {
@@ -125,9 +137,11 @@ Result<void> ServerBootstrap::receive(int flags) {
   }
 }
 
-// The next frame an answer may be; the two that the server sends unasked are dealt with here.
+// The next frame an answer may be; those that the server sends unasked are dealt with here.
 Result<std::optional<Frame>> ServerBootstrap::next_frame() {
   auto frame = reader_.next();
+  for (; frame && *frame && (*frame)->kind == FrameKind::ask; frame = reader_.next())
+    if (auto answered = answer((*frame)->body); !answered) return tl::make_unexpected(answered.error());
   if (!frame || !*frame) return frame;
   boot::BodyReader body((*frame)->body);
   switch ((*frame)->kind) {
@@ -140,11 +154,44 @@ Result<std::optional<Frame>> ServerBootstrap::next_frame() {
   }
 }
 
+Result<void> ServerBootstrap::answer(std::string_view body) {
+  boot::BodyReader reader(body);
+  const std::uint32_t number = reader.u32();
+  const bool all = reader.u32() != 0;
+  const std::lock_guard lock(send_mutex_);
+  // In a round trip the device may be in the middle of something.
+  return send_answer(number, teller_ && !in_call_ ? teller_(teller_who_, all) : R"({"state":"connecting"})");
+}
+
+// With send_mutex_ held.
+Result<void> ServerBootstrap::send_answer(std::uint32_t number, std::string_view text) {
+  const auto head = boot::encode_answer(number, text.size());
+  if (auto sent = send_locked({head.data(), head.size()}); !sent) return sent;
+  return send_locked(text);
+}
+
+void ServerBootstrap::on_ask(Teller teller, void* who) {
+  const std::lock_guard lock(call_mutex_);
+  teller_ = teller;
+  teller_who_ = who;
+}
+
+bool ServerBootstrap::tell(std::string_view report) {
+  // Whoever holds it may be the thread that the signal has interrupted: no waiting here.
+  const std::unique_lock lock(send_mutex_, std::try_to_lock);
+  return lock && !finalized_.load(std::memory_order_relaxed) && send_answer(0, report).has_value();
+}
+
 Result<std::string> ServerBootstrap::call(FrameKind request, std::string_view body, FrameKind answer) {
   if (auto open = check_open(); !open) return tl::make_unexpected(open.error());
   if (body.size() > max_boot_key) return fail(Errc::argument, "a start-up key that is too long to exist");
   const std::lock_guard lock(call_mutex_);
   if (broken_) return tl::make_unexpected(*broken_);
+  in_call_ = true;
+  const struct Leave {
+    bool& in_call;
+    ~Leave() { in_call = false; }
+  } leave{in_call_};
   const auto break_with = [&](const Error& error) {
     broken_ = error;
     return tl::make_unexpected(error);

@@ -38,6 +38,8 @@ struct JobInfo {
 /// Longest key and value that put takes, in bytes.
 inline constexpr std::size_t max_boot_key = 255;
 inline constexpr std::size_t max_boot_value = 64 * 1024;
+/// Longest report of a rank on itself, in bytes.
+inline constexpr std::size_t max_report = 60 * 1024;
 
 class Bootstrap {
  public:
@@ -71,6 +73,16 @@ class Bootstrap {
   /// To be called when watch_fd() is readable; never waits. Does not return when the server died or ended the job: the
   /// process then exits (with the job's code, or 1), because nobody is left who would end it.
   virtual void on_watch() {}
+
+  /// What this rank tells when the launcher asks (rmqps, rmqrun --hang-after): called from on_watch(), with whether all
+  /// is wanted or progress only; the text is JSON of at most max_report bytes and lives until the next call. nullptr:
+  /// nothing to tell (any more). Not while another thread is in on_watch().
+  using Teller = std::string_view (*)(void* who, bool all);
+  virtual void on_ask(Teller teller, void* who) { static_cast<void>(teller), static_cast<void>(who); }
+
+  /// Tells it without having read a question: the launcher has sent a signal, because the rank has not been in MPI for
+  /// a while. Safe in a signal handler. False when the socket is in use at this moment.
+  virtual bool tell(std::string_view report) { return static_cast<void>(report), false; }
 };
 
 /// The bootstrap of this process, from its environment: the launcher's server, or a singleton (rank 0 of 1) without

@@ -63,6 +63,7 @@ void give_contexts(Comm& d, const std::vector<std::uint32_t>& contexts) {
 }
 
 MPI_Comm dup(Comm& c, const Info* info) {
+  note_collective(c);
   Comm& d = duplicate(c, info);
   give_contexts(d, agree_on_contexts(whole_party(c), bridge_of(c), contexts_of(c)));
   return d.handle;
@@ -92,6 +93,7 @@ class Idup final : public Activity {
 
 void idup(Comm& c, const Info* info, MPI_Comm* newcomm, MPI_Request* request) {
   out(newcomm, "newcomm"), out(request, "request");
+  note_collective(c);
   auto activity = std::make_unique<Idup>(c, info);
   *newcomm = activity->duplicate_handle();
   *request = new_activity_request(std::move(activity));

@@ -39,6 +39,7 @@ std::vector<Rank> members(const Group& group, const Words& wishes, int color) {
 
 MPI_Comm split(Comm& c, Wish mine) {
   const std::uint64_t word = word_of(mine);
+  note_collective(c);
   const Words ours = gather_all(whole_party(c), {&word, 1});
   Words theirs;
   if (c.is_inter()) theirs = exchange(whole_party(c), bridge_of(c), ours);
@@ -100,6 +101,7 @@ RMQ_MPI(int, Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm)) {
     const Group& g = group_arg(group);
     check_subset(g, c);
     std::vector<Rank> world = g.world, remote;
+    note_collective(c);
     if (c.is_inter()) remote = ranks_of(exchange(whole_party(c), bridge_of(c), words_of(world)));
     *newcomm = handle_or_null(create_comm(c, std::move(world), std::move(remote)));
   });

@@ -62,7 +62,7 @@ int raise_error(int object, const char* function, const Failure& failure) {
   }
   Target target;
   {
-    adi::Device::Entry entry(*rt.device);
+    adi::Device::Entry entry(*rt.device, function);
     target = target_of(failure.object != MPI_COMM_NULL ? failure.object : object);
   }
   int code = failure.what.empty() ? failure.code : make_error_code(failure.code, text);
@@ -107,9 +107,11 @@ int raise_caught(int object, const char* function) {
 
 void bad_handle(int error_class, int handle, const char* name) {
   const bool null = handle_storage(handle) == 0 && handle_index(handle) == 0;
+  const bool freed = handle_kind(handle) == ObjectKind::comm && runtime().comms.has_had(handle);
   fail_call(error_class,
-            null ? fmt::format("argument {} is a null handle", name)
-                 : fmt::format("argument {} is no valid handle: {:#010x}", name, static_cast<unsigned>(handle)));
+            null    ? fmt::format("argument {} is a null handle", name)
+            : freed ? fmt::format("argument {} is a communicator that has been freed (MPI_Comm_free)", name)
+                    : fmt::format("argument {} is no valid handle: {:#010x}", name, static_cast<unsigned>(handle)));
 }
 
 void bad_count(MPI_Count count, const char* name) {

@@ -18,6 +18,11 @@ class Generalised final : public Activity {
   explicit Generalised(const Functions& f) : Activity(nullptr), functions_(f) {}
 
   bool complete() override { return complete_; }
+  void tell(ReportText& to) const override {
+    to.begin_object();
+    to.field("kind", "generalised");
+    to.end_object();
+  }
   int peek(MPI_Status* status) override {
     MPI_Status own;  // the query function may not be handed MPI_STATUS_IGNORE
     MPI_Status* const s = status == MPI_STATUS_IGNORE ? &own : status;

@@ -43,6 +43,7 @@ bool goes_first(const Comm& c, bool high, bool remote_high) {
 }
 
 MPI_Comm merge(Comm& c, bool high) {
+  note_collective(c);
   const Words remote_high = exchange(whole_party(c), bridge_of(c), Words{high ? 1u : 0u});
   const auto contexts = agree_on_contexts(whole_party(c), bridge_of(c), 1);
   const bool first = goes_first(c, high, remote_high[0] != 0);

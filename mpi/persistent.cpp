@@ -35,6 +35,9 @@ class Persistent final : public Activity {
     MPI_Request handle;
     return mpi::finish(std::exchange(current_, nullptr), handle, status);
   }
+  void tell(ReportText& to) const override {
+    if (current_) mpi::tell(*current_, to);
+  }
   void cancel() override {
     if (current_) mpi::cancel(current_);
   }

@@ -45,6 +45,11 @@ class SendRecv final : public Activity {
     return error_class_of(e);
   }
   int finish(MPI_Status* status) override { return peek(status); }
+  void tell(ReportText& to) const override {
+    for (const Request* r : {recv_, send_}) {
+      if (!r->complete()) mpi::tell(*r, to);
+    }
+  }
   void abandon(Request* place) override {
     if (copy_) send_->owned = copy_.release();  // freed with the send, which may go on
     Activity::abandon(place);

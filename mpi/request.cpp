@@ -29,11 +29,25 @@ MPI_Request new_activity_request(std::unique_ptr<Activity> activity) {
   return handle_of(r);
 }
 
-void wait_for(Request* r) {
+void Activity::tell(ReportText& to) const {
+  to.begin_object();
+  to.field("kind", "request");
+  to.end_object();
+}
+
+void tell(const Request& r, ReportText& to) {
+  if (r.kind == RequestKind::other) {
+    if (r.user) activity_of(r)->tell(to);
+  } else {
+    adi::tell_request(r, to);
+  }
+}
+
+void wait_for(Request* r, adi::Awaited what) {
   adi::Device& device = *runtime().device;
-  if (r->kind != RequestKind::other) [[likely]]
-    return device.MPID_Wait(r);
-  while (!activity_of(*r)->complete()) device.MPID_Poll(true);
+  if (!what.tell)
+    what = {[](const void* object, ReportText& to) { tell(*static_cast<const Request*>(object), to); }, r};
+  while (!is_complete(*r)) device.MPID_Poll(true, what);
 }
 
 Failure failure_of(const Request& r) {

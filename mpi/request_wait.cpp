@@ -25,6 +25,17 @@ class Requests {
   MPI_Request& handle(int i) { return handles_[i]; }
   /// nullptr for a null handle, also when another thread has completed it meanwhile.
   Request* at(int i) const { return find_request(handles_[i]); }
+  /// All that are not complete, for reports.
+  adi::Awaited awaited() const {
+    return {[](const void* object, ReportText& to) {
+              const auto& all = *static_cast<const Requests*>(object);
+              for (int i = 0; i < all.size() && to.has_room(); ++i) {
+                const Request* r = all.at(i);
+                if (r && is_active(*r) && !is_complete(*r)) tell(*r, to);
+              }
+            },
+            this};
+  }
 
  private:
   MPI_Request* handles_;
@@ -119,7 +130,7 @@ void finish_all(Requests& all, MPI_Status* statuses) {
   for (int i = 0; i < all.size(); ++i) {
     Request* r = all.at(i);
     if (r && is_active(*r)) {
-      if (!is_complete(*r)) wait_for(r);
+      if (!is_complete(*r)) wait_for(r, all.awaited());
       finisher.add(r, all.handle(i), i);
     } else {
       finisher.add_empty(i);
@@ -182,7 +193,7 @@ RMQ_MPI(int, Waitany, (int count, MPI_Request array_of_requests[], int* indx, MP
   return enter([&]() -> int {
     Requests all(array_of_requests, count);
     int& i = *out(indx, "index");
-    while ((i = find_complete(all)) == -1) runtime().device->MPID_Poll(true);
+    while ((i = find_complete(all)) == -1) runtime().device->MPID_Poll(true, all.awaited());
     if (i != MPI_UNDEFINED) return finish_one(all.at(i), all.handle(i), status);
     set_empty_status(status);
     return MPI_SUCCESS;
@@ -232,7 +243,7 @@ RMQ_MPI(int, Waitsome,
   return enter([&] {
     Requests all(array_of_requests, incount);
     out(outcount, "outcount");
-    while (find_complete(all) == -1) runtime().device->MPID_Poll(true);
+    while (find_complete(all) == -1) runtime().device->MPID_Poll(true, all.awaited());
     *outcount = finish_some(all, array_of_indices, array_of_statuses);
   });
 }

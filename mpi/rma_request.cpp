@@ -17,6 +17,11 @@ class Operation final : public Activity {
     return failure().code;
   }
   int finish(MPI_Status* status) override { return peek(status); }
+  void tell(ReportText& to) const override {
+    to.begin_object();
+    to.field("kind", "operation");
+    to.end_object();
+  }
   Failure failure() const override {
     if (!inner_->complete() || inner_->status.error == Errc::ok) return {MPI_SUCCESS, {}, win_};
     const rma::Fault fault = rma::Window::request_fault(*inner_);

@@ -14,6 +14,7 @@
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/life.hpp"
+#include "mpi/internal/report.hpp"
 #include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi {
@@ -81,6 +82,7 @@ void start_runtime(int thread_level) {
   rt.self = make_builtin_comm(rt, MPI_COMM_SELF, kSelfContext, {rt.device->rank()}, "MPI_COMM_SELF");
   tell_fortran();
   if (auto ok = coll::publish_choice(); !ok) give_up(rt.bootstrap.get(), ok.error());
+  start_reports();
   publish_debug_root();
   if (rt.device->config().debug_gate) wait_for_debugger();
   // Release pairs with the acquire in is_active().
@@ -94,6 +96,7 @@ int end_runtime() {
   drain_bsend_buffer();
   // Messages that anyone still has to send go out before: each rank that leaves the barrier knows that all have come.
   Comm& world = *rt.world;
+  note_collective(world);
   const int tag = next_collective_tag(world);
   for (int distance = 1; distance < world.size(); distance *= 2) {
     const int to = (world.rank + distance) % world.size();

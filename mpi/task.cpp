@@ -49,7 +49,9 @@ void Task::resume() {
 void Task::sleep_until(Request* r) {
   r->user = this;
   r->on_complete = wake;
+  asleep_on_ = r;
   fiber_->pause();
+  asleep_on_ = nullptr;
 }
 
 // In the middle of the device's work, which must not be entered again: the next poll goes on from here.

@@ -79,6 +79,7 @@ Neighbours neighbours_of(const Cart& grid, int rank) {
 }
 
 MPI_Comm create(Comm& old, std::vector<Rank> world, Cart grid) {
+  note_collective(old);
   Comm* c = create_comm(old, std::move(world));
   if (!c) return MPI_COMM_NULL;
   Neighbours neighbours = neighbours_of(grid, c->rank);

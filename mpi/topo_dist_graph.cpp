@@ -44,6 +44,7 @@ Ints weights_arg(const int* weights, int n, const char* name) {
 }
 
 MPI_Comm create(Comm& old, DistGraph graph, Neighbours neighbours) {
+  note_collective(old);
   Comm* c = create_comm(old, old.group->world);
   c->topology = std::make_shared<Topology>(Topology{std::move(graph), std::move(neighbours)});
   return c->handle;

@@ -37,6 +37,7 @@ std::vector<int> neighbours_of(const Graph& g, int node) {
 
 MPI_Comm create(Comm& old, Graph graph) {
   if (graph.index.empty()) return MPI_COMM_NULL;
+  note_collective(old);
   Comm* c = create_comm(old, first_ranks(old, static_cast<int>(graph.index.size())));
   if (!c) return MPI_COMM_NULL;
   const std::vector<int> n = neighbours_of(graph, c->rank);

@@ -186,7 +186,7 @@ Fault Window::settle(std::span<const int> ranks, bool unlock, bool remote) {
   };
   each([&](Channel& c) { lead_out(c, unlock); });
   each([&](Channel& c) {
-    wait_until([&] {
+    wait_until({WaitFor::What::operations, c.rank}, [&] {
       pump(c);  // a post may have come through shared memory
       // A rider that is all there is needs no more than its own answer.
       const bool alone = c.rider != 0 && !c.head && !(unlock && c.locks);
@@ -195,7 +195,7 @@ Fault Window::settle(std::span<const int> ranks, bool unlock, bool remote) {
     const adi::Device::Together together(device(), c.to);
     drain(c, unlock, remote);
   });
-  each([&](Channel& c) { wait_until([&] { return is_settled(c, remote); }); });
+  each([&](Channel& c) { wait_until({WaitFor::What::operations, c.rank}, [&] { return is_settled(c, remote); }); });
   Fault first = Fault::none;
   for (const int rank : ranks) {
     Channel* c = channels_[static_cast<std::size_t>(rank)].get();

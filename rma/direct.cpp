@@ -21,7 +21,7 @@ Fault Window::admit(int rank) {
   if (!accessing_ || std::find(access_group_.begin(), access_group_.end(), rank) == access_group_.end())
     return Fault::sync;
   if (t.direct) {
-    wait_until([&] { return has_posted(rank) || is_lost(rank); });
+    wait_until({WaitFor::What::post, rank}, [&] { return has_posted(rank) || is_lost(rank); });
     if (!has_posted(rank)) return lost_because_of(rank, "");
   }
   t.access |= kStart;

@@ -57,6 +57,7 @@ class Domain final : public adi::Extension {
   void on_peer_lost(Rank rank) override;
   int advance() override;
   bool may_sleep() override;
+  void tell(ReportText& to) const override;
 
  private:
   friend class Window;

@@ -31,7 +31,7 @@ Fault Window::fence(unsigned assertions) {
   }
   for (const int rank : busy) {
     const Channel& c = *channels_[static_cast<std::size_t>(rank)];
-    wait_until([&] { return is_settled(c, !barrier_covers()); });
+    wait_until({WaitFor::What::operations, rank}, [&] { return is_settled(c, !barrier_covers()); });
   }
   domain_.order();
   Fault fault = meets ? barrier(told) : Fault::none;
@@ -55,7 +55,7 @@ Fault Window::barrier(bool told) {
     const auto& word = control_->rounds[round];
     // Acquire pairs with signal()'s release: what the others have stored. Counts may wrap.
     const auto come = [&] { return static_cast<std::int32_t>(word.load(std::memory_order_acquire) - count) >= 0; };
-    wait_until([&] { return come() || !lost_members_.empty(); });
+    wait_until({WaitFor::What::fence, (me() + size() - step) % size()}, [&] { return come() || !lost_members_.empty(); });
     if (!come()) return lost_because_of(lost_members_.front(), "");
   }
   return Fault::none;

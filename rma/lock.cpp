@@ -52,7 +52,7 @@ Fault Window::wait_for_lock(int rank) {
     return Fault::none;
   Control& control = *at(rank).control;
   announce(control, me(), true);
-  wait_until([&] { return try_lock(rank, place) || broken_by(rank) >= 0; });
+  wait_until({WaitFor::What::lock, rank}, [&] { return try_lock(rank, place) || broken_by(rank) >= 0; });
   announce(control, me(), false);
   if (place.held) return Fault::none;
   return lost_because_of(broken_by(rank), ", and held the lock of a window or waited for it");

@@ -19,10 +19,12 @@ bool Window::has_posted(int rank) const {
   return nocheck_start_ || reached(control_->pair(rank).posts, started_[static_cast<std::size_t>(rank)]);
 }
 
+bool Window::has_completed(int rank) const {
+  return reached(control_->pair(rank).completes, posted_[static_cast<std::size_t>(rank)]);
+}
+
 bool Window::all_completed() const {
-  return std::all_of(exposure_group_.begin(), exposure_group_.end(), [&](int rank) {
-    return reached(control_->pair(rank).completes, posted_[static_cast<std::size_t>(rank)]);
-  });
+  return std::all_of(exposure_group_.begin(), exposure_group_.end(), [&](int rank) { return has_completed(rank); });
 }
 
 Fault Window::post(std::span<const int> group, unsigned assertions) {
@@ -53,7 +55,7 @@ Fault Window::complete() {
   Fault fault = Fault::none;
   // Posts without operations are waited for as well: none is still on its way when the window ends.
   for (const int rank : access_group_) {
-    wait_until([&] { return has_posted(rank) || is_lost(rank); });
+    wait_until({WaitFor::What::post, rank}, [&] { return has_posted(rank) || is_lost(rank); });
     if (fault == Fault::none && !has_posted(rank)) fault = lost_because_of(rank, "");
   }
   domain_.order();
@@ -89,7 +91,7 @@ Fault Window::wait() {
   const auto lost = [&] {
     return std::find_if(exposure_group_.begin(), exposure_group_.end(), [&](int rank) { return is_lost(rank); });
   };
-  wait_until([&] { return all_completed() || lost() != exposure_group_.end(); });
+  wait_until({WaitFor::What::complete}, [&] { return all_completed() || lost() != exposure_group_.end(); });
   const Fault fault = all_completed() ? Fault::none : lost_because_of(*lost(), "");
   exposed_ = false;
   exposure_group_.clear();

@@ -211,7 +211,7 @@ Fault Window::may_close() {
   const bool fenced = (all_ & kFence) != 0 && fence_used_;
   if ((all_ & kLockAll) != 0 || fenced || !locked_.empty() || accessing_ || exposed_) return Fault::sync;
   for (const auto& c : channels_) {
-    if (c) wait_until([&] { return c->acked >= c->sent; });
+    if (c) wait_until({WaitFor::What::operations, c->rank}, [&] { return c->acked >= c->sent; });
   }
   return Fault::none;
 }

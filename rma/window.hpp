@@ -56,6 +56,7 @@ struct Origin;
 struct Control;
 struct Element;
 struct Regions;
+struct WaitFor;
 
 class Window {
  public:
@@ -262,6 +263,7 @@ class Window {
   Fault barrier(bool told);
   bool barrier_covers() const;
   bool has_posted(int rank) const;
+  bool has_completed(int rank) const;
   bool all_completed() const;
 
   // ---- loss: window.cpp ----
@@ -269,8 +271,13 @@ class Window {
   Fault lost_because_of(int rank, const char* held);
   bool is_lost(int rank) const;
 
+  /// `what`: for reports.
   template <class Done>
-  void wait_until(Done&& done);
+  void wait_until(const WaitFor& what, Done&& done);
+
+  // ---- reports: report.cpp ----
+  void tell(ReportText& to) const;
+  void tell_wait(const WaitFor& wait, ReportText& to) const;
 
   Domain& domain_;
   std::unique_ptr<Reach[]> reach_;  // by place

@@ -91,12 +91,32 @@ struct Origin {
   std::deque<Held> held;  // in order; the first waits for the lock or for a datatype, the others for it
 };
 
+/// What a call on a window waits for.
+struct WaitFor {
+  enum class What : std::uint8_t {
+    lock,
+    post,        // of the target
+    complete,    // of all of the exposure's group
+    fence,       // the member has to come to it
+    operations,  // to be done at the target: which may first have to give its lock, or to post
+  };
+  What what;
+  int rank = 0;                    // the member that is waited for; not with complete
+  const Window* window = nullptr;  // set by wait_until
+};
+
 template <class Done>
-void Window::wait_until(Done&& done) {
+void Window::wait_until(const WaitFor& what, Done&& done) {
   if (done()) return;
+  const WaitFor wait{what.what, what.rank, this};
+  const adi::Awaited awaited{[](const void* object, ReportText& to) {
+                               const auto& w = *static_cast<const WaitFor*>(object);
+                               w.window->tell_wait(w, to);
+                             },
+                             &wait};
   do {
-    const Domain::Wait wait(domain_, done);
-    device().MPID_Poll(true);
+    const Domain::Wait known(domain_, done);
+    device().MPID_Poll(true, awaited);
   } while (!done());
   device().MPID_Waited();
 }

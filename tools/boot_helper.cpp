@@ -84,7 +84,7 @@ Result<std::vector<int>> place_ranks(int size) {
 
 // Starts the server process and hands it the tickets. The leash, the writing end of its stdin, stays open in this
 // process until it becomes the program.
-Result<void> start_server(const Listener& listener, int size, const string& tickets) {
+Result<void> start_server(const Listener& listener, int size, const string& job, const string& tickets) {
   std::array<int, 2> leash{};
   if (::pipe2(leash.data(), O_CLOEXEC) != 0) return fail_errno("no pipe to the connection server");
   const UniqueFd reader(leash[0]), nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -93,7 +93,7 @@ Result<void> start_server(const Listener& listener, int size, const string& tick
   sigemptyset(&none);
   SpawnPlan plan;
   plan.program = install_prefix(2) + "/bin/rmqboot";
-  plan.arguments = {"rmqboot", serve_option, std::to_string(listener.socket.get()), std::to_string(size)};
+  plan.arguments = {"rmqboot", serve_option, std::to_string(listener.socket.get()), std::to_string(size), job};
   plan.environment = Environment::inherited();
   plan.input = reader.get();
   plan.output = nowhere.get();  // a copy of our stdout would keep the host's launcher waiting
@@ -137,7 +137,7 @@ Result<Joined> join_job(const boot_mpi_world& world) {
     if (!listener) return tl::make_unexpected(listener.error());
     tickets.resize(static_cast<std::size_t>(world.size) * boot::ticket_bytes);
     boot::fill_random(std::as_writable_bytes(std::span(tickets)));
-    if (auto started = start_server(*listener, world.size, tickets); !started)
+    if (auto started = start_server(*listener, world.size, job.job, tickets); !started)
       return tl::make_unexpected(started.error());
     copy_text(news.addresses, listener->addresses);
     copy_text(news.job, job.job);
@@ -192,10 +192,10 @@ Result<Options> read_options(int argc, char** argv) {
   auto options = parse_options({argv + 1, static_cast<std::size_t>(argc - 1)}, nullptr);
   if (!options) return options;
   if (options->apps.size() != 1 || options->apps[0].ranks_given || options->host_of_rank.back() != 0 ||
-      options->timeout || options->tag_output || options->bind)
+      options->timeout || options->tag_output || options->bind || options->hang_after)
     return fail(Errc::argument,
                 "number, sections, hosts, binding, labels and time limit of the ranks are mpiexec's business; rmqboot "
-                "takes --method, --trace, -x, --wdir and --usize");
+                "takes --method, --trace, -x, --wdir and --usize. For --hang-after: rmqps, on the machine of rank 0");
   return options;
 }
 

@@ -6,10 +6,14 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "tools/boot_gate.hpp"
+#include "tools/diag_control.hpp"
+#include "tools/diag_inquiry.hpp"
 #include "tools/launch_server.hpp"
 #include "tools/launch_verdict.hpp"
 
@@ -33,10 +37,16 @@ bool read_tickets(std::string& tickets) {
 
 class RemoteJob final : private Server::Upcalls {
  public:
-  RemoteJob(EventLoop& loop, UniqueFd listener, int size, std::string tickets)
+  RemoteJob(EventLoop& loop, UniqueFd listener, int size, std::string tickets, const std::string& job)
       : loop_(loop),
         server_(loop, size, *this),
         minders_(static_cast<std::size_t>(size)),
+        inquiry_(loop, server_, job, size, [](int) { return ProcessFacts{}; }),
+        control_(Control::open(loop, job,
+                               [this](Control::Reply reply) {
+                                 inquiry_.ask(
+                                     [reply = std::move(reply)](const nlohmann::json& all) { reply(all.dump()); });
+                               })),
         gate_(loop, std::move(listener), std::move(tickets),
               [this](boot::FrameKind role, int rank, UniqueFd socket) { admit(role, rank, std::move(socket)); }) {
     loop_.watch(STDIN_FILENO, EPOLLIN, [this](std::uint32_t) {
@@ -111,6 +121,10 @@ class RemoteJob final : private Server::Upcalls {
 
   void on_join(int, pid_t) override {}
 
+  void on_answer(int rank, std::uint32_t number, std::string_view text) override {
+    inquiry_.on_answer(rank, number, text);
+  }
+
   void on_abort(int rank, int code, std::string_view why) override {
     end_job(exit_code(code), fmt::format("rank {} aborted the job with code {}: {}", rank, code, one_line(why)));
   }
@@ -131,6 +145,8 @@ class RemoteJob final : private Server::Upcalls {
   EventLoop& loop_;
   Server server_;
   std::vector<Minder> minders_;  // by rank
+  Inquiry inquiry_;
+  std::unique_ptr<Control> control_;
   int minders_here_ = 0;
   Gate gate_;
   bool ending_ = false;
@@ -138,11 +154,11 @@ class RemoteJob final : private Server::Upcalls {
 
 }  // namespace
 
-int serve_remote_ranks(UniqueFd listener, int size) {
+int serve_remote_ranks(UniqueFd listener, int size, const std::string& job) {
   std::string tickets(static_cast<std::size_t>(size) * boot::ticket_bytes, '\0');
   auto loop = EventLoop::create();
   if (!loop || !read_tickets(tickets)) return exit_cannot_start;
-  RemoteJob(**loop, std::move(listener), size, std::move(tickets)).run();
+  RemoteJob(**loop, std::move(listener), size, std::move(tickets), job).run();
   return 0;
 }
 

@@ -3,15 +3,17 @@
 // does not hear.
 #pragma once
 
+#include <string>
+
 #include "tools/launch_fd.hpp"
 
 namespace rmq::launch {
 
-/// The command line that makes rmqboot this process: rmqboot --serve LISTENER SIZE. Its stdin brings the tickets, and
-/// afterwards shows by its end that rank 0 has either executed its program or died.
+/// The command line that makes rmqboot this process: rmqboot --serve LISTENER SIZE JOB. Its stdin brings the tickets,
+/// and afterwards shows by its end that rank 0 has either executed its program or died.
 inline constexpr const char* serve_option = "--serve";
 
-/// Serves `size` ranks until all have left; the exit code of the process.
-int serve_remote_ranks(UniqueFd listener, int size);
+/// Serves `size` ranks of `job` until all have left; the exit code of the process.
+int serve_remote_ranks(UniqueFd listener, int size, const std::string& job);
 
 }  // namespace rmq::launch

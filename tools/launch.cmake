@@ -3,11 +3,17 @@
 set(RMQ_BIN_DIR ${CMAKE_BINARY_DIR}/bin)
 set(RMQ_LIBEXEC_DIR ${CMAKE_BINARY_DIR}/libexec/rmq)
 
+# What hangs, and why: for rmqrun and rmqps.
+add_library(rmq_diagnosis STATIC
+  diag_collectives.cpp diag_cycles.cpp diag_job.cpp diag_messages.cpp diag_text.cpp diag_windows.cpp)
+target_link_libraries(rmq_diagnosis PUBLIC rmq_base nlohmann_json::nlohmann_json)
+
 add_library(rmq_launch STATIC
-  launch_debug.cpp launch_env.cpp launch_front.cpp launch_job.cpp launch_loop.cpp launch_options.cpp launch_output.cpp launch_reap.cpp
+  diag_control.cpp diag_inquiry.cpp diag_watch.cpp
+  launch_debug.cpp launch_env.cpp launch_front.cpp launch_job.cpp launch_loop.cpp launch_options.cpp launch_output.cpp launch_reap.cpp launch_report.cpp
   launch_server.cpp launch_spawn.cpp launch_verdict.cpp boot_address.cpp boot_gate.cpp boot_minder.cpp
   boot_server.cpp)
-target_link_libraries(rmq_launch PUBLIC rmq_base)
+target_link_libraries(rmq_launch PUBLIC rmq_base rmq_diagnosis)
 
 add_executable(rmqrun rmqrun.cpp)
 add_executable(rmqboot rmqboot.cpp)

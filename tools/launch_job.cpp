@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <nlohmann/json.hpp>
 
 #include "base/bootstrap_env.hpp"
 #include "tools/launch_debug.hpp"
@@ -57,6 +58,7 @@ Job::Job(const Options& options, EventLoop& loop, const sigset_t& signal_mask, U
       job_(describe(options)),
       server_(loop, job_.size, *this),
       output_(loop, job_.size, options.tag_output),
+      inquiry_(loop, server_, job_.job, job_.size, [this](int rank) { return facts(rank); }),
       ranks_(static_cast<std::size_t>(job_.size)) {
   if (options.bind) cpus_ = allowed_cpus();
 }
@@ -81,6 +83,7 @@ int Job::run() {
     kill_descendants();
     return exit_cannot_start;
   }
+  watch_for_questions();
   if (options_.timeout)
     loop_.after(*options_.timeout, [this] {
       const double seconds = std::chrono::duration<double>(*options_.timeout).count();
@@ -121,6 +124,7 @@ Result<void> Job::start() {
     plan.environment = environment;
     plan.folder = app.folder;
     plan.signal_mask = &signal_mask_;
+    plan.ignore_quit = true;
     plan.open_files = users_limit_ ? &*users_limit_ : nullptr;
     for (int i = 0; i < app.ranks; ++i, ++rank)
       if (auto started = start_rank(rank, app_num, plan); !started) return started;
@@ -160,7 +164,7 @@ Result<void> Job::start_rank(int rank, int app_num, const SpawnPlan& common) {
   const auto pid = spawn(plan);
   if (!pid) return fail(Errc::system, fmt::format("cannot start rank {}: {}", rank, pid.error().what));
   processes_ += debug_entry(*pid, job_.host_name, plan.program);
-  ranks_[static_cast<std::size_t>(rank)] = {*pid, true, common.arguments[0], {}};
+  ranks_[static_cast<std::size_t>(rank)] = {*pid, true, 0, common.arguments[0], {}};
   rank_of_[*pid] = rank;
   ++alive_;
   return {};
@@ -192,6 +196,7 @@ void Job::on_signal() {
 // A key on the terminal reaches its whole foreground group, ranks included; only signals sent to us alone are passed
 // on.
 void Job::forward(int signal, bool from_terminal) {
+  if (signal == SIGQUIT) return inquiry_.ask([this](const nlohmann::json& job) { say_diagnosis("", job); });
   if (is_deadly(signal)) {
     if (forwarded_ != 0 && !ending_)
       return end_job(128 + signal, fmt::format("ended by a second signal ({})", signal_name(signal)));
@@ -228,7 +233,10 @@ void Job::on_rank_exit(int rank, int status) {
     const Verdict verdict = judge(rank, entry.program, server_.state(rank), status, job_.size == 1);
     const bool by_users_signal = WIFSIGNALED(status) && WTERMSIG(status) == forwarded_;
     if (verdict.effect == Verdict::Effect::ends_job) {
-      end_job(verdict.code, by_users_signal ? fmt::format("ended by {}", signal_name(forwarded_)) : verdict.message);
+      if (by_users_signal)
+        end_job(verdict.code, fmt::format("ended by {}", signal_name(forwarded_)));
+      else
+        end_after_death(rank, verdict.code, verdict.message);
     } else if (verdict.effect == Verdict::Effect::recorded) {
       if (code_ == 0) code_ = verdict.code;
       if (!verdict.message.empty()) say(verdict.message);
@@ -239,6 +247,7 @@ void Job::on_rank_exit(int rank, int status) {
 }
 
 void Job::on_abort(int rank, int code, std::string_view why) {
+  if (died_ >= 0) say(fmt::format("rank {} ({}) needed it: {}", rank, program(rank), one_line(why)));
   end_job(exit_code(code),
           fmt::format("rank {} ({}) aborted the job with code {}: {}", rank, program(rank), code, one_line(why)), rank);
 }
@@ -246,6 +255,7 @@ void Job::on_abort(int rank, int code, std::string_view why) {
 // The socket of a wrapped MPI program (sh -c './prog; …') stays open in the wrapper, so its end would go unnoticed.
 void Job::on_join(int rank, pid_t pid) {
   Rank& entry = ranks_[static_cast<std::size_t>(rank)];
+  entry.mpi_pid = pid;
   if (pid == 0 || pid == entry.pid) return;
   entry.mpi_process.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!entry.mpi_process.is_open()) {
@@ -284,7 +294,10 @@ void Job::end_job(int code, const std::string& message, int spared_rank) {
   ending_ = true;
   code_ = code;
   say(message);
-  if (alive_ == 0) return;
+  if (alive_ > 0) end_ranks(spared_rank);
+}
+
+void Job::end_ranks(int spared_rank) {
   signal_descendants(SIGTERM, spared_rank < 0 ? 0 : ranks_[static_cast<std::size_t>(spared_rank)].pid);
   loop_.after(term_grace, [this] { kill_rest(); });
 }

@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "base/bootstrap.hpp"
+#include "tools/diag_control.hpp"
+#include "tools/diag_inquiry.hpp"
+#include "tools/diag_watch.hpp"
 #include "tools/launch_loop.hpp"
 #include "tools/launch_options.hpp"
 #include "tools/launch_output.hpp"
@@ -35,6 +38,7 @@ class Job final : private Server::Upcalls {
   struct Rank {
     pid_t pid = 0;
     bool alive = false;
+    pid_t mpi_pid = 0;     // of the process that called MPI_Init
     std::string program;   // as the user wrote it
     UniqueFd mpi_process;  // pidfd of the process that called MPI_Init, when that is a descendant of `pid`
   };
@@ -48,6 +52,8 @@ class Job final : private Server::Upcalls {
   void on_rank_exit(int rank, int status);
   void forward(int signal, bool from_terminal);
   void end_job(int code, const std::string& message, int spared_rank = -1);
+  void end_after_death(int rank, int code, const std::string& message);
+  void end_ranks(int spared_rank);
   void kill_rest();
   void finish();
   void say(const std::string& message);
@@ -59,6 +65,11 @@ class Job final : private Server::Upcalls {
   void on_abort(int rank, int code, std::string_view why) override;
   void on_disconnect(int rank) override;
   void on_violation(int rank, std::string_view what) override;
+  void on_answer(int rank, std::uint32_t number, std::string_view text) override;
+  ProcessFacts facts(int rank) const;
+  void watch_for_questions();
+  void say_diagnosis(const std::string& why, const nlohmann::json& job);
+  void on_hang();
 
   const Options& options_;
   EventLoop& loop_;
@@ -69,6 +80,9 @@ class Job final : private Server::Upcalls {
   JobInfo job_;
   Server server_;
   OutputRelay output_;
+  Inquiry inquiry_;
+  std::unique_ptr<Control> control_;  // for rmqps; none where the name could not be had
+  std::unique_ptr<HangWatch> watch_;  // --hang-after
   std::vector<Rank> ranks_;
   std::unordered_map<pid_t, int> rank_of_;
   std::vector<int> cpus_;              // to bind to, in turn; empty: no binding
@@ -76,6 +90,7 @@ class Job final : private Server::Upcalls {
   int alive_ = 0;                      // ranks whose process runs
   int code_ = 0;                       // the job's exit code so far
   int forwarded_ = 0;                  // the last deadly signal that was passed on
+  int died_ = -1;                      // rank whose death ends the job, while the others are asked about it
   bool ending_ = false;
   bool finished_ = false;
 };

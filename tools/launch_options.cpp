@@ -31,6 +31,8 @@ enum class Verb {
   bind,
   folder,
   universe,
+  hang_after,
+  hang_abort,
   help,
   version,
   ignore,
@@ -63,6 +65,8 @@ constexpr Known known[] = {
     {"wdir", 1, Verb::folder},
     {"wd", 1, Verb::folder},
     {"usize", 1, Verb::universe},
+    {"hang-after", 1, Verb::hang_after},
+    {"hang-abort", 0, Verb::hang_abort},
     {"h", 0, Verb::help},
     {"help", 0, Verb::help},
     {"V", 0, Verb::version},
@@ -212,6 +216,15 @@ class Parser {
         out_.universe_size = *size;
         return {};
       }
+      case Verb::hang_after: {
+        auto time = seconds(value, word);
+        if (!time) return tl::make_unexpected(time.error());
+        out_.hang_after = *time;
+        return {};
+      }
+      case Verb::hang_abort:
+        out_.hang_abort = true;
+        return {};
       case Verb::help:
         out_.action = Options::Action::help;
         return {};
@@ -251,14 +264,21 @@ class Parser {
     return {};
   }
 
-  Result<void> set_timeout(const std::string& text, string_view source) {
+  /// Rounded up to a millisecond; nothing for zero and less.
+  static Result<std::optional<std::chrono::milliseconds>> seconds(const std::string& text, string_view source) {
     char* end = nullptr;
     const double seconds = std::strtod(text.c_str(), &end);
     if (text.empty() || *end != '\0' || !std::isfinite(seconds) || seconds > 1e9)
       return wrong(fmt::format("{} {}: not a number of seconds", source, text));
+    if (seconds <= 0) return std::nullopt;
+    return std::chrono::milliseconds(static_cast<long long>(std::ceil(seconds * 1000)));
+  }
+
+  Result<void> set_timeout(const std::string& text, string_view source) {
+    const auto time = seconds(text, source);
+    if (!time) return tl::make_unexpected(time.error());
     timeout_given_ = true;
-    out_.timeout.reset();
-    if (seconds > 0) out_.timeout = std::chrono::milliseconds(static_cast<long long>(std::ceil(seconds * 1000)));
+    out_.timeout = *time;
     return {};
   }
 
@@ -275,6 +295,7 @@ class Parser {
       if (auto good = set_timeout(default_timeout_, "MPIEXEC_TIMEOUT"); !good) return good;
     const int size = out_.size();
     if (size > max_ranks) return wrong(fmt::format("{} ranks in all; at most {} are possible", size, max_ranks));
+    if (out_.hang_abort && !out_.hang_after) return wrong("--hang-abort needs --hang-after SECONDS");
     if (split_.empty()) {
       out_.host_of_rank.assign(static_cast<std::size_t>(size), 0);
       return {};
@@ -325,13 +346,17 @@ std::string help_text() {
          "  -l, --tag-output       put [rank] before each line of output\n"
          "  --bind core|none       bind each rank to a CPU, in turn (none)\n"
          "  --timeout SECONDS      end the job after this time with exit code 124; also MPIEXEC_TIMEOUT\n"
+         "  --hang-after SECONDS   say who waits for whom when all ranks wait and nothing has moved for so long\n"
+         "  --hang-abort           and end the job with exit code 125\n"
          "  --trace DIR            write each rank's events to DIR, for rmqtrace\n"
          "  --usize N              MPI_UNIVERSE_SIZE\n"
          "  -h, --help; --version\n"
          "\n"
          "Standard input goes to rank 0, signals to all ranks. When a rank dies, the others are ended, and the exit "
          "code is\n"
-         "the rank's own, or 128 + the number of the signal that killed it. A program that cannot be started: 127.\n";
+         "the rank's own, or 128 + the number of the signal that killed it. A program that cannot be started: 127.\n"
+         "SIGQUIT (Ctrl-\\) is kept from the ranks: it prints what each of them is doing, and the job goes on, as does "
+         "'rmqps JOB'.\n";
 }
 
 }  // namespace rmq::launch

@@ -38,7 +38,9 @@ struct Options {
   bool tag_output = false;        // -l
   bool bind = false;              // --bind core
   std::optional<std::chrono::milliseconds> timeout;
-  int universe_size = 0;  // --usize; 0: the number of ranks
+  std::optional<std::chrono::milliseconds> hang_after;  // --hang-after
+  bool hang_abort = false;                              // --hang-abort
+  int universe_size = 0;                                // --usize; 0: the number of ranks
 
   int size() const;  // ranks of all sections
 };

@@ -115,6 +115,10 @@ void Server::handle(int rank, const boot::Frame& frame) {
       upcalls_.on_abort(rank, body.ok() ? code : 1, body.rest());
       return;
     }
+    case FrameKind::answer: {
+      const std::uint32_t number = body.u32();
+      return upcalls_.on_answer(rank, number, body.rest());
+    }
     case FrameKind::finalize:
       peer(rank).state = RankState::finalized;
       return depart(rank);

@@ -35,6 +35,8 @@ class Server {
     virtual void on_abort(int rank, int code, std::string_view why) = 0;
     /// The rank's socket has ended; state(rank) tells whether properly.
     virtual void on_disconnect(int rank) = 0;
+    /// What the rank has to say to question `number`: JSON. 0: to a signal.
+    virtual void on_answer(int rank, std::uint32_t number, std::string_view text) = 0;
     /// The job can't go on: the rank broke the protocol, or left while others wait for it.
     virtual void on_violation(int rank, std::string_view what) = 0;
   };
@@ -50,6 +52,9 @@ class Server {
   RankState state(int rank) const { return peer(rank).state; }
   bool is_connected(int rank) const { return peer(rank).socket.is_open(); }
   int connected() const { return connected_; }
+
+  /// Asks a rank that has joined what it is doing: all there is to tell, or its counters only.
+  void ask(int rank, std::uint32_t number, bool all) { send(rank, boot::encode_ask(number, all)); }
 
   /// Reads all that a rank sent before its death.
   void drain(int rank);

@@ -27,7 +27,7 @@ inline sigset_t block_launcher_signals() {
 
 /// Signals whose sender wants the job to end.
 inline bool is_deadly(int signal) {
-  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
 }
 
 }  // namespace rmq::launch

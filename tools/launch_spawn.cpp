@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 namespace rmq::launch {
@@ -59,6 +60,7 @@ const char* prepare(const RawPlan& raw) {
   if (!become(plan.input, STDIN_FILENO) || !become(plan.output, STDOUT_FILENO) || !become(plan.error, STDERR_FILENO))
     return "connecting its input and output";
   if (plan.keep >= 0 && ::fcntl(plan.keep, F_SETFD, 0) != 0) return "handing down its socket";
+  if (plan.ignore_quit) ::signal(SIGQUIT, SIG_IGN);
   if (plan.signal_mask != nullptr) ::sigprocmask(SIG_SETMASK, plan.signal_mask, nullptr);
   return nullptr;
 }

@@ -26,6 +26,7 @@ struct SpawnPlan {
   std::optional<int> cpu;                   // bind to this CPU
   const sigset_t* signal_mask = nullptr;    // of the new process
   const rlimit* open_files = nullptr;       // RLIMIT_NOFILE of the new process; nullptr: the launcher's
+  bool ignore_quit = false;                 // SIGQUIT, which is the launcher's own
   bool die_with_parent = true;              // SIGKILL when the launcher dies
 };
 

@@ -34,6 +34,7 @@ std::string one_line(std::string_view text);
 /// The exit codes of the launcher itself.
 inline constexpr int exit_usage = 2;           // the command line makes no sense
 inline constexpr int exit_timeout = 124;       // as timeout(1)
+inline constexpr int exit_hang = 125;          // --hang-abort
 inline constexpr int exit_cannot_start = 127;  // as the shell's, program not found
 
 }  // namespace rmq::launch

@@ -80,7 +80,7 @@ int serve(char** argv) {
   ::close_range(static_cast<unsigned>(listener) + 1, ~0U, 0);
   // Away from rank 0's minder, which ends with all its descendants while other ranks may still need us.
   if (::fork() > 0) ::_exit(0);
-  return serve_remote_ranks(UniqueFd(listener), size);
+  return serve_remote_ranks(UniqueFd(listener), size, argv[4]);
 }
 
 int mind(int argc, char** argv) {
@@ -93,7 +93,7 @@ int mind(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
-  if (argc == 4 && first == serve_option) return serve(argv);
+  if (argc == 5 && first == serve_option) return serve(argv);
   if (argc >= 6 && first == mind_option) return mind(argc, argv);
   if (first == "--version") {
     std::puts("rmqboot (RMQ) " RMQ_VERSION);

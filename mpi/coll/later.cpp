@@ -4,6 +4,22 @@
 
 namespace rmq::mpi::coll {
 
+namespace {
+
+std::string truncated_text(const Comm& c, std::uint32_t number, const char* name = nullptr) {
+  return fmt::format(
+      "a message of this collective (call {} on {}{}) has not the length that this rank's arguments ask "
+      "for: the ranks disagree on count or datatype, or call different collectives",
+      number, c.name.empty() ? fmt::format("the communicator with context {}", c.context) : c.name,
+      name ? fmt::format(", {}", name) : "");
+}
+
+}  // namespace
+
+void fail_truncated(const Comm& c) {
+  fail_call(MPI_ERR_TRUNCATE, truncated_text(c, c.calls));
+}
+
 // ---- arguments ----
 
 Kept::~Kept() {
@@ -52,7 +68,12 @@ Reduction Kept::keep(const Comm&, const Reduction& r) {
 // ---- requests ----
 
 Collective::Collective(Comm& c, bool persistent)
-    : Activity(&c), Task(persistent ? new_repeated_tag(c) : -1), persistent_(persistent), active_(!persistent) {}
+    : Activity(&c),
+      Task(persistent ? new_repeated_tag(c) : -1),
+      persistent_(persistent),
+      active_(!persistent),
+      name_(runtime().device->call_name()),
+      number_(c.calls + 1) {}
 
 int Collective::peek(MPI_Status* status) {
   set_empty_status(status);
@@ -79,6 +100,24 @@ void Collective::cancel() {
 void Collective::abandon(Request* place) {
   if (active_) refuse("is a collective's that is not over, which cannot be freed");
   Activity::abandon(place);
+}
+
+void Collective::tell(ReportText& to) const {
+  to.begin_object();
+  to.field("kind", "collective");
+  to.field("call", name_);
+  to.field("context", comm()->context);
+  if (!persistent_) to.field("number", number_);
+  to.begin_list("needs");
+  if (asleep_on()) adi::tell_request(*asleep_on(), to);
+  to.end_list();
+  to.end_object();
+}
+
+Failure Collective::failure() const {
+  Failure f = Activity::failure();
+  if (!running() && result() == MPI_ERR_TRUNCATE) f.what = truncated_text(*comm(), number_, name_);
+  return f;
 }
 
 void Collective::refuse(const char* what) {

@@ -21,11 +21,36 @@
 
 namespace rmq::mpi::coll {
 
+/// What the ranks of a collective have to agree on, for note_collective(): bytes, if it can be told from the arguments,
+/// and the root.
+struct Signature {
+  std::uint64_t bytes = 0;
+  int root = -1;
+  void add(const Buffer& b) { bytes = static_cast<std::uint64_t>(b.count) * (b.type ? b.type->size : 0); }
+  void add(const Reduction& r) { bytes = static_cast<std::uint64_t>(r.count) * r.type.size; }
+  void add(int rank) { root = rank; }
+  template <class T>
+  void add(const T&) {}
+};
+template <class... A>
+inline void note(Comm& c, const A&... arguments) {
+  Signature s;
+  (s.add(arguments), ...);
+  note_collective(c, s.bytes, s.root);
+}
+
+/// A message of the latest collective was longer or shorter than this rank's arguments say.
+[[noreturn]] void fail_truncated(const Comm& c);
+
 /// At once.
 struct Now {
   template <class... P, class... A>
   [[gnu::always_inline]] int operator()(Comm& c, int (*algorithm)(Comm&, P...), const A&... arguments) const {
-    return algorithm(c, arguments...);
+    note(c, arguments...);
+    const int code = algorithm(c, arguments...);
+    if (code == MPI_ERR_TRUNCATE) [[unlikely]]
+      fail_truncated(c);
+    return code;
   }
 };
 
@@ -70,6 +95,8 @@ class Collective : public Activity, private Task {
   int finish(MPI_Status* status) override;
   void start() override;
   void cancel() override;
+  void tell(ReportText& to) const override;
+  Failure failure() const override;
   void abandon(Request* place) override;
 
  protected:
@@ -80,6 +107,8 @@ class Collective : public Activity, private Task {
 
   const bool persistent_;
   bool active_;
+  const char* const name_;      // of the function that made it
+  const std::uint32_t number_;  // of the call on its communicator
   Kept kept_;
 };
 
@@ -107,6 +136,7 @@ struct Later {
   int operator()(Comm& c, int (*algorithm)(Comm&, P...), const A&... arguments) const {
     out(request, "request");
     auto call = std::make_unique<Call<P...>>(c, false, algorithm, arguments...);
+    note(c, arguments...);
     return begin(std::move(call));
   }
 

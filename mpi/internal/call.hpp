@@ -62,7 +62,7 @@ template <class Body>
     detail::refuse(function);
   int code;
   try {
-    adi::Device::Entry entry(*rt.device);
+    adi::Device::Entry entry(*rt.device, function);
     code = detail::run(body);
   } catch (...) {
     return detail::raise_caught(MPI_COMM_NULL, function);
@@ -80,7 +80,7 @@ inline int enter_always(Body&& body, const char* function = __builtin_FUNCTION()
   int code;
   try {
     std::optional<adi::Device::Entry> entry;
-    if (rt.is_active()) entry.emplace(*rt.device);
+    if (rt.is_active()) entry.emplace(*rt.device, function);
     code = detail::run(body);
   } catch (...) {
     return detail::raise_caught(MPI_COMM_NULL, function);
@@ -98,7 +98,7 @@ template <class Body>
     detail::refuse(function);
   int code;
   try {
-    adi::Device::Entry entry(*rt.device);
+    adi::Device::Entry entry(*rt.device, function);
     Comm& c = comm_arg(comm);
     code = detail::run(body, c);
   } catch (...) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mpi/internal/call.hpp"
+#include "mpi/internal/report.hpp"
 #include "mpi/internal/transfer.hpp"
 
 namespace rmq::mpi {

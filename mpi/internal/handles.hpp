@@ -61,6 +61,10 @@ class Table {
     if (handle_storage(h) != kDynamic || handle_kind(h) != kKind || handle_index(h) >= slots_.size()) return nullptr;
     return slots_[handle_index(h)].get();
   }
+  /// Whether the handle was that of an object once.
+  bool has_had(int h) const {
+    return handle_storage(h) == kDynamic && handle_kind(h) == kKind && handle_index(h) < slots_.size();
+  }
   void remove(T* object) { take(object).reset(); }
   /// Takes an object out: its handle is stale, the object lives on.
   std::unique_ptr<T> take(T* object) {

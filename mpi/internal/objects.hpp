@@ -2,6 +2,7 @@
 // or communication that needs it; it dies with the last. All of them are touched only under the device's Entry.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -110,6 +111,13 @@ struct Keyval {
   void* extra = nullptr;  // the user's
 };
 
+/// A collective that was called here, for reports.
+struct CollectiveCall {
+  const char* function = "";
+  std::uint64_t bytes = 0;  // that the ranks have to agree on; 0: none
+  int root = -1;
+};
+
 struct Comm {
   static constexpr ObjectKind kKind = ObjectKind::comm;
   int handle = MPI_COMM_NULL;
@@ -126,6 +134,8 @@ struct Comm {
   std::unique_ptr<Info> info;
   std::uint32_t collective_number = 0;       // of collectives started here: makes their tags
   std::uint32_t repeated_number = 0;         // the same of persistent ones made here
+  std::uint32_t calls = 0;                   // collectives called so far; …
+  std::array<CollectiveCall, 8> called;      // … call n is kept at n % 8
   std::shared_ptr<const Topology> topology;  // nullptr: none; duplicates share it (internal/topology.hpp)
 
   bool is_inter() const { return remote != nullptr; }

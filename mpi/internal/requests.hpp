@@ -35,6 +35,8 @@ class Activity {
   /// The same without an end to anything: for MPI_Request_get_status.
   virtual int peek(MPI_Status* status) = 0;
   virtual void cancel() {}
+  /// What it waits for, for reports: as adi::Awaited::tell.
+  virtual void tell(ReportText& to) const;
   /// Whose handler hears of an error of finish(), and what of it can be told; its code is not looked at.
   virtual Failure failure() const { return {MPI_SUCCESS, {}, comm_ ? comm_->handle : MPI_COMM_NULL}; }
   virtual void start() { fail_call(MPI_ERR_REQUEST, "argument request is not persistent"); }
@@ -114,8 +116,10 @@ MPI_Request new_finished_request(RequestKind kind, Comm& comm);
 /// Takes the activity over.
 MPI_Request new_activity_request(std::unique_ptr<Activity> activity);
 
-/// Progresses until the request is complete.
-void wait_for(Request* r);
+/// Adds what a request of the program waits for, as adi::Awaited::tell.
+void tell(const Request& r, ReportText& to);
+/// Progresses until the request is complete. `what`: all that the caller waits for; else the request.
+void wait_for(Request* r, adi::Awaited what = {});
 /// Takes the result of a complete request: fills the status, frees the request unless it is persistent, and then makes
 /// `handle` MPI_REQUEST_NULL. Returns MPI_SUCCESS, an error class or code; what went wrong is told by
 /// describe_failure().

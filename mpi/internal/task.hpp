@@ -45,6 +45,8 @@ class Task {
   bool running() const { return fiber_ != nullptr; }
   /// What body() has returned.
   int result() const { return result_; }
+  /// The request that it waits for; nullptr: none.
+  const Request* asleep_on() const { return running() ? asleep_on_ : nullptr; }
 
  private:
   /// On the fiber. An error class.
@@ -58,6 +60,7 @@ class Task {
 
   os::Fiber* fiber_ = nullptr;  // from run() to the end
   Task* next_ = nullptr;    // in the queue
+  const Request* asleep_on_ = nullptr;
   void (*outside_)(void*) = nullptr;
   void* outside_argument_ = nullptr;
   int result_ = 0;

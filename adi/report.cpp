@@ -1,0 +1,209 @@
+// What a rank tells about itself. Three ways lead here:
+//
+//   a call waits      it looks at the launcher's socket when it wakes up, or now and then while it may not sleep
+//   a call tests      now and then, when many tests in a row have found nothing
+//   neither           the agent of windows where there is one; else the launcher's signal interrupts the program
+//
+// So nothing is paid where messages come and go: an MPI call stores its name, and what it waits for is only noted by
+// polls that find nothing to do.
+#include "adi/report.hpp"
+
+#include "adi/device.hpp"
+
+namespace rmq::adi {
+namespace {
+
+const char* name_of(Doing d) {
+  switch (d) {
+    case Doing::outside:
+      return "outside";
+    case Doing::callback:
+      return "callback";
+    case Doing::busy:
+      return "busy";
+    case Doing::testing:
+      return "testing";
+    case Doing::waiting:
+      return "waiting";
+  }
+  return "";
+}
+
+/// The name that programs know: "MPI_Send" for "PMPI_Send".
+const char* public_name(const char* function) {
+  return function[0] == 'P' && function[1] == 'M' ? function + 1 : function;
+}
+
+void tell_match(const Request& r, ReportText& to) {
+  to.field("context", r.match.context);
+  to.field("source", r.match.source);
+  to.field("tag", r.match.tag);
+  to.field("peer", r.peer);
+}
+
+void tell_message(const Request& r, ReportText& to) {
+  to.begin_object();
+  tell_match(r, to);
+  const auto* self_send = static_cast<const Request*>(r.packet.kind == Kind::SHORT ? r.user : nullptr);
+  to.field("bytes", r.packet.kind == Kind::REQUEST_SEND ? r.packet.request_send.size
+                    : self_send && r.owned_bytes == 0   ? self_send->view.bytes
+                                                        : r.owned_bytes);
+  to.end_object();
+}
+
+}  // namespace
+
+void tell_request(const Request& r, ReportText& to) {
+  if (r.kind != RequestKind::send && r.kind != RequestKind::recv) return;
+  to.begin_object();
+  to.field("kind", r.kind == RequestKind::send ? "send" : "recv");
+  tell_match(r, to);
+  to.field("bytes", r.view.bytes);
+  const bool matched = (r.flags & request_flag::matched) != 0;
+  to.field("matched", matched);
+  if (r.kind == RequestKind::send) {
+    to.field("sync", r.mode == SendMode::synchronous);
+    to.field("queued", (r.flags & request_flag::queued) != 0);
+    to.field("announced", r.packet.kind == Kind::REQUEST_SEND && (r.flags & request_flag::queued) == 0);
+  } else if (r.parts > 1) {
+    to.field("parts", r.parts);
+  }
+  to.end_object();
+}
+
+const char* Device::call_name() const {
+  const std::uintptr_t call = call_.load(std::memory_order_relaxed);
+  return call == 0 ? "" : public_name(reinterpret_cast<const char*>(call & ~(kCallLeft | kCallBack)));
+}
+
+Doing Device::doing() const {
+  const std::uintptr_t call = call_.load(std::memory_order_relaxed);
+  return (call & kCallLeft) || call == 0 ? Doing::outside : (call & kCallBack) ? Doing::callback : Doing::busy;
+}
+
+void Device::look(Doing doing) {
+  looking_as_ = doing;
+  bootstrap_.on_watch();
+}
+
+std::string_view Device::on_ask(void* device, bool all) {
+  auto& d = *static_cast<Device*>(device);
+  return d.report(d.looking_as_, all);
+}
+
+std::string_view Device::report(Doing doing, bool all) {
+  ReportText to(report_memory_.get(), max_report);
+  to.begin_object();
+  to.field("state", name_of(doing));
+  to.field("call", call_name());
+  to.field("sent", counters_.sent);
+  to.field("received", counters_.received);
+  to.field("waits", waits_);
+  if (all) {
+    to.begin_list("awaits");
+    if (doing == Doing::waiting && awaited_.tell) awaited_.tell(awaited_.object, to);
+    to.end_list();
+    tell_others(to);
+    tell_queues(to);
+    tell_peers(to);
+    to.begin_list("windows");
+    for (const Extension* e : extensions_) e->tell(to);
+    to.end_list();
+    if (more_to_tell_) more_to_tell_(to);
+  }
+  to.end_object();
+  return to.is_cut() ? R"({"state":"busy","call":"","sent":0,"received":0,"waits":0})" : to.text();
+}
+
+// Calls of other threads that have given the device away for a while.
+void Device::tell_others(ReportText& to) const {
+  to.begin_list("threads");
+  for (const Away* a = away_; a; a = a->next) {
+    if (!to.has_room()) break;
+    to.begin_object();
+    to.field("call", public_name(reinterpret_cast<const char*>(a->call & ~(kCallLeft | kCallBack))));
+    to.field("state", name_of(a->in_callback ? Doing::callback : Doing::waiting));
+    to.begin_list("awaits");
+    if (!a->in_callback && a->awaited.tell) a->awaited.tell(a->awaited.object, to);
+    to.end_list();
+    to.end_object();
+  }
+  to.end_list();
+}
+
+void Device::tell_queues(ReportText& to) const {
+  constexpr int kMost = 100;  // of each kind; how many there are is told in any case
+  const auto each = [&](const char* name, auto&& wanted, auto&& tell) {
+    int n = 0;
+    to.begin_list(name);
+    for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
+      const Request& r = *pool_.at(i);
+      if ((r.self.generation & 1) == 0 || !wanted(r)) continue;
+      if (n++ < kMost && to.has_room()) tell(r, to);
+    }
+    to.end_list();
+    return n;
+  };
+  const auto is_open = [](const Request& r, RequestKind kind) { return r.kind == kind && !r.complete(); };
+  each(
+      "sends", [&](const Request& r) { return is_open(r, RequestKind::send); }, tell_request);
+  each(
+      "receives", [&](const Request& r) { return is_open(r, RequestKind::recv); }, tell_request);
+  each(
+      "messages", [](const Request& r) { return r.kind == RequestKind::message; }, tell_message);
+  to.field("posted", match_.posted());
+  to.field("unexpected", match_.unexpected());
+  to.field("unexpected_bytes", counters_.unexpected_bytes);
+}
+
+// Those with something that waits, or little credit.
+void Device::tell_peers(ReportText& to) const {
+  to.begin_list("peers");
+  for (Rank r = 0; r < size() && to.has_room(); ++r) {
+    const Peer& p = peers_[index(r)];
+    if (!p.method) continue;
+    const bool low = p.credit < static_cast<std::int64_t>(credit_per_peer_ / 4);
+    if (p.pending.empty() && p.control.empty() && p.ordered.empty() && p.bulk.empty() && !low && !p.lost) continue;
+    to.begin_object();
+    to.field("rank", r);
+    to.field("credit", p.credit);
+    to.field("pending", p.pending.size());
+    to.field("packets", p.control.size() + p.ordered.size() + p.bulk.size());
+    // Without credit the next message waits for the receiver, else the link is full.
+    if (!p.pending.empty()) {
+      const Request& next = *p.pending.front();
+      const bool small = next.view.bytes <= p.eager_max;
+      const auto cost = static_cast<std::int64_t>(kMessageRecord + (small ? next.view.bytes : 0));
+      to.field("reason", p.credit < cost ? "no credit" : "link full");
+    }
+    to.field("lost", p.lost);
+    to.end_object();
+  }
+  to.end_list();
+}
+
+void Device::MPID_Interrupted(bool alone) {
+  if (!open_) return;
+  if (threads_) {
+    // Wherever in its own lock() or unlock() this thread may have been interrupted, the mutex is either taken or free;
+    // if free, this is one more owner in a row.
+    if (mutex_.try_lock()) {
+      bootstrap_.tell(report(doing(), true));
+      return mutex_.unlock();
+    }
+  } else if (attending_) {
+    return;  // a call that waits looks at the socket itself
+  } else if (alone && doing() != Doing::busy) {
+    bootstrap_.tell(report(doing(), true));
+    return;
+  }
+  char memory[512];
+  ReportText to(memory, sizeof memory);
+  to.begin_object();
+  to.field("state", name_of(doing()));
+  to.field("call", call_name());
+  to.end_object();
+  bootstrap_.tell(to.text());
+}
+
+}  // namespace rmq::adi

@@ -1,0 +1,34 @@
+// What a rank tells about itself when somebody asks (rmqps, rmqrun --hang-after): how callers of the device say what
+// they wait for. design/diagnosis.md has the whole; the text is made in adi/report.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "base/report_text.hpp"
+#include "base/request.hpp"
+
+namespace rmq::adi {
+
+/// What a waiting call waits for. Two words, passed in registers to each poll and looked at only when somebody asks:
+/// then `tell` adds one object, or several, to the list that the text is in. With the device held; allocates nothing.
+struct Awaited {
+  void (*tell)(const void* object, ReportText& to) = nullptr;  // nullptr: not known
+  const void* object = nullptr;                                // lives as long as the poll
+};
+
+/// Adds an object for a send or receive that is not complete.
+void tell_request(const Request& r, ReportText& to);
+inline Awaited awaited(const Request* r) {
+  return {[](const void* object, ReportText& to) { tell_request(*static_cast<const Request*>(object), to); }, r};
+}
+
+/// What a rank is doing at the moment it is asked.
+enum class Doing : std::uint8_t {
+  outside,   // of MPI: the program's own work
+  callback,  // a function of the program that MPI has called
+  busy,      // inside of MPI, and not waiting
+  testing,   // in calls that do not wait, and find nothing
+  waiting,
+};
+
+}  // namespace rmq::adi

@@ -1,0 +1,17 @@
+// What the rank tells about itself when it is asked: report.cpp.
+#pragma once
+
+#include "mpi/internal/runtime.hpp"
+
+namespace rmq::mpi {
+
+/// From now on. At the end of MPI_Init.
+void start_reports();
+
+/// The MPI function under way is a collective of this communicator, which all members have to call in the same order.
+/// `bytes`: what all have to agree on; `root`: -1 without.
+inline void note_collective(Comm& c, std::uint64_t bytes = 0, int root = -1) {
+  c.called[c.calls++ % c.called.size()] = {runtime().device->call_name(), bytes, root};
+}
+
+}  // namespace rmq::mpi

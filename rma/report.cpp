@@ -1,0 +1,108 @@
+// What a window tells about itself when somebody asks: who holds or waits for its lock, its open epochs, and what a
+// call on it waits for. adi/report.hpp says when this is called; nothing here allocates.
+#include <algorithm>
+
+#include "rma/window_state.hpp"
+
+namespace rmq::rma {
+namespace {
+
+const char* name_of(WaitFor::What what) {
+  switch (what) {
+    case WaitFor::What::lock:
+      return "lock";
+    case WaitFor::What::post:
+      return "post";
+    case WaitFor::What::complete:
+      return "complete";
+    case WaitFor::What::fence:
+      return "fence";
+    case WaitFor::What::operations:
+      return "operations";
+  }
+  return "";
+}
+
+}  // namespace
+
+void Domain::tell(ReportText& to) const {
+  for (const auto& [id, window] : windows_) {
+    if (!to.has_room()) break;
+    window->tell(to);
+  }
+}
+
+void Window::tell_wait(const WaitFor& wait, ReportText& to) const {
+  const auto one = [&](WaitFor::What what, int rank) {
+    if (!to.has_room()) return;
+    to.begin_object();
+    to.field("kind", name_of(what));
+    to.field("window", options_.id);
+    to.field("peer", world(rank));
+    if (what == WaitFor::What::fence) to.field("number", barriers_);
+    to.end_object();
+  };
+  if (wait.what == WaitFor::What::complete) {
+    for (const int rank : exposure_group_) {
+      if (!has_completed(rank)) one(wait.what, rank);
+    }
+    return;
+  }
+  const Channel* c = channels_[static_cast<std::size_t>(wait.rank)].get();
+  if (wait.what != WaitFor::What::operations || !c) return one(wait.what, wait.rank);
+  one(c->state == Channel::State::asked      ? WaitFor::What::lock
+      : c->state == Channel::State::unposted ? WaitFor::What::post
+                                             : wait.what,
+      wait.rank);
+}
+
+void Window::tell(ReportText& to) const {
+  const auto places = [&](const char* name, const std::vector<int>& of, auto&& wanted) {
+    to.begin_list(name);
+    for (const int rank : of) {
+      if (to.has_room() && wanted(rank)) to.entry(world(rank));
+    }
+    to.end_list();
+  };
+  const auto all = [](int) { return true; };
+  to.begin_object();
+  to.field("window", options_.id);
+  to.begin_list("members");
+  for (const Rank r : options_.ranks) {
+    if (to.has_room()) to.entry(r);
+  }
+  to.end_list();
+  // Places in the queue of my lock. Those of origins that ask by packets are counted as mine there.
+  std::uint32_t held_for_others = 0, waited_for_others = 0;
+  for (const auto& o : origins_) {
+    held_for_others += o && o->lock == Origin::Lock::held;
+    waited_for_others += o && o->lock == Origin::Lock::waiting;
+  }
+  const auto lock_list = [&](const char* name, Origin::Lock by_packets, auto&& direct) {
+    to.begin_list(name);
+    for (int i = 0; control_ && i < size(); ++i) {
+      const auto& o = origins_[static_cast<std::size_t>(i)];
+      const Pair& pair = control_->pair(i);
+      const std::uint32_t mine = i == me();
+      const std::uint32_t waits = pair.waits.load(std::memory_order_relaxed) - mine * waited_for_others;
+      const std::uint32_t has =
+          pair.hold.load(std::memory_order_relaxed) - mine * (held_for_others + waited_for_others);
+      if (to.has_room() && ((o && o->lock == by_packets) || direct(has, waits))) to.entry(world(i));
+    }
+    to.end_list();
+  };
+  lock_list("holders", Origin::Lock::held, [](std::uint32_t has, std::uint32_t waits) { return has > waits; });
+  lock_list("waiters", Origin::Lock::waiting, [](std::uint32_t, std::uint32_t waits) { return waits > 0; });
+  places("locked", locked_, all);
+  to.field("lock_all", (all_ & kLockAll) != 0);
+  to.field("fences", barriers_);
+  to.field("accessing", accessing_);
+  places("access", access_group_, all);
+  places("unposted", access_group_, [&](int rank) { return !has_posted(rank); });
+  to.field("exposed", exposed_);
+  places("exposure", exposure_group_, all);
+  places("uncompleted", exposure_group_, [&](int rank) { return !has_completed(rank); });
+  to.end_object();
+}
+
+}  // namespace rmq::rma
