@@ -19,7 +19,7 @@ std::uint32_t read_u32(const char* at) {
 }
 
 bool is_known(std::uint8_t kind) {
-  return (kind >= 1 && kind <= 9) || (kind >= 16 && kind <= 20);
+  return (kind >= 1 && kind <= 10) || (kind >= 16 && kind <= 21);
 }
 
 }  // namespace

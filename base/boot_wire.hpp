@@ -28,11 +28,13 @@ enum class FrameKind : std::uint8_t {
   join = 7,    // rmqboot → server, first frame of a rank's TCP connection: u32 rank, 32 bytes ticket; answer `joined`
   mind = 8,    // the same for the connection of the rank's minder (tools/boot_minder.hpp)
   died = 9,    // minder → server: i32 wait status, program: how the rank ended; no answer
+  clock = 10,  // rank → server  (empty); answered by `time`
   value = 16,  // server → rank  the value asked for
   fence_done = 17,  // server → rank  (empty)
   refused = 18,     // server → rank  text: a request broke the rules; the rank's calls fail from then on
   end = 19,         // server → rank  i32 exit code, text: the job is over; exit with this code
   joined = 20,      // server → rmqboot  (empty): the ticket is good
+  time = 21,        // server → rank  u64 nanoseconds since 1970 on the server's clock
 };
 
 inline constexpr std::uint32_t wire_version = 1;

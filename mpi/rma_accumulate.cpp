@@ -5,7 +5,7 @@ namespace rmq::mpi {
 namespace {
 
 [[gnu::always_inline]] inline int accumulate(const Local& origin, const Remote& target, MPI_Op op, MPI_Win win,
-                                             const char* function) {
+                                             Function function) {
   return enter_win(
       win,
       [&](Win & w) __attribute__((always_inline)) {
@@ -19,7 +19,7 @@ namespace {
 }
 
 [[gnu::always_inline]] inline int get_accumulate(const Local& origin, const Local& result, const Remote& target,
-                                                 MPI_Op op, MPI_Win win, const char* function) {
+                                                 MPI_Op op, MPI_Win win, Function function) {
   return enter_win(
       win,
       [&](Win & w) __attribute__((always_inline)) {

@@ -4,7 +4,7 @@
 namespace rmq::mpi {
 namespace {
 
-[[gnu::always_inline]] inline int put(const Local& origin, const Remote& target, MPI_Win win, const char* function) {
+[[gnu::always_inline]] inline int put(const Local& origin, const Remote& target, MPI_Win win, Function function) {
   return enter_win(
       win,
       [&](Win & w) __attribute__((always_inline)) {
@@ -16,7 +16,7 @@ namespace {
       function);
 }
 
-[[gnu::always_inline]] inline int get(const Local& origin, const Remote& target, MPI_Win win, const char* function) {
+[[gnu::always_inline]] inline int get(const Local& origin, const Remote& target, MPI_Win win, Function function) {
   return enter_win(
       win,
       [&](Win & w) __attribute__((always_inline)) {

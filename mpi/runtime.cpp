@@ -22,6 +22,8 @@ constinit detail::Immortal detail::instance;
 
 namespace {
 
+constexpr std::uint32_t kInit = call_id("Init");
+
 /// Before there is an error handler: one line, and the job ends.
 [[noreturn]] void give_up(Bootstrap* bootstrap, const Error& e) {
   if (bootstrap) bootstrap->abort(1, e.what);
@@ -65,9 +67,11 @@ void start_runtime(int thread_level) {
   adi::DeviceOptions options;
   options.config = std::move(*config);
   options.threads = thread_level == MPI_THREAD_MULTIPLE;
+  options.call = kInit;
   auto device = adi::Device::MPID_Init(std::move(options), *rt.bootstrap);
   if (!device) give_up(rt.bootstrap.get(), device.error());
   rt.device = std::move(*device);
+  rt.device->trace().enter(kInit);
   rt.thread_level = thread_level;
   rt.main_thread = pthread_self();
 
@@ -80,6 +84,7 @@ void start_runtime(int thread_level) {
   rt.world = make_builtin_comm(rt, MPI_COMM_WORLD, kWorldContext, std::move(everyone), "MPI_COMM_WORLD");
   rt.self = make_builtin_comm(rt, MPI_COMM_SELF, kSelfContext, {rt.device->rank()}, "MPI_COMM_SELF");
   if (auto ok = coll::publish_choice(); !ok) give_up(rt.bootstrap.get(), ok.error());
+  rt.device->trace().leave(kInit, 0);
   // Release pairs with the acquire in is_active().
   rt.state.store(Runtime::State::active, std::memory_order_release);
 }

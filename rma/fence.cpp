@@ -16,6 +16,7 @@ bool Window::barrier_covers() const {
 
 Fault Window::fence(unsigned assertions) {
   if ((all_ & kLockAll) != 0 || !locked_.empty() || accessing_ || exposed_) return Fault::sync;
+  note(Event::win_fence, -1, assertions);
   const std::vector<int> busy = busy_;
   for (const int rank : busy) drain(*channels_[static_cast<std::size_t>(rank)], false, !barrier_covers());
   for (const int rank : busy) {

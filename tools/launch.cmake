@@ -4,10 +4,10 @@ set(RMQ_BIN_DIR ${CMAKE_BINARY_DIR}/bin)
 set(RMQ_LIBEXEC_DIR ${CMAKE_BINARY_DIR}/libexec/rmq)
 
 add_library(rmq_launch STATIC
-  launch_env.cpp launch_front.cpp launch_job.cpp launch_loop.cpp launch_options.cpp launch_output.cpp launch_reap.cpp
+  launch_env.cpp launch_flight.cpp launch_front.cpp launch_job.cpp launch_loop.cpp launch_options.cpp launch_output.cpp launch_reap.cpp
   launch_server.cpp launch_spawn.cpp launch_verdict.cpp boot_address.cpp boot_gate.cpp boot_minder.cpp
   boot_server.cpp)
-target_link_libraries(rmq_launch PUBLIC rmq_base)
+target_link_libraries(rmq_launch PUBLIC rmq_base rmq_trace_text)
 
 add_executable(rmqrun rmqrun.cpp)
 add_executable(rmqboot rmqboot.cpp)

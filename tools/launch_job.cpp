@@ -55,6 +55,7 @@ Job::Job(const Options& options, EventLoop& loop, const sigset_t& signal_mask, U
       job_(describe(options)),
       server_(loop, job_.size, *this),
       output_(loop, job_.size, options.tag_output),
+      flight_(job_.size),
       ranks_(static_cast<std::size_t>(job_.size)) {
   if (options.bind) cpus_ = allowed_cpus();
 }
@@ -144,7 +145,8 @@ Result<void> Job::start_rank(int rank, int app_num, const SpawnPlan& common) {
   plan.input = rank == 0 ? -1 : no_input_.get();
   plan.output = ends->output.get();
   plan.error = ends->error.get();
-  plan.keep = theirs.get();
+  plan.keep = {theirs.get(), flight_.descriptor()};
+  if (flight_.descriptor() >= 0) plan.environment.set("RMQ_FLIGHT_MEMORY", flight_.variable(rank));
   if (!cpus_.empty()) plan.cpu = cpus_[static_cast<std::size_t>(rank) % cpus_.size()];
   server_.add(rank, std::move(ours));  // before the rank can send: the kernel signs only what is sent from then on
   const auto pid = spawn(plan);
@@ -218,6 +220,7 @@ void Job::on_rank_exit(int rank, int status) {
     const bool by_users_signal = WIFSIGNALED(status) && WTERMSIG(status) == forwarded_;
     if (verdict.effect == Verdict::Effect::ends_job) {
       end_job(verdict.code, by_users_signal ? fmt::format("ended by {}", signal_name(forwarded_)) : verdict.message);
+      if (!by_users_signal) say_last_events(rank);
     } else if (verdict.effect == Verdict::Effect::recorded) {
       if (code_ == 0) code_ = verdict.code;
       if (!verdict.message.empty()) say(verdict.message);
@@ -228,8 +231,24 @@ void Job::on_rank_exit(int rank, int status) {
 }
 
 void Job::on_abort(int rank, int code, std::string_view why) {
+  if (another_has_died(rank)) return;
+  const bool first = !ending_;
   end_job(exit_code(code),
           fmt::format("rank {} ({}) aborted the job with code {}: {}", rank, program(rank), code, one_line(why)), rank);
+  if (first) say_last_events(rank);
+}
+
+// Whether a rank other than this one has died in the middle, though its signal has not come to us yet: what others say
+// of it meanwhile is the consequence.
+bool Job::another_has_died(int rank) const {
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    siginfo_t info{};
+    if (static_cast<int>(r) == rank || !ranks_[r].alive || server_.state(static_cast<int>(r)) != RankState::joined)
+      continue;
+    if (::waitid(P_PID, static_cast<id_t>(ranks_[r].pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
+      return true;
+  }
+  return false;
 }
 
 // The socket of a wrapped MPI program (sh -c './prog; …') stays open in the wrapper, so its end would go unnoticed.
@@ -295,6 +314,13 @@ void Job::finish() {
     if (output_.is_idle()) loop_.stop();
   });
   if (output_.is_idle()) loop_.stop();
+}
+
+void Job::say_last_events(int rank) {
+  std::string text = flight_.report_death(rank);
+  if (text.empty()) return;
+  text.pop_back();  // say() ends the line
+  output_.say(text);
 }
 
 void Job::say(const std::string& message) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/bootstrap.hpp"
+#include "tools/launch_flight.hpp"
 #include "tools/launch_loop.hpp"
 #include "tools/launch_options.hpp"
 #include "tools/launch_output.hpp"
@@ -50,8 +51,10 @@ class Job final : private Server::Upcalls {
   void kill_rest();
   void finish();
   void say(const std::string& message);
+  void say_last_events(int rank);
   const std::string& program(int rank) const { return ranks_[static_cast<std::size_t>(rank)].program; }
 
+  bool another_has_died(int rank) const;
   void on_mpi_end(int rank);
 
   void on_join(int rank, pid_t pid) override;
@@ -67,6 +70,7 @@ class Job final : private Server::Upcalls {
   JobInfo job_;
   Server server_;
   OutputRelay output_;
+  FlightMemory flight_;
   std::vector<Rank> ranks_;
   std::unordered_map<pid_t, int> rank_of_;
   std::vector<int> cpus_;              // to bind to, in turn; empty: no binding

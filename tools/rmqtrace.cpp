@@ -41,6 +41,10 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "rmqtrace: {}\n", trace.error().what);
     return 1;
   }
+  for (const auto& r : trace->ranks) {
+    if (r.dropped)
+      fmt::print(stderr, "rmqtrace: {} events at the end of rank {} could not be written\n", r.dropped, r.rank);
+  }
   if (stats->parsed()) {
     fmt::print("{}", rmq::trace::stats(*trace));
     return 0;
