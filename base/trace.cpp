@@ -146,9 +146,13 @@ void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std
   } else if (++since_look_ == kMostStale) [[unlikely]] {
     saw_clock(os::now_ns());
   }
-  if (ring_ && (!exact || !is_detail(e))) {
-    auto& r = *reinterpret_cast<TraceRecord*>(ring_ + (flown_ & mask_) * kFlightRecordBytes);  // its first half
-    fill(r, now_, e, method, peer, a0, a1, p, kHeaderBytes);
+  const auto slot = [this](std::uint64_t n) {  // the first half of a record
+    return reinterpret_cast<TraceRecord*>(ring_ + (n & mask_) * kFlightRecordBytes);
+  };
+  // A rank that hangs sleeps again and again: one sleep stands for all, else they would push out how it came to that.
+  const bool dull = e == Event::wake || (e == Event::sleep && ring_ && flown_ > 0 && slot(flown_ - 1)->event == e);
+  if (ring_ && (!exact || !is_detail(e)) && !dull) {
+    fill(*slot(flown_), now_, e, method, peer, a0, a1, p, kHeaderBytes);
     // Release: a reader that sees the count sees the record.
     flight_->written.store(++flown_, std::memory_order_release);
   }

@@ -27,6 +27,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds term_grace{300};     // between SIGTERM and SIGKILL
 constexpr milliseconds verdict_grace{250};  // from the end of a rank's socket to the end of its process
+constexpr int peer_lost_code = 101;         // MPIX_ERR_PROC_FAILED: what a rank aborts with that has lost another
 
 JobInfo describe(const Options& options) {
   JobInfo job = boot::singleton_job();
@@ -151,7 +152,7 @@ Result<void> Job::start_rank(int rank, int app_num, const SpawnPlan& common) {
   server_.add(rank, std::move(ours));  // before the rank can send: the kernel signs only what is sent from then on
   const auto pid = spawn(plan);
   if (!pid) return fail(Errc::system, fmt::format("cannot start rank {}: {}", rank, pid.error().what));
-  ranks_[static_cast<std::size_t>(rank)] = {*pid, true, common.arguments[0], {}};
+  ranks_[static_cast<std::size_t>(rank)] = {*pid, true, false, common.arguments[0], {}};
   rank_of_[*pid] = rank;
   ++alive_;
   return {};
@@ -215,7 +216,7 @@ void Job::on_rank_exit(int rank, int status) {
   entry.alive = false;
   rank_of_.erase(entry.pid);
   --alive_;
-  if (!ending_) {
+  if (!ending_ && !entry.follows) {
     const Verdict verdict = judge(rank, entry.program, server_.state(rank), status, job_.size == 1);
     const bool by_users_signal = WIFSIGNALED(status) && WTERMSIG(status) == forwarded_;
     if (verdict.effect == Verdict::Effect::ends_job) {
@@ -227,28 +228,24 @@ void Job::on_rank_exit(int rank, int status) {
     }
   }
   if (!ending_) server_.depart(rank);
+  if (alive_ == 0 && consequence_) consequence_();  // no cause has shown
   if (alive_ == 0) finish();
 }
 
 void Job::on_abort(int rank, int code, std::string_view why) {
-  if (another_has_died(rank)) return;
-  const bool first = !ending_;
-  end_job(exit_code(code),
-          fmt::format("rank {} ({}) aborted the job with code {}: {}", rank, program(rank), code, one_line(why)), rank);
-  if (first) say_last_events(rank);
-}
-
-// Whether a rank other than this one has died in the middle, though its signal has not come to us yet: what others say
-// of it meanwhile is the consequence.
-bool Job::another_has_died(int rank) const {
-  for (std::size_t r = 0; r < ranks_.size(); ++r) {
-    siginfo_t info{};
-    if (static_cast<int>(r) == rank || !ranks_[r].alive || server_.state(static_cast<int>(r)) != RankState::joined)
-      continue;
-    if (::waitid(P_PID, static_cast<id_t>(ranks_[r].pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
-      return true;
-  }
-  return false;
+  if (ending_) return;
+  const auto end = [this, rank, code, why = one_line(why)] {
+    if (ending_) return;
+    end_job(exit_code(code),
+            fmt::format("rank {} ({}) aborted the job with code {}: {}", rank, program(rank), code, why), rank);
+    say_last_events(rank);
+  };
+  if (code != peer_lost_code) return end();
+  // It only says that another one is gone, whose end we may not have heard of yet. That is the cause.
+  ranks_[static_cast<std::size_t>(rank)].follows = true;
+  if (consequence_) return;
+  consequence_ = end;
+  loop_.after(verdict_grace, consequence_);
 }
 
 // The socket of a wrapped MPI program (sh -c './prog; …') stays open in the wrapper, so its end would go unnoticed.

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,7 @@ class Job final : private Server::Upcalls {
   struct Rank {
     pid_t pid = 0;
     bool alive = false;
+    bool follows = false;  // it aborted because another one had died, whose end is the job's
     std::string program;   // as the user wrote it
     UniqueFd mpi_process;  // pidfd of the process that called MPI_Init, when that is a descendant of `pid`
   };
@@ -54,7 +56,6 @@ class Job final : private Server::Upcalls {
   void say_last_events(int rank);
   const std::string& program(int rank) const { return ranks_[static_cast<std::size_t>(rank)].program; }
 
-  bool another_has_died(int rank) const;
   void on_mpi_end(int rank);
 
   void on_join(int rank, pid_t pid) override;
@@ -80,6 +81,7 @@ class Job final : private Server::Upcalls {
   int forwarded_ = 0;                  // the last deadly signal that was passed on
   bool ending_ = false;
   bool finished_ = false;
+  std::function<void()> consequence_;  // ends the job, unless its cause does so before
 };
 
 }  // namespace rmq::launch

@@ -105,7 +105,6 @@ std::string View::report(std::size_t most) const {
 }
 
 Rank View::waited_for() const {
-  if (call() == 0) return kNoRank;
   const std::vector<Entry> entries = last(capacity_);
   // Whether `answer`, which came after `e`, is what `e` waited for.
   const auto ends = [](const Entry& e, const Entry& answer) {
@@ -117,12 +116,21 @@ Rank View::waited_for() const {
     const auto tag = static_cast<std::int32_t>(e.record.a1);
     return p.context == e.record.a0 && (tag < 0 || p.tag == tag);  // negative: any
   };
-  std::vector<Entry> came;  // the latest first
+  bool inside = call() != 0;
+  std::vector<Entry> answers;
   for (auto e = entries.rbegin(); e != entries.rend(); ++e) {
-    if (e->record.event == Event::packet_received || e->record.event == Event::withdrawn) came.push_back(*e);
-    if (!waits(*e) || std::any_of(came.begin(), came.end(), [&](const Entry& answer) { return ends(*e, answer); }))
+    const Event event = e->record.event;
+    if (event == Event::link_down) {
+      // It was inside of a call, and gave up what it waited for because of this.
+      inside = true;
+      std::erase_if(answers, [&](const Entry& a) {
+        return a.record.event == Event::withdrawn && a.record.peer == e->record.peer;
+      });
+    }
+    if (event == Event::packet_received || event == Event::withdrawn) answers.push_back(*e);
+    if (!waits(*e) || std::any_of(answers.begin(), answers.end(), [&](const Entry& a) { return ends(*e, a); }))
       continue;
-    return e->record.peer;
+    return inside ? e->record.peer : kNoRank;
   }
   return kNoRank;
 }
