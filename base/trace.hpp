@@ -85,7 +85,7 @@ struct TraceHeader {
   std::int32_t rank, size;      // of the job
   std::uint32_t host;           // host index
   std::int32_t pid;             // of the rank
-  std::uint64_t capacity;       // of a ring, records, a power of two: record n lies in slot n % capacity; 0: a stream
+  std::uint64_t capacity;       // records of the ring, a power of two (n lies in slot n % capacity), or of the tail
   double ns_per_tick;           // the clock's rate as known at start
   std::uint64_t ticks_start;    // a pair of readings at start …
   std::uint64_t wall_ns_start;  // … CLOCK_REALTIME

@@ -5,8 +5,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -14,11 +12,18 @@
 namespace rmq {
 namespace {
 
-constexpr std::uint64_t kBytes = TraceStream::kSegment * sizeof(TraceRecord);
-static_assert(kBytes % 4096 == 0);
+constexpr std::int64_t kAhead = 64 << 20;
+static_assert(TraceStream::kBodyAt % 4096 == 0);
 
-void* map(int fd, std::uint64_t offset, std::uint64_t bytes) {
-  return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
+bool write_all(int fd, const void* data, std::uint64_t bytes, std::uint64_t at) {
+  for (std::uint64_t done = 0; done < bytes;) {
+    const ssize_t wrote =
+        ::pwrite(fd, static_cast<const char*>(data) + done, bytes - done, static_cast<off_t>(at + done));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return false;
+    done += static_cast<std::uint64_t>(wrote);
+  }
+  return true;
 }
 
 }  // namespace
@@ -28,63 +33,42 @@ Result<void> TraceStream::open(const std::string& path, const TraceOwner& owner,
     return fail_errno(fmt::format("cannot write the trace file {} (RMQ_TRACE or --trace names its folder)", path));
   };
   path_ = path;
-  limit_ = limit;
+  limit_ = limit == 0 ? ~std::uint64_t{0} : limit;
   fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd_ < 0) return cannot();
-  if (::ftruncate(fd_, sizeof(TraceHeader)) != 0 || !reserve_space(0)) return cannot();
-  void* memory = map(fd_, 0, sizeof(TraceHeader));
+  // Written, not only made longer: on a full disk a mapping of holes would end in SIGBUS.
+  const std::string zeros(kBodyAt, '\0');
+  if (!write_all(fd_, zeros.data(), kBodyAt, 0)) return cannot();
+  void* memory = ::mmap(nullptr, kBodyAt, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_, 0);
   if (memory == MAP_FAILED) return cannot();
   header_ = static_cast<TraceHeader*>(memory);
   header_->record_bytes = sizeof(TraceRecord);
+  header_->capacity = kSegment;
   start_header(*header_, owner, true);
-  if (limit_ == 0) limit_ = ~std::uint64_t{0};
-  if (!grow()) {
-    errno = static_cast<int>(header_->drop_errno.load(std::memory_order_relaxed));
-    return cannot();
-  }
+  next_ = tail();
+  end_ = next_ + std::min(kSegment, limit_);
   std::memcpy(header_->magic, TraceHeader::kMagic, sizeof header_->magic);
   return {};
 }
 
-// Blocks for the segment that begins at `offset` (0: the header).
-bool TraceStream::reserve_space(std::uint64_t offset) {
-  const std::uint64_t bytes = offset == 0 ? sizeof(TraceHeader) : kBytes;
-  if (::fallocate(fd_, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0) return true;
-  if (errno != EOPNOTSUPP && errno != ENOSYS) return false;
-  static constexpr std::array<char, 65536> kZeros{};
-  for (std::uint64_t done = 0; done < bytes;) {
-    const std::uint64_t piece = std::min<std::uint64_t>(kZeros.size(), bytes - done);
-    const ssize_t wrote = ::pwrite(fd_, kZeros.data(), piece, static_cast<off_t>(offset + done));
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return false;
-    done += static_cast<std::uint64_t>(wrote);
-  }
-  return true;
-}
-
-bool TraceStream::grow() {
+bool TraceStream::begin_anew() {
   const std::uint64_t written = header_->written.load(std::memory_order_relaxed);
   if (failed_ || written >= limit_) {
     drop(0);
     return false;
   }
-  if (segment_ && next_ != segment_ + kSegment) {  // the limit was inside of this segment
-    drop(0);
-    return false;
+  const std::uint64_t at = kBodyAt + (written - kSegment) * sizeof(TraceRecord);
+  if (at >= ahead_) {
+    // Blocks in large pieces make the writes cheaper; where that fails, the writes tell whether there are any.
+    static_cast<void>(::fallocate(fd_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at), kAhead));
+    ahead_ = at + kAhead;
   }
-  unmap();
-  const std::uint64_t offset = sizeof(TraceHeader) + written * sizeof(TraceRecord);
-  void* memory = reserve_space(offset) ? map(fd_, offset, kBytes) : MAP_FAILED;
-  if (memory == MAP_FAILED) {
+  if (!write_all(fd_, tail(), kSegment * sizeof(TraceRecord), at)) {
     drop(errno);
     return false;
   }
-#if defined(MADV_POPULATE_WRITE)
-  // All pages at once cost a fraction of a fault each. Not essential: older kernels refuse.
-  ::madvise(memory, kBytes, MADV_POPULATE_WRITE);
-#endif
-  segment_ = next_ = static_cast<TraceRecord*>(memory);
-  end_ = segment_ + std::min(kSegment, limit_ - written);
+  next_ = tail();
+  end_ = next_ + std::min(kSegment, limit_ - written);
   return true;
 }
 
@@ -95,18 +79,9 @@ void TraceStream::drop(int why) {
   header_->dropped.store(header_->dropped.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-void TraceStream::unmap() {
-  if (segment_) ::munmap(segment_, kBytes);
-  segment_ = next_ = end_ = nullptr;
-}
-
 void TraceStream::close() {
   if (fd_ < 0) return;
-  unmap();
   if (header_) {
-    const std::uint64_t written = header_->written.load(std::memory_order_relaxed);
-    // Zeros at its end would do no harm, so neither does a failure here.
-    static_cast<void>(::ftruncate(fd_, static_cast<off_t>(sizeof(TraceHeader) + written * sizeof(TraceRecord))));
     if (const auto dropped = header_->dropped.load(std::memory_order_relaxed)) {
       const auto why = static_cast<int>(header_->drop_errno.load(std::memory_order_relaxed));
       std::fputs(fmt::format("rmq: rank {}: the last {} events are missing in {}: {}\n", header_->rank, dropped, path_,
@@ -114,15 +89,13 @@ void TraceStream::close() {
                      .c_str(),
                  stderr);
     }
-    ::munmap(header_, sizeof(TraceHeader));
+    ::munmap(header_, kBodyAt);
   }
+  // Gives back what was taken ahead.
+  if (const off_t end = ::lseek(fd_, 0, SEEK_END); end > 0) static_cast<void>(::ftruncate(fd_, end));
   ::close(fd_);
   fd_ = -1;
   header_ = nullptr;
-}
-
-TraceStream::~TraceStream() {
-  close();
 }
 
 }  // namespace rmq

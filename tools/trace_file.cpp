@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 
+#include "base/trace_stream.hpp"
 #include "tools/trace_join.hpp"
 
 namespace rmq::trace {
@@ -65,13 +66,19 @@ Result<void> read_file(const std::filesystem::path& path, Trace& trace, std::vec
     return fail(Errc::argument, fmt::format("{} is no trace of this version", path.string()));
   }
   const std::uint64_t written = h.written.load(std::memory_order_relaxed);  // a private copy
-  if (written > (std::filesystem::file_size(path) - sizeof raw.bytes) / sizeof(TraceRecord)) {
+  const std::uint64_t appended = TraceStream::appended(std::filesystem::file_size(path), written);
+  if (h.capacity != TraceStream::kSegment || written - appended > TraceStream::kSegment) {
     return fail(Errc::argument, fmt::format("{} ends early", path.string()));
   }
   std::vector<TraceRecord> records(written);
-  if (!in.read(reinterpret_cast<char*>(records.data()), static_cast<std::streamsize>(written * sizeof(TraceRecord)))) {
-    return fail(Errc::argument, fmt::format("{} cannot be read", path.string()));
-  }
+  const auto take = [&](std::uint64_t at, std::uint64_t first, std::uint64_t last) {
+    in.seekg(static_cast<std::streamoff>(at));
+    in.read(reinterpret_cast<char*>(records.data() + first),
+            static_cast<std::streamsize>((last - first) * sizeof(TraceRecord)));
+  };
+  take(TraceStream::kBodyAt, 0, appended);
+  take(sizeof raw.bytes, appended, written);  // the tail
+  if (!in) return fail(Errc::argument, fmt::format("{} cannot be read", path.string()));
   for (const TraceRecord& r : records) trace.entries.push_back({0, h.rank, false, r});
   clocks.push_back(clock_of(h));
   trace.ranks.push_back({h.rank, h.size, h.host, std::string(h.job, strnlen(h.job, sizeof h.job)), written,

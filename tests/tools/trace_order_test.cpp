@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/trace_stream.hpp"
 #include "tools/trace_file.hpp"
 #include "tools/trace_join.hpp"
 
@@ -23,6 +24,7 @@ class Rank {
     std::memcpy(header_.magic, TraceHeader::kMagic, sizeof header_.magic);
     header_.version = TraceHeader::kVersion;
     header_.record_bytes = sizeof(TraceRecord);
+    header_.capacity = TraceStream::kSegment;
     header_.rank = rank;
     header_.size = 2;
     header_.host = static_cast<std::uint32_t>(rank);
@@ -50,7 +52,7 @@ class Rank {
     std::ofstream out(folder / ("rank-" + std::to_string(header_.rank) + ".rmqtrace"), std::ios::binary);
     out.write(reinterpret_cast<const char*>(&header_), sizeof header_);
     out.write(reinterpret_cast<const char*>(records_.data()),
-              static_cast<std::streamsize>(records_.size() * sizeof(TraceRecord)));
+              static_cast<std::streamsize>(records_.size() * sizeof(TraceRecord)));  // the tail's first
   }
 
  private:

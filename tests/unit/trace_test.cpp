@@ -24,9 +24,12 @@ const TraceOwner kOwner{0, 1, 0, "job"};
 struct TraceFile {
   std::vector<char> bytes;
   const TraceHeader& header() const { return *reinterpret_cast<const TraceHeader*>(bytes.data()); }
-  TraceRecord record(std::uint64_t slot) const {
+  TraceRecord record(std::uint64_t n) const {
+    const std::uint64_t appended = TraceStream::appended(bytes.size(), header().written.load());
     TraceRecord r;
-    std::memcpy(&r, bytes.data() + sizeof(TraceHeader) + slot * sizeof r, sizeof r);
+    const std::uint64_t at =
+        n < appended ? TraceStream::kBodyAt + n * sizeof r : sizeof(TraceHeader) + (n - appended) * sizeof r;
+    std::memcpy(&r, bytes.data() + at, sizeof r);
     return r;
   }
 };
@@ -68,9 +71,9 @@ TEST_F(TraceFiles, WritesAHeaderThatSaysWhoAndHow) {
   EXPECT_EQ(h.size, 8);
   EXPECT_EQ(h.host, 1u);
   EXPECT_STREQ(h.job, "0123456789abcdef");
-  EXPECT_EQ(h.capacity, 0u) << "a stream";
+  EXPECT_EQ(h.capacity, TraceStream::kSegment) << "the tail";
   EXPECT_EQ(h.written.load(), 0u);
-  EXPECT_EQ(file.bytes.size(), sizeof(TraceHeader)) << "cut to what was written";
+  EXPECT_EQ(file.bytes.size(), TraceStream::kBodyAt);
   EXPECT_GT(h.ns_per_tick, 0.0);
   EXPECT_GE(h.ticks_end, h.ticks_start);
   EXPECT_GE(h.wall_ns_end, h.wall_ns_start);
@@ -112,7 +115,7 @@ TEST_F(TraceFiles, NothingIsLostOverManySegments) {
   const TraceFile file = read(0);
   EXPECT_EQ(file.header().written.load(), kWritten);
   EXPECT_EQ(file.header().dropped.load(), 0u);
-  ASSERT_EQ(file.bytes.size(), sizeof(TraceHeader) + kWritten * sizeof(TraceRecord));
+  ASSERT_EQ(file.bytes.size(), TraceStream::kBodyAt + 2 * TraceStream::kSegment * sizeof(TraceRecord));
   for (std::uint64_t n = 0; n < kWritten; ++n) ASSERT_EQ(file.record(n).a0, n);
 }
 
@@ -131,20 +134,21 @@ TEST_F(TraceFiles, WhatIsBeyondTheLimitIsCounted) {
 }
 
 TEST_F(TraceFiles, AFullDiskIsCountedNotFatal) {
-  // A limit on the size of files stands in for the disk: the second segment does not fit.
+  // A limit on the size of files stands in for the disk: what is before the tail does not fit for long.
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);
-  const rlimit small{sizeof(TraceHeader) + TraceStream::kSegment * sizeof(TraceRecord) + 4096, before.rlim_max};
+  const rlimit small{TraceStream::kBodyAt + TraceStream::kSegment * sizeof(TraceRecord) + 4096, before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   {
     Trace trace;
     ASSERT_TRUE(trace.open(folder_, kOwner, 0));
-    for (std::uint64_t i = 0; i < TraceStream::kSegment + 7; ++i) trace.event(Event::posted, 0, 0, i);
+    for (std::uint64_t i = 0; i < 2 * TraceStream::kSegment + 7; ++i) trace.event(Event::posted, 0, 0, i);
   }
   ::setrlimit(RLIMIT_FSIZE, &before);
   const TraceFile file = read(0);
-  EXPECT_EQ(file.header().written.load(), TraceStream::kSegment);
+  EXPECT_EQ(file.header().written.load(), 2 * TraceStream::kSegment);
+  for (std::uint64_t n = 0; n < 2 * TraceStream::kSegment; ++n) ASSERT_EQ(file.record(n).a0, n);
   EXPECT_EQ(file.header().dropped.load(), 7u);
   EXPECT_EQ(file.header().drop_errno.load(), static_cast<std::uint32_t>(EFBIG));
 }
