@@ -141,8 +141,13 @@ namespace {
 
 void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p) {
   const bool exact = level_ == kFull;
-  if (exact) {
+  if (exact) [[unlikely]] {
     now_ = os::ticks();
+    if (TraceRecord* r = stream_->reserve()) {
+      fill(*r, now_, e, method, peer, a0, a1, p, sizeof r->packet);
+      stream_->publish();
+    }
+    if (!ring_ || is_detail(e)) return;
   } else if (++since_look_ == kMostStale) [[unlikely]] {
     saw_clock(os::now_ns());
   }
@@ -150,17 +155,12 @@ void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std
     return reinterpret_cast<TraceRecord*>(ring_ + (n & mask_) * kFlightRecordBytes);
   };
   // A rank that hangs sleeps again and again: one sleep stands for all, else they would push out how it came to that.
-  const bool dull = e == Event::wake || (e == Event::sleep && ring_ && flown_ > 0 && slot(flown_ - 1)->event == e);
-  if (ring_ && (!exact || !is_detail(e)) && !dull) {
-    fill(*slot(flown_), now_, e, method, peer, a0, a1, p, kHeaderBytes);
-    // Release: a reader that sees the count sees the record.
-    flight_->written.store(++flown_, std::memory_order_release);
+  if (e == Event::wake || e == Event::sleep) [[unlikely]] {
+    if (e == Event::wake || (flown_ > 0 && slot(flown_ - 1)->event == e)) return;
   }
-  if (!exact) return;
-  if (TraceRecord* r = stream_->reserve()) {
-    fill(*r, now_, e, method, peer, a0, a1, p, sizeof r->packet);
-    stream_->publish();
-  }
+  fill(*slot(flown_), now_, e, method, peer, a0, a1, p, kHeaderBytes);
+  // Release: a reader that sees the count sees the record.
+  flight_->written.store(++flown_, std::memory_order_release);
 }
 
 }  // namespace rmq

@@ -160,6 +160,7 @@ class Trace {
 
   /// The program has come into, or left, an MPI function.
   std::uint32_t enter(std::uint32_t call) {
+    if (level_ == kOff) return 0;
     // Relaxed: for readers of the header only.
     const std::uint32_t before = call_->load(std::memory_order_relaxed);
     call_->store(call, std::memory_order_relaxed);
@@ -168,6 +169,7 @@ class Trace {
     return before;
   }
   void leave(std::uint32_t call, std::uint32_t before) {
+    if (level_ == kOff) return;
     call_->store(before, std::memory_order_relaxed);
     if (level_ == kFull) [[unlikely]]
       write(Event::call_leave, 0, kNoRank, call, 0, nullptr);
