@@ -83,13 +83,18 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
 
 Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstrap& bootstrap) {
   auto makers = std::move(options.methods);
+  const std::uint32_t call = options.call;
   std::unique_ptr<Device> d(new Device(std::move(options), bootstrap));
   const JobInfo& job = bootstrap.job();
+  const TraceOwner owner{job.rank, job.size, job.host_of_rank.empty() ? 0 : job.host_of_rank[d->index(d->rank_)],
+                         job.job};
   if (!d->config_.trace.empty()) {
-    const int host = job.host_of_rank.empty() ? 0 : job.host_of_rank[d->index(d->rank_)];
-    if (auto ok = d->trace_.open(d->config_.trace, job.rank, job.size, host, job.job, d->config_.trace_events); !ok) {
+    if (auto ok = d->trace_.open(d->config_.trace, owner, d->config_.trace_events); !ok)
       return tl::unexpected(ok.error());
-    }
+  }
+  if (d->trace_.full()) d->note_clock();
+  if (job.flight_fd >= 0 && d->config_.flight > 0) {
+    d->trace_.fly(job.flight_fd, job.flight_at, owner, d->config_.flight, call);
   }
   if (auto ok = d->waiter_.configure(d->config_, job.host_size); !ok) return tl::unexpected(ok.error());
   auto bell = Doorbell::open(job.job, job.rank);
@@ -146,6 +151,11 @@ Result<void> Device::open_methods(const std::vector<MethodMaker>& makers) {
   return {};
 }
 
+// A full trace says how its clock stands to those of other hosts, where that can be known.
+void Device::note_clock() {
+  if (const auto offset = bootstrap_.clock_offset()) trace_.clock_offset(offset->offset_ns, offset->error_ns);
+}
+
 void Device::share_out_credit() {
   // At least what a few messages need, whatever the number of peers; at most what one peer can use.
   constexpr std::uint64_t kLeast = 64 * 1024, kMost = 16 * 1024 * 1024;
@@ -175,6 +185,7 @@ Result<void> Device::MPID_Finalize() {
   bootstrap_.on_ask(nullptr, nullptr);
   if (const int fd = bootstrap_.watch_fd(); fd >= 0) doorbell_->unwatch(fd);
   open_ = false;
+  if (trace_.full()) note_clock();
   trace_.finish();
   return {};
 }

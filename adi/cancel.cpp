@@ -10,7 +10,7 @@ namespace rmq::adi {
 void Device::MPID_Cancel(Request* r) {
   if (r->kind == RequestKind::recv) {
     if (r->complete() || (r->flags & request_flag::matched)) return;
-    match_.withdraw(r);
+    withdraw(r);
     r->status.cancelled = true;
     return complete(r, Errc::ok);
   }
@@ -44,6 +44,7 @@ void Device::on_anti_send(void* device, Rank from, const Packet& p, const std::b
     if (message->peer == from && message->packet.msg == p.msg && message->complete()) found = message;
   });
   if (found) {
+    d.trace_.packet(Event::taken_back, d.id_of(from), from, found->packet);
     d.match_.take(found);
     d.release_kept(found);
     d.pool_.put(found);

@@ -36,7 +36,8 @@ using MethodMaker = std::function<Result<std::unique_ptr<methods::Method>>(const
 
 struct DeviceOptions {
   Config config;
-  bool threads = false;  // several threads call (MPI_THREAD_MULTIPLE)
+  bool threads = false;    // several threads call (MPI_THREAD_MULTIPLE)
+  std::uint32_t call = 0;  // call_id() of the function that makes the device, for the flight recorder
   /// Methods to use instead of those that the configuration names, in order of preference (tests, simulation).
   std::vector<MethodMaker> methods;
 };
@@ -87,6 +88,8 @@ class Device {
   std::uint64_t unexpected_ceiling() const { return credit_per_peer_ * (peers_.size() - 1); }
   /// Why the rank is lost; empty while it is not.
   const std::string& peer_error(Rank rank) const { return peers_[index(rank)].error; }
+  /// What the floors above record their events with; the device held.
+  Trace& trace() { return trace_; }
   methods::MethodId method_of(Rank rank) const { return peers_[index(rank)].id; }
   const std::vector<std::unique_ptr<methods::Method>>& methods() const { return methods_; }
 
@@ -292,6 +295,7 @@ class Device {
   Result<void> open_methods(const std::vector<MethodMaker>& makers);  // boot.cpp
   void share_out_credit();
   void gather(Rank to, bool on);  // extend.cpp
+  void note_clock();
   std::size_t index(Rank r) const { return static_cast<std::size_t>(r); }
 
   // ---- short protocol: eager.cpp ----
@@ -412,12 +416,32 @@ class Device {
   /// One thing less to happen; at zero the request is complete and may be gone.
   void finish(Request* r) {
     const std::int32_t left = r->incomplete.load(std::memory_order_relaxed) - 1;  // only the lock's holder writes
-    if (left == 0 && (r->on_complete || (r->flags & kNeedsCare) || trace_.on())) [[unlikely]]
+    if (left == 0 && (r->on_complete || (r->flags & kNeedsCare) || trace_.full())) [[unlikely]]
       return completed(r);
     r->incomplete.store(left, std::memory_order_release);  // pairs with Request::complete()
   }
   void completed(Request* r);
   void complete(Request* r, Errc error);  // now, whatever is outstanding
+  // The values of `protocol` in base/trace.def.
+  enum Way : std::uint8_t { kShort = 1, kRendezvous, kGet, kPut, kPackets };
+  enum Because : std::uint8_t {
+    kFits = 1,
+    kLong,
+    kEnvelope,
+    kReachable,
+    kSenderWaits,
+    kSenderAway,
+    kCrowded,
+    kUnreachable,
+    kNoGets,
+    kRefused,
+    kNothing
+  };
+  void withdraw(Request* recv) {
+    trace_.event(Event::withdrawn, 0, recv->peer, recv->match.context, static_cast<std::uint32_t>(recv->match.tag));
+    match_.withdraw(recv);
+  }
+  void chose(Way way, Because because, Rank peer) { trace_.event(Event::protocol, id_of(peer), peer, way, because); }
   std::uint8_t id_of(Rank r) const { return static_cast<std::uint8_t>(peers_[index(r)].id); }
   void fail_requests_of(Rank rank);
   // ---- the agent: serve.cpp ----

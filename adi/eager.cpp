@@ -43,6 +43,7 @@ bool Device::MPID_Send_now(Rank to, const Match& match, const void* data, std::s
   p.msg = peer.next_msg;
   if (hand_down(to, peer, p, Payload{DataView::contiguous(data, bytes), 0, bytes}, nullptr) != Outcome::done)
     return false;
+  chose(kShort, kFits, to);
   ++peer.next_msg;
   peer.credit -= cost;
   return true;
@@ -64,7 +65,10 @@ methods::Outcome Device::try_short(Request* r, Peer& peer, std::int64_t cost) {
   p.length = static_cast<std::uint32_t>(r->view.bytes);
   if (sync) p.short_sync.sender = r->self.wire();
   const Outcome o = hand_down(r->peer, peer, p, Payload{r->view, 0, r->view.bytes}, r);
-  if (o == Outcome::done || o == Outcome::queued) peer.credit -= cost;
+  if (o == Outcome::done || o == Outcome::queued) {
+    peer.credit -= cost;
+    chose(kShort, kFits, r->peer);
+  }
   if (o == Outcome::done) finish(r);
   return o;
 }

@@ -82,7 +82,9 @@ void Device::MPID_Poll(bool blocking, Awaited what) {
     return;
   }
   if (!attending_) attend(true);
-  switch (waiter_.idle()) {
+  const Waiter::Step step = waiter_.idle();
+  trace_.saw_clock(waiter_.last_look_ns());
+  switch (step) {
     case Waiter::Step::spin:
       relax();
       // Relaxed: a hint; the mutex itself orders what the threads do.
@@ -126,8 +128,9 @@ void Device::sleep() {
   for (Extension* e : extensions_) may_sleep = e->may_sleep() && may_sleep;
   if (may_sleep) {
     ++counters_.sleeps;
-    trace_.event(Event::sleep, 0, kNoRank);
     const std::uint64_t from = trace_.on() ? os::now_ns() : 0;
+    trace_.saw_clock(from);
+    trace_.event(Event::sleep, 0, kNoRank);
     {
       const Away away(*this, false);
       if (threads_) mutex_.unlock();
@@ -135,7 +138,11 @@ void Device::sleep() {
       if (threads_) lock();
     }
     if (bootstrap_.watch_fd() >= 0) look(Doing::waiting);  // the connection server may be what has woken us
-    if (trace_.on()) trace_.event(Event::wake, 0, kNoRank, os::now_ns() - from);
+    if (trace_.on()) {
+      const std::uint64_t now = os::now_ns();
+      trace_.saw_clock(now);
+      trace_.event(Event::wake, 0, kNoRank, now - from);
+    }
   }
   for (const auto& m : methods_) m->disarm();
   if (may_sleep) return;
@@ -215,7 +222,7 @@ void Device::fail_requests_of(Rank rank) {
   for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
     Request* r = pool_.at(i);
     if (!(r->self.generation & 1) || r->peer != rank || r->complete()) continue;
-    if (r->kind == RequestKind::recv && !(r->flags & request_flag::matched)) match_.withdraw(r);
+    if (r->kind == RequestKind::recv && !(r->flags & request_flag::matched)) withdraw(r);
     if (r->kind == RequestKind::recv || r->kind == RequestKind::send) complete(r, Errc::peer_lost);
   }
 }

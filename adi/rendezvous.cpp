@@ -43,6 +43,7 @@ Outcome Device::try_request_send(Request* r, Peer& peer, std::int64_t cost) {
   p.request_send.address = config_.get_mode ? peer.method->expose(r->peer, r->view) : 0;
   const Outcome o = hand_down(r->peer, peer, p, Payload{}, nullptr);
   if (o != Outcome::done) return o;
+  chose(kRendezvous, cost == 0 ? kEnvelope : kLong, r->peer);
   peer.credit -= cost;
   if (cost == 0) --peer.envelopes;
   // A synchronous rendezvous needs no acknowledgement of its own: the answer says that it is matched.
@@ -104,9 +105,11 @@ void Device::fetch_or_ask(Request* recv) {
   if (how != methods::Pull::ask) {
     const Outcome o = with_method(*peer.method, peer.id,
                                   [&](auto& m) { return m.get(from, address, recv->view, recv->expected, recv); });
-    if (o == Outcome::done) return moved(recv, recv->expected);
-    if (o == Outcome::queued) return;
     if (o == Outcome::retry) return waiting_gets_.push_back(recv);
+    if (o == Outcome::done || o == Outcome::queued) {
+      chose(kGet, how == methods::Pull::unsure ? kSenderAway : crowded() ? kCrowded : kReachable, from);
+      return o == Outcome::done ? moved(recv, recv->expected) : void();
+    }
   }
   Packet ok(Kind::OK_TO_SEND);
   ok.context = recv->packet.context;
@@ -116,6 +119,17 @@ void Device::fetch_or_ask(Request* recv) {
   ok.ok_to_send.size = recv->expected;
   // Where a get is possible but not wanted, or has failed, the other way round is no better: the data comes as packets.
   ok.ok_to_send.address = recv->expected && address == 0 ? peer.method->expose(from, recv->view) : 0;
+  if (ok.ok_to_send.address != 0) {
+    chose(kPut, config_.get_mode ? kReachable : kNoGets, from);
+  } else {
+    const Because without = config_.get_mode ? kUnreachable : kNoGets;
+    chose(kPackets,
+          recv->expected == 0         ? kNothing
+          : address == 0              ? without
+          : how == methods::Pull::ask ? kSenderWaits
+                                      : kRefused,
+          from);
+  }
   send_control(from, ok);
   if (recv->expected == 0) finish(recv);
 }
@@ -158,6 +172,7 @@ void Device::put_or_push(Request* send) {
     if (o == Outcome::done) return moved(send, send->expected);
     if (o == Outcome::queued) return;
     if (o == Outcome::retry) return waiting_gets_.push_back(send);
+    chose(kPackets, kRefused, send->peer);
   }
   send->packet.kind = Kind::RNDV_DATA;
   push_data(send, peer);
@@ -233,6 +248,7 @@ void Device::on_moved(void* device, Request* owner, std::uint64_t bytes, Errc er
   if (error == Errc::ok) return d.moved(owner, bytes);
   if (d.peers_[d.index(owner->peer)].lost) return d.complete(owner, error);
   // The kernel refused in the middle: start over with packets.
+  d.chose(kPackets, kRefused, owner->peer);
   owner->moved = 0;
   if (owner->kind == RequestKind::recv) {
     Packet ok(Kind::OK_TO_SEND);

@@ -28,16 +28,17 @@ void Device::send_to_self(Request* r) {
   Peer& self = peers_[index(rank_)];
   r->incomplete.store(1, std::memory_order_relaxed);  // not yet visible to any other thread
   r->packet.msg = self.next_msg++;
-  if (Request* recv = match_.match_arrival(r->match)) {
-    r->flags |= request_flag::matched;
-    copy_self(recv, r->match, r->view);
-    return finish(r);
-  }
   Packet p(Kind::SHORT);
   p.context = r->match.context;
   p.tag = r->match.tag;
   p.source = r->match.source;
   p.msg = r->packet.msg;
+  if (Request* recv = match_.match_arrival(r->match)) {
+    r->flags |= request_flag::matched;
+    trace_.packet(Event::matched, id_of(rank_), rank_, p, recv->self.wire(), r->view.bytes);
+    copy_self(recv, r->match, r->view);
+    return finish(r);
+  }
   const std::uint64_t bytes = r->view.bytes;
   const bool buffer =
       r->mode != SendMode::synchronous && bytes <= kSelfEagerMax && self.held + bytes < credit_per_peer_;
@@ -69,6 +70,7 @@ void Device::cancel_send_to_self(Request* r) {
     if (message->peer == rank_ && message->packet.msg == r->packet.msg) found = message;
   });
   if (!found) return;
+  trace_.packet(Event::taken_back, id_of(rank_), rank_, found->packet);
   match_.take(found);
   release_kept(found);
   pool_.put(found);

@@ -67,14 +67,18 @@ Result<void> Waiter::configure(const Config& config, int host_ranks) {
 
 Waiter::Step Waiter::idle() {
   const Step cheap = crowded_ ? Step::yield : Step::spin;
-  if (!may_sleep_) return ++idle_polls_ % (crowded_ ? kYieldsPerLook : kPollsPerLook) == 0 ? Step::look : cheap;
+  if (!may_sleep_) {
+    if (idle_polls_++ % kPollsPerClock == 0) last_look_ns_ = os::now_ns();
+    return idle_polls_ % (crowded_ ? kYieldsPerLook : kPollsPerLook) == 0 ? Step::look : cheap;
+  }
   if (idle_polls_++ == 0) {
-    idle_since_ns_ = os::now_ns();
+    idle_since_ns_ = last_look_ns_ = os::now_ns();
     return budget_ns_ ? cheap : Step::sleep;
   }
   // A yield is a system call anyway, so there the clock is read each time.
   if (!crowded_ && idle_polls_ % kPollsPerClock != 0) return cheap;
-  const std::uint64_t idle_ns = os::now_ns() - idle_since_ns_;
+  last_look_ns_ = os::now_ns();
+  const std::uint64_t idle_ns = last_look_ns_ - idle_since_ns_;
   if (idle_ns >= budget_ns_) return Step::sleep;
   return idle_ns < kSpinAloneNs ? cheap : Step::yield;
 }

@@ -25,6 +25,9 @@ class Waiter {
   /// Nothing happened: what now? Reads the clock only now and then.
   Step idle();
 
+  /// When idle() last read the clock; CLOCK_MONOTONIC.
+  std::uint64_t last_look_ns() const { return last_look_ns_; }
+
   /// Whether ranks outnumber CPUs.
   bool crowded() const { return crowded_; }
   int cpus() const { return cpus_; }
@@ -36,6 +39,7 @@ class Waiter {
   int cpus_ = 1;
   std::uint64_t budget_ns_ = 0;
   std::uint64_t idle_since_ns_ = 0;
+  std::uint64_t last_look_ns_ = 0;
 };
 
 /// CPUs this process may use: affinity and cgroup quota, at least 1. A rank that its launcher bound to fewer CPUs than

@@ -23,7 +23,7 @@ std::uint32_t read_u32(const char* at) {
 }
 
 bool is_known(std::uint8_t kind) {
-  return (kind >= 1 && kind <= 9) || kind == 11 || (kind >= 16 && kind <= 20) || kind == 22;
+  return (kind >= 1 && kind <= 11) || (kind >= 16 && kind <= 22);
 }
 
 }  // namespace

@@ -29,12 +29,14 @@ enum class FrameKind : std::uint8_t {
   join = 7,  // rmqboot → server, first frame of a rank's TCP connection: u32 rank, 32 bytes ticket; answer `joined`
   mind = 8,  // the same for the connection of the rank's minder (tools/boot_minder.hpp)
   died = 9,  // minder → server: i32 wait status, program: how the rank ended; no answer
+  clock = 10,       // rank → server  (empty); answered by `time`
   answer = 11,      // rank → server: u32 number of the question, 0 for one by a signal; JSON: what the rank is in
   value = 16,       // server → rank  the value asked for
   fence_done = 17,  // server → rank  (empty)
   refused = 18,     // server → rank  text: a request broke the rules; the rank's calls fail from then on
   end = 19,         // server → rank  i32 exit code, text: the job is over; exit with this code
   joined = 20,      // server → rmqboot  (empty): the ticket is good
+  time = 21,        // server → rank  u64 nanoseconds since 1970 on the server's clock
   ask = 22,         // server → rank  u32 number, u32 1: all there is to tell, 0: progress only; answered by `answer`
 };
 

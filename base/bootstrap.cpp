@@ -14,6 +14,7 @@
 #include "base/boot_wire.hpp"
 #include "base/bootstrap_env.hpp"
 #include "base/bootstrap_local.hpp"
+#include "base/os/clock.hpp"
 
 namespace rmq {
 
@@ -51,6 +52,7 @@ class ServerBootstrap final : public Bootstrap {
   Result<void> put(std::string_view key, std::string_view value) override;
   Result<std::string> get(std::string_view key) override { return call(FrameKind::get, key, FrameKind::value); }
   Result<void> fence() override;
+  Result<ClockOffset> clock_offset() override;
   void abort(int code, std::string_view why) override;
   Result<void> finalize() override;
   int watch_fd() const override { return fd_; }
@@ -120,6 +122,24 @@ Result<void> ServerBootstrap::put(std::string_view key, std::string_view value) 
 
 Result<void> ServerBootstrap::fence() {
   return call(FrameKind::fence, {}, FrameKind::fence_done).map([](const std::string&) {});
+}
+
+Result<ClockOffset> ServerBootstrap::clock_offset() {
+  constexpr int kTries = 8;
+  ClockOffset best{0, ~std::uint64_t{0}};
+  for (int i = 0; i < kTries; ++i) {
+    const std::uint64_t before = os::wall_ns();
+    const auto answer = call(FrameKind::clock, {}, FrameKind::time);
+    const std::uint64_t after = os::wall_ns();
+    if (!answer) return tl::make_unexpected(answer.error());
+    boot::BodyReader body(*answer);
+    const std::uint64_t low = body.u32(), high = body.u32();
+    // The server read its clock at some time of the round trip: taken to be the middle.
+    const std::uint64_t error = (after - before) / 2 + 1;
+    if (body.ok() && after >= before && error < best.error_ns)
+      best = {static_cast<std::int64_t>((high << 32 | low) - (before + (after - before) / 2)), error};
+  }
+  return best;
 }
 
 // Reads what is there (flags 0: waits for at least one byte) into reader_.
@@ -267,6 +287,7 @@ Result<std::unique_ptr<Bootstrap>> connect_bootstrap() {
   if (auto good = check_socket(rank->server_fd); !good) return tl::make_unexpected(good.error());
   // Programs that the rank starts are no part of the job and must not keep its socket open.
   ::fcntl(rank->server_fd, F_SETFD, FD_CLOEXEC);
+  if (rank->job.flight_fd >= 0) ::fcntl(rank->job.flight_fd, F_SETFD, FD_CLOEXEC);
   auto server = std::make_unique<ServerBootstrap>(std::move(rank->job), rank->server_fd);
   if (auto sent = server->hello(); !sent) return tl::make_unexpected(sent.error());
   return server;

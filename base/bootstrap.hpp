@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,6 +33,8 @@ struct JobInfo {
   std::array<std::byte, 32> secret{};  // the job's key for handshakes between ranks; the same in every rank
   int app_num = 0;                     // MPMD: which of the ':' sections started me
   int universe_size = 1;               // MPI_UNIVERSE_SIZE; at least `size`
+  int flight_fd = -1;                  // memory for the flight recorder, held by the launcher; -1: none
+  std::uint64_t flight_at = 0;         // where in it mine begins, bytes
   std::string host_name;               // of my host; pretended hosts (--host-split) have names of their own
 };
 
@@ -40,6 +43,12 @@ inline constexpr std::size_t max_boot_key = 255;
 inline constexpr std::size_t max_boot_value = 64 * 1024;
 /// Longest report of a rank on itself, in bytes.
 inline constexpr std::size_t max_report = 60 * 1024;
+
+/// What to add to this host's CLOCK_REALTIME to get the launcher's; wrong by at most `error_ns`.
+struct ClockOffset {
+  std::int64_t offset_ns = 0;
+  std::uint64_t error_ns = 0;
+};
 
 class Bootstrap {
  public:
@@ -56,6 +65,10 @@ class Bootstrap {
 
   /// Returns when every rank has called fence as often as this one. Errc::peer_lost when the job ends meanwhile.
   virtual Result<void> fence() = 0;
+
+  /// How this host's clock stands to the launcher's, from a few round trips. Errc::peer_lost when the job ends
+  /// meanwhile.
+  virtual Result<ClockOffset> clock_offset() { return ClockOffset{}; }
 
   /// Ends the whole job with this exit code and says why, in one line. Does not return in a launched rank or a
   /// singleton; a local bootstrap (tests) returns, and every call on its board fails from then on.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <climits>
+#include <cstring>
 
 namespace rmq::boot {
 
@@ -44,6 +46,28 @@ int hex_digit(char c) {
 }
 
 }  // namespace
+
+std::string format_flight(int fd, std::uint64_t offset) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) return {};
+  return fmt::format("{}:{}:{}", fd, info.st_ino, offset);
+}
+
+void find_flight(const char* text, JobInfo& job) {
+  if (text == nullptr) return;
+  const char* const end = text + std::strlen(text);
+  int fd = -1;
+  std::uint64_t inode = 0, offset = 0;
+  const auto a = std::from_chars(text, end, fd);
+  if (a.ec != std::errc{} || a.ptr == end || *a.ptr != ':') return;
+  const auto b = std::from_chars(a.ptr + 1, end, inode);
+  if (b.ec != std::errc{} || b.ptr == end || *b.ptr != ':') return;
+  const auto c = std::from_chars(b.ptr + 1, end, offset);
+  struct stat info {};
+  if (c.ec != std::errc{} || c.ptr != end || ::fstat(fd, &info) != 0 || info.st_ino != inode) return;
+  job.flight_fd = fd;
+  job.flight_at = offset;
+}
 
 std::string format_hosts(std::span<const int> host_of_rank) {
   std::string out;
@@ -121,6 +145,7 @@ Result<LaunchedRank> read_launched_rank(const GetEnv& get) {
   const char* secret = get("RMQ_SECRET");
   if (secret == nullptr || !from_hex(secret, out.job.secret))
     return bad("RMQ_SECRET", secret == nullptr ? nullptr : "(hidden)");
+  find_flight(get("RMQ_FLIGHT_MEMORY"), out.job);
   const char* name = get("RMQ_HOST_NAME");
   out.job.host_name = name != nullptr ? name : host_name();
   return out;

@@ -6,6 +6,8 @@
 //   digits. Children of the rank inherit it, as they may need it to join the job;
 //                      other users cannot read a process's environment
 //   RMQ_APPNUM RMQ_UNIVERSE_SIZE RMQ_HOST_NAME   optional: MPMD section, MPI_UNIVERSE_SIZE, name of a pretended host
+//   RMQ_FLIGHT_MEMORY  FD:INODE:OFFSET, optional: an inherited file in memory, and the place of this rank's flight
+//   recorder
 #pragma once
 
 #include <functional>
@@ -27,6 +29,11 @@ struct LaunchedRank {
   JobInfo job;
   int server_fd = -1;
 };
+
+/// The value of RMQ_FLIGHT_MEMORY for an open file, empty when it is none; and back into `job`, which stays without a
+/// flight recorder unless the descriptor still is that file: a wrapper may have closed it.
+std::string format_flight(int fd, std::uint64_t offset);
+void find_flight(const char* text, JobInfo& job);
 Result<LaunchedRank> read_launched_rank(const GetEnv& get);
 
 /// The message for a process that a foreign launcher started as one of several; nothing when there is none.

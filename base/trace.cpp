@@ -1,79 +1,129 @@
 #include "base/trace.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
-#include <cstring>
+
+#include "base/trace_stream.hpp"
 
 namespace rmq {
 
-static_assert(sizeof(TraceFileHeader) == 256);
-
 std::span<const EventKind> event_kinds() {
   static constexpr EventKind kEvents[] = {
-#define RMQ_EVENT(name, number, carries_packet, a0, a1, meaning) {Event::name, #name, carries_packet, a0, a1, meaning},
+#define RMQ_EVENT(name, number, carries_packet, detail, a0, a1, meaning) \
+  {Event::name, #name, carries_packet, detail, a0, a1, meaning},
 #include "base/trace.def"
-#undef RMQ_EVENT
   };
   return kEvents;
 }
 
-Result<void> Trace::open(const std::string& folder, int rank, int size, int host, std::string_view job,
-                         std::uint64_t capacity) {
-  capacity = std::bit_ceil(capacity < 1024 ? std::uint64_t{1024} : capacity);
-  ::mkdir(folder.c_str(), 0777);  // an existing folder is fine; any other trouble shows at open
-  const std::string path = fmt::format("{}/rank-{}.rmqtrace", folder, rank);
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return fail_errno(fmt::format("cannot create the trace file {} (RMQ_TRACE or --trace names its folder)", path));
-  mapped_ = sizeof(TraceFileHeader) + capacity * sizeof(TraceRecord);
-  void* memory = MAP_FAILED;
-  if (::ftruncate(fd, static_cast<off_t>(mapped_)) == 0) {
-    memory = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+std::string_view event_value(Event event, int argument, std::uint64_t value) {
+  struct Word {
+    Event event;
+    int argument;
+    std::uint64_t value;
+    std::string_view word;
+  };
+  static constexpr Word kWords[] = {
+#define RMQ_EVENT_VALUE(name, argument, value, word) {Event::name, argument, value, word},
+#include "base/trace.def"
+  };
+  for (const Word& w : kWords) {
+    if (w.event == event && w.argument == argument && w.value == value) return w.word;
   }
-  if (memory == MAP_FAILED) {
-    auto error = fail_errno(fmt::format("cannot map {} bytes of the trace file {} (RMQ_TRACE_EVENTS sets its size)", mapped_, path));
-    ::close(fd);
-    return error;
-  }
-  ::close(fd);
-  header_ = static_cast<TraceFileHeader*>(memory);
-  std::memcpy(header_->magic, "RMQTRC1", 8);
-  header_->version = 1;
-  header_->record_bytes = sizeof(TraceRecord);
-  header_->rank = rank;
-  header_->size = size;
-  header_->host = static_cast<std::uint32_t>(host);
-  header_->capacity = capacity;
-  header_->ticks_start = os::ticks();
-  header_->wall_ns_start = os::wall_ns();
-  header_->ns_per_tick = os::ns_per_tick();
-  std::memcpy(header_->job, job.data(), job.size() < 39 ? job.size() : 39);
-  mask_ = capacity - 1;
-  records_ = reinterpret_cast<TraceRecord*>(header_ + 1);
   return {};
 }
 
-void Trace::finish() {
-  if (!header_) return;
-  header_->ticks_end = os::ticks();
-  header_->wall_ns_end = os::wall_ns();
+void start_header(TraceHeader& h, const TraceOwner& owner, bool exact_clock) {
+  h.version = TraceHeader::kVersion;
+  h.rank = owner.rank;
+  h.size = owner.size;
+  h.host = static_cast<std::uint32_t>(owner.host);
+  h.pid = ::getpid();
+  h.ns_per_tick = exact_clock ? os::ns_per_tick() : 1;
+  h.ticks_start = exact_clock ? os::ticks() : os::now_ns();
+  h.wall_ns_start = os::wall_ns();
+  h.ticks_end = h.wall_ns_end = 0;
+  h.offset_ns_start = h.offset_ns_end = 0;
+  h.error_ns_start = h.error_ns_end = ~std::uint64_t{0};
+  std::memset(h.job, 0, sizeof h.job);
+  std::memcpy(h.job, owner.job.data(), std::min(owner.job.size(), sizeof h.job - 1));
+  // Relaxed: nobody reads before the magic is there.
+  h.written.store(0, std::memory_order_relaxed);
+  h.dropped.store(0, std::memory_order_relaxed);
+  h.drop_errno.store(0, std::memory_order_relaxed);
 }
+
+Trace::Trace() : call_(&unheard_) {}
 
 Trace::~Trace() {
-  if (!header_) return;
   finish();
-  ::munmap(header_, mapped_);
+  if (flight_) ::munmap(flight_, sizeof(TraceHeader) + (mask_ + 1) * kFlightRecordBytes);
 }
 
-void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p) {
-  // Relaxed: only this thread writes, and readers come after the process or accept a torn last record.
-  const std::uint64_t n = header_->written.load(std::memory_order_relaxed);
-  TraceRecord& r = records_[n & mask_];
-  r.ticks = os::ticks();
+Result<void> Trace::open(const std::string& folder, const TraceOwner& owner, std::uint64_t limit) {
+  ::mkdir(folder.c_str(), 0777);  // an existing folder is fine; any other trouble shows at open
+  auto stream = std::make_unique<TraceStream>();
+  if (auto ok = stream->open(fmt::format("{}/rank-{}.rmqtrace", folder, owner.rank), owner, limit); !ok) return ok;
+  stream_ = std::move(stream);
+  level_ = kFull;
+  return {};
+}
+
+void Trace::fly(int fd, std::uint64_t at, const TraceOwner& owner, std::uint64_t capacity, std::uint32_t call) {
+  capacity = std::bit_ceil(std::clamp<std::uint64_t>(capacity, 64, kFlightMost));
+  const std::uint64_t bytes = sizeof(TraceHeader) + capacity * kFlightRecordBytes;
+  struct stat info {};
+  if (::fstat(fd, &info) != 0 || static_cast<std::uint64_t>(info.st_size) < at + bytes) return;
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(at));
+  if (memory == MAP_FAILED) return;
+  flight_ = static_cast<TraceHeader*>(memory);
+  std::memset(flight_->magic, 0, sizeof flight_->magic);
+  flight_->record_bytes = kFlightRecordBytes;
+  flight_->capacity = capacity;
+  start_header(*flight_, owner, stream_ != nullptr);
+  flight_->call.store(call, std::memory_order_relaxed);  // as start_header's
+  std::atomic_thread_fence(std::memory_order_release);
+  std::memcpy(flight_->magic, TraceHeader::kMagic, sizeof flight_->magic);
+  ring_ = reinterpret_cast<std::byte*>(flight_ + 1);
+  mask_ = capacity - 1;
+  now_ = flight_->ticks_start;
+  call_ = &flight_->call;
+  if (level_ == kOff) level_ = kFlight;
+}
+
+void Trace::clock_offset(std::int64_t offset_ns, std::uint64_t error_ns) {
+  if (!stream_) return;
+  TraceHeader& h = stream_->header();
+  const bool first = h.error_ns_start == ~std::uint64_t{0};
+  (first ? h.offset_ns_start : h.offset_ns_end) = offset_ns;
+  (first ? h.error_ns_start : h.error_ns_end) = error_ns;
+}
+
+void Trace::finish() {
+  if (stream_) {
+    stream_->header().ticks_end = os::ticks();
+    stream_->header().wall_ns_end = os::wall_ns();
+  }
+  if (flight_) {
+    flight_->ticks_end = stream_ ? os::ticks() : os::now_ns();
+    flight_->wall_ns_end = os::wall_ns();
+  }
+  call_ = &unheard_;
+  level_ = kOff;
+  stream_.reset();
+}
+
+namespace {
+
+// `room`: bytes of the packet that the record takes.
+[[gnu::always_inline]] inline void fill(TraceRecord& r, std::uint64_t ticks, Event e, std::uint8_t method, Rank peer,
+                                        std::uint64_t a0, std::uint64_t a1, const Packet* p, std::size_t room) {
+  r.ticks = ticks;
   r.event = e;
   r.method = method;
   r.spare = 0;
@@ -81,12 +131,36 @@ void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std
   r.a0 = a0;
   r.a1 = a1;
   if (p) {
-    std::memcpy(r.packet, p, sizeof r.packet);
+    std::memcpy(r.packet, p, room);
   } else {
-    std::memset(r.packet, 0, sizeof r.packet);
+    std::memset(r.packet, 0, room);
   }
+}
+
+}  // namespace
+
+void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p) {
+  const bool exact = level_ == kFull;
+  if (exact) [[unlikely]] {
+    now_ = os::ticks();
+    if (TraceRecord* r = stream_->reserve()) {
+      fill(*r, now_, e, method, peer, a0, a1, p, sizeof r->packet);
+      stream_->publish();
+    }
+    if (!ring_ || is_detail(e)) return;
+  } else if (++since_look_ == kMostStale) [[unlikely]] {
+    saw_clock(os::now_ns());
+  }
+  const auto slot = [this](std::uint64_t n) {  // the first half of a record
+    return reinterpret_cast<TraceRecord*>(ring_ + (n & mask_) * kFlightRecordBytes);
+  };
+  // A rank that hangs sleeps again and again: one sleep stands for all, else they would push out how it came to that.
+  if (e == Event::wake || e == Event::sleep) [[unlikely]] {
+    if (e == Event::wake || (flown_ > 0 && slot(flown_ - 1)->event == e)) return;
+  }
+  fill(*slot(flown_), now_, e, method, peer, a0, a1, p, kHeaderBytes);
   // Release: a reader that sees the count sees the record.
-  header_->written.store(n + 1, std::memory_order_release);
+  flight_->written.store(++flown_, std::memory_order_release);
 }
 
 }  // namespace rmq

@@ -1,12 +1,19 @@
-// What a rank did, as fixed binary records in a ring that lies in a memory-mapped file: the records outlive the rank,
-// even after SIGKILL. Off costs one predictable branch; all formatting happens offline (tools/rmqtrace).
+// What a rank did, as fixed binary records: a flight recorder, on by default, and a full trace where one is asked for.
 //
-// File: one TraceFileHeader, then `capacity` TraceRecords. Record n (counted from 0) lies in slot n % capacity; the
-// header's `written` tells how many there have been, so that older ones than the last `capacity` are lost, and counted.
+//   flight recorder   the last events, without details, in a ring in memory that whoever started the rank holds: they
+//   can
+//                     be read after any death of the rank, and while it hangs
+//   full trace        all events with all fields, streamed to a file (base/trace_stream.hpp); what was recorded is in
+//   the
+//                     file even after SIGKILL
+//
+// Both begin with a TraceHeader. All formatting happens offline (tools/trace_*). Format and cost: design/tracing.md.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,77 +26,187 @@ namespace rmq {
 
 enum class Event : std::uint8_t {
   none = 0,
-#define RMQ_EVENT(name, number, carries_packet, a0, a1, meaning) name = number,
+#define RMQ_EVENT(name, number, carries_packet, detail, a0, a1, meaning) name = number,
 #include "base/trace.def"
-#undef RMQ_EVENT
 };
 
 struct EventKind {
   Event event;
   std::string_view name;
-  bool carries_packet;
+  bool carries_packet, detail;
   std::string_view a0, a1, meaning;
 };
 std::span<const EventKind> event_kinds();
+/// The word for a value of argument 0 or 1, empty where it is a plain figure.
+std::string_view event_value(Event event, int argument, std::uint64_t value);
 
-struct TraceRecord {
-  std::uint64_t ticks;   // os::ticks() when it happened
+/// Whether only a full trace records it.
+constexpr bool is_detail(Event event) {
+  switch (event) {
+#define RMQ_EVENT(name, number, carries_packet, detail, a0, a1, meaning) \
+  case Event::name:                                                      \
+    return detail;
+#include "base/trace.def"
+    case Event::none:
+      break;
+  }
+  return false;
+}
+
+/// What stands for an MPI function in a record: a hash of its name, without "MPI_" or "PMPI_" (32 bits of FNV-1a).
+constexpr std::uint32_t call_id(std::string_view name) {
+  if (name.starts_with('P')) name.remove_prefix(1);
+  if (name.starts_with("MPI_")) name.remove_prefix(4);
+  std::uint32_t hash = 2166136261u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return hash;
+}
+
+/// A full trace stores all of it, a flight recorder the first half: all but the fields of the packet's kind.
+struct alignas(32) TraceRecord {
+  std::uint64_t ticks;  // when it happened, by the header's clock
   Event event;
-  std::uint8_t method;   // MethodId of the link, 0 where none
+  std::uint8_t method;  // MethodId of the link, 0 where none
   std::uint16_t spare;
   std::int32_t peer;     // world rank, -1 where none
   std::uint64_t a0, a1;  // as trace.def names them
   std::byte packet[64];  // header and fields for events that carry one, else zero
 };
 static_assert(sizeof(TraceRecord) == 96);
+inline constexpr std::size_t kFlightRecordBytes = 64;
+static_assert(offsetof(TraceRecord, packet) + kHeaderBytes == kFlightRecordBytes);
 
-struct TraceFileHeader {
-  char magic[8];                       // "RMQTRC1\0"
+struct TraceHeader {
+  static constexpr std::uint32_t kVersion = 2;
+  static constexpr char kMagic[8] = "RMQTRC2";
+
+  char magic[8];  // written last: a header without it is not to be read
   std::uint32_t version, record_bytes;
-  std::int32_t rank, size;             // of the job
-  std::uint32_t host, spare;           // host index
-  std::uint64_t capacity;              // records
-  std::atomic<std::uint64_t> written;  // records so far, lost ones included
-  std::uint64_t ticks_start;           // a pair of readings at start …
-  std::uint64_t wall_ns_start;         // … CLOCK_REALTIME
-  std::uint64_t ticks_end;             // and one at the end (0 when the rank did not get there)
+  std::int32_t rank, size;      // of the job
+  std::uint32_t host;           // host index
+  std::int32_t pid;             // of the rank
+  std::uint64_t capacity;       // records of the ring, a power of two (n lies in slot n % capacity), or of the tail
+  double ns_per_tick;           // the clock's rate as known at start
+  std::uint64_t ticks_start;    // a pair of readings at start …
+  std::uint64_t wall_ns_start;  // … CLOCK_REALTIME
+  std::uint64_t ticks_end;      // and one at the end (0 when the rank did not get there)
   std::uint64_t wall_ns_end;
-  double ns_per_tick;                  // the clock's rate as known at start
-  char job[40];                        // job id, zero-terminated
-  std::byte reserved[128];             // keeps the header at 256 bytes
+  std::int64_t offset_ns_start;  // what to add to this host's CLOCK_REALTIME to get the launcher's, at start …
+  std::int64_t offset_ns_end;    // … and at the end
+  std::uint64_t error_ns_start;  // at most so wrong; ~0: not known
+  std::uint64_t error_ns_end;
+  char job[40];  // job id, zero-terminated
+  // A line of its own: what changes all the time.
+  alignas(64) std::atomic<std::uint64_t> written;  // records so far, overwritten ones included
+  std::atomic<std::uint64_t> dropped;              // events that a stream could not take: they are missing at its end
+  std::atomic<std::uint32_t> call;                 // call_id of the MPI function that runs; 0: none
+  std::atomic<std::uint32_t> drop_errno;           // why; 0: RMQ_TRACE_EVENTS
+  std::byte reserved[4096 - 216];                  // records begin on a page of their own
 };
+static_assert(offsetof(TraceHeader, written) == 192 && sizeof(TraceHeader) == 4096);
+
+/// Who records.
+struct TraceOwner {
+  int rank = 0, size = 1, host = 0;
+  std::string_view job;
+};
+/// Fills in everything but the magic, `capacity` and `record_bytes`, and reads the clocks.
+void start_header(TraceHeader& header, const TraceOwner& owner, bool exact_clock);
+
+class TraceStream;
 
 class Trace {
  public:
-  Trace() = default;  // off
+  /// Where each rank's flight recorder lies in the memory that its launcher holds: rank x kFlightSlot.
+  static constexpr std::uint64_t kFlightSlot = std::uint64_t{8} << 20;
+  static constexpr std::uint64_t kFlightMost = 65536;  // records
+
+  Trace();  // off
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
   ~Trace();
 
-  /// Starts recording to `<folder>/rank-<rank>.rmqtrace` (created, truncated). Errc::system with the path and remedy.
-  Result<void> open(const std::string& folder, int rank, int size, int host, std::string_view job,
-                    std::uint64_t capacity);
+  /// Starts the full trace in `<folder>/rank-<rank>.rmqtrace` (created, truncated), of at most `limit` events (0: no
+  /// limit). Errc::system with the path and remedy. Before fly(), so that both have one clock.
+  Result<void> open(const std::string& folder, const TraceOwner& owner, std::uint64_t limit);
 
-  /// The rank has come to its proper end: notes when. Recording may go on.
+  /// Starts the flight recorder at this place of the file, with `capacity` records (rounded up to a power of two), for
+  /// a rank that is inside of the MPI function `call`. Where the memory cannot be had it stays off.
+  void fly(int fd, std::uint64_t at, const TraceOwner& owner, std::uint64_t capacity, std::uint32_t call);
+
+  /// What the clock of this host lacks to the launcher's, as known now; the first call counts for the start.
+  void clock_offset(std::int64_t offset_ns, std::uint64_t error_ns);
+
+  /// The rank has come to its proper end: notes when, and closes the full trace. Says on stderr what that lacks.
   void finish();
 
-  bool on() const { return records_ != nullptr; }
+  bool on() const { return level_ != kOff; }
+  bool full() const { return level_ == kFull; }
 
   /// Records an event. One branch when off. One thread at a time (the device's lock).
   void event(Event e, std::uint8_t method, Rank peer, std::uint64_t a0 = 0, std::uint64_t a1 = 0) {
-    if (records_) [[unlikely]] write(e, method, peer, a0, a1, nullptr);
+    if (level_ >= (is_detail(e) ? kFull : kFlight)) write(e, method, peer, a0, a1, nullptr);
   }
   void packet(Event e, std::uint8_t method, Rank peer, const Packet& p, std::uint64_t a0 = 0, std::uint64_t a1 = 0) {
-    if (records_) [[unlikely]] write(e, method, peer, a0, a1, &p);
+    if (level_ >= (is_detail(e) ? kFull : kFlight)) write(e, method, peer, a0, a1, &p);
   }
 
+  /// The time (CLOCK_MONOTONIC) as somebody has read it anyway: the flight recorder's, which reads no clock of its own
+  /// for most events. Their order is exact, their time that of the last look.
+  void saw_clock(std::uint64_t ns) {
+    now_ = ns;
+    since_look_ = 0;
+  }
+
+  /// The program has come into, or left, an MPI function.
+  std::uint32_t enter(std::uint32_t call) {
+    if (level_ == kOff) return 0;
+    // Relaxed: for readers of the header only.
+    const std::uint32_t before = call_->load(std::memory_order_relaxed);
+    call_->store(call, std::memory_order_relaxed);
+    if (level_ == kFull) [[unlikely]]
+      write(Event::call_enter, 0, kNoRank, call, 0, nullptr);
+    return before;
+  }
+  void leave(std::uint32_t call, std::uint32_t before) {
+    if (level_ == kOff) return;
+    call_->store(before, std::memory_order_relaxed);
+    if (level_ == kFull) [[unlikely]]
+      write(Event::call_leave, 0, kNoRank, call, 0, nullptr);
+  }
+
+  /// The same for a call that never returns; by any thread, the device held or not.
+  void end_in(std::uint32_t call) { call_->store(call, std::memory_order_relaxed); }
+
  private:
+  enum Level : std::uint8_t { kOff, kFlight, kFull };
+  static constexpr std::uint32_t kMostStale = 64;  // records with one time
+
   void write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p);
 
-  TraceFileHeader* header_ = nullptr;
-  TraceRecord* records_ = nullptr;
+  Level level_ = kOff;
+  std::uint32_t since_look_ = 0;
+  std::uint64_t now_ = 0;
+  std::byte* ring_ = nullptr;  // of kFlightRecordBytes each
   std::uint64_t mask_ = 0;
-  std::size_t mapped_ = 0;
+  std::uint64_t flown_ = 0;  // records in the ring so far
+  TraceHeader* flight_ = nullptr;
+  std::atomic<std::uint32_t>* call_;
+  std::atomic<std::uint32_t> unheard_{0};  // the call, where nobody records
+  std::unique_ptr<TraceStream> stream_;
+};
+
+/// The program is in this MPI function, for its lifetime.
+class CallMark {
+ public:
+  CallMark(Trace& trace, std::uint32_t call) : trace_(trace), call_(call), before_(trace.enter(call)) {}
+  ~CallMark() { trace_.leave(call_, before_); }
+  CallMark(const CallMark&) = delete;
+  CallMark& operator=(const CallMark&) = delete;
+
+ private:
+  Trace& trace_;
+  const std::uint32_t call_, before_;
 };
 
 }  // namespace rmq

@@ -69,6 +69,7 @@ int raise_error(int object, const char* function, const Failure& failure) {
   switch (target.handler.action) {
     case Errhandler::Action::fatal:
     case Errhandler::Action::abort:
+      rt.device->trace().end_in(call_id(function));
       end_job(failure.code, text);
     case Errhandler::Action::return_:
       break;

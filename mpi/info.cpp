@@ -21,7 +21,7 @@ std::mutex outside_mutex;  // stands in for the device while there is none
 
 /// The frame of these functions: enter(), at any time.
 template <class Body>
-int enter_any_time(Body&& body, const char* function = __builtin_FUNCTION()) {
+int enter_any_time(Body&& body, Function function = __builtin_FUNCTION()) {
   if (runtime().is_active()) return enter(body, function);
   try {
     const std::lock_guard lock(outside_mutex);

@@ -21,7 +21,7 @@ int init(int required) {
 
 /// enter() for MPI_Init, which makes what enter() needs.
 template <class Body>
-int enter_first(Body&& body, const char* function = __builtin_FUNCTION()) {
+int enter_first(Body&& body, Function function = __builtin_FUNCTION()) {
   try {
     body();
     return MPI_SUCCESS;
@@ -73,6 +73,7 @@ RMQ_MPI(int, Is_thread_main, (int* flag)) {
 RMQ_MPI(int, Abort, (MPI_Comm, int errorcode)) {
   Runtime& rt = runtime();
   if (!rt.is_active()) detail::refuse("MPI_Abort");
+  rt.device->trace().end_in(call_id("Abort"));
   // No Entry: another thread may hold the device for ever.
   rt.device->MPID_Abort(errorcode, fmt::format("MPI_Abort was called with error code {}", errorcode));
 }

@@ -54,7 +54,7 @@ class Persistent final : public Activity {
 
 template <SendMode mode>
 inline int send_init(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                     MPI_Request* request, const char* function) {
+                     MPI_Request* request, Function function) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -65,7 +65,7 @@ inline int send_init(const void* buf, MPI_Count count, MPI_Datatype datatype, in
 }
 
 inline int recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                     MPI_Request* request, const char* function) {
+                     MPI_Request* request, Function function) {
   return enter(
       comm,
       [&](Comm& c) {

@@ -45,7 +45,7 @@ Request* start(const Buffer& b, MPI_Message& message) {
 }
 
 inline int mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status,
-                 const char* function) {
+                 Function function) {
   return enter(
       [&] {
         const Buffer b = buffer_arg(buf, count, datatype);
@@ -59,7 +59,7 @@ inline int mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message*
 }
 
 inline int imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request,
-                  const char* function) {
+                  Function function) {
   return enter(
       [&] {
         const Buffer b = buffer_arg(buf, count, datatype);

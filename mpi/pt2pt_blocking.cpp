@@ -8,7 +8,7 @@ namespace {
 /// `mode` is a template argument, so that the standard mode has no other mode's branches.
 template <SendMode mode>
 [[gnu::always_inline]] inline int send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                                       MPI_Comm comm, const char* function) {
+                                       MPI_Comm comm, Function function) {
   return enter(
       comm,
       [&](Comm & c) __attribute__((always_inline)) {
@@ -24,7 +24,7 @@ template <SendMode mode>
 }
 
 [[gnu::always_inline]] inline int recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                                       MPI_Comm comm, MPI_Status* status, const char* function) {
+                                       MPI_Comm comm, MPI_Status* status, Function function) {
   return enter(
       comm,
       [&](Comm & c)

@@ -6,7 +6,7 @@ namespace {
 
 template <SendMode mode>
 [[gnu::always_inline]] inline int start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                                             MPI_Comm comm, MPI_Request* request, const char* function) {
+                                             MPI_Comm comm, MPI_Request* request, Function function) {
   return enter(
       comm,
       [&](Comm & c) __attribute__((always_inline)) {
@@ -17,7 +17,7 @@ template <SendMode mode>
 }
 
 [[gnu::always_inline]] inline int start_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                                             MPI_Comm comm, MPI_Request* request, const char* function) {
+                                             MPI_Comm comm, MPI_Request* request, Function function) {
   return enter(
       comm,
       [&](Comm & c) __attribute__((always_inline)) {

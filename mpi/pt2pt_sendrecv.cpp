@@ -84,7 +84,7 @@ void sendrecv_blocking(Comm& c, const SendArgs& s, const RecvArgs& r, MPI_Status
 
 inline int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
                     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-                    MPI_Status* status, MPI_Request* request, const char* function) {
+                    MPI_Status* status, MPI_Request* request, Function function) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -102,7 +102,7 @@ inline int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendt
 }
 
 inline int replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
-                   MPI_Comm comm, MPI_Status* status, MPI_Request* request, const char* function) {
+                   MPI_Comm comm, MPI_Status* status, MPI_Request* request, Function function) {
   return enter(
       comm,
       [&](Comm& c) {

@@ -27,7 +27,7 @@ rmq_queue_object& queue_arg(::rmq_queue q) {
 
 /// enter() on the communicator of a queue.
 template <class Body>
-int enter_queue(::rmq_queue q, Body&& body, const char* function = __builtin_FUNCTION()) {
+int enter_queue(::rmq_queue q, Body&& body, Function function = __builtin_FUNCTION()) {
   return enter(
       q ? q->comm->handle : MPI_COMM_WORLD, [&](Comm&) { return body(queue_arg(q)); }, function);
 }

@@ -5,7 +5,7 @@ namespace rmq::mpi {
 namespace {
 
 [[gnu::always_inline]] inline int accumulate(const Local& origin, const Remote& target, MPI_Op op, MPI_Win win,
-                                             const char* function) {
+                                             Function function) {
   if (rma::Window* w = short_way(win); w && origin.count == 1 && op != MPI_NO_OP) [[likely]] {
     const auto now = [&](std::uint64_t) {
       const Basic basic = plain_type(origin.type)->basic;
@@ -27,7 +27,7 @@ namespace {
 }
 
 [[gnu::always_inline]] inline int get_accumulate(const Local& origin, const Local& result, const Remote& target,
-                                                 MPI_Op op, MPI_Win win, const char* function) {
+                                                 MPI_Op op, MPI_Win win, Function function) {
   return enter_win(
       win,
       [&](Win & w) __attribute__((always_inline)) {

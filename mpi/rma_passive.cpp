@@ -25,7 +25,7 @@ void check_locks(const Win& w) {
 /// A call that is about one target: `body(Win&, int rank)`.
 template <class Body>
 [[gnu::always_inline]] inline int enter_for(int rank, MPI_Win win, Body&& body,
-                                            const char* function = __builtin_FUNCTION()) {
+                                            Function function = __builtin_FUNCTION()) {
   return enter_win(
       win,
       [&](Win & w) __attribute__((always_inline)) {

@@ -4,7 +4,7 @@
 namespace rmq::mpi {
 namespace {
 
-[[gnu::always_inline]] inline int put(const Local& origin, const Remote& target, MPI_Win win, const char* function) {
+[[gnu::always_inline]] inline int put(const Local& origin, const Remote& target, MPI_Win win, Function function) {
   if (rma::Window* w = short_way(win)) [[likely]] {
     const auto now = [&](std::uint64_t bytes) { return w->put_now(origin.data, bytes, target.rank, target.disp); };
     if (plain_run(origin, target, now)) [[likely]]
@@ -21,7 +21,7 @@ namespace {
       function);
 }
 
-[[gnu::always_inline]] inline int get(const Local& origin, const Remote& target, MPI_Win win, const char* function) {
+[[gnu::always_inline]] inline int get(const Local& origin, const Remote& target, MPI_Win win, Function function) {
   if (rma::Window* w = short_way(win)) [[likely]] {
     const auto now = [&](std::uint64_t bytes) {
       return w->get_now(const_cast<void*>(origin.data), bytes, target.rank, target.disp);

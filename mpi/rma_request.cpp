@@ -47,7 +47,7 @@ MPI_Request request_for(Win& w, Request* inner) {
 /// The frame of the four: `start(Win&, const rma::Target&, Request*&)` is not called for MPI_PROC_NULL.
 template <class Start>
 [[gnu::always_inline]] inline int start_operation(const Remote& target, MPI_Win win, MPI_Request* request,
-                                                  Start&& start, const char* function) {
+                                                  Start&& start, Function function) {
   return enter_win(
       win,
       [&](Win& w) {
@@ -64,20 +64,20 @@ template <class Start>
       function);
 }
 
-int rput(const Local& origin, const Remote& target, MPI_Win win, MPI_Request* request, const char* function) {
+int rput(const Local& origin, const Remote& target, MPI_Win win, MPI_Request* request, Function function) {
   return start_operation(
       target, win, request,
       [&](Win& w, const rma::Target& t, Request*& r) { return w.window->rput(view_arg(origin), t, r); }, function);
 }
 
-int rget(const Local& origin, const Remote& target, MPI_Win win, MPI_Request* request, const char* function) {
+int rget(const Local& origin, const Remote& target, MPI_Win win, MPI_Request* request, Function function) {
   return start_operation(
       target, win, request,
       [&](Win& w, const rma::Target& t, Request*& r) { return w.window->rget(view_arg(origin), t, r); }, function);
 }
 
 int raccumulate(const Local& origin, const Remote& target, MPI_Op op, MPI_Win win, MPI_Request* request,
-                const char* function) {
+                Function function) {
   return start_operation(
       target, win, request,
       [&](Win& w, const rma::Target& t, Request*& r) {
@@ -87,7 +87,7 @@ int raccumulate(const Local& origin, const Remote& target, MPI_Op op, MPI_Win wi
 }
 
 int rget_accumulate(const Local& origin, const Local& result, const Remote& target, MPI_Op op, MPI_Win win,
-                    MPI_Request* request, const char* function) {
+                    MPI_Request* request, Function function) {
   return start_operation(
       target, win, request,
       [&](Win& w, const rma::Target& t, Request*& r) {

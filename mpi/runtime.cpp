@@ -23,6 +23,8 @@ constinit detail::Immortal detail::instance;
 
 namespace {
 
+constexpr std::uint32_t kInit = call_id("Init");
+
 /// Before there is an error handler: one line, and the job ends.
 [[noreturn]] void give_up(Bootstrap* bootstrap, const Error& e) {
   if (bootstrap) bootstrap->abort(1, e.what);
@@ -66,9 +68,11 @@ void start_runtime(int thread_level) {
   adi::DeviceOptions options;
   options.config = std::move(*config);
   options.threads = thread_level == MPI_THREAD_MULTIPLE;
+  options.call = kInit;
   auto device = adi::Device::MPID_Init(std::move(options), *rt.bootstrap);
   if (!device) give_up(rt.bootstrap.get(), device.error());
   rt.device = std::move(*device);
+  rt.device->trace().enter(kInit);
   rt.thread_level = thread_level;
   rt.main_thread = pthread_self();
 
@@ -83,6 +87,7 @@ void start_runtime(int thread_level) {
   tell_fortran();
   if (auto ok = coll::publish_choice(); !ok) give_up(rt.bootstrap.get(), ok.error());
   start_reports();
+  rt.device->trace().leave(kInit, 0);
   publish_debug_root();
   if (rt.device->config().debug_gate) wait_for_debugger();
   // Release pairs with the acquire in is_active().

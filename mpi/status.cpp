@@ -31,12 +31,12 @@ void store(Count* count, MPI_Count value) {
 }
 
 template <class Count>
-int get_count(const MPI_Status* status, MPI_Datatype datatype, Count* count, const char* function) {
+int get_count(const MPI_Status* status, MPI_Datatype datatype, Count* count, Function function) {
   return enter([&] { store(count, whole_elements(status_arg(status), type_arg(datatype))); }, function);
 }
 
 template <class Count>
-int get_elements(const MPI_Status* status, MPI_Datatype datatype, Count* count, const char* function) {
+int get_elements(const MPI_Status* status, MPI_Datatype datatype, Count* count, Function function) {
   return enter(
       [&] {
         const auto bytes = static_cast<MPI_Count>(status_bytes(status_arg(status)));
@@ -45,7 +45,7 @@ int get_elements(const MPI_Status* status, MPI_Datatype datatype, Count* count, 
       function);
 }
 
-int set_elements(MPI_Status* status, MPI_Datatype datatype, MPI_Count count, const char* function) {
+int set_elements(MPI_Status* status, MPI_Datatype datatype, MPI_Count count, Function function) {
   return enter(
       [&] {
         status_arg(status);
@@ -61,7 +61,7 @@ int set_elements(MPI_Status* status, MPI_Datatype datatype, MPI_Count count, con
 
 /// Both forms are the same five words.
 template <class To, class From>
-int convert(To* to, const From* from, const char* function) {
+int convert(To* to, const From* from, Function function) {
   return enter_always(
       [&] {
         if (!from || !to) fail_call(MPI_ERR_ARG, "a status is a null pointer");

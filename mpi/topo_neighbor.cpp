@@ -77,7 +77,7 @@ Blocks each_arg(const void* data, const Count* counts, const Displacement* displ
 }
 
 int allgather_equal(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-                    MPI_Datatype recvtype, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+                    MPI_Datatype recvtype, MPI_Comm comm, Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -93,7 +93,7 @@ int allgather_equal(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendt
 template <class Count, class Displacement>
 int allgather_each(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                    const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype, MPI_Comm comm,
-                   const char* function = __builtin_FUNCTION()) {
+                   Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -107,7 +107,7 @@ int allgather_each(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
 }
 
 int alltoall_equal(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-                   MPI_Datatype recvtype, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+                   MPI_Datatype recvtype, MPI_Comm comm, Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -123,7 +123,7 @@ int alltoall_equal(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
 template <class Count, class Displacement>
 int alltoall_each(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls, MPI_Datatype sendtype,
                   void* recvbuf, const Count* recvcounts, const Displacement* rdispls, MPI_Datatype recvtype,
-                  MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+                  MPI_Comm comm, Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -157,7 +157,7 @@ Blocks typed_arg(const void* data, const Count* counts, const MPI_Aint* displace
 template <class Count>
 int alltoall_typed(const void* sendbuf, const Count* sendcounts, const MPI_Aint* sdispls, const MPI_Datatype* sendtypes,
                    void* recvbuf, const Count* recvcounts, const MPI_Aint* rdispls, const MPI_Datatype* recvtypes,
-                   MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+                   MPI_Comm comm, Function function = __builtin_FUNCTION()) {
   constexpr coll::SideNames kSend{"sendbuf", "sendcounts", "sdispls", "sendtypes"};
   constexpr coll::SideNames kRecv{"recvbuf", "recvcounts", "rdispls", "recvtypes"};
   return enter(

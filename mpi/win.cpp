@@ -8,8 +8,7 @@ namespace rmq::mpi {
 namespace {
 
 template <class Unit>
-int create(void* base, MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win,
-           const char* function) {
+int create(void* base, MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win, Function function) {
   return enter(
       comm,
       [&](Comm&) {
@@ -22,7 +21,7 @@ int create(void* base, MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm co
 /// The two that allocate; the address of the memory goes to `baseptr`.
 template <class Unit>
 int allocate(rma::Flavor flavor, MPI_Aint size, Unit disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
-             MPI_Win* win, const char* function) {
+             MPI_Win* win, Function function) {
   return enter(
       comm,
       [&](Comm&) {
@@ -47,7 +46,7 @@ rma::SharedMemory shared_memory(const Win& w, int rank) {
 }
 
 template <class Unit>
-int shared_query(MPI_Win win, int rank, MPI_Aint* size, Unit* disp_unit, void* baseptr, const char* function) {
+int shared_query(MPI_Win win, int rank, MPI_Aint* size, Unit* disp_unit, void* baseptr, Function function) {
   return enter_win(
       win,
       [&](Win& w) {

@@ -42,6 +42,7 @@ void TypesOut::define(Rank to, TypeOut& type) {
   type.bytes = bytes.size();
   type.told[static_cast<std::size_t>(to)] = true;
   ++counters_.type_definitions;
+  device_.trace().event(Event::type_told, 0, to, type.id, type.bytes);
   const std::uint64_t most = device_.MPID_Fragment_max(to);
   for (std::uint64_t at = 0; at < bytes.size(); at += most) {
     const std::uint64_t piece = std::min<std::uint64_t>(most, bytes.size() - at);
@@ -89,9 +90,11 @@ const Layout* TypesIn::find(Rank from, std::uint32_t id) {
   const auto found = index_.find(key(from, id));
   if (found == index_.end()) {
     ++counters_.type_misses;
+    note(Event::type_miss, key(from, id), 0);
     return nullptr;
   }
   ++counters_.type_hits;
+  note(Event::type_hit, key(from, id), 0);
   entries_.splice(entries_.begin(), entries_, found->second);
   return found->second->layout.get();
 }
@@ -127,7 +130,11 @@ void TypesIn::insert(std::uint64_t key, LayoutRef layout, std::uint64_t bytes) {
   entries_.push_front({key, std::move(layout), bytes});
   index_[key] = entries_.begin();
   bytes_ += bytes;
-  while (entries_.size() > 1 && (entries_.size() > most_ || bytes_ > most_bytes_)) erase(entries_.back().key);
+  note(Event::type_learned, key, bytes);
+  while (entries_.size() > 1 && (entries_.size() > most_ || bytes_ > most_bytes_)) {
+    note(Event::type_evicted, entries_.back().key, entries_.back().bytes);
+    erase(entries_.back().key);
+  }
 }
 
 void TypesIn::erase(std::uint64_t key) {

@@ -62,8 +62,8 @@ class TypesOut {
 /// The target's side.
 class TypesIn {
  public:
-  TypesIn(const Config& config, Counters& counters)
-      : counters_(counters), most_(config.rma_types), most_bytes_(config.rma_type_bytes) {}
+  TypesIn(const Config& config, Trace& trace, Counters& counters)
+      : trace_(trace), counters_(counters), most_(config.rma_types), most_bytes_(config.rma_type_bytes) {}
 
   /// The datatype that `from` calls so, or nullptr. Valid until the next call.
   const Layout* find(Rank from, std::uint32_t id);
@@ -88,9 +88,13 @@ class TypesIn {
   static std::uint64_t key(Rank from, std::uint32_t id) {
     return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(from)) << 32) | id;
   }
+  void note(Event event, std::uint64_t key, std::uint64_t bytes) {
+    trace_.event(event, 0, static_cast<Rank>(key >> 32), static_cast<std::uint32_t>(key), bytes);
+  }
   void erase(std::uint64_t key);
   void insert(std::uint64_t key, LayoutRef layout, std::uint64_t bytes);
 
+  Trace& trace_;
   Counters& counters_;
   std::size_t most_;
   std::uint64_t most_bytes_;

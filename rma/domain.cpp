@@ -15,7 +15,7 @@ constexpr Kind kFirst = Kind::RMA_PUT, kLast = Kind::DATATYPE_MISS;
 }  // namespace
 
 Domain::Domain(adi::Device& device)
-    : device_(device), types_out_(device, counters_), types_in_(device.config(), counters_) {
+    : device_(device), types_out_(device, counters_), types_in_(device.config(), device.trace(), counters_) {
   // Every number in between, so that what is missing in the list is a protocol error of ours.
   device_.MPID_Register(kFirst, kLast, *this);
 }

@@ -16,6 +16,7 @@ bool Window::barrier_covers() const {
 
 Fault Window::fence(unsigned assertions) {
   if ((all_ & kLockAll) != 0 || !locked_.empty() || accessing_ || exposed_) return Fault::sync;
+  note(Event::win_fence, -1, assertions);
   const std::vector<int> busy = busy_;
   constexpr unsigned neither = assertion::noprecede | assertion::nosucceed;
   const bool meets = (assertions & neither) != neither;

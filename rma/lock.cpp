@@ -48,13 +48,19 @@ void Window::release_lock(int rank, LockPlace& place) {
 
 Fault Window::wait_for_lock(int rank) {
   LockPlace& place = at(rank).place;
-  if (place.held || try_lock(rank, place)) [[likely]]
+  if (place.held || try_lock(rank, place)) [[likely]] {
+    note(Event::lock_granted, rank, 0);
     return Fault::none;
+  }
+  note(Event::lock_queued, rank, 0);
   Control& control = *at(rank).control;
   announce(control, me(), true);
   wait_until({WaitFor::What::lock, rank}, [&] { return try_lock(rank, place) || broken_by(rank) >= 0; });
   announce(control, me(), false);
-  if (place.held) return Fault::none;
+  if (place.held) {
+    note(Event::lock_granted, rank, 0);
+    return Fault::none;
+  }
   return lost_because_of(broken_by(rank), ", and held the lock of a window or waited for it");
 }
 
@@ -72,6 +78,7 @@ int Window::broken_by(int rank) const {
 bool Window::serve_lock(Origin& o, LockType type) {
   begin_lock(me(), type, o.place);
   o.lock = o.place.held ? Origin::Lock::held : Origin::Lock::waiting;
+  note(o.place.held ? Event::lock_granted : Event::lock_queued, o.rank, 1);
   if (o.place.held) return true;
   ++domain_.counters_.locks_queued;
   announce(*control_, me(), true);
@@ -83,6 +90,7 @@ bool Window::serve_lock(Origin& o, LockType type) {
 void Window::unlock_for(Origin& o) {
   if (o.lock != Origin::Lock::held) return;
   o.lock = Origin::Lock::none;
+  note(Event::lock_released, o.rank, 1);
   release_lock(me(), o.place);
 }
 
@@ -100,6 +108,7 @@ int Window::serve_locks() {
     announce(*control_, me(), false);
     ++served;
     o.lock = o.place.held ? Origin::Lock::held : Origin::Lock::none;
+    if (o.place.held) note(Event::lock_granted, o.rank, 1);
     if (o.lost) {
       unlock_for(o);  // its turn has come too late
     } else if (o.place.held) {

@@ -10,6 +10,7 @@ Fault Window::lock(LockType type, int target, unsigned assertions) {
   if (type != LockType::shared && type != LockType::exclusive) return Fault::locktype;
   if ((t.access & kLock) != 0 || (all_ & kLockAll) != 0 || accessing_ || ((all_ & kFence) != 0 && fence_used_))
     return Fault::sync;
+  note(Event::win_lock, target, type == LockType::shared ? 1 : 2);
   all_ = 0;  // a fence without operations behind it has opened nothing
   if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
   t.nocheck = (assertions & assertion::nocheck) != 0;
@@ -33,10 +34,14 @@ Fault Window::lock(LockType type, int target, unsigned assertions) {
 Fault Window::unlock(int target) {
   Reach& t = at(target);
   if ((t.access & kLock) == 0) return Fault::sync;
+  note(Event::win_unlock, target);
   Fault fault = Fault::none;
   if (t.direct) {
     std::atomic_thread_fence(std::memory_order_release);
-    if (!t.nocheck) release_lock(target, t.place);
+    if (!t.nocheck) {
+      note(Event::lock_released, target, 0);
+      release_lock(target, t.place);
+    }
   } else {
     fault = settle({&target, 1}, true, true);
   }
@@ -48,6 +53,7 @@ Fault Window::unlock(int target) {
 
 Fault Window::lock_all(unsigned assertions) {
   if (all_ & kLockAll || !locked_.empty() || accessing_ || ((all_ & kFence) != 0 && fence_used_)) return Fault::sync;
+  note(Event::win_lock_all, -1, assertions);
   nocheck_all_ = (assertions & assertion::nocheck) != 0;
   Fault first = Fault::none;
   if (!nocheck_all_) {
@@ -65,10 +71,13 @@ Fault Window::lock_all(unsigned assertions) {
 
 Fault Window::unlock_all() {
   if ((all_ & kLockAll) == 0) return Fault::sync;
+  note(Event::win_unlock_all, -1);
   std::atomic_thread_fence(std::memory_order_release);
   for (int i = 0; i < size(); ++i) {
     Reach& t = at(i);
-    if (t.direct && t.place.held) release_lock(i, t.place);
+    if (!t.direct || !t.place.held) continue;
+    note(Event::lock_released, i, 0);
+    release_lock(i, t.place);
   }
   const std::vector<int> busy = busy_;
   const Fault fault = settle(busy, true, true);
@@ -80,6 +89,7 @@ Fault Window::flush(int target) {
   Reach& t = at(target);
   if (((t.access & kLock) | (all_ & kLockAll)) == 0) [[unlikely]]
     return Fault::sync;
+  note(Event::win_flush, target, 0);
   if (!t.direct) return settle({&target, 1}, false, true);
   // Later stores must not be seen before these: that is all there is to do. Later loads: short_way.hpp.
   std::atomic_thread_fence(std::memory_order_release);
@@ -90,6 +100,7 @@ Fault Window::flush(int target) {
 Fault Window::flush_local(int target) {
   Reach& t = at(target);
   if (((t.access & kLock) | (all_ & kLockAll)) == 0) return Fault::sync;
+  note(Event::win_flush, target, 1);
   if (!t.direct) return settle({&target, 1}, false, false);
   if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
   return Fault::none;
@@ -97,6 +108,7 @@ Fault Window::flush_local(int target) {
 
 Fault Window::flush_all() {
   if ((all_ & kLockAll) == 0 && locked_.empty()) return Fault::sync;
+  note(Event::win_flush, -1, 0);
   std::atomic_thread_fence(std::memory_order_release);
   if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
   if (busy_.empty()) return Fault::none;
@@ -106,6 +118,7 @@ Fault Window::flush_all() {
 
 Fault Window::flush_local_all() {
   if ((all_ & kLockAll) == 0 && locked_.empty()) return Fault::sync;
+  note(Event::win_flush, -1, 1);
   if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
   if (busy_.empty()) return Fault::none;
   const std::vector<int> busy = busy_;

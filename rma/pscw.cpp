@@ -32,6 +32,7 @@ Fault Window::post(std::span<const int> group, unsigned assertions) {
   exposed_ = true;
   exposure_group_.assign(group.begin(), group.end());
   for (const int rank : group) {
+    note(Event::win_post, rank, assertions);
     const std::uint32_t count = ++posted_[static_cast<std::size_t>(rank)];
     if ((assertions & assertion::nocheck) == 0) signal(rank, 1, 0, count);
   }
@@ -45,12 +46,16 @@ Fault Window::start(std::span<const int> group, unsigned assertions) {
   accessing_ = true;
   nocheck_start_ = (assertions & assertion::nocheck) != 0;
   access_group_.assign(group.begin(), group.end());
-  for (const int rank : group) ++started_[static_cast<std::size_t>(rank)];
+  for (const int rank : group) {
+    note(Event::win_start, rank, assertions);
+    ++started_[static_cast<std::size_t>(rank)];
+  }
   return Fault::none;
 }
 
 Fault Window::complete() {
   if (!accessing_) return Fault::sync;
+  for (const int rank : access_group_) note(Event::win_complete, rank);
   const std::vector<int> busy = busy_;
   Fault fault = Fault::none;
   // Posts without operations are waited for as well: none is still on its way when the window ends.
@@ -88,6 +93,7 @@ Fault Window::complete() {
 
 Fault Window::wait() {
   if (!exposed_) return Fault::sync;
+  for (const int rank : exposure_group_) note(Event::win_wait, rank);
   const auto lost = [&] {
     return std::find_if(exposure_group_.begin(), exposure_group_.end(), [&](int rank) { return is_lost(rank); });
   };

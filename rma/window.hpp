@@ -190,6 +190,10 @@ class Window {
   Reach& at(int rank) const { return reach_[static_cast<std::size_t>(rank)]; }
   int member(Rank world_rank) const { return member_of_[static_cast<std::size_t>(world_rank)]; }
   adi::Device& device() const { return domain_.device(); }
+  /// Records an event about a member (-1: about all).
+  void note(Event event, int rank, std::uint64_t a1 = 0) const {
+    device().trace().event(event, 0, rank < 0 ? kNoRank : world(rank), options_.id, a1);
+  }
   bool is_attached(std::uint64_t from, std::uint64_t bytes) const;
 
   // ---- what all operations do, and direct ones: direct.cpp ----

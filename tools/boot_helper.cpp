@@ -97,7 +97,7 @@ Result<void> start_server(const Listener& listener, int size, const string& job,
   plan.environment = Environment::inherited();
   plan.input = reader.get();
   plan.output = nowhere.get();  // a copy of our stdout would keep the host's launcher waiting
-  plan.keep = listener.socket.get();
+  plan.keep = {listener.socket.get()};
   plan.signal_mask = &none;
   plan.die_with_parent = false;
   const auto pid = spawn(plan);

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/boot_wire.hpp"
+#include "tools/launch_flight.hpp"
 #include "tools/launch_loop.hpp"
 #include "tools/launch_reap.hpp"
 #include "tools/launch_signals.hpp"
@@ -53,7 +54,8 @@ class Minder {
     plan.program = rank_.file;
     plan.arguments = rank_.command;
     plan.environment = Environment::inherited();
-    plan.keep = rank_.socket.get();
+    plan.keep = {rank_.socket.get(), flight_.descriptor()};
+    if (flight_.descriptor() >= 0) plan.environment.set("RMQ_FLIGHT_MEMORY", flight_.variable(0));
     plan.signal_mask = &ranks_mask;
     const auto pid = spawn(plan);
     if (!pid) return tl::make_unexpected(pid.error());
@@ -81,6 +83,8 @@ class Minder {
     ::send(rank_.control.get(), report.data(), report.size(), MSG_NOSIGNAL | MSG_DONTWAIT);  // 1 KB fits any buffer
     // The host launcher kills everything, the server too, as soon as it sees a death by a signal: so not before the server
     // has named the culprit, which it has when it ends the job.
+    // It has not left properly; the memory is this rank's alone.
+    if (const auto view = flight_.view(0); view && !view->finished()) std::fputs(flight_.report_death(0).c_str(), stderr);
     if (!WIFSIGNALED(status)) return loop_.stop();
     loop_.after(report_grace, [this] { loop_.stop(); });
   }
@@ -116,6 +120,7 @@ class Minder {
 
   EventLoop& loop_;
   MindedRank rank_;
+  FlightMemory flight_{1};
   boot::FrameReader reader_;
   pid_t pid_ = -1;
   int status_ = 0;

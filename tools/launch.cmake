@@ -10,10 +10,10 @@ target_link_libraries(rmq_diagnosis PUBLIC rmq_base nlohmann_json::nlohmann_json
 
 add_library(rmq_launch STATIC
   diag_control.cpp diag_inquiry.cpp diag_watch.cpp
-  launch_debug.cpp launch_env.cpp launch_front.cpp launch_job.cpp launch_loop.cpp launch_options.cpp launch_output.cpp launch_reap.cpp launch_report.cpp
-  launch_server.cpp launch_spawn.cpp launch_verdict.cpp boot_address.cpp boot_gate.cpp boot_minder.cpp
-  boot_server.cpp)
-target_link_libraries(rmq_launch PUBLIC rmq_base rmq_diagnosis)
+  launch_debug.cpp launch_env.cpp launch_flight.cpp launch_front.cpp launch_job.cpp launch_loop.cpp launch_options.cpp
+  launch_output.cpp launch_reap.cpp launch_report.cpp launch_server.cpp launch_spawn.cpp launch_verdict.cpp
+  boot_address.cpp boot_gate.cpp boot_minder.cpp boot_server.cpp)
+target_link_libraries(rmq_launch PUBLIC rmq_base rmq_diagnosis rmq_trace_text)
 
 add_executable(rmqrun rmqrun.cpp)
 add_executable(rmqboot rmqboot.cpp)

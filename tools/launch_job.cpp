@@ -29,6 +29,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds term_grace{300};     // between SIGTERM and SIGKILL
 constexpr milliseconds verdict_grace{250};  // from the end of a rank's socket to the end of its process
+constexpr int peer_lost_code = 101;         // MPIX_ERR_PROC_FAILED: what a rank aborts with that has lost another
 
 JobInfo describe(const Options& options) {
   JobInfo job = boot::singleton_job();
@@ -59,6 +60,7 @@ Job::Job(const Options& options, EventLoop& loop, const sigset_t& signal_mask, U
       server_(loop, job_.size, *this),
       output_(loop, job_.size, options.tag_output),
       inquiry_(loop, server_, job_.job, job_.size, [this](int rank) { return facts(rank); }),
+      flight_(job_.size),
       ranks_(static_cast<std::size_t>(job_.size)) {
   if (options.bind) cpus_ = allowed_cpus();
 }
@@ -158,13 +160,14 @@ Result<void> Job::start_rank(int rank, int app_num, const SpawnPlan& common) {
   plan.input = rank == 0 ? -1 : no_input_.get();
   plan.output = ends->output.get();
   plan.error = ends->error.get();
-  plan.keep = theirs.get();
+  plan.keep = {theirs.get(), flight_.descriptor()};
+  if (flight_.descriptor() >= 0) plan.environment.set("RMQ_FLIGHT_MEMORY", flight_.variable(rank));
   if (!cpus_.empty()) plan.cpu = cpus_[static_cast<std::size_t>(rank) % cpus_.size()];
   server_.add(rank, std::move(ours));  // before the rank can send: the kernel signs only what is sent from then on
   const auto pid = spawn(plan);
   if (!pid) return fail(Errc::system, fmt::format("cannot start rank {}: {}", rank, pid.error().what));
   processes_ += debug_entry(*pid, job_.host_name, plan.program);
-  ranks_[static_cast<std::size_t>(rank)] = {*pid, true, 0, common.arguments[0], {}};
+  ranks_[static_cast<std::size_t>(rank)] = {*pid, true, 0, false, common.arguments[0], {}};
   rank_of_[*pid] = rank;
   ++alive_;
   return {};
@@ -229,7 +232,7 @@ void Job::on_rank_exit(int rank, int status) {
   entry.alive = false;
   rank_of_.erase(entry.pid);
   --alive_;
-  if (!ending_) {
+  if (!ending_ && !entry.follows) {
     const Verdict verdict = judge(rank, entry.program, server_.state(rank), status, job_.size == 1);
     const bool by_users_signal = WIFSIGNALED(status) && WTERMSIG(status) == forwarded_;
     if (verdict.effect == Verdict::Effect::ends_job) {
@@ -243,13 +246,25 @@ void Job::on_rank_exit(int rank, int status) {
     }
   }
   if (!ending_) server_.depart(rank);
+  if (alive_ == 0 && consequence_) consequence_();  // no cause has shown
   if (alive_ == 0) finish();
 }
 
 void Job::on_abort(int rank, int code, std::string_view why) {
   if (died_ >= 0) say(fmt::format("rank {} ({}) needed it: {}", rank, program(rank), one_line(why)));
-  end_job(exit_code(code),
-          fmt::format("rank {} ({}) aborted the job with code {}: {}", rank, program(rank), code, one_line(why)), rank);
+  if (ending_) return;
+  const auto end = [this, rank, code, why = one_line(why)] {
+    if (ending_) return;
+    end_job(exit_code(code),
+            fmt::format("rank {} ({}) aborted the job with code {}: {}", rank, program(rank), code, why), rank);
+    say_last_events(rank);
+  };
+  if (code != peer_lost_code) return end();
+  // It only says that another one is gone, whose end we may not have heard of yet. That is the cause.
+  ranks_[static_cast<std::size_t>(rank)].follows = true;
+  if (consequence_) return;
+  consequence_ = end;
+  loop_.after(verdict_grace, consequence_);
 }
 
 // The socket of a wrapped MPI program (sh -c './prog; …') stays open in the wrapper, so its end would go unnoticed.
@@ -319,6 +334,13 @@ void Job::finish() {
     if (output_.is_idle()) loop_.stop();
   });
   if (output_.is_idle()) loop_.stop();
+}
+
+void Job::say_last_events(int rank) {
+  std::string text = flight_.report_death(rank);
+  if (text.empty()) return;
+  text.pop_back();  // say() ends the line
+  output_.say(text);
 }
 
 void Job::say(const std::string& message) {

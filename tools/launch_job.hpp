@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "tools/diag_control.hpp"
 #include "tools/diag_inquiry.hpp"
 #include "tools/diag_watch.hpp"
+#include "tools/launch_flight.hpp"
 #include "tools/launch_loop.hpp"
 #include "tools/launch_options.hpp"
 #include "tools/launch_output.hpp"
@@ -39,6 +41,7 @@ class Job final : private Server::Upcalls {
     pid_t pid = 0;
     bool alive = false;
     pid_t mpi_pid = 0;     // of the process that called MPI_Init
+    bool follows = false;  // it aborted because another one had died, whose end is the job's
     std::string program;   // as the user wrote it
     UniqueFd mpi_process;  // pidfd of the process that called MPI_Init, when that is a descendant of `pid`
   };
@@ -57,6 +60,7 @@ class Job final : private Server::Upcalls {
   void kill_rest();
   void finish();
   void say(const std::string& message);
+  void say_last_events(int rank);
   const std::string& program(int rank) const { return ranks_[static_cast<std::size_t>(rank)].program; }
 
   void on_mpi_end(int rank);
@@ -83,6 +87,7 @@ class Job final : private Server::Upcalls {
   Inquiry inquiry_;
   std::unique_ptr<Control> control_;  // for rmqps; none where the name could not be had
   std::unique_ptr<HangWatch> watch_;  // --hang-after
+  FlightMemory flight_;
   std::vector<Rank> ranks_;
   std::unordered_map<pid_t, int> rank_of_;
   std::vector<int> cpus_;              // to bind to, in turn; empty: no binding
@@ -93,6 +98,7 @@ class Job final : private Server::Upcalls {
   int died_ = -1;                      // rank whose death ends the job, while the others are asked about it
   bool ending_ = false;
   bool finished_ = false;
+  std::function<void()> consequence_;  // ends the job, unless its cause does so before
 };
 
 }  // namespace rmq::launch

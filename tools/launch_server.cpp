@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/os/clock.hpp"
+
 namespace rmq::launch {
 
 using boot::FrameKind;
@@ -110,6 +112,12 @@ void Server::handle(int rank, const boot::Frame& frame) {
       return on_get(rank, frame.body);
     case FrameKind::fence:
       return on_fence(rank);
+    case FrameKind::clock: {
+      const std::uint64_t now = os::wall_ns();
+      std::string text(sizeof now, '\0');
+      std::memcpy(text.data(), &now, sizeof now);  // little-endian, as this machine (base/packet.hpp insists)
+      return send(rank, boot::encode(FrameKind::time, text));
+    }
     case FrameKind::abort: {
       const int code = static_cast<int>(body.u32());
       upcalls_.on_abort(rank, body.ok() ? code : 1, body.rest());

@@ -59,7 +59,9 @@ const char* prepare(const RawPlan& raw) {
   if (!plan.folder.empty() && ::chdir(plan.folder.c_str()) != 0) return "changing to its folder";
   if (!become(plan.input, STDIN_FILENO) || !become(plan.output, STDOUT_FILENO) || !become(plan.error, STDERR_FILENO))
     return "connecting its input and output";
-  if (plan.keep >= 0 && ::fcntl(plan.keep, F_SETFD, 0) != 0) return "handing down its socket";
+  for (const int fd : plan.keep) {
+    if (fd >= 0 && ::fcntl(fd, F_SETFD, 0) != 0) return "handing down its socket";
+  }
   if (plan.ignore_quit) ::signal(SIGQUIT, SIG_IGN);
   if (plan.signal_mask != nullptr) ::sigprocmask(SIG_SETMASK, plan.signal_mask, nullptr);
   return nullptr;

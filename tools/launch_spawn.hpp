@@ -22,12 +22,12 @@ struct SpawnPlan {
   Environment environment;
   std::string folder;                       // working folder; empty: the launcher's
   int input = -1, output = -1, error = -1;  // become descriptors 0, 1, 2; -1: the launcher's own
-  int keep = -1;                            // descriptor that stays open under its number; all others close on exec
-  std::optional<int> cpu;                   // bind to this CPU
-  const sigset_t* signal_mask = nullptr;    // of the new process
-  const rlimit* open_files = nullptr;       // RLIMIT_NOFILE of the new process; nullptr: the launcher's
-  bool ignore_quit = false;                 // SIGQUIT, which is the launcher's own
-  bool die_with_parent = true;              // SIGKILL when the launcher dies
+  std::vector<int> keep;   // descriptors that stay open under their numbers (-1: none); all others close on exec
+  std::optional<int> cpu;  // bind to this CPU
+  const sigset_t* signal_mask = nullptr;  // of the new process
+  const rlimit* open_files = nullptr;     // RLIMIT_NOFILE of the new process; nullptr: the launcher's
+  bool ignore_quit = false;               // SIGQUIT, which is the launcher's own
+  bool die_with_parent = true;            // SIGKILL when the launcher dies
 };
 
 /// Starts the process and returns its id. Errc::system names the step that failed, the program and errno in words; no

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "tools/perf/plan.hpp"
+#include "tools/perf/trace.hpp"
 
 namespace {
 
@@ -17,6 +18,24 @@ namespace fs = std::filesystem;
 std::string bench_sources(const fs::path& bin) {
   const fs::path shared = bin.parent_path() / "share/rmq/bench";
   return fs::exists(shared) ? shared.string() : RMQ_BENCH_SOURCES;
+}
+
+// The cost of recording, with the benchmark in a folder of its own.
+int measure_trace(const rmq::perf::Options& options) {
+  const fs::path bin = fs::canonical("/proc/self/exe").parent_path();
+  char folder[] = "/tmp/rmqperf-XXXXXX";
+  if (!::mkdtemp(folder)) return std::perror("rmqperf: cannot make a folder in /tmp"), 1;
+  rmq::perf::Implementation rmq = rmq::perf::installed(bin.string(), false).front();
+  rmq::Result<std::string> table;
+  if (auto ok = rmq::perf::compile(rmq, bench_sources(bin), folder); ok) {
+    table = rmq::perf::trace_cost(rmq, options, folder);
+  } else {
+    table = tl::unexpected(ok.error());
+  }
+  fs::remove_all(folder);
+  if (!table) return fmt::print(stderr, "rmqperf: {}\n", table.error().what), 1;
+  fmt::print("{}", *table);
+  return 0;
 }
 
 int measure(const rmq::perf::Options& options, bool peers, const std::string& only, const std::string& json_file) {
@@ -54,6 +73,8 @@ int main(int argc, char** argv) {
   std::string json_file, only;
   CLI::App* run = app.add_subcommand("run", "RMQ alone");
   CLI::App* compare = app.add_subcommand("compare", "beside MPICH and Open MPI, in turn, each at its best setting");
+  CLI::App* trace = app.add_subcommand("trace", "what recording costs: off, flight recorder, full trace");
+  trace->add_option("--rounds", options.rounds, "runs of each")->check(CLI::PositiveNumber);
   for (CLI::App* sub : {run, compare}) {
     sub->add_flag("--rma", options.rma, "remote memory access instead");
     sub->add_flag("--quick", options.quick, "fewer and shorter samples: ends within 8 minutes");
@@ -66,5 +87,6 @@ int main(int argc, char** argv) {
     options.sample_seconds = 0.01;
     if ((run->count("--rounds") + compare->count("--rounds")) == 0) options.rounds = 3;
   }
+  if (trace->parsed()) return measure_trace(options);
   return measure(options, compare->parsed(), only, json_file);
 }

@@ -108,6 +108,10 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "rmqtrace: {}\n", trace.error().what);
     return 1;
   }
+  for (const auto& r : trace->ranks) {
+    if (r.dropped)
+      fmt::print(stderr, "rmqtrace: {} events at the end of rank {} could not be written\n", r.dropped, r.rank);
+  }
   const auto path = [&](const char* otherwise) { return output.empty() ? std::string(otherwise) : output; };
   if (check->parsed()) return report_check(*trace);
   if (chart->parsed()) return write_file(path("rmqtrace.html"), rmq::trace::chart(*trace));

@@ -86,7 +86,7 @@ std::string chart(const Trace& trace) {
   data["methods"] = methods_table();
   data["ranks"] = json::array();
   for (const Recording& r : trace.ranks) {
-    data["ranks"].push_back({{"rank", r.rank}, {"host", r.host}, {"lost", r.lost}, {"finished", r.finished}});
+    data["ranks"].push_back({{"rank", r.rank}, {"host", r.host}, {"dropped", r.dropped}, {"finished", r.finished}});
   }
   data["job"] = trace.ranks.empty() ? "" : trace.ranks.front().job;
   json& packets = data["packets"] = json::array();

@@ -11,11 +11,11 @@ namespace rmq::trace {
 
 std::string why_not_checkable(const Trace& trace) {
   for (const Recording& r : trace.ranks) {
-    if (r.lost == 0) continue;
+    if (r.dropped == 0) continue;
     return fmt::format(
-        "{} older events of rank {} are lost, and a check needs all from the first on; record again with "
-        "RMQ_TRACE_EVENTS={} or more",
-        r.lost, r.rank, r.written);
+        "{} events at the end of rank {} could not be written, and a check needs all; record again with more room on "
+        "the disk, or a larger RMQ_TRACE_EVENTS",
+        r.dropped, r.rank);
   }
   const auto size = static_cast<std::size_t>(trace.ranks.front().size);
   if (trace.ranks.size() == size) return "";

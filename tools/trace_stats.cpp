@@ -69,14 +69,14 @@ std::string stats(const Trace& trace) {
 
   std::string text;
   auto out = std::back_inserter(text);
-  std::uint64_t lost = 0, unfinished = 0;
+  std::uint64_t dropped = 0, unfinished = 0;
   for (const Recording& r : trace.ranks) {
-    lost += r.lost;
+    dropped += r.dropped;
     unfinished += !r.finished;
   }
   const double ms = trace.entries.empty() ? 0 : static_cast<double>(trace.entries.back().ns) / 1e6;
   fmt::format_to(out, "{} ranks, {} events in {:.3f} ms", trace.ranks.size(), trace.entries.size(), ms);
-  if (lost) fmt::format_to(out, ", {} older events lost (RMQ_TRACE_EVENTS keeps more)", lost);
+  if (dropped) fmt::format_to(out, ", {} events at the end dropped (disk full, or RMQ_TRACE_EVENTS)", dropped);
   if (unfinished) fmt::format_to(out, ", {} ranks did not end properly", unfinished);
   fmt::format_to(out, "\n\n  {:<8} {:<22} {:>12} {:>16}\n", "method", "packets sent", "count", "bytes");
   for (const auto& [key, t] : sums.sent) {

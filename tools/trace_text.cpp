@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "methods/method.hpp"
+#include "tools/trace_view.hpp"
 
 namespace rmq::trace {
 namespace {
@@ -16,14 +17,14 @@ const EventKind* kind_of(Event e) {
   return nullptr;
 }
 
-void append_packet(std::string& line, const Packet& p) {
+void append_packet(std::string& line, const Packet& p, bool bare) {
   auto out = std::back_inserter(line);
   fmt::format_to(out, "  {}", packet_name(p.kind));
   fmt::format_to(out, " context={} source={} tag={} msg={} length={}", p.context, p.source, p.tag, p.msg, p.length);
   if (p.credit) fmt::format_to(out, " credit={}", p.credit);
   if (p.flags) fmt::format_to(out, " flags={:#x}", p.flags);
   const PacketKind* k = find_packet_kind(p.kind);
-  if (!k) return;
+  if (!k || bare) return;
   for (const PacketField& f : k->fields) {
     const std::uint64_t v = packet_field(p, f);
     // Handles and addresses are opaque: hexadecimal tells them from counts.
@@ -34,6 +35,25 @@ void append_packet(std::string& line, const Packet& p) {
       fmt::format_to(out, " {}={}", f.name, v);
     }
   }
+}
+
+void append_argument(std::string& line, const EventKind& k, int argument, std::string_view name, std::uint64_t value) {
+  if (name.empty()) return;
+  auto out = std::back_inserter(line);
+  const std::string_view gap = argument == 0 ? "  " : " ";
+  if (k.event == Event::call_enter || k.event == Event::call_leave) {
+    fmt::format_to(out, "{}{}", gap, call_name(static_cast<std::uint32_t>(value)));
+  } else if (const std::string_view word = event_value(k.event, argument, value); !word.empty()) {
+    fmt::format_to(out, "{}{}={} ({})", gap, name, value, word);
+  } else {
+    fmt::format_to(out, "{}{}={}", gap, name, value);
+  }
+}
+
+bool is_from(Event e) {
+  return e == Event::packet_received || e == Event::matched || e == Event::unexpected || e == Event::posted ||
+         e == Event::withdrawn || e == Event::taken_back || e == Event::credit || e == Event::win_wait ||
+         e == Event::type_hit || e == Event::type_learned || e == Event::type_evicted || e == Event::type_miss;
 }
 
 std::string_view without_prefix(std::string_view name) {
@@ -59,20 +79,18 @@ bool Filter::shows(const Entry& e) const {
 std::string line_of(const Entry& e) {
   const EventKind* k = kind_of(e.record.event);
   const auto method = static_cast<methods::MethodId>(e.record.method);
-  std::string line = fmt::format("{:>14.3f} us  rank {:<3} {:<15}", static_cast<double>(e.ns) / 1000.0, e.rank,
-                                 k ? k->name : "?");
+  std::string line =
+      fmt::format("{:>14.3f} us  rank {:<3} {:<15}", static_cast<double>(e.ns) / 1000.0, e.rank, k ? k->name : "?");
   auto out = std::back_inserter(line);
   if (e.record.peer >= 0) {
-    const std::string_view way = e.record.event == Event::packet_received || e.record.event == Event::matched ||
-                                         e.record.event == Event::unexpected
-                                     ? "from"
-                                     : "to";
-    fmt::format_to(out, " {:<4} {:<3} {:<6}", way, e.record.peer, methods::method_name(method));
+    const std::string_view way = is_from(e.record.event) ? "from" : "to";
+    fmt::format_to(out, " {:<4} {:<3} {:<6}", way, e.record.peer,
+                   e.record.method ? methods::method_name(method) : std::string_view{});
   }
   if (!k) return line;
-  if (k->carries_packet) append_packet(line, e.packet());
-  if (!k->a0.empty()) fmt::format_to(std::back_inserter(line), "  {}={}", k->a0, e.record.a0);
-  if (!k->a1.empty()) fmt::format_to(std::back_inserter(line), " {}={}", k->a1, e.record.a1);
+  if (k->carries_packet) append_packet(line, e.packet(), e.bare);
+  append_argument(line, *k, 0, k->a0, e.record.a0);
+  append_argument(line, *k, 1, k->a1, e.record.a1);
   return line;
 }
 

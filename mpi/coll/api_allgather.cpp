@@ -18,7 +18,7 @@ int allgather(const Run& run, Comm& c, const void* data, MPI_Count count, MPI_Da
 template <class Run>
 int allgather_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                    const char* function = __builtin_FUNCTION()) {
+                    Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -30,7 +30,7 @@ int allgather_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MP
 template <class Run, class Count, class Displacement>
 int allgather_each(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                    const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype, MPI_Comm comm,
-                   const char* function = __builtin_FUNCTION()) {
+                   Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -57,7 +57,7 @@ int exchange(const Run& run, Comm& c, const Blocks& send, const Blocks& recv) {
 template <class Run>
 int alltoall_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                   const char* function = __builtin_FUNCTION()) {
+                   Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -72,7 +72,7 @@ int alltoall_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI
 template <class Run, class Count, class Displacement>
 int alltoall_each(const Run& run, const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
                   MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts, const Displacement* rdispls,
-                  MPI_Datatype recvtype, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+                  MPI_Datatype recvtype, MPI_Comm comm, Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -102,7 +102,7 @@ Blocks typed_arg(const void* data, const Count* counts, const Displacement* disp
 template <class Run, class Count, class Displacement>
 int alltoall_typed(const Run& run, const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
                    const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts, const Displacement* rdispls,
-                   const MPI_Datatype* recvtypes, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+                   const MPI_Datatype* recvtypes, MPI_Comm comm, Function function = __builtin_FUNCTION()) {
   constexpr coll::SideNames kSend{"sendbuf", "sendcounts", "sdispls", "sendtypes"};
   constexpr coll::SideNames kRecv{"recvbuf", "recvcounts", "rdispls", "recvtypes"};
   return enter(

@@ -6,7 +6,7 @@ namespace {
 
 template <class Run>
 int bcast(const Run& run, void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
-          const char* function = __builtin_FUNCTION()) {
+          Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -19,7 +19,7 @@ int bcast(const Run& run, void* buffer, MPI_Count count, MPI_Datatype datatype, 
 }
 
 template <class Run>
-int barrier(const Run& run, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+int barrier(const Run& run, MPI_Comm comm, Function function = __builtin_FUNCTION()) {
   return enter(
       comm, [&](Comm& c) { return run(c, coll::barrier); }, function);
 }

@@ -33,7 +33,7 @@ int scatter(const Run& run, Comm& c, int root, Send&& send_blocks, void* data, M
 template <class Run>
 int gather_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                  MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-                 const char* function = __builtin_FUNCTION()) {
+                 Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -46,7 +46,7 @@ int gather_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_D
 template <class Run, class Count, class Displacement>
 int gather_each(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                 const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype, int root, MPI_Comm comm,
-                const char* function = __builtin_FUNCTION()) {
+                Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -61,7 +61,7 @@ int gather_each(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_Da
 template <class Run>
 int scatter_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                   MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
-                  const char* function = __builtin_FUNCTION()) {
+                  Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -74,7 +74,7 @@ int scatter_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_
 template <class Run, class Count, class Displacement>
 int scatter_each(const Run& run, const void* sendbuf, const Count* sendcounts, const Displacement* displs,
                  MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
-                 MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+                 MPI_Comm comm, Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {

@@ -9,7 +9,7 @@ using coll::Reduction;
 
 template <class Run>
 int reduce(const Run& run, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-           int root, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+           int root, MPI_Comm comm, Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -29,7 +29,7 @@ int reduce(const Run& run, const void* sendbuf, void* recvbuf, MPI_Count count, 
 template <class Run>
 int reduce_all(const Run& run, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                MPI_Comm comm, int (*algorithm)(Comm&, const void*, void*, const Reduction&), bool intra_only,
-               const char* function = __builtin_FUNCTION()) {
+               Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -44,7 +44,7 @@ int reduce_all(const Run& run, const void* sendbuf, void* recvbuf, MPI_Count cou
 /// `counts(Comm&)` gives the checked counts of all ranks' blocks, and their sum.
 template <class Run, class Counts>
 int reduce_scatter(const Run& run, const void* sendbuf, void* recvbuf, Counts&& counts, MPI_Datatype datatype,
-                   MPI_Op op, MPI_Comm comm, const char* function) {
+                   MPI_Op op, MPI_Comm comm, Function function) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -58,7 +58,7 @@ int reduce_scatter(const Run& run, const void* sendbuf, void* recvbuf, Counts&& 
 
 template <class Run, class Count>
 int reduce_scatter_each(const Run& run, const void* sendbuf, void* recvbuf, const Count* recvcounts,
-                        MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+                        MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, Function function = __builtin_FUNCTION()) {
   const auto counts = [&](Comm& c) {
     const Numbers numbers(recvcounts);
     return std::pair(numbers, coll::counts_arg(numbers, !recvcounts, c.size(), "recvcounts"));
@@ -68,7 +68,7 @@ int reduce_scatter_each(const Run& run, const void* sendbuf, void* recvbuf, cons
 
 template <class Run>
 int reduce_scatter_equal(const Run& run, const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype,
-                         MPI_Op op, MPI_Comm comm, const char* function = __builtin_FUNCTION()) {
+                         MPI_Op op, MPI_Comm comm, Function function = __builtin_FUNCTION()) {
   const auto counts = [&](Comm& c) {
     count_arg(recvcount, "recvcount");
     return std::pair(Numbers(recvcount, 0), recvcount * c.size());

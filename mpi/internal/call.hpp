@@ -9,8 +9,9 @@
 //
 // RMQ_MPI defines PMPI_x and MPI_x as its weak alias, so that a profiling library can take the second. enter() refuses
 // calls outside of MPI_Init and MPI_Finalize, holds the device for the body (a lock only under MPI_THREAD_MULTIPLE),
-// and turns a Failure, or an error class or code that the body returns, into a call of the right error handler with the
-// device released. The checks of arguments are in internal/check.hpp.
+// tells the recorder which call runs (with several threads: the one that came last), and turns a Failure, or an error
+// class or code that the body returns, into a call of the right error handler with the device released. The checks of
+// arguments are in internal/check.hpp.
 #pragma once
 
 #include <optional>
@@ -18,6 +19,7 @@
 
 #include "mpi/internal/check.hpp"
 #include "mpi/internal/failure.hpp"
+#include "mpi/internal/function.hpp"
 #include "mpi/internal/runtime.hpp"
 
 #define RMQ_EXPORT __attribute__((visibility("default")))
@@ -56,13 +58,14 @@ template <class Body, class... Args>
 /// Runs `body()`, which returns nothing or an error class or code, as the function `function`. Errors go to the handler
 /// that the Failure names, else to that of MPI_COMM_SELF.
 template <class Body>
-[[gnu::always_inline]] inline int enter(Body&& body, const char* function = __builtin_FUNCTION()) {
+[[gnu::always_inline]] inline int enter(Body&& body, Function function = __builtin_FUNCTION()) {
   Runtime& rt = runtime();
   if (!rt.is_active()) [[unlikely]]
     detail::refuse(function);
   int code;
   try {
     adi::Device::Entry entry(*rt.device, function);
+    const CallMark mark(rt.device->trace(), function.id);
     code = detail::run(body);
   } catch (...) {
     return detail::raise_caught(MPI_COMM_NULL, function);
@@ -75,12 +78,16 @@ template <class Body>
 /// The same for functions that may also be called before MPI_Init and after MPI_Finalize: there the device is not held
 /// and every error is fatal.
 template <class Body>
-inline int enter_always(Body&& body, const char* function = __builtin_FUNCTION()) {
+inline int enter_always(Body&& body, Function function = __builtin_FUNCTION()) {
   Runtime& rt = runtime();
   int code;
   try {
     std::optional<adi::Device::Entry> entry;
-    if (rt.is_active()) entry.emplace(*rt.device, function);
+    std::optional<CallMark> mark;
+    if (rt.is_active()) {
+      entry.emplace(*rt.device, function);
+      mark.emplace(rt.device->trace(), function.id);
+    }
     code = detail::run(body);
   } catch (...) {
     return detail::raise_caught(MPI_COMM_NULL, function);
@@ -92,13 +99,14 @@ inline int enter_always(Body&& body, const char* function = __builtin_FUNCTION()
 
 /// The same for a function on a communicator: `body(Comm&)`. Errors go to the communicator's handler.
 template <class Body>
-[[gnu::always_inline]] inline int enter(MPI_Comm comm, Body&& body, const char* function = __builtin_FUNCTION()) {
+[[gnu::always_inline]] inline int enter(MPI_Comm comm, Body&& body, Function function = __builtin_FUNCTION()) {
   Runtime& rt = runtime();
   if (!rt.is_active()) [[unlikely]]
     detail::refuse(function);
   int code;
   try {
     adi::Device::Entry entry(*rt.device, function);
+    const CallMark mark(rt.device->trace(), function.id);
     Comm& c = comm_arg(comm);
     code = detail::run(body, c);
   } catch (...) {

@@ -145,13 +145,14 @@ inline unsigned assertion_arg(int assertion, int allowed) {
 
 /// enter() of call.hpp for a function on a window: `body(Win&)`. Errors go to the window's handler.
 template <class Body>
-[[gnu::always_inline]] inline int enter_win(MPI_Win win, Body&& body, const char* function = __builtin_FUNCTION()) {
+[[gnu::always_inline]] inline int enter_win(MPI_Win win, Body&& body, Function function = __builtin_FUNCTION()) {
   Runtime& rt = runtime();
   if (!rt.is_active()) [[unlikely]]
     detail::refuse(function);
   int code;
   try {
     adi::Device::Entry entry(*rt.device, function);
+    const CallMark mark(rt.device->trace(), function.id);
     Win& w = win_arg(win);
     if (!rt.device->threads()) {
       windows().latest = win;

@@ -118,14 +118,14 @@ TEST(RmqrunIo, ADeadlySignalEndsTheJobWithItsCode) {
   job.await_nobody();
 }
 
-TEST(RmqrunIo, RanksStartWithTheUsersSignalMaskAndOneDescriptorMore) {
+TEST(RmqrunIo, RanksStartWithTheUsersSignalMaskAndTwoDescriptorsMore) {
   const std::vector<std::string> script = {"sh", "-c", "grep SigBlk /proc/self/status; ls /proc/self/fd | wc -l"};
   const Words alone = sorted_lines(run(script).out);
   const Words launched = sorted_lines(run(rmqrun(script)).out);
   ASSERT_EQ(alone.size(), 2u);
   ASSERT_EQ(launched.size(), 2u);
   EXPECT_EQ(launched[1], alone[1]);
-  EXPECT_EQ(std::stoi(launched[0]), std::stoi(alone[0]) + 1);  // the socket to the server
+  EXPECT_EQ(std::stoi(launched[0]), std::stoi(alone[0]) + 2);  // the socket to the server, the flight recorder
 }
 
 TEST(RmqrunIo, AStoppedJobGoesOnWhenToldTo) {

@@ -1,9 +1,12 @@
 #include "base/trace.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -11,20 +14,27 @@
 #include <optional>
 #include <vector>
 
+#include "base/trace_stream.hpp"
+
 namespace rmq {
 namespace {
 
+const TraceOwner kOwner{0, 1, 0, "job"};
+
 struct TraceFile {
   std::vector<char> bytes;
-  const TraceFileHeader& header() const { return *reinterpret_cast<const TraceFileHeader*>(bytes.data()); }
-  TraceRecord record(std::uint64_t slot) const {
+  const TraceHeader& header() const { return *reinterpret_cast<const TraceHeader*>(bytes.data()); }
+  TraceRecord record(std::uint64_t n) const {
+    const std::uint64_t appended = TraceStream::appended(bytes.size(), header().written.load());
     TraceRecord r;
-    std::memcpy(&r, bytes.data() + sizeof(TraceFileHeader) + slot * sizeof r, sizeof r);
+    const std::uint64_t at =
+        n < appended ? TraceStream::kBodyAt + n * sizeof r : sizeof(TraceHeader) + (n - appended) * sizeof r;
+    std::memcpy(&r, bytes.data() + at, sizeof r);
     return r;
   }
 };
 
-class TraceRing : public ::testing::Test {
+class TraceFiles : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = std::filesystem::path(::testing::TempDir()) / ("rmq_trace_test_" + std::to_string(::getpid()));
@@ -38,44 +48,44 @@ class TraceRing : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(TraceRing, IsOffUntilOpened) {
+TEST_F(TraceFiles, IsOffUntilOpened) {
   Trace trace;
   EXPECT_FALSE(trace.on());
   trace.event(Event::sleep, 0, kNoRank);
   trace.packet(Event::packet_sent, 0, 1, Packet(Kind::SHORT));
 }
 
-TEST_F(TraceRing, WritesAHeaderThatSaysWhoAndHow) {
+TEST_F(TraceFiles, WritesAHeaderThatSaysWhoAndHow) {
   {
     Trace trace;
-    ASSERT_TRUE(trace.open(folder_, 3, 8, 1, "0123456789abcdef", 2000));
+    ASSERT_TRUE(trace.open(folder_, {3, 8, 1, "0123456789abcdef"}, 0));
     EXPECT_TRUE(trace.on());
   }
   const TraceFile file = read(3);
-  ASSERT_GE(file.bytes.size(), sizeof(TraceFileHeader));
-  const TraceFileHeader& h = file.header();
-  EXPECT_STREQ(h.magic, "RMQTRC1");
-  EXPECT_EQ(h.version, 1u);
+  ASSERT_GE(file.bytes.size(), sizeof(TraceHeader));
+  const TraceHeader& h = file.header();
+  EXPECT_STREQ(h.magic, "RMQTRC2");
+  EXPECT_EQ(h.version, 2u);
   EXPECT_EQ(h.record_bytes, sizeof(TraceRecord));
   EXPECT_EQ(h.rank, 3);
   EXPECT_EQ(h.size, 8);
   EXPECT_EQ(h.host, 1u);
   EXPECT_STREQ(h.job, "0123456789abcdef");
-  EXPECT_EQ(h.capacity, 2048u) << "rounded up to a power of two";
+  EXPECT_EQ(h.capacity, TraceStream::kSegment) << "the tail";
   EXPECT_EQ(h.written.load(), 0u);
-  EXPECT_EQ(file.bytes.size(), sizeof(TraceFileHeader) + h.capacity * sizeof(TraceRecord));
+  EXPECT_EQ(file.bytes.size(), TraceStream::kBodyAt);
   EXPECT_GT(h.ns_per_tick, 0.0);
   EXPECT_GE(h.ticks_end, h.ticks_start);
   EXPECT_GE(h.wall_ns_end, h.wall_ns_start);
 }
 
-TEST_F(TraceRing, KeepsWhatItIsTold) {
+TEST_F(TraceFiles, KeepsWhatItIsTold) {
   Packet packet(Kind::REQUEST_SEND);
   packet.tag = 17;
   packet.request_send.size = 123456;
   {
     Trace trace;
-    ASSERT_TRUE(trace.open(folder_, 0, 1, 0, "job", 1024));
+    ASSERT_TRUE(trace.open(folder_, kOwner, 0));
     trace.packet(Event::packet_sent, 4, 5, packet, 11, 12);
     trace.event(Event::credit, 3, 2, 21, 22);
   }
@@ -95,25 +105,128 @@ TEST_F(TraceRing, KeepsWhatItIsTold) {
   for (std::byte b : second.packet) EXPECT_EQ(b, std::byte{0});
 }
 
-TEST_F(TraceRing, TheOldestRecordsGiveWay) {
-  constexpr std::uint64_t kWritten = 1024 * 3 + 5;
+TEST_F(TraceFiles, NothingIsLostOverManySegments) {
+  constexpr std::uint64_t kWritten = TraceStream::kSegment * 2 + 5;
   {
     Trace trace;
-    ASSERT_TRUE(trace.open(folder_, 0, 1, 0, "job", 1));
+    ASSERT_TRUE(trace.open(folder_, kOwner, 0));
     for (std::uint64_t i = 0; i < kWritten; ++i) trace.event(Event::posted, 0, 0, i);
   }
   const TraceFile file = read(0);
-  EXPECT_EQ(file.header().capacity, 1024u) << "the least there is";
   EXPECT_EQ(file.header().written.load(), kWritten);
-  for (std::uint64_t n = kWritten - 1024; n < kWritten; ++n) EXPECT_EQ(file.record(n % 1024).a0, n);
+  EXPECT_EQ(file.header().dropped.load(), 0u);
+  ASSERT_EQ(file.bytes.size(), TraceStream::kBodyAt + 2 * TraceStream::kSegment * sizeof(TraceRecord));
+  for (std::uint64_t n = 0; n < kWritten; ++n) ASSERT_EQ(file.record(n).a0, n);
 }
 
-TEST_F(TraceRing, OutlivesAKilledRank) {
+TEST_F(TraceFiles, WhatIsBeyondTheLimitIsCounted) {
+  for (const std::uint64_t limit : {std::uint64_t{10}, TraceStream::kSegment, TraceStream::kSegment + 1}) {
+    {
+      Trace trace;
+      ASSERT_TRUE(trace.open(folder_, kOwner, limit));
+      for (std::uint64_t i = 0; i < limit + 3; ++i) trace.event(Event::posted, 0, 0, i);
+    }
+    const TraceFile file = read(0);
+    EXPECT_EQ(file.header().written.load(), limit);
+    EXPECT_EQ(file.header().dropped.load(), 3u);
+    EXPECT_EQ(file.record(limit - 1).a0, limit - 1);
+  }
+}
+
+TEST_F(TraceFiles, AFullDiskIsCountedNotFatal) {
+  // A limit on the size of files stands in for the disk: what is before the tail does not fit for long.
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{TraceStream::kBodyAt + TraceStream::kSegment * sizeof(TraceRecord) + 4096, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  {
+    Trace trace;
+    ASSERT_TRUE(trace.open(folder_, kOwner, 0));
+    for (std::uint64_t i = 0; i < 2 * TraceStream::kSegment + 7; ++i) trace.event(Event::posted, 0, 0, i);
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  const TraceFile file = read(0);
+  EXPECT_EQ(file.header().written.load(), 2 * TraceStream::kSegment);
+  for (std::uint64_t n = 0; n < 2 * TraceStream::kSegment; ++n) ASSERT_EQ(file.record(n).a0, n);
+  EXPECT_EQ(file.header().dropped.load(), 7u);
+  EXPECT_EQ(file.header().drop_errno.load(), static_cast<std::uint32_t>(EFBIG));
+}
+
+// The recorder in memory that somebody else holds.
+class Flight : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t kBytes = 1 << 20;
+  void SetUp() override {
+    fd_ = ::memfd_create("flight", MFD_CLOEXEC);
+    ASSERT_EQ(::ftruncate(fd_, kBytes), 0);
+    memory_ = static_cast<std::byte*>(::mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, fd_, 0));
+    ASSERT_NE(memory_, MAP_FAILED);
+  }
+  void TearDown() override {
+    ::munmap(memory_, kBytes);
+    ::close(fd_);
+  }
+  const TraceHeader& header() const { return *reinterpret_cast<const TraceHeader*>(memory_ + kAt); }
+  TraceRecord record(std::uint64_t slot) const {
+    TraceRecord r{};
+    std::memcpy(static_cast<void*>(&r), memory_ + kAt + sizeof(TraceHeader) + slot * kFlightRecordBytes,
+                kFlightRecordBytes);
+    return r;
+  }
+  static constexpr std::uint64_t kAt = 8192;
+  int fd_ = -1;
+  std::byte* memory_ = nullptr;
+};
+
+TEST_F(Flight, TheOldestRecordsGiveWay) {
+  constexpr std::uint64_t kWritten = 1024 * 3 + 5;
+  Trace trace;
+  trace.fly(fd_, kAt, kOwner, 1000, call_id("PMPI_Init"));
+  ASSERT_TRUE(trace.on());
+  EXPECT_FALSE(trace.full());
+  EXPECT_EQ(header().capacity, 1024u) << "rounded up to a power of two";
+  EXPECT_EQ(header().call.load(), call_id("Init"));
+  for (std::uint64_t i = 0; i < kWritten; ++i) trace.event(Event::posted, 0, 0, i);
+  EXPECT_EQ(header().written.load(), kWritten);
+  for (std::uint64_t n = kWritten - 1024; n < kWritten; ++n) ASSERT_EQ(record(n % 1024).a0, n);
+}
+
+TEST_F(Flight, LeavesOutDetails) {
+  Trace trace;
+  trace.fly(fd_, kAt, kOwner, 64, 0);
+  trace.event(Event::matched, 0, 0);
+  EXPECT_EQ(header().written.load(), 0u);
+}
+
+TEST_F(Flight, StaysOffWithoutMemory) {
+  Trace trace;
+  trace.fly(fd_, kBytes - 4096, kOwner, 1024, 0);
+  trace.fly(-1, 0, kOwner, 1024, 0);
+  EXPECT_FALSE(trace.on());
+}
+
+TEST_F(Flight, KnowsTheCallThatRuns) {
+  Trace trace;
+  trace.fly(fd_, kAt, kOwner, 64, 0);
+  {
+    const CallMark recv(trace, call_id("MPI_Recv"));
+    EXPECT_EQ(header().call.load(), call_id("Recv"));
+    {
+      const CallMark inner(trace, call_id("MPI_Send"));
+      EXPECT_EQ(header().call.load(), call_id("PMPI_Send"));
+    }
+    EXPECT_EQ(header().call.load(), call_id("Recv"));
+  }
+  EXPECT_EQ(header().call.load(), 0u);
+}
+
+TEST_F(TraceFiles, OutlivesAKilledRank) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     Trace trace;
-    if (!trace.open(folder_, 0, 1, 0, "job", 1024)) ::_exit(1);
+    if (!trace.open(folder_, kOwner, 0)) ::_exit(1);
     for (std::uint64_t i = 0; i < 10; ++i) trace.event(Event::posted, 0, 0, i);
     ::kill(::getpid(), SIGKILL);
   }
@@ -126,9 +239,9 @@ TEST_F(TraceRing, OutlivesAKilledRank) {
   EXPECT_EQ(file.record(9).a0, 9u);
 }
 
-TEST_F(TraceRing, AFolderThatCannotBeMadeIsNamed) {
+TEST_F(TraceFiles, AFolderThatCannotBeMadeIsNamed) {
   Trace trace;
-  const auto opened = trace.open("/proc/no/such/folder", 0, 1, 0, "job", 1024);
+  const auto opened = trace.open("/proc/no/such/folder", kOwner, 0);
   ASSERT_FALSE(opened);
   EXPECT_NE(opened.error().what.find("/proc/no/such/folder/rank-0.rmqtrace"), std::string::npos) << opened.error().what;
   EXPECT_FALSE(trace.on());

@@ -1,0 +1,37 @@
+#!/bin/sh
+# A rank that comes to a bad end leaves its last events, and those of the rank that waits for it.
+#   flight_test.sh <bin folder> <program> <method>
+set -u
+bin=$1 program=$2 method=$3
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+die() { echo "flight_test: $1" >&2; cat "$dir/err" >&2; exit 1; }
+run() { "$bin/rmqrun" -n 2 --method "$method" --timeout 60 "$@" >"$dir/out" 2>"$dir/err" && die "$* must fail"; }
+# How many events are printed of a rank.
+events() { grep -cE "^ +-?[0-9.]+ us  rank $1 " "$dir/err"; }
+
+for how in kill exit abort; do
+  run "$program" "$how"
+  case $how in abort) where="in MPI_Abort" ;; *) where="outside of MPI" ;; esac
+  grep -q "rank 1 was $where; its last 20 of" "$dir/err" || die "$how: where rank 1 was"
+  [ "$(events 1)" = 20 ] || die "$how: the last 20 events of rank 1"
+  grep -Eq "rank 1 +packet_received +from 0 +$method +RMQ_PKT_SHORT .*tag=7 .*length=8" "$dir/err" || die "$how: what came last"
+  grep -Eq "rank 1 +packet_sent +to +0 +$method +RMQ_PKT_SHORT .*tag=8 .*length=8" "$dir/err" || die "$how: what went last"
+  # It may have seen the death already, and be on its way out.
+  case $how in abort) where="in MPI_Recv" ;; *) where="(in MPI_Recv|outside of MPI)" ;; esac
+  grep -Eq "rank 0 was $where; its last 5 of" "$dir/err" || die "$how: who waited for rank 1"
+  grep -Eq "rank 0 +posted +from 1 .*tag=99" "$dir/err" || die "$how: what rank 0 waited for"
+done
+
+# Without a recorder there is only the verdict, and a rank that ends well says nothing.
+RMQ_FLIGHT=0 run "$program" kill
+if grep -q "its last" "$dir/err"; then die "RMQ_FLIGHT=0 records nothing"; fi
+"$bin/rmqrun" -n 2 --method "$method" "$program" many 10 2>"$dir/err" || die "a good end"
+[ -s "$dir/err" ] && die "a good end says nothing"
+
+# The full trace outlives SIGKILL too.
+run --trace "$dir/t" "$program" kill
+[ "$(events 1)" = 20 ] || die "both recorders at once"
+"$bin/rmqtrace" text "$dir/t" >"$dir/all" || die "the trace of a killed rank"
+[ "$(grep -cE "rank 1 +packet_sent .*tag=8" "$dir/all")" = 100 ] || die "all that was sent before the end"
+exit 0
