@@ -6,7 +6,7 @@
 //
 // Threads: every function may be called by any thread. A get or fence that waits holds back other gets and fences of
 // this rank, but neither put, abort nor finalize. Who ends a rank when its launcher dies, even by kill -9: the kernel
-// (PR_SET_PDEATHSIG) where the launcher started the rank itself; the launcher's second process (tools/launch_front.hpp)
+// (PR_SET_PDEATHSIG) where the launcher started the rank itself; the launcher's second process (tools/launch/front.hpp)
 // for all descendants; and watch_fd(), which sees the end of the server's socket, where neither reaches (another
 // machine, both launcher processes killed).
 #pragma once

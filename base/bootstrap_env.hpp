@@ -1,4 +1,4 @@
-// The environment through which a launcher tells a rank who it is, written by tools/launch_env.cpp and read here.
+// The environment through which a launcher tells a rank who it is, written by tools/launch/env.cpp and read here.
 //
 //   RMQ_SERVER         fd:N, the inherited socket to the connection server; its presence makes the process a rank of a
 //   job RMQ_JOB            id of the job, 16 hex digits RMQ_RANK RMQ_SIZE  world rank and number of ranks RMQ_HOSTS

@@ -7,7 +7,7 @@
 //   the
 //                     file even after SIGKILL
 //
-// Both begin with a TraceHeader. All formatting happens offline (tools/trace_*). Format and cost: design/tracing.md.
+// Both begin with a TraceHeader. All formatting happens offline (tools/trace/). Format and cost: design/tracing.md.
 #pragma once
 
 #include <atomic>

@@ -5,14 +5,14 @@ set(RMQ_LIBEXEC_DIR ${CMAKE_BINARY_DIR}/libexec/rmq)
 
 # What hangs, and why: for rmqrun and rmqps.
 add_library(rmq_diagnosis STATIC
-  diag_collectives.cpp diag_cycles.cpp diag_job.cpp diag_messages.cpp diag_text.cpp diag_windows.cpp)
+  diag/collectives.cpp diag/cycles.cpp diag/job.cpp diag/messages.cpp diag/text.cpp diag/windows.cpp)
 target_link_libraries(rmq_diagnosis PUBLIC rmq_base nlohmann_json::nlohmann_json)
 
 add_library(rmq_launch STATIC
-  diag_control.cpp diag_inquiry.cpp diag_watch.cpp
-  launch_debug.cpp launch_env.cpp launch_flight.cpp launch_front.cpp launch_job.cpp launch_loop.cpp launch_options.cpp
-  launch_output.cpp launch_reap.cpp launch_report.cpp launch_server.cpp launch_spawn.cpp launch_verdict.cpp
-  boot_address.cpp boot_gate.cpp boot_minder.cpp boot_server.cpp)
+  diag/control.cpp diag/inquiry.cpp diag/watch.cpp
+  launch/debug.cpp launch/env.cpp launch/flight.cpp launch/front.cpp launch/job.cpp launch/loop.cpp launch/options.cpp
+  launch/output.cpp launch/reap.cpp launch/report.cpp launch/server.cpp launch/spawn.cpp launch/verdict.cpp
+  boot/address.cpp boot/gate.cpp boot/minder.cpp boot/server.cpp)
 target_link_libraries(rmq_launch PUBLIC rmq_base rmq_diagnosis rmq_trace_text)
 
 add_executable(rmqrun rmqrun.cpp)
@@ -51,7 +51,7 @@ function(rmq_boot_helper name variable)
   list(TRANSFORM includes REPLACE "^-I" "")
   set(links ${words})
   list(FILTER links INCLUDE REGEX "^(-L|-l|-Wl,|-pthread)")
-  add_executable(${name} boot_helper.cpp boot_mpi.c)
+  add_executable(${name} boot/helper.cpp boot/host_mpi.c)
   target_include_directories(${name} SYSTEM PRIVATE ${includes})
   target_link_libraries(${name} PRIVATE rmq_launch ${links})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${RMQ_LIBEXEC_DIR})

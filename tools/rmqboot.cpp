@@ -1,5 +1,5 @@
 // rmqboot: the start of a job through another MPI, `mpiexec -n N rmqboot [options] program …`. Chooses the helper that
-// was built for the MPI whose mpiexec started it (tools/boot_helper.cpp); the helper spreads the server's address with
+// was built for the MPI whose mpiexec started it (tools/boot/helper.cpp); the helper spreads the server's address with
 // that MPI, leaves it, and becomes the program. Also the connection server itself, when the helper of rank 0 asks for
 // it.
 #include <fcntl.h>
@@ -15,10 +15,10 @@
 #include <string_view>
 
 #include "base/bootstrap_env.hpp"
-#include "tools/boot_minder.hpp"
-#include "tools/boot_server.hpp"
-#include "tools/launch_env.hpp"
-#include "tools/launch_verdict.hpp"
+#include "tools/boot/minder.hpp"
+#include "tools/boot/server.hpp"
+#include "tools/launch/env.hpp"
+#include "tools/launch/verdict.hpp"
 
 namespace {
 

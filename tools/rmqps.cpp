@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/diag_control.hpp"
-#include "tools/diag_find.hpp"
+#include "tools/diag/control.hpp"
+#include "tools/diag/find.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// rmqrun: starts an MPI job on this machine. See --help, and tools/launch_front.hpp for its processes.
+// rmqrun: starts an MPI job on this machine. See --help, and tools/launch/front.hpp for its processes.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <span>
 
-#include "tools/launch_debug.hpp"
-#include "tools/launch_front.hpp"
-#include "tools/launch_job.hpp"
-#include "tools/launch_options.hpp"
-#include "tools/launch_verdict.hpp"
+#include "tools/launch/debug.hpp"
+#include "tools/launch/front.hpp"
+#include "tools/launch/job.hpp"
+#include "tools/launch/options.hpp"
+#include "tools/launch/verdict.hpp"
 
 namespace {
 

@@ -5,17 +5,17 @@
 #include <cstdio>
 #include <fstream>
 
-#include "tools/trace_chart.hpp"
-#include "tools/trace_check.hpp"
-#include "tools/trace_file.hpp"
-#include "tools/trace_lua.hpp"
+#include "tools/trace/chart.hpp"
+#include "tools/trace/check.hpp"
+#include "tools/trace/file.hpp"
+#include "tools/trace/lua.hpp"
 #ifdef RMQ_OTF2
-#include "tools/trace_otf2.hpp"
+#include "tools/trace/otf2.hpp"
 #endif
-#include "tools/trace_pcap.hpp"
-#include "tools/trace_perfetto.hpp"
-#include "tools/trace_stats.hpp"
-#include "tools/trace_text.hpp"
+#include "tools/trace/pcap.hpp"
+#include "tools/trace/perfetto.hpp"
+#include "tools/trace/stats.hpp"
+#include "tools/trace/text.hpp"
 
 namespace {
 

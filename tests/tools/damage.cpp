@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "base/protocol.hpp"
-#include "tools/trace_check.hpp"
+#include "tools/trace/check.hpp"
 
 namespace {
 

@@ -18,7 +18,7 @@ RMQ_UNEXPECTED_MAX=128K "$bin/rmqrun" -n 3 --host-split 2,1 --trace "$dir/t" --t
 count() { grep -c " $1 " "$dir/text"; }
 
 if [ $what = perfetto ]; then
-  protoc --decode=rmq.Trace "--proto_path=$source/tools" perfetto.proto <"$dir/out" >"$dir/decoded" || die "not the schema"
+  protoc --decode=rmq.Trace "--proto_path=$source/tools/trace" perfetto.proto <"$dir/out" >"$dir/decoded" || die "not the schema"
   ! grep -Eq '^ *[0-9]+: ' "$dir/decoded" || die "fields that the schema does not know"
   [ "$(grep -c '^    flow_ids:' "$dir/decoded")" = "$(count packet_sent)" ] || die "a flow begins at each packet that was sent"
   [ "$(grep -c '^    terminating_flow_ids:' "$dir/decoded")" = "$(count packet_received)" ] || die "a flow ends at each that arrived"

@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "base/trace_stream.hpp"
-#include "tools/trace_file.hpp"
-#include "tools/trace_join.hpp"
+#include "tools/trace/file.hpp"
+#include "tools/trace/join.hpp"
 
 namespace rmq::trace {
 namespace {

@@ -1,0 +1,173 @@
+#include "tools/boot/address.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "base/bootstrap_env.hpp"
+
+namespace rmq::launch {
+
+namespace {
+
+constexpr int join_timeout_ms = 5000;
+
+// Both families where the machine has IPv6, else IPv4.
+UniqueFd bind_to(bool loopback_only) {
+  sockaddr_in6 any6{};
+  any6.sin6_family = AF_INET6;
+  any6.sin6_addr = in6addr_any;
+  sockaddr_in any4{};
+  any4.sin_family = AF_INET;
+  any4.sin_addr.s_addr = htonl(loopback_only ? INADDR_LOOPBACK : INADDR_ANY);
+  if (!loopback_only) {
+    UniqueFd both(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int off = 0;
+    if (both.is_open() && ::setsockopt(both.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) == 0 &&
+        ::bind(both.get(), reinterpret_cast<const sockaddr*>(&any6), sizeof any6) == 0)
+      return both;
+  }
+  UniqueFd four(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (four.is_open() && ::bind(four.get(), reinterpret_cast<const sockaddr*>(&any4), sizeof any4) != 0) four.reset();
+  return four;
+}
+
+int port_of(int socket) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  std::array<char, 8> port{};
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
+  ::getnameinfo(reinterpret_cast<sockaddr*>(&address), length, nullptr, 0, port.data(), port.size(), NI_NUMERICSERV);
+  return std::atoi(port.data());
+}
+
+// The addresses of all interfaces that are up, real ones before loopback. Link-local IPv6 means nothing elsewhere.
+std::string interface_addresses() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return "127.0.0.1";
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, ::freeifaddrs);
+  std::string real, loopback;
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
+    const int family = entry->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    std::array<char, NI_MAXHOST> text{};
+    const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if (::getnameinfo(entry->ifa_addr, length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0) continue;
+    if (std::strchr(text.data(), '%') != nullptr) continue;
+    ((entry->ifa_flags & IFF_LOOPBACK) ? loopback : real) += fmt::format(" {}", text.data());
+  }
+  return (real + loopback).substr(real.empty() && loopback.empty() ? 0 : 1);
+}
+
+bool wait_for(int fd, short events) {
+  pollfd ready{fd, events, 0};
+  int count = 0;
+  while ((count = ::poll(&ready, 1, join_timeout_ms)) < 0 && errno == EINTR) {
+  }
+  if (count == 0) errno = ETIMEDOUT;
+  return count > 0;
+}
+
+UniqueFd connect_to(const std::string& ip, const std::string& port) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(ip.c_str(), port.c_str(), &hints, &found) != 0) {
+    errno = EINVAL;
+    return {};
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
+  UniqueFd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.is_open()) return {};
+  if (::connect(socket.get(), found->ai_addr, found->ai_addrlen) != 0) {
+    if (errno != EINPROGRESS || !wait_for(socket.get(), POLLOUT)) return {};
+    int error = 0;
+    socklen_t length = sizeof error;
+    ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+    if (error != 0) {
+      errno = error;
+      return {};
+    }
+  }
+  return socket;
+}
+
+// Shows the ticket and waits for the answer, which is one frame without a body.
+bool present(int socket, boot::FrameKind role, int rank, std::string_view ticket) {
+  const std::string frame = boot::encode_join(role, rank, ticket);
+  if (::send(socket, frame.data(), frame.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(frame.size())) return false;
+  const std::string expected = boot::encode(boot::FrameKind::joined);
+  std::string answer(expected.size(), '\0');
+  for (std::size_t have = 0; have < answer.size();) {
+    if (!wait_for(socket, POLLIN)) return false;
+    const ssize_t got = ::recv(socket, answer.data() + have, answer.size() - have, 0);
+    if (got == 0) errno = ECONNREFUSED;
+    if (got <= 0) return false;
+    have += static_cast<std::size_t>(got);
+  }
+  errno = EPROTO;
+  return answer == expected;
+}
+
+}  // namespace
+
+Result<Listener> listen_for_ranks(bool loopback_only) {
+  Listener out{bind_to(loopback_only), {}};
+  if (!out.socket.is_open() || ::listen(out.socket.get(), SOMAXCONN) != 0)
+    return fail_errno("the connection server cannot listen on a TCP port");
+  out.addresses = fmt::format("{} {}", port_of(out.socket.get()), loopback_only ? "127.0.0.1" : interface_addresses());
+  return out;
+}
+
+Result<UniqueFd> join_server(std::string_view addresses, boot::FrameKind role, int rank, std::string_view ticket) {
+  std::istringstream words{std::string(addresses)};
+  std::string port, ip, tried;
+  words >> port;
+  while (words >> ip) {
+    UniqueFd socket = connect_to(ip, port);
+    if (socket.is_open() && present(socket.get(), role, rank, ticket)) {
+      const int on = 1;
+      ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      ::setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);  // a lost machine is noticed at last
+      ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) & ~O_NONBLOCK);
+      return socket;
+    }
+    tried += fmt::format("{}{} ({})", tried.empty() ? "" : ", ", ip, std::strerror(errno));
+  }
+  return fail(Errc::peer_lost,
+              fmt::format("rank {} on {} cannot reach the connection server of rank 0 at port {} of {}; is there "
+                          "a firewall between the machines?",
+                          rank, boot::host_name(), port, tried));
+}
+
+std::string host_identity() {
+  std::string out, machine;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> machine;
+  out = machine + " " + boot::host_name();
+  for (const char* space : {"net", "ipc", "pid"}) {
+    std::array<char, 64> link{};
+    const ssize_t length = ::readlink(fmt::format("/proc/self/ns/{}", space).c_str(), link.data(), link.size() - 1);
+    if (length > 0) out += fmt::format(" {}", link.data());
+  }
+  return out;
+}
+
+}  // namespace rmq::launch

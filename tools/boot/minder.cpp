@@ -1,0 +1,139 @@
+#include "tools/boot/minder.hpp"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+
+#include "base/boot_wire.hpp"
+#include "tools/launch/flight.hpp"
+#include "tools/launch/loop.hpp"
+#include "tools/launch/reap.hpp"
+#include "tools/launch/signals.hpp"
+#include "tools/launch/spawn.hpp"
+#include "tools/launch/verdict.hpp"
+
+namespace rmq::launch {
+
+namespace {
+
+constexpr std::chrono::milliseconds end_grace{300};      // for a rank that hears of the end itself
+constexpr std::chrono::milliseconds report_grace{2000};  // for a server that is busy
+
+class Minder {
+ public:
+  Minder(EventLoop& loop, MindedRank rank) : loop_(loop), rank_(std::move(rank)) {}
+
+  int run() {
+    const sigset_t ranks_mask = block_launcher_signals();
+    const sigset_t handled = launcher_signals();
+    const UniqueFd signals(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+    adopt_orphans();
+    loop_.watch(signals.get(), EPOLLIN, [&](std::uint32_t) { on_signal(signals.get()); });
+    loop_.watch(rank_.control.get(), EPOLLIN, [this](std::uint32_t) { on_control(); });
+    if (const auto started = start(ranks_mask); !started) {
+      std::fprintf(stderr, "rmqboot: cannot start the program: %s\n", started.error().what.c_str());
+      return exit_cannot_start;
+    }
+    loop_.run();
+    kill_descendants();
+    if (rank_is_gone_ && WIFSIGNALED(status_)) die_of(WTERMSIG(status_));
+    if (ended_by_server_) return *ended_by_server_;
+    return WEXITSTATUS(status_);
+  }
+
+ private:
+  Result<void> start(const sigset_t& ranks_mask) {
+    SpawnPlan plan;
+    plan.program = rank_.file;
+    plan.arguments = rank_.command;
+    plan.environment = Environment::inherited();
+    plan.keep = {rank_.socket.get(), flight_.descriptor()};
+    if (flight_.descriptor() >= 0) plan.environment.set("RMQ_FLIGHT_MEMORY", flight_.variable(0));
+    plan.signal_mask = &ranks_mask;
+    const auto pid = spawn(plan);
+    if (!pid) return tl::make_unexpected(pid.error());
+    pid_ = *pid;
+    rank_.socket.reset();  // its end is to be the rank's
+    return {};
+  }
+
+  void on_signal(int signals) {
+    signalfd_siginfo info;
+    while (::read(signals, &info, sizeof info) == sizeof info) {
+      const int signal = static_cast<int>(info.ssi_signo);
+      if (signal != SIGCHLD && signal != SIGPIPE && info.ssi_code != SI_KERNEL) ::kill(pid_, signal);
+    }
+    int status = 0;
+    for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
+      if (pid == pid_) on_rank_exit(status);
+  }
+
+  void on_rank_exit(int status) {
+    status_ = status;
+    rank_is_gone_ = true;
+    if (ended_by_server_) return loop_.stop();
+    const std::string report = boot::encode_code(boot::FrameKind::died, status, rank_.command[0]);
+    ::send(rank_.control.get(), report.data(), report.size(), MSG_NOSIGNAL | MSG_DONTWAIT);  // 1 KB fits any buffer
+    // The host launcher kills everything, the server too, as soon as it sees a death by a signal: so not before the server
+    // has named the culprit, which it has when it ends the job.
+    // It has not left properly; the memory is this rank's alone.
+    if (const auto view = flight_.view(0); view && !view->finished()) std::fputs(flight_.report_death(0).c_str(), stderr);
+    if (!WIFSIGNALED(status)) return loop_.stop();
+    loop_.after(report_grace, [this] { loop_.stop(); });
+  }
+
+  void on_control() {
+    constexpr std::size_t chunk = 2048;
+    const ssize_t got = ::recv(rank_.control.get(), reader_.reserve(chunk), chunk, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got <= 0) return end(1);  // the server is gone
+    reader_.commit(static_cast<std::size_t>(got));
+    const auto frame = reader_.next();
+    if (!frame) return end(1);
+    if (*frame && (*frame)->kind == boot::FrameKind::end) end(static_cast<int>(boot::BodyReader((*frame)->body).u32()));
+  }
+
+  void end(int code) {
+    loop_.forget(rank_.control.get());
+    ended_by_server_ = exit_code(code);
+    if (rank_is_gone_) return loop_.stop();
+    loop_.after(end_grace, [this] { loop_.stop(); });
+  }
+
+  // Ends this process by the same signal, for the host launcher to see; the rank has left the core dump already.
+  static void die_of(int signal) {
+    const rlimit no_core{0, 0};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    ::signal(signal, SIG_DFL);
+    sigset_t mask;
+    sigemptyset(&mask);
+    ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+    ::raise(signal);
+  }
+
+  EventLoop& loop_;
+  MindedRank rank_;
+  FlightMemory flight_{1};
+  boot::FrameReader reader_;
+  pid_t pid_ = -1;
+  int status_ = 0;
+  bool rank_is_gone_ = false;
+  std::optional<int> ended_by_server_;  // the job's exit code
+};
+
+}  // namespace
+
+int mind_rank(MindedRank rank) {
+  auto loop = EventLoop::create();
+  if (!loop) return exit_cannot_start;
+  return Minder(**loop, std::move(rank)).run();
+}
+
+}  // namespace rmq::launch

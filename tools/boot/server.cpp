@@ -1,0 +1,165 @@
+#include "tools/boot/server.hpp"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/boot/gate.hpp"
+#include "tools/diag/control.hpp"
+#include "tools/diag/inquiry.hpp"
+#include "tools/launch/server.hpp"
+#include "tools/launch/verdict.hpp"
+
+namespace rmq::launch {
+
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::chrono::milliseconds verdict_grace{250};  // from the end of a rank's socket to its minder's report
+
+bool read_tickets(std::string& tickets) {
+  for (std::size_t have = 0; have < tickets.size();) {
+    const ssize_t got = ::read(STDIN_FILENO, tickets.data() + have, tickets.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    have += static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+class RemoteJob final : private Server::Upcalls {
+ public:
+  RemoteJob(EventLoop& loop, UniqueFd listener, int size, std::string tickets, const std::string& job)
+      : loop_(loop),
+        server_(loop, size, *this),
+        minders_(static_cast<std::size_t>(size)),
+        inquiry_(loop, server_, job, size, [](int) { return ProcessFacts{}; }),
+        control_(Control::open(loop, job,
+                               [this](Control::Reply reply) {
+                                 inquiry_.ask(
+                                     [reply = std::move(reply)](const nlohmann::json& all) { reply(all.dump()); });
+                               })),
+        gate_(loop, std::move(listener), std::move(tickets),
+              [this](boot::FrameKind role, int rank, UniqueFd socket) { admit(role, rank, std::move(socket)); }) {
+    loop_.watch(STDIN_FILENO, EPOLLIN, [this](std::uint32_t) {
+      loop_.forget(STDIN_FILENO);
+      if (gate_.missing() > 0) loop_.stop();  // rank 0 died before all had come, and the host's launcher ends the rest
+    });
+  }
+  ~RemoteJob() override {
+    for (const Minder& minder : minders_)
+      if (minder.socket.is_open()) loop_.forget(minder.socket.get());
+  }
+
+  void run() { loop_.run(); }
+
+ private:
+  struct Minder {
+    UniqueFd socket;
+    boot::FrameReader reader;
+  };
+
+  Minder& minder(int rank) { return minders_[static_cast<std::size_t>(rank)]; }
+
+  void admit(boot::FrameKind role, int rank, UniqueFd socket) {
+    if (role == boot::FrameKind::join) return server_.add(rank, std::move(socket));
+    ++minders_here_;
+    minder(rank).socket = std::move(socket);
+    loop_.watch(minder(rank).socket.get(), EPOLLIN, [this, rank](std::uint32_t) { on_minder(rank); });
+  }
+
+  void on_minder(int rank) {
+    Minder& m = minder(rank);
+    constexpr std::size_t chunk = 2048;
+    const ssize_t got = ::recv(m.socket.get(), m.reader.reserve(chunk), chunk, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got > 0) m.reader.commit(static_cast<std::size_t>(got));
+    const auto frame = got > 0 ? m.reader.next() : fail(Errc::peer_lost, "");
+    if (frame && !*frame) return;
+    if (frame && (*frame)->kind == boot::FrameKind::died) {
+      boot::BodyReader body((*frame)->body);
+      const int status = static_cast<int>(body.u32());
+      return on_rank_exit(rank, status, one_line(body.rest()));
+    }
+    loop_.forget(m.socket.get());
+    m.socket.reset();
+    --minders_here_;
+    stop_if_alone();
+  }
+
+  void on_rank_exit(int rank, int status, const std::string& program) {
+    server_.drain(rank);
+    if (ending_) return;
+    const Verdict verdict = judge(rank, program, server_.state(rank), status, minders_.size() == 1);
+    if (verdict.effect == Verdict::Effect::ends_job) return end_job(verdict.code, verdict.message);
+    if (!verdict.message.empty()) std::fprintf(stderr, "rmqboot: %s\n", verdict.message.c_str());
+    server_.depart(rank);
+  }
+
+  void end_job(int code, const std::string& message) {
+    if (ending_) return;
+    ending_ = true;
+    std::fprintf(stderr, "rmqboot: %s\n", message.c_str());
+    server_.end(code, message);
+    const std::string frame = boot::encode_code(boot::FrameKind::end, code, message);
+    for (const Minder& m : minders_)
+      if (m.socket.is_open()) ::send(m.socket.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    loop_.after(seconds(1), [this] { loop_.stop(); });  // the end of their sockets is the last word to all
+  }
+
+  void stop_if_alone() {
+    if (gate_.missing() == 0 && server_.connected() == 0 && minders_here_ == 0) loop_.stop();
+  }
+
+  void on_join(int, pid_t) override {}
+
+  void on_answer(int rank, std::uint32_t number, std::string_view text) override {
+    inquiry_.on_answer(rank, number, text);
+  }
+
+  void on_abort(int rank, int code, std::string_view why) override {
+    end_job(exit_code(code), fmt::format("rank {} aborted the job with code {}: {}", rank, code, one_line(why)));
+  }
+
+  void on_violation(int rank, std::string_view what) override {
+    end_job(1, fmt::format("rank {}: {}; all ranks were ended", rank, one_line(what)));
+  }
+
+  void on_disconnect(int rank) override {
+    if (!ending_ && server_.state(rank) == RankState::joined)
+      // Its minder usually tells why; nobody does when the whole machine is lost.
+      loop_.after(verdict_grace, [this, rank] {
+        end_job(1, fmt::format("rank {} ended without calling MPI_Finalize; the other ranks were ended", rank));
+      });
+    stop_if_alone();
+  }
+
+  EventLoop& loop_;
+  Server server_;
+  std::vector<Minder> minders_;  // by rank
+  Inquiry inquiry_;
+  std::unique_ptr<Control> control_;
+  int minders_here_ = 0;
+  Gate gate_;
+  bool ending_ = false;
+};
+
+}  // namespace
+
+int serve_remote_ranks(UniqueFd listener, int size, const std::string& job) {
+  std::string tickets(static_cast<std::size_t>(size) * boot::ticket_bytes, '\0');
+  auto loop = EventLoop::create();
+  if (!loop || !read_tickets(tickets)) return exit_cannot_start;
+  RemoteJob(**loop, std::move(listener), size, std::move(tickets), job).run();
+  return 0;
+}
+
+}  // namespace rmq::launch

@@ -1,0 +1,19 @@
+// The connection server of a job that rmqboot started: a process of its own beside rank 0, whose ranks come in over
+// TCP. It can't kill ranks (most are on other machines); it tells them to end, and the host's launcher ends whoever
+// does not hear.
+#pragma once
+
+#include <string>
+
+#include "tools/launch/fd.hpp"
+
+namespace rmq::launch {
+
+/// The command line that makes rmqboot this process: rmqboot --serve LISTENER SIZE JOB. Its stdin brings the tickets,
+/// and afterwards shows by its end that rank 0 has either executed its program or died.
+inline constexpr const char* serve_option = "--serve";
+
+/// Serves `size` ranks of `job` until all have left; the exit code of the process.
+int serve_remote_ranks(UniqueFd listener, int size, const std::string& job);
+
+}  // namespace rmq::launch

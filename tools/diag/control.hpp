@@ -1,0 +1,59 @@
+// Where rmqps reaches a launcher: a stream socket in the abstract namespace, named after user and job. Nothing of it is
+// in the file system, so nothing stays behind whoever is killed; /proc/net/unix lists the jobs of a host.
+//
+//   rmqps -> launcher   connects, which tells the launcher's process id; sends a byte
+//   launcher -> rmqps   one JSON document (tools/diag/inquiry.hpp), then the end of the stream
+//
+// Only the user's own processes, and root's, get an answer.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "tools/launch/fd.hpp"
+#include "tools/launch/loop.hpp"
+
+namespace rmq::launch {
+
+class Control {
+ public:
+  using Reply = std::function<void(std::string_view document)>;
+  /// Called for each question; the reply may come later, but not after the Control's end.
+  using Asked = std::function<void(Reply reply)>;
+
+  /// nullptr when the socket cannot be had: the job then runs without being listed.
+  static std::unique_ptr<Control> open(EventLoop& loop, const std::string& job, Asked asked);
+  ~Control();
+  Control(const Control&) = delete;
+  Control& operator=(const Control&) = delete;
+
+ private:
+  struct Client {
+    UniqueFd socket;
+    bool has_asked = false;
+    std::string outgoing;
+  };
+  Control(EventLoop& loop, UniqueFd listener, Asked asked);
+  void accept();
+  void on_ready(const std::shared_ptr<Client>& who);
+  void drop(Client& client);
+
+  EventLoop& loop_;
+  UniqueFd listener_;
+  const Asked asked_;
+  std::list<std::shared_ptr<Client>> clients_;
+};
+
+/// The jobs of this user on this host: their ids.
+std::vector<std::string> list_jobs();
+/// Asks a job's launcher; the whole document. Errc::argument when there is no such job.
+Result<std::string> ask_job(const std::string& job);
+/// The process id of the job's launcher, 0 when it is gone.
+pid_t launcher_of(const std::string& job);
+
+}  // namespace rmq::launch

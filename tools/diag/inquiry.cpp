@@ -1,0 +1,130 @@
+#include "tools/diag/inquiry.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tools/launch/fd.hpp"
+
+namespace rmq::launch {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds before_signal{250};  // a waiting rank answers sooner
+constexpr milliseconds between_signals{200};
+
+const char* name_of(RankState state) {
+  switch (state) {
+    case RankState::silent:
+      return "not initialised";
+    case RankState::joined:
+      return "initialised";
+    case RankState::finalized:
+      return "finalized";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string process_state(pid_t pid) {
+  const UniqueFd file(::open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 320> text{};
+  if (!file.is_open() || ::read(file.get(), text.data(), text.size() - 1) <= 0) return "gone";
+  const char* name_end = std::strrchr(text.data(), ')');
+  switch (name_end == nullptr || name_end[1] == '\0' ? '?' : name_end[2]) {
+    case 'R':
+      return "running";
+    case 'T':
+    case 't':
+      return "stopped";
+    case 'Z':
+    case 'X':
+      return "gone";
+    case 'D':
+      return "in the kernel";
+    default:
+      return "sleeping";
+  }
+}
+
+Inquiry::Inquiry(EventLoop& loop, Server& server, std::string job, int size, Facts facts)
+    : loop_(loop),
+      server_(server),
+      job_(std::move(job)),
+      facts_(std::move(facts)),
+      answers_(static_cast<std::size_t>(size)) {}
+
+Inquiry::~Inquiry() {
+  if (waiting_.empty()) return;
+  loop_.cancel(deadline_);
+  loop_.cancel(prod_);
+}
+
+bool Inquiry::is_asked(int rank) const {
+  return server_.state(rank) == RankState::joined && server_.is_connected(rank) && facts_(rank).alive;
+}
+
+bool Inquiry::all_answered() const {
+  for (std::size_t r = 0; r < answers_.size(); ++r)
+    if (!answers_[r].full && is_asked(static_cast<int>(r))) return false;
+  return true;
+}
+
+void Inquiry::ask(Done done, milliseconds patience) {
+  waiting_.push_back(std::move(done));
+  if (waiting_.size() > 1) return;
+  for (Answer& answer : answers_) answer = {};
+  number_ = (number_ + 1) | 1;
+  for (std::size_t r = 0; r < answers_.size(); ++r)
+    if (is_asked(static_cast<int>(r))) server_.ask(static_cast<int>(r), number_, true);
+  // Also when there is nobody to ask: never from within this call.
+  deadline_ = loop_.after(all_answered() ? milliseconds(0) : patience, [this] { conclude(); });
+  prod_ = loop_.after(before_signal, [this] { send_signals(); });
+}
+
+void Inquiry::send_signals() {
+  for (std::size_t r = 0; r < answers_.size(); ++r) {
+    const int rank = static_cast<int>(r);
+    if (answers_[r].full || !is_asked(rank)) continue;
+    const pid_t pid = facts_(rank).pid;
+    if (pid > 0 && process_state(pid) != "stopped") ::kill(pid, SIGURG);
+  }
+  prod_ = loop_.after(between_signals, [this] { send_signals(); });
+}
+
+void Inquiry::on_answer(int rank, std::uint32_t number, std::string_view text) {
+  if (waiting_.empty() || (number != number_ && number != 0)) return;  // late
+  Answer& answer = answers_[static_cast<std::size_t>(rank)];
+  if (answer.full) return;
+  answer.text = text;
+  answer.full = text.find("\"awaits\":") != std::string_view::npos;
+  if (!all_answered()) return;
+  loop_.cancel(deadline_);
+  deadline_ = loop_.after(milliseconds(0), [this] { conclude(); });
+}
+
+void Inquiry::conclude() {
+  loop_.cancel(prod_);
+  nlohmann::json job{{"job", job_}, {"ranks", nlohmann::json::array()}};
+  for (std::size_t r = 0; r < answers_.size(); ++r) {
+    const int rank = static_cast<int>(r);
+    const ProcessFacts facts = facts_(rank);
+    nlohmann::json entry{{"rank", rank}, {"program", facts.program}, {"mpi", name_of(server_.state(rank))}};
+    if (facts.pid > 0) entry["pid"] = facts.pid;
+    entry["process"] = !facts.alive ? "gone" : facts.pid > 0 ? process_state(facts.pid) : "unknown";
+    auto report = nlohmann::json::parse(answers_[r].text, nullptr, false);
+    if (report.is_object()) entry["report"] = std::move(report);
+    job["ranks"].push_back(std::move(entry));
+  }
+  for (const Done& done : std::exchange(waiting_, {})) done(job);
+}
+
+}  // namespace rmq::launch

@@ -1,0 +1,202 @@
+#include "tools/diag/job.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace rmq::diag {
+
+namespace {
+
+using nlohmann::json;
+
+const json& list(const json& object, const char* name) {
+  static const json none = json::array();
+  const auto found = object.find(name);
+  return found != object.end() && found->is_array() ? *found : none;
+}
+
+template <class T>
+T number(const json& object, const char* name, T otherwise = 0) {
+  const auto found = object.find(name);
+  return found != object.end() && (found->is_number() || found->is_boolean()) ? found->get<T>() : otherwise;
+}
+
+bool flag(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+std::string text(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::vector<int> ranks(const json& object, const char* name) {
+  std::vector<int> out;
+  for (const json& entry : list(object, name))
+    if (entry.is_number_integer()) out.push_back(entry.get<int>());
+  return out;
+}
+
+Message read_message(const json& object) {
+  return {number<std::uint32_t>(object, "context"),
+          number<int>(object, "source"),
+          number<int>(object, "tag"),
+          number(object, "peer", -1),
+          number<std::uint64_t>(object, "bytes"),
+          flag(object, "matched"),
+          flag(object, "sync"),
+          flag(object, "queued"),
+          flag(object, "announced")};
+}
+
+std::vector<Message> read_messages(const json& report, const char* name) {
+  std::vector<Message> out;
+  for (const json& entry : list(report, name)) out.push_back(read_message(entry));
+  return out;
+}
+
+Comm read_comm(const json& object, int job_size) {
+  Comm c;
+  c.context = number<std::uint32_t>(object, "context");
+  c.recv_context = number<std::uint32_t>(object, "recv_context");
+  c.name = text(object, "name");
+  if (c.name.empty()) c.name = fmt::format("the communicator with context {}", c.context);
+  c.members = ranks(object, "members");
+  if (!object.contains("members"))
+    for (int r = 0; r < job_size; ++r) c.members.push_back(r);
+  c.collectives = number<std::uint32_t>(object, "collectives");
+  for (const json& call : list(object, "called"))
+    c.called.push_back({number<std::uint32_t>(call, "number"), text(call, "call"), number<std::uint64_t>(call, "bytes"),
+                        number(call, "root", -1)});
+  return c;
+}
+
+Window read_window(const json& object) {
+  return {number<std::uint32_t>(object, "window"),
+          number<std::uint32_t>(object, "fences"),
+          ranks(object, "members"),
+          ranks(object, "holders"),
+          ranks(object, "waiters"),
+          ranks(object, "locked"),
+          ranks(object, "access"),
+          ranks(object, "unposted"),
+          ranks(object, "exposure"),
+          ranks(object, "uncompleted"),
+          flag(object, "accessing"),
+          flag(object, "exposed")};
+}
+
+void read_waits(Rank& r, const json& awaits) {
+  for (const json& entry : awaits) {
+    Wait w;
+    w.kind = text(entry, "kind");
+    if (w.kind == "collective") {  // of a request: what it needs next
+      read_waits(r, list(entry, "needs"));
+      continue;
+    }
+    w.message = read_message(entry);
+    w.window = number<std::uint32_t>(entry, "window");
+    w.number = number<std::uint32_t>(entry, "number");
+    if (w.message.peer >= 0) {
+      w.peers = {w.message.peer};
+    } else if (const Comm* c = r.comm_of(w.message.context); c && (w.kind == "recv" || w.kind == "probe")) {
+      const auto source = static_cast<std::size_t>(w.message.source);
+      if (w.message.source >= 0 && source < c->members.size()) {
+        w.peers = {c->members[source]};
+      } else {
+        w.peers = c->members;
+        std::erase(w.peers, r.rank);
+        w.any = true;
+      }
+    }
+    r.waits.push_back(std::move(w));
+  }
+}
+
+void note_queues(Rank& r, const json& report) {
+  const auto note = [&](std::string what) { r.notes.push_back(std::move(what)); };
+  if (const auto n = number<std::size_t>(report, "posted")) note(fmt::format("{} posted", n));
+  if (const auto n = number<std::size_t>(report, "unexpected"))
+    note(fmt::format("{} unexpected ({} bytes)", n, number<std::uint64_t>(report, "unexpected_bytes")));
+  auto announced = std::count_if(r.sends.begin(), r.sends.end(), [](const Message& m) { return m.announced; });
+  announced -= std::count_if(r.waits.begin(), r.waits.end(), [](const Wait& w) { return w.message.announced; });
+  if (announced > 0) note(fmt::format("{} more rendezvous unanswered", announced));
+  for (const json& peer : list(report, "peers")) {
+    const std::string reason = text(peer, "reason");
+    if (!reason.empty())
+      note(fmt::format("{} pending to rank {}: {} (credit {})", number<int>(peer, "pending"), number<int>(peer, "rank"),
+                       reason, number<std::int64_t>(peer, "credit")));
+  }
+  for (const Window& w : r.windows)
+    if (!w.holders.empty())
+      note(fmt::format("lock of window {} held by {}{}", w.id, ranks_text(w.holders),
+                       w.waiters.empty() ? "" : ", wanted by " + ranks_text(w.waiters)));
+}
+
+Fate fate_of(const Rank& r, const std::string& mpi) {
+  if (r.process == "gone") return mpi == "finalized" ? Fate::left : Fate::gone;
+  if (mpi == "finalized") return Fate::left;
+  if (r.process == "stopped") return Fate::stopped;
+  if (mpi == "not initialised") return Fate::starting;
+  if (r.state == "waiting" || (r.state == "outside" && !r.waits.empty())) return Fate::waiting;
+  if (r.state == "testing") return Fate::testing;
+  return r.state.empty() ? Fate::silent : Fate::computing;
+}
+
+Rank read_rank(const json& entry, int job_size) {
+  static const json nothing = json::object();
+  Rank r;
+  r.rank = number<int>(entry, "rank");
+  r.program = text(entry, "program");
+  r.process = text(entry, "process");
+  r.pid = number<std::int64_t>(entry, "pid");
+  const json& report = entry.contains("report") ? entry["report"] : nothing;
+  r.state = text(report, "state");
+  r.call = text(report, "call");
+  for (const json& comm : list(report, "comms")) r.comms.push_back(read_comm(comm, job_size));
+  for (const json& window : list(report, "windows")) r.windows.push_back(read_window(window));
+  r.sends = read_messages(report, "sends");
+  r.receives = read_messages(report, "receives");
+  r.messages = read_messages(report, "messages");
+  read_waits(r, list(report, "awaits"));
+  for (const json& thread : list(report, "threads")) {
+    if (text(thread, "state") != "waiting") continue;
+    if (r.state == "outside") r.call = text(thread, "call");
+    read_waits(r, list(thread, "awaits"));
+  }
+  // Agreements of communicator making do not say what they wait for; their receives do.
+  if (r.state == "waiting" && r.waits.empty())
+    for (const Message& m : r.receives)
+      if (is_collective(m) && m.peer >= 0) r.waits.push_back({"recv", m, {m.peer}, false, 0, 0});
+  r.fate = fate_of(r, text(entry, "mpi"));
+  note_queues(r, report);
+  return r;
+}
+
+}  // namespace
+
+const Comm* Rank::comm_of(std::uint32_t context) const {
+  const std::uint32_t base = context & ~1u;
+  for (const Comm& c : comms)
+    if (c.context == base || c.recv_context == base) return &c;
+  return nullptr;
+}
+
+const Window* Rank::window(std::uint32_t id) const {
+  for (const Window& w : windows)
+    if (w.id == id) return &w;
+  return nullptr;
+}
+
+Job read_job(const json& document) {
+  Job job;
+  job.id = text(document, "job");
+  const json& all = list(document, "ranks");
+  for (const json& entry : all) job.ranks.push_back(read_rank(entry, static_cast<int>(all.size())));
+  return job;
+}
+
+}  // namespace rmq::diag

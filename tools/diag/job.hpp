@@ -1,0 +1,110 @@
+// What the ranks of a job told, read from the document of inquiry.hpp: the basis of the diagnosis. Nothing of it
+// is trusted to be there; what is missing counts as empty.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rmq::diag {
+
+/// How far a rank can still do something for others.
+enum class Fate {
+  waiting,    // its calls wait
+  testing,    // in calls that find nothing
+  computing,  // outside of MPI, in a callback, or inside of MPI without waiting
+  silent,     // does not answer
+  stopped,    // by a signal
+  starting,   // has not initialised MPI
+  left,       // MPI_Finalize is behind it
+  gone,       // its process has ended
+};
+
+/// A call of a collective on a communicator.
+struct Called {
+  std::uint32_t number = 0;
+  std::string call;
+  std::uint64_t bytes = 0;
+  int root = -1;
+};
+
+struct Comm {
+  std::uint32_t context = 0, recv_context = 0;
+  std::string name;          // for people, never empty
+  std::vector<int> members;  // world ranks, of whom messages come from
+  std::uint32_t collectives = 0;
+  std::vector<Called> called;  // the latest
+};
+
+/// A message, sent or wanted or here.
+struct Message {
+  std::uint32_t context = 0;
+  int source = 0, tag = 0;  // as MPI calls them: source is a rank in the communicator
+  int peer = -1;            // world rank; -1: any, or not known
+  std::uint64_t bytes = 0;
+  bool matched = false;
+  bool sync = false, queued = false, announced = false;  // of a send
+};
+
+struct Wait {
+  std::string kind;        // recv, send, probe, collective, lock, post, complete, fence, operations, generalised …
+  Message message;         // of recv, send, probe
+  std::vector<int> peers;  // world ranks; one of them is enough if `any`, else all are needed
+  bool any = false;
+  std::uint32_t window = 0, number = 0;
+};
+
+struct Window {
+  std::uint32_t id = 0, fences = 0;
+  std::vector<int> members, holders, waiters, locked, access, unposted, exposure, uncompleted;
+  bool accessing = false, exposed = false;
+};
+
+struct Rank {
+  int rank = 0;
+  Fate fate = Fate::silent;
+  std::string state, call, program, process;
+  std::int64_t pid = 0;
+  std::vector<Wait> waits;
+  std::vector<Message> sends, receives, messages;  // not complete; posted or being filled; unexpected
+  std::vector<Comm> comms;
+  std::vector<Window> windows;
+  std::vector<std::string> notes;  // of its queues, for people
+
+  const Comm* comm_of(std::uint32_t context) const;
+  const Window* window(std::uint32_t id) const;
+};
+
+struct Job {
+  std::string id;
+  std::vector<Rank> ranks;
+};
+
+Job read_job(const nlohmann::json& document);
+
+/// Whether the rank can do something that ends somebody else's wait, as far as is known.
+inline bool is_alive(const Rank& r) {
+  return r.fate == Fate::computing || r.fate == Fate::starting;
+}
+
+/// The internal traffic of collectives has odd contexts.
+inline bool is_collective(const Message& m) {
+  return (m.context & 1) != 0;
+}
+
+// ---- words: text.cpp ----
+
+/// "rank 3", "ranks 0, 2-5 and 7"; of nobody "no rank".
+std::string ranks_text(std::vector<int> ranks);
+/// "MPI_COMM_WORLD", or how else people may know it.
+std::string comm_text(const Rank& r, std::uint32_t context);
+/// "a message from rank 1 with tag 2 on MPI_COMM_WORLD"
+std::string wait_text(const Rank& r, const Wait& w);
+/// "waits in MPI_Recv for a message from …", "computes outside of MPI (its latest call was MPI_Bcast)"
+std::string doing_text(const Rank& r);
+
+}  // namespace rmq::diag

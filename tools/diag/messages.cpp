@@ -1,0 +1,109 @@
+// Receives that nobody will ever match, and why: messages that almost fit, or senders that have nothing to send.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/diag/find.hpp"
+
+namespace rmq::diag {
+
+namespace {
+
+const Rank* rank_of(const Job& job, int rank) {
+  return rank >= 0 && rank < static_cast<int>(job.ranks.size()) ? &job.ranks[static_cast<std::size_t>(rank)] : nullptr;
+}
+
+// Whether any of those whose message would end the wait may still send it.
+bool may_still_come(const Job& job, const Wait& w) {
+  return std::any_of(w.peers.begin(), w.peers.end(), [&](int peer) {
+    const Rank* r = rank_of(job, peer);
+    return r && (is_alive(*r) || r->fate == Fate::silent || r->fate == Fate::stopped);
+  });
+}
+
+// In what a message differs from what is wanted; empty: in too much.
+std::string difference(const Rank& r, const Message& wanted, const Message& m) {
+  const bool tag = wanted.tag < 0 || wanted.tag == m.tag;
+  const bool context = wanted.context == m.context;
+  const bool source = wanted.source < 0 || wanted.source == m.source;
+  const bool sender = wanted.peer < 0 || wanted.peer == m.peer;
+  if (context && source && !tag) return "wrong tag";
+  if (!context && !is_collective(m) && sender && tag) return "wrong communicator";
+  if (context && tag && !source) return "wrong source";
+  static_cast<void>(r);
+  return {};
+}
+
+void look_among(const Rank& r, const Wait& w, const std::vector<Message>& messages, const char* where,
+                std::vector<Finding>& to) {
+  for (const Message& m : messages) {
+    const std::string what = difference(r, w.message, m);
+    if (what.empty()) continue;
+    Wait found{"recv", m, {m.peer}, false, 0, 0};
+    to.push_back({what, fmt::format("Rank {} {}, which nobody sends; {} {} ({} bytes), which nobody receives.", r.rank,
+                                    doing_text(r), where, wait_text(r, found), m.bytes)});
+    return;
+  }
+}
+
+bool is_receive(const Wait& w) {
+  return (w.kind == "recv" || w.kind == "probe") && !w.message.matched && !is_collective(w.message);
+}
+
+}  // namespace
+
+void find_near_misses(const Job& job, std::vector<Finding>& to) {
+  for (const Rank& r : job.ranks) {
+    if (r.fate != Fate::waiting) continue;
+    for (const Wait& w : r.waits) {
+      if (!is_receive(w) || may_still_come(job, w)) continue;
+      const std::size_t before = to.size();
+      look_among(r, w, r.messages, "it has", to);
+      if (to.size() > before) break;
+      // Messages that have not left yet.
+      for (const int peer : w.peers) {
+        const Rank* sender = rank_of(job, peer);
+        if (!sender) continue;
+        std::vector<Message> to_me;
+        for (Message m : sender->sends) {
+          if (m.peer != r.rank || !m.queued) continue;
+          m.peer = peer;
+          to_me.push_back(m);
+        }
+        look_among(r, w, to_me, fmt::format("rank {} waits to send", peer).c_str(), to);
+      }
+    }
+  }
+}
+
+void find_lost_waits(const Job& job, std::vector<Finding>& to) {
+  for (const Rank& r : job.ranks) {
+    if (r.fate != Fate::waiting) continue;
+    for (const Wait& w : r.waits) {
+      if (w.kind == "generalised") {
+        to.push_back({"lost wait", fmt::format("Rank {} waits in {} for a generalised request, which only the program "
+                                               "itself can complete (MPI_Grequest_complete).",
+                                               r.rank, r.call)});
+        continue;
+      }
+      const bool receives = is_receive(w);
+      const bool sends = w.kind == "send" && !w.message.matched && !is_collective(w.message);
+      if ((!receives && !sends) || w.peers.empty()) continue;
+      const bool from_self = w.peers.size() == 1 && w.peers.front() == r.rank;
+      const bool all_over = std::all_of(w.peers.begin(), w.peers.end(), [&](int peer) {
+        const Rank* p = rank_of(job, peer);
+        return p && (p->fate == Fate::left || p->fate == Fate::gone || p->call == "MPI_Finalize");
+      });
+      if (!from_self && !all_over) continue;
+      to.push_back({"lost wait",
+                    fmt::format("Rank {} {}, which can never complete: {}.", r.rank, doing_text(r),
+                                from_self ? std::string("it would have to come from itself, and it waits")
+                                          : fmt::format("{} {} in MPI_Finalize and {}", ranks_text(w.peers),
+                                                        w.peers.size() > 1 ? "are" : "is",
+                                                        receives ? "will send nothing more" : "will not receive it"))});
+      break;
+    }
+  }
+}
+
+}  // namespace rmq::diag

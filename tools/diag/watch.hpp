@@ -1,0 +1,49 @@
+// Finds out that a job hangs: every rank waits inside of MPI, and none has moved a packet or begun another wait for a
+// while. Asks each rank for its counters four times in that while; a rank whose call waits answers at once, one that
+// computes does not, and then nothing hangs.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/launch/loop.hpp"
+#include "tools/launch/server.hpp"
+
+namespace rmq::launch {
+
+class HangWatch {
+ public:
+  /// `hangs` is called once for each hang: again only after something has moved.
+  HangWatch(EventLoop& loop, Server& server, int size, std::chrono::milliseconds after, std::function<void()> hangs);
+  ~HangWatch() { loop_.cancel(timer_); }
+  HangWatch(const HangWatch&) = delete;
+  HangWatch& operator=(const HangWatch&) = delete;
+
+  /// An answer has come (Server::Upcalls).
+  void on_answer(int rank, std::uint32_t number, std::string_view text);
+
+ private:
+  void look();
+
+  EventLoop& loop_;
+  Server& server_;
+  const std::chrono::milliseconds after_;
+  const std::function<void()> hangs_;
+  struct Rank {
+    std::uint32_t asked = 0;  // number of the latest question; 0: none
+    bool answered = true;
+    std::string counters;  // of the latest answer; empty: it is not in MPI
+  };
+  std::vector<Rank> ranks_;
+  std::string before_;  // all ranks' counters when they last changed
+  EventLoop::Clock::time_point since_;
+  EventLoop::TimerId timer_;
+  std::uint32_t number_ = 0;  // even: odd ones are Inquiry's
+  bool told_ = false;
+};
+
+}  // namespace rmq::launch

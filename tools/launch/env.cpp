@@ -1,0 +1,99 @@
+#include "tools/launch/env.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "base/bootstrap_env.hpp"
+
+namespace rmq::launch {
+
+namespace {
+
+// The folders of our libraries before whatever the user has there. An empty entry would mean the working folder, so
+// none is ever added.
+std::string library_path(const std::string& prefix, const std::string& users) {
+  std::string out;
+  for (const std::string& folder : {prefix + "/lib/rmq/mpich-abi", prefix + "/lib"}) {
+    if (::access(folder.c_str(), F_OK) != 0) continue;
+    out += (out.empty() ? "" : ":") + folder;
+  }
+  if (users.empty() || out.empty()) return out.empty() ? users : out;
+  if (users == out || users.starts_with(out + ":")) return users;  // a launcher within a launcher
+  return out + ":" + users;
+}
+
+}  // namespace
+
+Environment Environment::inherited() {
+  Environment out;
+  for (char** entry = environ; *entry != nullptr; ++entry) out.texts_.emplace_back(*entry);
+  return out;
+}
+
+std::size_t Environment::index_of(std::string_view name) const {
+  const auto found = std::find_if(texts_.begin(), texts_.end(), [&](const std::string& text) {
+    return text.size() > name.size() && text[name.size()] == '=' && text.starts_with(name);
+  });
+  return static_cast<std::size_t>(found - texts_.begin());
+}
+
+void Environment::set(const std::string& name, const std::string& value) {
+  const std::size_t index = index_of(name);
+  if (index == texts_.size()) texts_.emplace_back();
+  texts_[index] = name + "=" + value;
+}
+
+void Environment::unset_matching(bool (*unwanted)(std::string_view name)) {
+  std::erase_if(texts_,
+                [&](const std::string& text) { return unwanted(std::string_view(text).substr(0, text.find('='))); });
+}
+
+std::string Environment::get(const std::string& name) const {
+  const std::size_t index = index_of(name);
+  return index == texts_.size() ? "" : texts_[index].substr(name.size() + 1);
+}
+
+std::string install_prefix(int depth) {
+  std::error_code error;
+  std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  for (; depth > 0; --depth) path = path.parent_path();
+  return path.string();
+}
+
+Environment job_environment(const Options& options, const App& app, const JobInfo& job, const std::string& prefix) {
+  Environment out = Environment::inherited();
+  for (const auto& [name, value] : options.environment) out.set(name, value);
+  for (const auto& [name, value] : app.environment) out.set(name, value);
+  if (const std::string path = library_path(prefix, out.get("LD_LIBRARY_PATH")); !path.empty())
+    out.set("LD_LIBRARY_PATH", path);
+  if (!options.methods.empty()) out.set("RMQ_METHODS", options.methods);
+  if (!options.trace.empty()) out.set("RMQ_TRACE", options.trace);
+  out.set("RMQ_JOB", job.job);
+  out.set("RMQ_SIZE", std::to_string(job.size));
+  out.set("RMQ_HOSTS", boot::format_hosts(job.host_of_rank));
+  out.set("RMQ_SECRET", boot::to_hex(job.secret));
+  out.set("RMQ_UNIVERSE_SIZE", std::to_string(std::max(job.size, options.universe_size)));
+  return out;
+}
+
+void set_rank(Environment& environment, const RankFacts& facts) {
+  environment.set("RMQ_RANK", std::to_string(facts.rank));
+  environment.set("RMQ_APPNUM", std::to_string(facts.app_num));
+  environment.set("RMQ_SERVER", "fd:" + std::to_string(facts.server_fd));
+  environment.set("RMQ_HOST_NAME", facts.host_name);
+}
+
+bool is_foreign_launcher_variable(std::string_view name) {
+  for (const std::string_view start :
+       {"PMI_", "PMI2_", "PMIX_", "PRTE_", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE", "OMPI_APP_CTX", "OMPI_FIRST_RANKS",
+        "OMPI_NUM_APP_CTX", "OMPI_FILE_LOCATION", "OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_COMMAND",
+        "OMPI_ARGV", "HYDI_", "HYDRA_", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"})
+    if (name.starts_with(start)) return true;
+  return false;
+}
+
+}  // namespace rmq::launch

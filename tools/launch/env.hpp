@@ -1,0 +1,49 @@
+// The environment of a rank: the launcher's own, what the command line sets, and the variables of
+// base/bootstrap_env.hpp.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bootstrap.hpp"
+#include "tools/launch/options.hpp"
+
+namespace rmq::launch {
+
+/// NAME=VALUE texts with replacement by name.
+class Environment {
+ public:
+  /// A copy of this process's environment.
+  static Environment inherited();
+
+  void set(const std::string& name, const std::string& value);
+  void unset_matching(bool (*unwanted)(std::string_view name));
+  std::string get(const std::string& name) const;  // empty where unset
+  const std::vector<std::string>& texts() const { return texts_; }
+
+ private:
+  std::size_t index_of(std::string_view name) const;  // texts_.size() where unset
+  std::vector<std::string> texts_;
+};
+
+/// The folder that bin/ of this installation (or build tree) lies in, from /proc/self/exe; `depth` is how many folders
+/// the running program lies below it: 1 for bin/, 2 for libexec/rmq/.
+std::string install_prefix(int depth);
+
+/// What all ranks of one section share: command line, library path (the MPICH alias folder of `prefix` first), the job.
+Environment job_environment(const Options& options, const App& app, const JobInfo& job, const std::string& prefix);
+
+/// Adds what only this rank knows to a job_environment.
+struct RankFacts {
+  int rank;
+  int app_num;    // which section of the command line
+  int server_fd;  // the socket that it inherits
+  std::string host_name;
+};
+void set_rank(Environment& environment, const RankFacts& facts);
+
+/// Variables by which other launchers tell a process who it is; they would mislead programs that a rank starts.
+bool is_foreign_launcher_variable(std::string_view name);
+
+}  // namespace rmq::launch

@@ -1,0 +1,66 @@
+#include "tools/launch/flight.hpp"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/bootstrap_env.hpp"
+
+namespace rmq::launch {
+
+namespace {
+
+constexpr std::size_t kOfTheDead = 20, kOfOthers = 5;  // events
+constexpr int kMostOthers = 8;
+
+std::uint64_t bytes_for(int ranks) {
+  return static_cast<std::uint64_t>(ranks) * Trace::kFlightSlot;
+}
+
+}  // namespace
+
+FlightMemory::FlightMemory(int ranks) : ranks_(ranks) {
+  rlimit limit{};  // beyond it the kernel sends a deadly signal
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes_for(ranks)) return;
+  file_.reset(::memfd_create("rmq-flight", MFD_CLOEXEC));
+  if (!file_.is_open()) return;
+  void* memory = MAP_FAILED;
+  if (::ftruncate(file_.get(), static_cast<off_t>(bytes_for(ranks))) == 0)
+    memory = ::mmap(nullptr, bytes_for(ranks), PROT_READ, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
+  if (memory == MAP_FAILED) {
+    file_.reset();
+    return;
+  }
+  memory_ = static_cast<const std::byte*>(memory);
+}
+
+FlightMemory::~FlightMemory() {
+  if (memory_) ::munmap(const_cast<std::byte*>(memory_), bytes_for(ranks_));
+}
+
+std::string FlightMemory::variable(int rank) const {
+  return boot::format_flight(file_.get(), static_cast<std::uint64_t>(rank) * Trace::kFlightSlot);
+}
+
+std::optional<trace::View> FlightMemory::view(int rank) const {
+  if (!memory_) return {};
+  return trace::View::over(memory_ + static_cast<std::uint64_t>(rank) * Trace::kFlightSlot, Trace::kFlightSlot);
+}
+
+std::string FlightMemory::report_death(int rank) const {
+  const auto dead = view(rank);
+  if (!dead) return {};
+  std::string text = dead->report(kOfTheDead);
+  int others = 0;
+  for (int r = 0; r < ranks_ && others < kMostOthers; ++r) {
+    const auto other = r == rank ? std::nullopt : view(r);
+    if (!other || other->finished() || other->waited_for() != rank) continue;
+    text += other->report(kOfOthers);
+    ++others;
+  }
+  return text;
+}
+
+}  // namespace rmq::launch

@@ -1,0 +1,37 @@
+// The memory of the flight recorders of a job's local ranks: it belongs to the launcher, so it outlives them.
+#pragma once
+
+#include <string>
+
+#include "tools/launch/fd.hpp"
+#include "tools/trace/view.hpp"
+
+namespace rmq::launch {
+
+class FlightMemory {
+ public:
+  /// For `ranks` ranks. A file in memory without a name, sparse: it takes what the ranks write. Where the system gives
+  /// none, jobs run without flight recorders.
+  explicit FlightMemory(int ranks);
+  ~FlightMemory();
+  FlightMemory(const FlightMemory&) = delete;
+  FlightMemory& operator=(const FlightMemory&) = delete;
+
+  /// The descriptor that a rank inherits, -1 without memory; and its RMQ_FLIGHT_MEMORY.
+  int descriptor() const { return file_.get(); }
+  std::string variable(int rank) const;
+
+  /// The recorder of a rank; nothing when it has none.
+  std::optional<trace::View> view(int rank) const;
+
+  /// What to say about a rank that has come to a bad end: its last events, and the last few of each rank that waited
+  /// for it. Lines; empty when it had no recorder.
+  std::string report_death(int rank) const;
+
+ private:
+  const int ranks_;
+  UniqueFd file_;
+  const std::byte* memory_ = nullptr;
+};
+
+}  // namespace rmq::launch

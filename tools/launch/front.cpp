@@ -1,0 +1,70 @@
+#include "tools/launch/front.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+
+#include "tools/launch/debug.hpp"
+#include "tools/launch/reap.hpp"
+#include "tools/launch/signals.hpp"
+#include "tools/launch/verdict.hpp"
+
+namespace rmq::launch {
+
+namespace {
+
+// Waits for the keeper to end and passes on what we are sent; its wait status.
+int attend(pid_t keeper) {
+  const sigset_t handled = launcher_signals();
+  while (true) {
+    siginfo_t info{};
+    const int signal = ::sigwaitinfo(&handled, &info);
+    if (signal == SIGCHLD) {
+      int status = 0;
+      if (::waitpid(keeper, &status, WNOHANG) == keeper) return status;
+    } else if (signal > 0 && signal != SIGPIPE) {
+      // The keeper has had signals of the terminal from the terminal.
+      if (info.si_code != SI_KERNEL) ::kill(keeper, signal);
+      if (signal == SIGTSTP) ::kill(::getpid(), SIGSTOP);  // so that the shell sees its job stopped
+    }
+  }
+}
+
+}  // namespace
+
+int run_kept(const std::function<int(UniqueFd leash, UniqueFd table, const sigset_t& ranks_mask)>& keep) {
+  const sigset_t ranks_mask = block_launcher_signals();
+  std::array<int, 2> leash{}, table{};
+  if (::pipe2(leash.data(), O_CLOEXEC) != 0 || ::pipe2(table.data(), O_CLOEXEC) != 0) {
+    std::perror("rmqrun: cannot create a pipe");
+    return exit_cannot_start;
+  }
+  const pid_t keeper = ::fork();
+  if (keeper < 0) {
+    std::perror("rmqrun: cannot fork");
+    return exit_cannot_start;
+  }
+  if (keeper == 0) {
+    ::close(leash[1]);
+    ::close(table[0]);
+    ::prctl(PR_SET_NAME, "rmqkeeper");  // pkill rmqrun shall meet the front, which the keeper survives long enough
+    ::_exit(keep(UniqueFd(leash[0]), UniqueFd(table[1]), ranks_mask));
+  }
+  ::close(leash[0]);
+  ::close(table[1]);
+  adopt_orphans();
+  publish_ranks(table[0]);
+  ::close(table[0]);
+  const int status = attend(keeper);
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  kill_descendants();
+  std::fprintf(stderr, "rmqrun: its server process was killed by %s; all ranks were ended\n",
+               signal_name(WTERMSIG(status)).c_str());
+  return 128 + WTERMSIG(status);
+}
+
+}  // namespace rmq::launch

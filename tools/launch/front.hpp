@@ -1,0 +1,26 @@
+// The launcher runs as two processes, so that kill -9 of either leaves nothing behind:
+//
+//   front   (the process the user started)  forwards signals, waits, exits with the job's code
+//    └─ keeper                              starts and serves the ranks (tools/launch/job.hpp)
+//        ├─ rank 0
+//        └─ rank 1 …
+//
+// The front dies: the keeper sees the end of a pipe that only the front holds (the leash) and kills all its
+// descendants. The keeper dies: the kernel kills the ranks (PR_SET_PDEATHSIG); what they had started themselves is
+// adopted by the front, which kills it. Both are subreapers, so no grandchild escapes by losing its parent.
+#pragma once
+
+#include <signal.h>
+
+#include <functional>
+
+#include "tools/launch/fd.hpp"
+
+namespace rmq::launch {
+
+/// Forks; runs `keep` in the keeper with the leash, the pipe for the ranks' table (tools/launch/debug.hpp; to be closed when
+/// all ranks have been started) and the signal mask of the ranks, and exits there with what it returns. In the front: returns the launcher's exit code when the keeper has ended. To be called with one thread
+/// only.
+int run_kept(const std::function<int(UniqueFd leash, UniqueFd table, const sigset_t& ranks_mask)>& keep);
+
+}  // namespace rmq::launch

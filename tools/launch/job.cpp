@@ -1,0 +1,350 @@
+#include "tools/launch/job.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "base/bootstrap_env.hpp"
+#include "tools/launch/debug.hpp"
+#include "tools/launch/env.hpp"
+#include "tools/launch/reap.hpp"
+#include "tools/launch/signals.hpp"
+#include "tools/launch/verdict.hpp"
+
+namespace rmq::launch {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds term_grace{300};     // between SIGTERM and SIGKILL
+constexpr milliseconds verdict_grace{250};  // from the end of a rank's socket to the end of its process
+constexpr int peer_lost_code = 101;         // MPIX_ERR_PROC_FAILED: what a rank aborts with that has lost another
+
+JobInfo describe(const Options& options) {
+  JobInfo job = boot::singleton_job();
+  job.size = options.size();
+  job.host_of_rank = options.host_of_rank;
+  return job;
+}
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> out;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return out;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) out.push_back(cpu);
+  return out;
+}
+
+}  // namespace
+
+Job::Job(const Options& options, EventLoop& loop, const sigset_t& signal_mask, UniqueFd leash, UniqueFd table)
+    : options_(options),
+      loop_(loop),
+      signal_mask_(signal_mask),
+      leash_(std::move(leash)),
+      table_(std::move(table)),
+      job_(describe(options)),
+      server_(loop, job_.size, *this),
+      output_(loop, job_.size, options.tag_output),
+      inquiry_(loop, server_, job_.job, job_.size, [this](int rank) { return facts(rank); }),
+      flight_(job_.size),
+      ranks_(static_cast<std::size_t>(job_.size)) {
+  if (options.bind) cpus_ = allowed_cpus();
+}
+
+Job::~Job() {
+  if (signals_.is_open()) loop_.forget(signals_.get());
+  if (leash_.is_open()) loop_.forget(leash_.get());
+}
+
+int Job::run() {
+  adopt_orphans();
+  loop_.watch(leash_.get(), EPOLLIN, [](std::uint32_t) {
+    kill_descendants();
+    ::_exit(128 + SIGKILL);
+  });
+  if (auto good = watch_signals(); !good) {
+    say(good.error().what);
+    return exit_cannot_start;
+  }
+  if (auto started = start(); !started) {
+    say(started.error().what);
+    kill_descendants();
+    return exit_cannot_start;
+  }
+  watch_for_questions();
+  if (options_.timeout)
+    loop_.after(*options_.timeout, [this] {
+      const double seconds = std::chrono::duration<double>(*options_.timeout).count();
+      end_job(
+          exit_timeout,
+          fmt::format("the job did not end within {} s (--timeout or MPIEXEC_TIMEOUT); all ranks were ended", seconds));
+    });
+  loop_.run();
+  return code_;
+}
+
+// ---- start ---------------------------------------------------------------------------------------------------------
+
+Result<void> Job::raise_descriptor_limit() {
+  const rlim_t needed = static_cast<rlim_t>(job_.size) * static_cast<rlim_t>(1 + output_.descriptors_per_rank()) + 64;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return {};
+  users_limit_ = limit;
+  limit.rlim_cur = limit.rlim_max;
+  if (limit.rlim_max >= needed && ::setrlimit(RLIMIT_NOFILE, &limit) == 0) return {};
+  return fail(Errc::system,
+              fmt::format("{} ranks need {} file descriptors here, but the limit is {}; raise it with ulimit -Hn",
+                          job_.size, needed, limit.rlim_max));
+}
+
+Result<void> Job::start() {
+  if (auto raised = raise_descriptor_limit(); !raised) return raised;
+  no_input_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const std::string prefix = install_prefix(1);
+  int rank = 0, app_num = 0;
+  for (const App& app : options_.apps) {
+    const Environment environment = job_environment(options_, app, job_, prefix);
+    auto file = find_program(app.command[0], environment.get("PATH"), app.folder);
+    if (!file) return fail(Errc::argument, fmt::format("cannot start rank {}: {}", rank, file.error().what));
+    SpawnPlan plan;
+    plan.program = std::move(*file);
+    plan.arguments = app.command;
+    plan.environment = environment;
+    plan.folder = app.folder;
+    plan.signal_mask = &signal_mask_;
+    plan.ignore_quit = true;
+    plan.open_files = users_limit_ ? &*users_limit_ : nullptr;
+    for (int i = 0; i < app.ranks; ++i, ++rank)
+      if (auto started = start_rank(rank, app_num, plan); !started) return started;
+    ++app_num;
+  }
+  // The front reads all of it. A front that is gone ends the job by the leash.
+  for (std::size_t at = 0; at < processes_.size();) {
+    const ssize_t n = ::write(table_.get(), processes_.data() + at, processes_.size() - at);
+    if (n <= 0) break;
+    at += static_cast<std::size_t>(n);
+  }
+  table_.reset();
+  processes_.clear();
+  return {};
+}
+
+Result<void> Job::start_rank(int rank, int app_num, const SpawnPlan& common) {
+  std::array<int, 2> sockets{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0)
+    return fail_errno(fmt::format("no socket for rank {} (see ulimit -n)", rank));
+  UniqueFd ours(sockets[0]);
+  const UniqueFd theirs(sockets[1]);
+  const auto ends = output_.connect(rank);
+  if (!ends) return tl::make_unexpected(ends.error());
+
+  const int host = job_.host_of_rank[static_cast<std::size_t>(rank)];
+  const bool pretended = job_.host_of_rank.back() > 0;
+  SpawnPlan plan = common;
+  set_rank(plan.environment,
+           {rank, app_num, theirs.get(), pretended ? fmt::format("{}-{}", job_.host_name, host) : job_.host_name});
+  plan.input = rank == 0 ? -1 : no_input_.get();
+  plan.output = ends->output.get();
+  plan.error = ends->error.get();
+  plan.keep = {theirs.get(), flight_.descriptor()};
+  if (flight_.descriptor() >= 0) plan.environment.set("RMQ_FLIGHT_MEMORY", flight_.variable(rank));
+  if (!cpus_.empty()) plan.cpu = cpus_[static_cast<std::size_t>(rank) % cpus_.size()];
+  server_.add(rank, std::move(ours));  // before the rank can send: the kernel signs only what is sent from then on
+  const auto pid = spawn(plan);
+  if (!pid) return fail(Errc::system, fmt::format("cannot start rank {}: {}", rank, pid.error().what));
+  processes_ += debug_entry(*pid, job_.host_name, plan.program);
+  ranks_[static_cast<std::size_t>(rank)] = {*pid, true, 0, false, common.arguments[0], {}};
+  rank_of_[*pid] = rank;
+  ++alive_;
+  return {};
+}
+
+// ---- signals -------------------------------------------------------------------------------------------------------
+
+Result<void> Job::watch_signals() {
+  const sigset_t handled = launcher_signals();
+  signals_.reset(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_.is_open()) return fail_errno("the launcher cannot receive signals");
+  loop_.watch(signals_.get(), EPOLLIN, [this](std::uint32_t) { on_signal(); });
+  return {};
+}
+
+void Job::on_signal() {
+  signalfd_siginfo info;
+  while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD) {
+      on_child_signal();
+    } else if (info.ssi_code == SI_KERNEL || static_cast<pid_t>(info.ssi_pid) == ::getppid()) {
+      // What someone sends to our whole process group comes from the front as well; once is enough.
+      forward(signal, info.ssi_code == SI_KERNEL);
+    }
+  }
+}
+
+// A key on the terminal reaches its whole foreground group, ranks included; only signals sent to us alone are passed
+// on.
+void Job::forward(int signal, bool from_terminal) {
+  if (signal == SIGQUIT) return inquiry_.ask([this](const nlohmann::json& job) { say_diagnosis("", job); });
+  if (is_deadly(signal)) {
+    if (forwarded_ != 0 && !ending_)
+      return end_job(128 + signal, fmt::format("ended by a second signal ({})", signal_name(signal)));
+    forwarded_ = signal;
+  }
+  // In an orphaned process group (CI, nohup) the kernel ignores SIGTSTP; SIGSTOP does what the sender wanted
+  // everywhere.
+  const int passed = signal == SIGTSTP ? SIGSTOP : signal;
+  if (from_terminal) return;
+  for (const Rank& rank : ranks_)
+    if (rank.alive) ::kill(rank.pid, passed);
+}
+
+void Job::on_child_signal() {
+  std::vector<std::pair<int, int>> ended;  // rank, status
+  int status = 0;
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
+    if (const auto found = rank_of_.find(pid); found != rank_of_.end()) ended.emplace_back(found->second, status);
+  // A rank that crashed makes others fail: where both were seen at once, the crash is the cause.
+  std::stable_partition(ended.begin(), ended.end(), [](const auto& end) { return WIFSIGNALED(end.second); });
+  for (const auto& [rank, how] : ended) on_rank_exit(rank, how);
+}
+
+// ---- ends ----------------------------------------------------------------------------------------------------------
+
+void Job::on_rank_exit(int rank, int status) {
+  server_.drain(rank);  // what it said last decides what its death means
+  output_.drain(rank);
+  Rank& entry = ranks_[static_cast<std::size_t>(rank)];
+  entry.alive = false;
+  rank_of_.erase(entry.pid);
+  --alive_;
+  if (!ending_ && !entry.follows) {
+    const Verdict verdict = judge(rank, entry.program, server_.state(rank), status, job_.size == 1);
+    const bool by_users_signal = WIFSIGNALED(status) && WTERMSIG(status) == forwarded_;
+    if (verdict.effect == Verdict::Effect::ends_job) {
+      if (by_users_signal)
+        end_job(verdict.code, fmt::format("ended by {}", signal_name(forwarded_)));
+      else
+        end_after_death(rank, verdict.code, verdict.message);
+    } else if (verdict.effect == Verdict::Effect::recorded) {
+      if (code_ == 0) code_ = verdict.code;
+      if (!verdict.message.empty()) say(verdict.message);
+    }
+  }
+  if (!ending_) server_.depart(rank);
+  if (alive_ == 0 && consequence_) consequence_();  // no cause has shown
+  if (alive_ == 0) finish();
+}
+
+void Job::on_abort(int rank, int code, std::string_view why) {
+  if (died_ >= 0) say(fmt::format("rank {} ({}) needed it: {}", rank, program(rank), one_line(why)));
+  if (ending_) return;
+  const auto end = [this, rank, code, why = one_line(why)] {
+    if (ending_) return;
+    end_job(exit_code(code),
+            fmt::format("rank {} ({}) aborted the job with code {}: {}", rank, program(rank), code, why), rank);
+    say_last_events(rank);
+  };
+  if (code != peer_lost_code) return end();
+  // It only says that another one is gone, whose end we may not have heard of yet. That is the cause.
+  ranks_[static_cast<std::size_t>(rank)].follows = true;
+  if (consequence_) return;
+  consequence_ = end;
+  loop_.after(verdict_grace, consequence_);
+}
+
+// The socket of a wrapped MPI program (sh -c './prog; …') stays open in the wrapper, so its end would go unnoticed.
+void Job::on_join(int rank, pid_t pid) {
+  Rank& entry = ranks_[static_cast<std::size_t>(rank)];
+  entry.mpi_pid = pid;
+  if (pid == 0 || pid == entry.pid) return;
+  entry.mpi_process.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!entry.mpi_process.is_open()) {
+    if (errno == ESRCH) on_mpi_end(rank);  // it has died already; else the kernel is older than 5.3
+    return;
+  }
+  loop_.watch(entry.mpi_process.get(), EPOLLIN, [this, rank](std::uint32_t) {
+    loop_.forget(ranks_[static_cast<std::size_t>(rank)].mpi_process.get());
+    server_.drain(rank);
+    on_mpi_end(rank);
+  });
+}
+
+void Job::on_disconnect(int rank) {
+  on_mpi_end(rank);
+}
+
+// The process that called MPI_Init is gone. Usually the rank's process ends with it, and tells why.
+void Job::on_mpi_end(int rank) {
+  if (ending_ || server_.state(rank) != RankState::joined) return;
+  loop_.after(verdict_grace, [this, rank] {
+    server_.drain(rank);
+    if (ranks_[static_cast<std::size_t>(rank)].alive && server_.state(rank) == RankState::joined)
+      end_job(1, fmt::format(
+                     "the MPI program of rank {} ({}) ended without calling MPI_Finalize; the other ranks were ended",
+                     rank, program(rank)));
+  });
+}
+
+void Job::on_violation(int rank, std::string_view what) {
+  end_job(1, fmt::format("rank {} ({}): {}; all ranks were ended", rank, program(rank), one_line(what)));
+}
+
+void Job::end_job(int code, const std::string& message, int spared_rank) {
+  if (ending_) return;  // the first reason is the cause
+  ending_ = true;
+  code_ = code;
+  say(message);
+  if (alive_ > 0) end_ranks(spared_rank);
+}
+
+void Job::end_ranks(int spared_rank) {
+  signal_descendants(SIGTERM, spared_rank < 0 ? 0 : ranks_[static_cast<std::size_t>(spared_rank)].pid);
+  loop_.after(term_grace, [this] { kill_rest(); });
+}
+
+void Job::kill_rest() {
+  if (finished_) return;
+  kill_descendants();
+  alive_ = 0;
+  finish();
+}
+
+// All ranks are gone: ends what they left behind, passes on the last output, stops the loop.
+void Job::finish() {
+  if (finished_) return;
+  finished_ = true;
+  kill_descendants();
+  for (int rank = 0; rank < job_.size; ++rank) output_.drain(rank);
+  output_.on_written([this] {
+    if (output_.is_idle()) loop_.stop();
+  });
+  if (output_.is_idle()) loop_.stop();
+}
+
+void Job::say_last_events(int rank) {
+  std::string text = flight_.report_death(rank);
+  if (text.empty()) return;
+  text.pop_back();  // say() ends the line
+  output_.say(text);
+}
+
+void Job::say(const std::string& message) {
+  output_.say("rmqrun: " + message);
+}
+
+}  // namespace rmq::launch

@@ -1,0 +1,58 @@
+// The event loop of a launcher process: callbacks for file descriptors and for points in time, one thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "base/error.hpp"
+#include "tools/launch/fd.hpp"
+
+namespace rmq::launch {
+
+class EventLoop {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Ready = std::function<void(std::uint32_t events)>;  // EPOLLIN, EPOLLOUT, EPOLLHUP …
+  using TimerId = std::pair<Clock::time_point, std::uint64_t>;
+
+  static Result<std::unique_ptr<EventLoop>> create();
+
+  /// Calls `ready` whenever the descriptor has one of `events` (level-triggered). The descriptor stays the caller's,
+  /// who calls forget before closing it. False when it can't be waited for because it is a plain file, which is always
+  /// ready.
+  bool watch(int fd, std::uint32_t events, Ready ready);
+  void change(int fd, std::uint32_t events);
+  void forget(int fd);
+
+  /// Calls `expired` once after `delay`.
+  TimerId after(Clock::duration delay, std::function<void()> expired);
+  void cancel(TimerId timer) { timers_.erase(timer); }
+
+  /// Serves events until stop() is called from a callback.
+  void run();
+  void stop() { running_ = false; }
+
+ private:
+  explicit EventLoop(UniqueFd epoll) : epoll_(std::move(epoll)) {}
+  int wait_ms() const;
+  void run_timers();
+
+  struct Watch {
+    std::uint32_t generation;  // tells a descriptor from an earlier one with the same number
+    std::shared_ptr<Ready> ready;
+  };
+
+  UniqueFd epoll_;
+  std::unordered_map<int, Watch> watches_;
+  std::map<TimerId, std::function<void()>> timers_;
+  std::uint32_t next_generation_ = 0;
+  std::uint64_t next_timer_ = 0;
+  bool running_ = true;
+};
+
+}  // namespace rmq::launch

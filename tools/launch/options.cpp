@@ -1,0 +1,362 @@
+#include "tools/launch/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+namespace rmq::launch {
+
+namespace {
+
+using std::string_view;
+
+constexpr int max_ranks = 1 << 20;
+
+// What an option does. Options of one meaning share a verb.
+enum class Verb {
+  ranks,
+  split,
+  method,
+  export_one,
+  env,
+  genv,
+  tag,
+  timeout,
+  trace,
+  bind,
+  folder,
+  universe,
+  hang_after,
+  hang_abort,
+  help,
+  version,
+  ignore,
+  elsewhere
+};
+
+struct Known {
+  string_view name;  // without dashes
+  int values;        // arguments that follow
+  Verb verb;
+};
+
+constexpr Known known[] = {
+    {"n", 1, Verb::ranks},
+    {"np", 1, Verb::ranks},
+    {"c", 1, Verb::ranks},
+    {"host-split", 1, Verb::split},
+    {"method", 1, Verb::method},
+    {"methods", 1, Verb::method},
+    {"x", 1, Verb::export_one},
+    {"env", 2, Verb::env},
+    {"genv", 2, Verb::genv},
+    {"l", 0, Verb::tag},
+    {"tag-output", 0, Verb::tag},
+    {"prepend-rank", 0, Verb::tag},
+    {"timeout", 1, Verb::timeout},
+    {"trace", 1, Verb::trace},
+    {"bind", 1, Verb::bind},
+    {"bind-to", 1, Verb::bind},
+    {"wdir", 1, Verb::folder},
+    {"wd", 1, Verb::folder},
+    {"usize", 1, Verb::universe},
+    {"hang-after", 1, Verb::hang_after},
+    {"hang-abort", 0, Verb::hang_abort},
+    {"h", 0, Verb::help},
+    {"help", 0, Verb::help},
+    {"V", 0, Verb::version},
+    {"version", 0, Verb::version},
+    // Of MPICH's and Open MPI's mpiexec, without meaning here: scripts that pass them keep working.
+    {"oversubscribe", 0, Verb::ignore},
+    {"allow-run-as-root", 0, Verb::ignore},
+    {"envall", 0, Verb::ignore},
+    {"genvall", 0, Verb::ignore},
+    {"report-bindings", 0, Verb::ignore},
+    {"q", 0, Verb::ignore},
+    {"quiet", 0, Verb::ignore},
+    {"map-by", 1, Verb::ignore},
+    {"rank-by", 1, Verb::ignore},
+    {"ppn", 1, Verb::ignore},
+    {"genvlist", 1, Verb::ignore},
+    {"envlist", 1, Verb::ignore},
+    {"mca", 2, Verb::ignore},
+    // With a meaning that rmqrun cannot give them.
+    {"host", 1, Verb::elsewhere},
+    {"hosts", 1, Verb::elsewhere},
+    {"H", 1, Verb::elsewhere},
+    {"f", 1, Verb::elsewhere},
+    {"hostfile", 1, Verb::elsewhere},
+    {"machinefile", 1, Verb::elsewhere},
+};
+
+tl::unexpected<Error> wrong(std::string what) {
+  return fail(Errc::argument, std::move(what));
+}
+
+std::optional<int> parse_count(string_view text, int high) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > high) return std::nullopt;
+  return value;
+}
+
+std::vector<string_view> split(string_view text, char separator) {
+  std::vector<string_view> out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    out.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+class Parser {
+ public:
+  Parser(std::span<const char* const> arguments, const char* default_timeout)
+      : arguments_(arguments), default_timeout_(default_timeout) {}
+
+  Result<Options> parse() {
+    while (position_ < arguments_.size()) {
+      if (auto section = parse_section(); !section) return tl::make_unexpected(section.error());
+      if (out_.action != Options::Action::run) return std::move(out_);
+    }
+    if (arguments_.empty()) return wrong("no program given; see rmqrun --help");
+    if (string_view(arguments_.back()) == ":") return wrong("no program after the last ':'");
+    if (auto good = finish(); !good) return tl::make_unexpected(good.error());
+    return std::move(out_);
+  }
+
+ private:
+  // Options, program and arguments up to ':' or the end.
+  Result<void> parse_section() {
+    app_ = App{};
+    while (position_ < arguments_.size()) {
+      const string_view word = arguments_[position_];
+      if (word == "--") {
+        ++position_;
+        break;
+      }
+      if (word.size() < 2 || word[0] != '-') break;
+      ++position_;
+      if (auto good = parse_option(word); !good || out_.action != Options::Action::run) return good;
+    }
+    while (position_ < arguments_.size() && string_view(arguments_[position_]) != ":")
+      app_.command.emplace_back(arguments_[position_++]);
+    if (position_ < arguments_.size()) ++position_;  // the ':'
+    if (app_.command.empty()) return wrong("no program given; see rmqrun --help");
+    out_.apps.push_back(std::move(app_));
+    return {};
+  }
+
+  Result<void> parse_option(string_view word) {
+    const bool long_form = word.starts_with("--");
+    string_view name = word.substr(long_form ? 2 : 1);
+    std::optional<string_view> joined;
+    if (const std::size_t equals = name.find('='); long_form && equals != string_view::npos) {
+      joined = name.substr(equals + 1);
+      name = name.substr(0, equals);
+    }
+    const auto* option =
+        std::find_if(std::begin(known), std::end(known), [&](const Known& k) { return k.name == name; });
+    if (option == std::end(known)) return wrong(fmt::format("unknown option {}; see rmqrun --help", word));
+    if (joined && option->values != 1) return wrong(fmt::format("option {} cannot be written with '='", word));
+    std::string values[2];
+    for (int i = 0; i < option->values; ++i) {
+      if (!joined && position_ == arguments_.size())
+        return wrong(fmt::format("option {} needs {} value(s)", word, option->values));
+      values[i] = joined ? *joined : arguments_[position_++];
+    }
+    return apply(option->verb, word, values[0], values[1]);
+  }
+
+  Result<void> apply(Verb verb, string_view word, const std::string& value, const std::string& second) {
+    switch (verb) {
+      case Verb::ranks: {
+        const auto ranks = parse_count(value, max_ranks);
+        if (!ranks)
+          return wrong(fmt::format("{} {}: the number of ranks must be from 1 to {}", word, value, max_ranks));
+        app_.ranks = *ranks;
+        app_.ranks_given = true;
+        return {};
+      }
+      case Verb::split:
+        split_ = value;
+        return {};
+      case Verb::method:
+        return set_methods(value);
+      case Verb::export_one:
+        return set_export(value);
+      case Verb::env:
+        app_.environment.emplace_back(value, second);
+        return check_name(value);
+      case Verb::genv:
+        out_.environment.emplace_back(value, second);
+        return check_name(value);
+      case Verb::tag:
+        out_.tag_output = true;
+        return {};
+      case Verb::timeout:
+        return set_timeout(value, word);
+      case Verb::trace:
+        out_.trace = std::filesystem::absolute(value);
+        return {};
+      case Verb::bind:
+        return set_bind(value, word);
+      case Verb::folder:
+        app_.folder = value;
+        return {};
+      case Verb::universe: {
+        const auto size = parse_count(value, max_ranks);
+        if (!size) return wrong(fmt::format("{} {}: not a number of ranks", word, value));
+        out_.universe_size = *size;
+        return {};
+      }
+      case Verb::hang_after: {
+        auto time = seconds(value, word);
+        if (!time) return tl::make_unexpected(time.error());
+        out_.hang_after = *time;
+        return {};
+      }
+      case Verb::hang_abort:
+        out_.hang_abort = true;
+        return {};
+      case Verb::help:
+        out_.action = Options::Action::help;
+        return {};
+      case Verb::version:
+        out_.action = Options::Action::version;
+        return {};
+      case Verb::ignore:
+        return {};
+      case Verb::elsewhere:
+        return wrong(
+            fmt::format("{}: rmqrun starts ranks on this machine only; on several, use another MPI's launcher: "
+                        "mpiexec {} {} -n N rmqboot ./prog",
+                        word, word, value));
+    }
+    return {};
+  }
+
+  static Result<void> check_name(const std::string& name) {
+    if (name.empty() || name.find('=') != std::string::npos)
+      return wrong(fmt::format("'{}' is no name for an environment variable", name));
+    return {};
+  }
+
+  Result<void> set_export(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    // Ranks inherit the launcher's environment; naming a variable without a value asks for what happens anyway.
+    if (equals == std::string::npos) return check_name(text);
+    out_.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    return check_name(out_.environment.back().first);
+  }
+
+  Result<void> set_methods(const std::string& text) {
+    for (const string_view method : split(text, ','))
+      if (method != "shm" && method != "tcp")
+        return wrong(fmt::format("--method {}: '{}' is not a method; there are shm, tcp and shm,tcp", text, method));
+    out_.methods = text;
+    return {};
+  }
+
+  /// Rounded up to a millisecond; nothing for zero and less.
+  static Result<std::optional<std::chrono::milliseconds>> seconds(const std::string& text, string_view source) {
+    char* end = nullptr;
+    const double seconds = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !std::isfinite(seconds) || seconds > 1e9)
+      return wrong(fmt::format("{} {}: not a number of seconds", source, text));
+    if (seconds <= 0) return std::nullopt;
+    return std::chrono::milliseconds(static_cast<long long>(std::ceil(seconds * 1000)));
+  }
+
+  Result<void> set_timeout(const std::string& text, string_view source) {
+    const auto time = seconds(text, source);
+    if (!time) return tl::make_unexpected(time.error());
+    timeout_given_ = true;
+    out_.timeout = *time;
+    return {};
+  }
+
+  Result<void> set_bind(const std::string& text, string_view word) {
+    // --bind is ours; --bind-to is other launchers', whose finer units mean a core here or nothing.
+    const bool ours = word.ends_with("bind");
+    if (ours && text != "core" && text != "none") return wrong(fmt::format("{} {}: core or none", word, text));
+    out_.bind = text.starts_with("core") || text.starts_with("hwthread");
+    return {};
+  }
+
+  Result<void> finish() {
+    if (default_timeout_ != nullptr && !timeout_given_)
+      if (auto good = set_timeout(default_timeout_, "MPIEXEC_TIMEOUT"); !good) return good;
+    const int size = out_.size();
+    if (size > max_ranks) return wrong(fmt::format("{} ranks in all; at most {} are possible", size, max_ranks));
+    if (out_.hang_abort && !out_.hang_after) return wrong("--hang-abort needs --hang-after SECONDS");
+    if (split_.empty()) {
+      out_.host_of_rank.assign(static_cast<std::size_t>(size), 0);
+      return {};
+    }
+    int host = 0;
+    for (const string_view part : split(split_, ',')) {
+      const auto count = parse_count(part, max_ranks);
+      if (!count) return wrong(fmt::format("--host-split {}: '{}' is not a number of ranks", split_, part));
+      out_.host_of_rank.insert(out_.host_of_rank.end(), static_cast<std::size_t>(*count), host++);
+    }
+    if (out_.host_of_rank.size() != static_cast<std::size_t>(size))
+      return wrong(fmt::format("--host-split {} places {} ranks, but there are {}; the parts must add up to -n", split_,
+                               out_.host_of_rank.size(), size));
+    return {};
+  }
+
+  std::span<const char* const> arguments_;
+  const char* default_timeout_;
+  std::size_t position_ = 0;
+  Options out_;
+  App app_;
+  std::string split_;
+  bool timeout_given_ = false;
+};
+
+}  // namespace
+
+int Options::size() const {
+  int ranks = 0;
+  for (const App& app : apps) ranks += std::min(app.ranks, max_ranks);
+  return ranks;
+}
+
+Result<Options> parse_options(std::span<const char* const> arguments, const char* default_timeout) {
+  return Parser(arguments, default_timeout).parse();
+}
+
+std::string help_text() {
+  return "Usage: rmqrun [options] program [arguments] [ : [options] program [arguments] ] ...\n"
+         "Starts an MPI program on this machine. On several machines: mpiexec -n N rmqboot [options] program ...\n"
+         "\n"
+         "  -n, -np, -c N          ranks of this program (1)\n"
+         "  --method LIST          shm, tcp or shm,tcp (default: shm inside a host, tcp between hosts)\n"
+         "  --host-split A,B,...   pretend hosts: the first A ranks on one, the next B on another, ...\n"
+         "  -x VAR[=VALUE]         set a variable for all ranks; also -genv VAR VALUE, and -env VAR VALUE for this "
+         "program\n"
+         "  --wdir DIR             working folder of this program\n"
+         "  -l, --tag-output       put [rank] before each line of output\n"
+         "  --bind core|none       bind each rank to a CPU, in turn (none)\n"
+         "  --timeout SECONDS      end the job after this time with exit code 124; also MPIEXEC_TIMEOUT\n"
+         "  --hang-after SECONDS   say who waits for whom when all ranks wait and nothing has moved for so long\n"
+         "  --hang-abort           and end the job with exit code 125\n"
+         "  --trace DIR            write each rank's events to DIR, for rmqtrace\n"
+         "  --usize N              MPI_UNIVERSE_SIZE\n"
+         "  -h, --help; --version\n"
+         "\n"
+         "Standard input goes to rank 0, signals to all ranks. When a rank dies, the others are ended, and the exit "
+         "code is\n"
+         "the rank's own, or 128 + the number of the signal that killed it. A program that cannot be started: 127.\n"
+         "SIGQUIT (Ctrl-\\) is kept from the ranks: it prints what each of them is doing, and the job goes on, as does "
+         "'rmqps JOB'.\n";
+}
+
+}  // namespace rmq::launch

@@ -1,0 +1,82 @@
+// Carries what ranks print to the launcher's own stdout and stderr, line by line, so that lines of different ranks
+// never mix, with "[rank] " in front when asked for.
+//
+// A line is passed on when it is complete. A last line without an end is passed on when the rank ends; a line longer
+// than 64 KiB in pieces. When the reader of our output is slow, ranks are made to wait: at most 1 MiB is held back.
+// Where nothing could mix (one rank, a terminal, /dev/null) and no label is wanted, ranks write for themselves.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/launch/fd.hpp"
+#include "tools/launch/loop.hpp"
+
+namespace rmq::launch {
+
+class OutputRelay {
+ public:
+  /// For `ranks` ranks; `tag` puts "[rank] " before each line.
+  OutputRelay(EventLoop& loop, int ranks, bool tag);
+  ~OutputRelay();
+  OutputRelay(const OutputRelay&) = delete;
+  OutputRelay& operator=(const OutputRelay&) = delete;
+
+  /// Where a new rank writes to: descriptors for its stdout and stderr, closed by the caller once it is started; not
+  /// open where the rank inherits the launcher's own. Errc::system when descriptors run out.
+  struct Ends {
+    UniqueFd output, error;
+  };
+  Result<Ends> connect(int rank);
+
+  /// Descriptors that each rank takes in this process.
+  int descriptors_per_rank() const;
+
+  /// Reads what the rank has printed so far; to be called when it has ended.
+  void drain(int rank);
+
+  /// Puts a line of the launcher's own on stderr, in order with the ranks'.
+  void say(std::string_view line);
+
+  /// All has been read and nothing waits to be written.
+  bool is_idle() const;
+  /// Called from the event loop each time something held back has been written.
+  void on_written(std::function<void()> written) { written_ = std::move(written); }
+
+ private:
+  struct Sink {  // one of the launcher's own descriptors
+    int fd = -1;
+    bool relayed = false;     // ranks write to us, not to it
+    bool plain_file = false;  // always ready, not to be waited for
+    bool broken = false;      // its reader is gone
+    bool waiting = false;     // the loop watches for room
+    std::string held;         // what it has not taken yet
+  };
+  struct Stream {  // one pipe from one rank
+    int rank;
+    Sink* sink;
+    UniqueFd pipe;
+    std::string line;     // the incomplete last line
+    bool paused = false;  // not read until the sink has taken something
+  };
+
+  Result<UniqueFd> open_stream(int rank, Sink& sink);
+  bool read_some(Stream& stream);
+  void pass_lines(Stream& stream, std::string_view text);
+  void append(Stream& stream, std::string_view line);
+  void close(Stream& stream);
+  void write_out(Sink& sink);
+  void resume(Sink& sink);
+
+  EventLoop& loop_;
+  const bool tag_;
+  Sink output_, error_;
+  bool shared_ = false;  // stdout and stderr are one file: one pipe keeps a rank's own order
+  std::list<Stream> streams_;
+  std::function<void()> written_;
+};
+
+}  // namespace rmq::launch

@@ -1,0 +1,91 @@
+#include "tools/launch/reap.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "tools/launch/fd.hpp"
+
+namespace rmq::launch {
+
+namespace {
+
+// The parent of a process, or 0. /proc/<pid>/stat reads "pid (name) state ppid …"; the name may hold anything, ')' too.
+pid_t parent_of(const char* pid) {
+  const std::string path = std::string("/proc/") + pid + "/stat";
+  std::array<char, 320> text{};
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open() || ::read(file.get(), text.data(), text.size() - 1) <= 0) return 0;
+  const char* name_end = std::strrchr(text.data(), ')');
+  if (name_end == nullptr || std::strlen(name_end) < 5 || name_end[2] == 'Z') return 0;
+  return static_cast<pid_t>(std::strtol(name_end + 4, nullptr, 10));
+}
+
+std::unordered_multimap<pid_t, pid_t> children_by_parent() {
+  std::unordered_multimap<pid_t, pid_t> out;
+  const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), [](DIR* d) { return ::closedir(d); });
+  if (!proc) return out;
+  while (const dirent* entry = ::readdir(proc.get())) {
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+    if (const pid_t parent = parent_of(entry->d_name); parent > 0)
+      out.emplace(parent, static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10)));
+  }
+  return out;
+}
+
+std::vector<pid_t> below(pid_t root, pid_t spare) {
+  const auto children = children_by_parent();
+  std::vector<pid_t> out;
+  const auto append_children = [&](pid_t parent) {
+    const auto [first, last] = children.equal_range(parent);
+    for (auto it = first; it != last; ++it)
+      if (it->second != spare) out.push_back(it->second);
+  };
+  append_children(root);
+  for (std::size_t i = 0; i < out.size(); ++i) append_children(out[i]);
+  return out;
+}
+
+}  // namespace
+
+void adopt_orphans() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+std::vector<pid_t> descendants() {
+  return below(::getpid(), 0);
+}
+
+void signal_descendants(int signal, pid_t spare) {
+  for (const pid_t pid : below(::getpid(), spare)) ::kill(pid, signal);
+}
+
+void kill_descendants() {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  for (int pause_ms = 0; std::chrono::steady_clock::now() < deadline;
+       pause_ms = pause_ms < 16 ? 2 * pause_ms + 1 : 16) {
+    pid_t reaped = 0;
+    while ((reaped = ::waitpid(-1, nullptr, WNOHANG)) > 0) {
+    }
+    if (reaped < 0 && errno == ECHILD) return;
+    signal_descendants(SIGKILL);
+    // Death takes the kernel a moment, and a process may have forked while the list was read: look again until all is
+    // gone.
+    ::poll(nullptr, 0, pause_ms);
+  }
+}
+
+}  // namespace rmq::launch

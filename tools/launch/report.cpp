@@ -1,0 +1,75 @@
+// The job's side of the diagnosis: who asks for it, and where it is printed. tools/diag/inquiry.hpp asks the ranks,
+// tools/diag/find.hpp finds the cause.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/diag/find.hpp"
+#include "tools/launch/job.hpp"
+#include "tools/launch/verdict.hpp"
+
+namespace rmq::launch {
+
+namespace {
+
+constexpr std::chrono::milliseconds last_words{100};  // for the others to say who waited for a rank that has died
+
+}  // namespace
+
+ProcessFacts Job::facts(int rank) const {
+  const Rank& r = ranks_[static_cast<std::size_t>(rank)];
+  return {r.program, r.mpi_pid > 0 ? r.mpi_pid : r.pid, r.alive};
+}
+
+void Job::watch_for_questions() {
+  control_ = Control::open(loop_, job_.job, [this](Control::Reply reply) {
+    inquiry_.ask([reply = std::move(reply)](const nlohmann::json& job) { reply(job.dump()); });
+  });
+  if (!options_.hang_after) return;
+  watch_ = std::make_unique<HangWatch>(loop_, server_, job_.size, *options_.hang_after, [this] { on_hang(); });
+}
+
+void Job::on_answer(int rank, std::uint32_t number, std::string_view text) {
+  inquiry_.on_answer(rank, number, text);
+  if (watch_) watch_->on_answer(rank, number, text);
+}
+
+void Job::say_diagnosis(const std::string& why, const nlohmann::json& job) {
+  if (!why.empty()) say(why);
+  std::string text = diag::describe(diag::read_job(job));
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  output_.say(text);
+}
+
+void Job::on_hang() {
+  inquiry_.ask([this](const nlohmann::json& job) {
+    if (ending_) return;
+    const double seconds = std::chrono::duration<double>(*options_.hang_after).count();
+    const std::string why =
+        fmt::format("the job hangs: all ranks wait, and nothing has moved for {} s (--hang-after)", seconds);
+    say_diagnosis(why, job);
+    if (options_.hang_abort) end_job(exit_hang, "the job was ended because it hangs (--hang-abort)");
+  });
+}
+
+// The others can tell who waited for the rank that has died, if they are asked at once.
+void Job::end_after_death(int rank, int code, const std::string& message) {
+  ending_ = true;
+  code_ = code;
+  died_ = rank;
+  say(message);
+  say_last_events(rank);
+  if (alive_ == 0) return;
+  const auto done = [this](const nlohmann::json& document) {
+    const diag::Job job = diag::read_job(document);
+    for (const int waiter : diag::waiters_of(job, died_)) {
+      const diag::Rank& r = job.ranks[static_cast<std::size_t>(waiter)];
+      say(fmt::format("rank {} ({}) needed it: it {}", waiter, program(waiter), diag::doing_text(r)));
+    }
+    died_ = -1;
+    if (!finished_) end_ranks(-1);
+  };
+  inquiry_.ask(done, last_words);
+}
+
+}  // namespace rmq::launch

@@ -1,0 +1,86 @@
+// The lock table of a window as its target grants it to origins that ask by packets. A grant shows where its answer is
+// handed to the link, or put behind others; a release where it arrives. Both err on the side of too few holders, so
+// that two holders here were two holders there. Locks taken by loads and stores within a host leave no packet, and are
+// not seen.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/trace/check_parts.hpp"
+
+namespace rmq::trace {
+namespace {
+
+constexpr std::uint8_t kLockFlags = rma_flag::lock_shared | rma_flag::lock_exclusive;
+
+std::string_view name_of(bool exclusive) {
+  return exclusive ? "exclusive" : "shared";
+}
+
+}  // namespace
+
+Finding Locks::look(const Entry& e, const Packet& p) {
+  const auto number = static_cast<unsigned>(p.kind);
+  if (e.record.event == Event::packet_received) {
+    if (number < 64 || number > 79) return {};
+    asked(e, p, tables_[{e.rank, p.context}]);
+    return {};
+  }
+  if (e.record.event != Event::packet_sent && e.record.event != Event::pending) return {};
+  if (p.kind == Kind::DATATYPE_MISS) missed_.insert({e.rank, e.record.peer});
+  if (p.kind != Kind::RMA_LOCK_GRANTED && p.kind != Kind::RMA_ACK && p.kind != Kind::RMA_REPLY) return {};
+  return answered(e, p, tables_[{e.rank, p.context}]);
+}
+
+void Locks::asked(const Entry& e, const Packet& p, Table& t) {
+  const int origin = e.record.peer;
+  const bool operation = p.kind != Kind::RMA_LOCK && p.kind != Kind::RMA_UNLOCK && p.kind != Kind::RMA_FLUSH;
+  if ((p.flags & kLockFlags) != 0 && (operation || p.kind == Kind::RMA_LOCK)) {
+    t.waiting.push_back({origin, (p.flags & rma_flag::lock_exclusive) != 0, (p.flags & rma_flag::unlock) != 0,
+                         operation ? field_of(p, "ticket") : 0, 0, missed_.contains({e.rank, origin})});
+  } else if (p.kind == Kind::RMA_UNLOCK || (operation && (p.flags & rma_flag::unlock) != 0)) {
+    t.holders.erase(origin);
+  }
+}
+
+Finding Locks::answered(const Entry& e, const Packet& p, Table& t) {
+  const std::uint64_t ticket = p.kind == Kind::RMA_LOCK_GRANTED ? 0 : field_of(p, "ticket");
+  if (p.kind != Kind::RMA_LOCK_GRANTED && ticket == 0) return {};
+  const auto place = std::find_if(t.waiting.begin(), t.waiting.end(),
+                                  [&](const Waiting& w) { return w.origin == e.record.peer && w.ticket == ticket; });
+  if (place == t.waiting.end()) return {};  // answers something else
+  if (p.kind != Kind::RMA_REPLY && field_of(p, "fault") != 0) {
+    t.waiting.erase(place);
+    return {};
+  }
+  return grant(t, static_cast<std::size_t>(place - t.waiting.begin()));
+}
+
+Finding Locks::grant(Table& t, std::size_t place) {
+  const Waiting w = t.waiting[place];
+  t.waiting.erase(t.waiting.begin() + static_cast<std::ptrdiff_t>(place));
+  for (const auto& [holder, exclusive] : t.holders) {
+    if (!w.exclusive && !exclusive) continue;
+    return broken(ProtocolRule::lock_table, fmt::format("rank {} is granted the {} lock while rank {} holds it {}",
+                                                        w.origin, name_of(w.exclusive), holder, name_of(exclusive)));
+  }
+  for (std::size_t i = 0; w.exclusive && i < t.waiting.size(); ++i) {
+    Waiting& other = t.waiting[i];
+    if (other.unsure || w.unsure) continue;
+    if (other.exclusive && i < place) {
+      return broken(
+          ProtocolRule::lock_order,
+          fmt::format("rank {} is granted the exclusive lock before rank {}, who asked first", w.origin, other.origin));
+    }
+    if (!other.exclusive && ++other.passed_by > 1) {
+      return broken(ProtocolRule::lock_order,
+                    fmt::format("rank {} is granted the exclusive lock, the {}. to pass rank {}, "
+                                "who waits for the shared one",
+                                w.origin, other.passed_by, other.origin));
+    }
+  }
+  if (!w.passes) t.holders[w.origin] = w.exclusive;
+  return {};
+}
+
+}  // namespace rmq::trace

@@ -1,0 +1,118 @@
+// The parts of rmqtrace check. Each looks at the events of a trace one by one, in the merged order, keeps what each
+// rank knows by then, and says what is wrong with an event.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "base/protocol.hpp"
+#include "tools/trace/check.hpp"
+
+namespace rmq::trace {
+
+/// What a part found: empty when the event is as it should be.
+struct Finding {
+  std::string_view rule;
+  std::string why;
+  explicit operator bool() const { return !rule.empty(); }
+};
+Finding broken(ProtocolRule rule, std::string why);
+
+/// A field of the packet by its name in packet.def; 0 when the kind has none of that name.
+std::uint64_t field_of(const Packet& p, std::string_view name);
+
+/// The state machines: each rank's view of each conversation.
+class Machines {
+ public:
+  Machines();
+  Finding look(const Entry& e, const Packet& p);
+
+ private:
+  struct Key {
+    int machine, viewer, owner, other;
+    std::uint32_t context;
+    std::uint64_t id;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& k) const;
+  };
+  struct Conversation {
+    std::string_view state = "none";
+    std::uint64_t size = 0, have = 0;  // bytes of what comes in pieces, or in `size` the ticket that brought the lock
+  };
+  struct Step {  // what one packet does in one machine
+    int machine;
+    bool by_owner, by_context;
+    const PacketField* key;  // nullptr: pair and scope name the conversation
+    std::vector<const ProtocolMove*> moves;
+  };
+  Finding take(const Step& step, const Entry& e, const Packet& p);
+  static bool passes(Guard guard, const Packet& p, const Conversation& c);
+  static void note(std::string_view to, const Packet& p, Conversation& c);
+
+  std::vector<Step> steps_[256];  // by kind
+  std::unordered_map<Key, Conversation, Hash> conversations_;
+};
+
+/// What is counted for each pair of ranks, as the rank that records it counts.
+class Counts {
+ public:
+  explicit Counts(const Trace& trace);
+  Finding look(const Entry& e, const Packet& p);
+
+ private:
+  using Pair = std::pair<int, int>;  // who records, the other
+  struct Credit {
+    std::int64_t first = 0;    // at the start, bytes
+    bool known = false;        // it is: a credit event has told
+    std::int64_t balance = 0;  // returned minus spent
+  };
+  Finding sent(const Entry& e, const Packet& p);
+  void received(const Entry& e, const Packet& p);
+  Finding both(const Entry& e, const Packet& p, Pair from_to);
+  Finding matched(const Entry& e, const Packet& p);
+
+  std::map<Pair, Credit> credit_;
+  std::map<Pair, std::uint32_t> next_;                                       // least number of the next message
+  std::map<std::tuple<int, int, int>, std::int64_t> envelopes_;              // viewer, sender, receiver
+  std::map<std::tuple<int, int, int, std::uint32_t>, std::int64_t> queued_;  // viewer, putter, owner, queue
+  std::map<std::tuple<int, int, int, std::uint32_t, std::uint64_t>, std::uint32_t> words_;  // … window, what and round
+  std::map<Pair, std::set<std::uint32_t>> unmatched_;                                       // messages that have come
+};
+
+/// The lock of each window at each target, as the target serves those who ask by packets.
+class Locks {
+ public:
+  Finding look(const Entry& e, const Packet& p);
+
+ private:
+  struct Waiting {
+    int origin;
+    bool exclusive, passes;  // passes: the operation that brings the request gives the lock back
+    std::uint64_t ticket;    // of that operation, 0: RMA_LOCK
+    int passed_by = 0;       // exclusive locks granted meanwhile
+    bool unsure = false;     // it may have begun to wait later than it came: behind a datatype that was missing
+  };
+  struct Table {
+    std::map<int, bool> holders;  // origin, whether exclusive
+    std::vector<Waiting> waiting;
+  };
+  void asked(const Entry& e, const Packet& p, Table& t);
+  Finding answered(const Entry& e, const Packet& p, Table& t);
+  static Finding grant(Table& t, std::size_t place);
+
+  std::map<std::pair<int, std::uint32_t>, Table> tables_;  // target, window
+  std::set<std::pair<int, int>> missed_;                   // target, origin: a datatype was asked for
+};
+
+/// Both ends of each link compared: the n-th packet that is received is the n-th that was sent. The earliest
+/// difference.
+std::optional<Violation> check_links(const Trace& trace);
+
+}  // namespace rmq::trace
