@@ -217,15 +217,17 @@ class Device {
   /// then the mutex changes hands with it.
   class Entry {
    public:
-    /// `function`: the MPI function, for reports; a literal.
-    explicit Entry(Device& d, const char* function = "")
-        : device_(d), function_(reinterpret_cast<std::uintptr_t>(function)) {
+    /// `function`: the MPI function, for reports; a literal. `call`: its call_id(), for the recorder; 0: not recorded.
+    explicit Entry(Device& d, const char* function = "", std::uint32_t call = 0)
+        : device_(d), function_(reinterpret_cast<std::uintptr_t>(function)), call_(call) {
       if (device_.threads_) [[unlikely]]
         device_.lock();
+      if (call_) before_ = device_.trace_.enter(call_);
       // Relaxed: read by holders of the device and by signal handlers of this thread.
       device_.call_.store(function_, std::memory_order_relaxed);
     }
     ~Entry() {
+      if (call_) device_.trace_.leave(call_, before_);
       device_.call_.store(function_ | kCallLeft, std::memory_order_relaxed);
       if (device_.attending_) device_.attend(false);
       if (device_.threads_) [[unlikely]]
@@ -237,6 +239,8 @@ class Device {
    private:
     Device& device_;
     const std::uintptr_t function_;
+    const std::uint32_t call_;
+    std::uint32_t before_ = 0;  // the call that this one is inside of
   };
 
  private:

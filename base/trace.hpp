@@ -158,7 +158,7 @@ class Trace {
     since_look_ = 0;
   }
 
-  /// The program has come into, or left, an MPI function.
+  /// The program has come into an MPI function: returns the one that it was in, 0 for none, which leave() takes.
   std::uint32_t enter(std::uint32_t call) {
     if (level_ == kOff) return 0;
     // Relaxed: for readers of the header only.
@@ -194,19 +194,6 @@ class Trace {
   std::atomic<std::uint32_t>* call_;
   std::atomic<std::uint32_t> unheard_{0};  // the call, where nobody records
   std::unique_ptr<TraceStream> stream_;
-};
-
-/// The program is in this MPI function, for its lifetime.
-class CallMark {
- public:
-  CallMark(Trace& trace, std::uint32_t call) : trace_(trace), call_(call), before_(trace.enter(call)) {}
-  ~CallMark() { trace_.leave(call_, before_); }
-  CallMark(const CallMark&) = delete;
-  CallMark& operator=(const CallMark&) = delete;
-
- private:
-  Trace& trace_;
-  const std::uint32_t call_, before_;
 };
 
 }  // namespace rmq

@@ -64,8 +64,7 @@ template <class Body>
     detail::refuse(function);
   int code;
   try {
-    adi::Device::Entry entry(*rt.device, function);
-    const CallMark mark(rt.device->trace(), function.id);
+    adi::Device::Entry entry(*rt.device, function, function.id);
     code = detail::run(body);
   } catch (...) {
     return detail::raise_caught(MPI_COMM_NULL, function);
@@ -83,11 +82,7 @@ inline int enter_always(Body&& body, Function function = __builtin_FUNCTION()) {
   int code;
   try {
     std::optional<adi::Device::Entry> entry;
-    std::optional<CallMark> mark;
-    if (rt.is_active()) {
-      entry.emplace(*rt.device, function);
-      mark.emplace(rt.device->trace(), function.id);
-    }
+    if (rt.is_active()) entry.emplace(*rt.device, function, function.id);
     code = detail::run(body);
   } catch (...) {
     return detail::raise_caught(MPI_COMM_NULL, function);
@@ -105,8 +100,7 @@ template <class Body>
     detail::refuse(function);
   int code;
   try {
-    adi::Device::Entry entry(*rt.device, function);
-    const CallMark mark(rt.device->trace(), function.id);
+    adi::Device::Entry entry(*rt.device, function, function.id);
     Comm& c = comm_arg(comm);
     code = detail::run(body, c);
   } catch (...) {

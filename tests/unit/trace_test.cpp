@@ -209,15 +209,14 @@ TEST_F(Flight, StaysOffWithoutMemory) {
 TEST_F(Flight, KnowsTheCallThatRuns) {
   Trace trace;
   trace.fly(fd_, kAt, kOwner, 64, 0);
-  {
-    const CallMark recv(trace, call_id("MPI_Recv"));
-    EXPECT_EQ(header().call.load(), call_id("Recv"));
-    {
-      const CallMark inner(trace, call_id("MPI_Send"));
-      EXPECT_EQ(header().call.load(), call_id("PMPI_Send"));
-    }
-    EXPECT_EQ(header().call.load(), call_id("Recv"));
-  }
+  const std::uint32_t recv = call_id("MPI_Recv"), send = call_id("MPI_Send");
+  const std::uint32_t outside = trace.enter(recv);
+  EXPECT_EQ(header().call.load(), call_id("Recv"));
+  const std::uint32_t around = trace.enter(send);
+  EXPECT_EQ(header().call.load(), call_id("PMPI_Send"));
+  trace.leave(send, around);
+  EXPECT_EQ(header().call.load(), recv);
+  trace.leave(recv, outside);
   EXPECT_EQ(header().call.load(), 0u);
 }
 
