@@ -300,6 +300,7 @@ class Device {
   void share_out_credit();
   void gather(Rank to, bool on);  // extend.cpp
   void note_clock();
+  void note_unanswered();
   std::size_t index(Rank r) const { return static_cast<std::size_t>(r); }
 
   // ---- short protocol: eager.cpp ----

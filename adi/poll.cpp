@@ -121,6 +121,18 @@ void Device::give_way() {
   lock();
 }
 
+// A post is too frequent an event for the flight recorder. What is posted still when the rank has nothing to do, or
+// loses a peer, is what it waits for.
+void Device::note_unanswered() {
+  constexpr int kMost = 8;
+  if (!trace_.flew_since_sleep()) return;
+  int left = kMost;
+  match_.for_each_posted([&](const Request* r) {
+    if (left-- > 0)
+      trace_.event(Event::unanswered, 0, r->peer, r->match.context, static_cast<std::uint32_t>(r->match.tag));
+  });
+}
+
 void Device::sleep() {
   feed_the_starving();
   bool may_sleep = waiting_peers_.empty() && waiting_gets_.empty();
@@ -130,6 +142,7 @@ void Device::sleep() {
     ++counters_.sleeps;
     const std::uint64_t from = trace_.on() ? os::now_ns() : 0;
     trace_.saw_clock(from);
+    note_unanswered();
     trace_.event(Event::sleep, 0, kNoRank);
     {
       const Away away(*this, false);
@@ -208,6 +221,7 @@ void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
   if (peer.lost) return;
   peer.lost = true;
   peer.error = error.what;
+  d.note_unanswered();
   d.trace_.event(Event::link_down, static_cast<std::uint8_t>(peer.id), rank);
   while (!peer.control.empty()) d.pool_.put(peer.control.pop_front());
   while (!peer.pending.empty()) peer.pending.pop_front()->flags &= static_cast<std::uint8_t>(~request_flag::queued);

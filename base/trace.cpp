@@ -140,27 +140,34 @@ namespace {
 }  // namespace
 
 void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p) {
-  const bool exact = level_ == kFull;
-  if (exact) [[unlikely]] {
-    now_ = os::ticks();
-    if (TraceRecord* r = stream_->reserve()) {
-      fill(*r, now_, e, method, peer, a0, a1, p, sizeof r->packet);
-      stream_->publish();
-    }
-    if (!ring_ || is_detail(e)) return;
-  } else if (++since_look_ == kMostStale) [[unlikely]] {
-    saw_clock(os::now_ns());
+  now_ = os::ticks();
+  if (TraceRecord* r = stream_->reserve()) {
+    fill(*r, now_, e, method, peer, a0, a1, p, sizeof r->packet);
+    stream_->publish();
   }
-  const auto slot = [this](std::uint64_t n) {  // the first half of a record
-    return reinterpret_cast<TraceRecord*>(ring_ + (n & mask_) * kFlightRecordBytes);
-  };
-  // A rank that hangs sleeps again and again: one sleep stands for all, else they would push out how it came to that.
-  if (e == Event::wake || e == Event::sleep) [[unlikely]] {
-    if (e == Event::wake || (flown_ > 0 && slot(flown_ - 1)->event == e)) return;
-  }
-  fill(*slot(flown_), now_, e, method, peer, a0, a1, p, kHeaderBytes);
+  if (!ring_ || is_detail(e) || e == Event::wake) return;
+  e == Event::sleep ? fly_asleep() : fly(e, method, peer, a0, a1, p);
+}
+
+// On the path of each message, so without a call in its middle.
+void Trace::fly(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p) {
+  std::byte* const slot = ring_ + (flown_ & mask_) * kFlightRecordBytes;
+  fill(*reinterpret_cast<TraceRecord*>(slot), now_, e, method, peer, a0, a1, p, kHeaderBytes);
   // Release: a reader that sees the count sees the record.
   flight_->written.store(++flown_, std::memory_order_release);
+  if (flown_ % kMostStale == 0 && level_ == kFlight) [[unlikely]]
+    return look_at_clock();
+}
+
+// A rank that hangs sleeps again and again: one sleep stands for all, else they would push out how it came to that.
+void Trace::fly_asleep() {
+  if (!flew_since_sleep()) return;
+  fly(Event::sleep, 0, kNoRank, 0, 0, nullptr);
+  flown_at_sleep_ = flown_;
+}
+
+void Trace::look_at_clock() {
+  saw_clock(os::now_ns());
 }
 
 }  // namespace rmq

@@ -145,18 +145,18 @@ class Trace {
 
   /// Records an event. One branch when off. One thread at a time (the device's lock).
   void event(Event e, std::uint8_t method, Rank peer, std::uint64_t a0 = 0, std::uint64_t a1 = 0) {
-    if (level_ >= (is_detail(e) ? kFull : kFlight)) write(e, method, peer, a0, a1, nullptr);
+    record(e, method, peer, a0, a1, nullptr);
   }
   void packet(Event e, std::uint8_t method, Rank peer, const Packet& p, std::uint64_t a0 = 0, std::uint64_t a1 = 0) {
-    if (level_ >= (is_detail(e) ? kFull : kFlight)) write(e, method, peer, a0, a1, &p);
+    record(e, method, peer, a0, a1, &p);
   }
+
+  /// Whether the flight recorder has recorded something since the rank went to sleep.
+  bool flew_since_sleep() const { return flown_ != flown_at_sleep_; }
 
   /// The time (CLOCK_MONOTONIC) as somebody has read it anyway: the flight recorder's, which reads no clock of its own
   /// for most events. Their order is exact, their time that of the last look.
-  void saw_clock(std::uint64_t ns) {
-    now_ = ns;
-    since_look_ = 0;
-  }
+  void saw_clock(std::uint64_t ns) { now_ = ns; }
 
   /// The program has come into an MPI function: returns the one that it was in, 0 for none, which leave() takes.
   std::uint32_t enter(std::uint32_t call) {
@@ -180,16 +180,30 @@ class Trace {
 
  private:
   enum Level : std::uint8_t { kOff, kFlight, kFull };
-  static constexpr std::uint32_t kMostStale = 64;  // records with one time
+  static constexpr std::uint32_t kMostStale = 64;  // records until the flight recorder looks at the clock itself
 
+  // Inlined with a known event: what is left is a comparison and a call.
+  [[gnu::always_inline]] void record(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1,
+                                     const Packet* p) {
+    if (level_ < (is_detail(e) ? kFull : kFlight)) return;
+    if (level_ == kFull) [[unlikely]]
+      write(e, method, peer, a0, a1, p);
+    else if (e == Event::sleep)
+      fly_asleep();
+    else if (e != Event::wake)
+      fly(e, method, peer, a0, a1, p);
+  }
   void write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p);
+  void fly(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p);
+  void fly_asleep();
+  void look_at_clock();
 
   Level level_ = kOff;
-  std::uint32_t since_look_ = 0;
   std::uint64_t now_ = 0;
   std::byte* ring_ = nullptr;  // of kFlightRecordBytes each
   std::uint64_t mask_ = 0;
   std::uint64_t flown_ = 0;  // records in the ring so far
+  std::uint64_t flown_at_sleep_ = 0;
   TraceHeader* flight_ = nullptr;
   std::atomic<std::uint32_t>* call_;
   std::atomic<std::uint32_t> unheard_{0};  // the call, where nobody records

@@ -20,7 +20,7 @@ for how in kill exit abort; do
   # It may have seen the death already, and be on its way out.
   case $how in abort) where="in MPI_Recv" ;; *) where="(in MPI_Recv|outside of MPI)" ;; esac
   grep -Eq "rank 0 was $where; its last 5 of" "$dir/err" || die "$how: who waited for rank 1"
-  grep -Eq "rank 0 +posted +from 1 .*tag=99" "$dir/err" || die "$how: what rank 0 waited for"
+  grep -Eq "rank 0 +unanswered +from 1 .*tag=99" "$dir/err" || die "$how: what rank 0 waited for"
 done
 
 # Without a recorder there is only the verdict, and a rank that ends well says nothing.

@@ -187,7 +187,7 @@ TEST_F(Flight, TheOldestRecordsGiveWay) {
   EXPECT_FALSE(trace.full());
   EXPECT_EQ(header().capacity, 1024u) << "rounded up to a power of two";
   EXPECT_EQ(header().call.load(), call_id("Init"));
-  for (std::uint64_t i = 0; i < kWritten; ++i) trace.event(Event::posted, 0, 0, i);
+  for (std::uint64_t i = 0; i < kWritten; ++i) trace.event(Event::unanswered, 0, 0, i);
   EXPECT_EQ(header().written.load(), kWritten);
   for (std::uint64_t n = kWritten - 1024; n < kWritten; ++n) ASSERT_EQ(record(n % 1024).a0, n);
 }

@@ -51,7 +51,7 @@ void append_argument(std::string& line, const EventKind& k, int argument, std::s
 }
 
 bool is_from(Event e) {
-  return e == Event::packet_received || e == Event::matched || e == Event::unexpected || e == Event::posted ||
+  return e == Event::packet_received || e == Event::matched || e == Event::unexpected || e == Event::posted || e == Event::unanswered ||
          e == Event::withdrawn || e == Event::taken_back || e == Event::credit || e == Event::win_wait ||
          e == Event::type_hit || e == Event::type_learned || e == Event::type_evicted || e == Event::type_miss;
 }

@@ -15,7 +15,7 @@ namespace {
 // Whether the rank needs something of the event's peer from then on.
 bool waits(const Entry& e) {
   switch (e.record.event) {
-    case Event::posted:
+    case Event::unanswered:
     case Event::pending:
     case Event::win_start:
     case Event::win_complete:
@@ -110,8 +110,8 @@ Rank View::waited_for() const {
   const auto ends = [](const Entry& e, const Entry& answer) {
     if (e.record.peer != answer.record.peer) return false;
     if (answer.record.event == Event::withdrawn)
-      return e.record.event == Event::posted && e.record.a0 == answer.record.a0 && e.record.a1 == answer.record.a1;
-    if (e.record.event != Event::posted) return true;
+      return e.record.event == Event::unanswered && e.record.a0 == answer.record.a0 && e.record.a1 == answer.record.a1;
+    if (e.record.event != Event::unanswered) return true;
     const Packet p = answer.packet();
     const auto tag = static_cast<std::int32_t>(e.record.a1);
     return p.context == e.record.a0 && (tag < 0 || p.tag == tag);  // negative: any
