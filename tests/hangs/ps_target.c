@@ -1,15 +1,18 @@
 // Rank 0 stays outside of MPI (argument "busy": in a call back from MPI) until its standard input ends; rank 1 waits for
 // it. With "threads" under MPI_THREAD_MULTIPLE.
 #include <mpi.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+// Sleeps in poll(): ThreadSanitizer keeps a signal back while read() waits.
 static void wait_for_input(void) {
+  struct pollfd input = {0, POLLIN, 0};
   char c;
   puts("ready");
   fflush(stdout);
-  while (read(0, &c, 1) > 0) {
+  while (poll(&input, 1, -1) < 0 || read(0, &c, 1) > 0) {
   }
 }
 
