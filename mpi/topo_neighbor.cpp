@@ -7,7 +7,7 @@
 // or two processes; of more dimensions only those of one process lead to the same rank, pair by pair.
 #include <vector>
 
-#include "mpi/coll/args.hpp"
+#include "mpi/coll/later.hpp"
 #include "mpi/coll/steps.hpp"
 #include "mpi/internal/topology.hpp"
 
@@ -15,6 +15,7 @@ namespace rmq::mpi {
 namespace {
 
 using coll::Blocks;
+using coll::List;
 using coll::Numbers;
 
 int degree(const std::vector<int>& neighbours) {
@@ -26,24 +27,27 @@ int rank_at(const std::vector<int>& neighbours, int i) {
 }
 
 /// Sends each neighbour its block and receives theirs; blocks of MPI_PROC_NULL are left alone.
-int exchange(Comm& c, const Neighbours& n, const Blocks& send, const Blocks& recv) {
+int exchange(Comm& c, const List& send, const List& recv) {
+  const Neighbours& n = c.topology->neighbours;
   coll::Steps s(c);
   coll::Batch batch(s);
   for (int i = 0; i < degree(n.destinations); ++i) {
-    if (const int to = rank_at(n.destinations, i); to != MPI_PROC_NULL) batch.send(to, send[i]);
+    if (const int to = rank_at(n.destinations, i); to != MPI_PROC_NULL) batch.send(to, send.blocks[i]);
   }
   for (int i = 0; i < degree(n.sources); ++i) {
     const int block = n.paired ? i ^ 1 : i;
-    if (const int from = rank_at(n.sources, block); from != MPI_PROC_NULL) batch.recv(from, recv[block]);
+    if (const int from = rank_at(n.sources, block); from != MPI_PROC_NULL) batch.recv(from, recv.blocks[block]);
   }
   batch.finish();
   return s.error();
 }
 
-/// MPI gives in place no meaning here. Only the first blocks are looked at.
-void check_apart(const Neighbours& n, const Blocks& send, const Blocks& recv) {
+/// Runs the exchange of checked blocks. MPI gives in place no meaning here; only the first blocks are looked at.
+template <class Run>
+int run_exchange(const Run& run, Comm& c, const Neighbours& n, const Blocks& send, const Blocks& recv) {
   const auto used = [](const std::vector<int>& list) { return !list.empty() && list[0] != MPI_PROC_NULL; };
   if (used(n.destinations) && used(n.sources)) coll::refuse_alias(send[0], recv[0]);
+  return run(c, exchange, List{send, degree(n.destinations)}, List{recv, degree(n.sources)});
 }
 
 void refuse_in_place(const void* data, const coll::SideNames& names) {
@@ -76,22 +80,23 @@ Blocks each_arg(const void* data, const Count* counts, const Displacement* displ
   return n == 0 ? coll::no_blocks() : coll::spread_arg(data, counts, displacements, type, n, names);
 }
 
-int allgather_equal(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-                    MPI_Datatype recvtype, MPI_Comm comm, Function function = __builtin_FUNCTION()) {
+template <class Run>
+int allgather_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                    Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
         const Neighbours& n = neighbours_arg(c);
         const Blocks send = same_arg(sendbuf, sendcount, sendtype, degree(n.destinations));
         const Blocks recv = equal_arg(recvbuf, recvcount, recvtype, degree(n.sources), kRecvEqual);
-        check_apart(n, send, recv);
-        return exchange(c, n, send, recv);
+        return run_exchange(run, c, n, send, recv);
       },
       function);
 }
 
-template <class Count, class Displacement>
-int allgather_each(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+template <class Run, class Count, class Displacement>
+int allgather_each(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                    const Count* recvcounts, const Displacement* displs, MPI_Datatype recvtype, MPI_Comm comm,
                    Function function = __builtin_FUNCTION()) {
   return enter(
@@ -100,38 +105,37 @@ int allgather_each(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendty
         const Neighbours& n = neighbours_arg(c);
         const Blocks send = same_arg(sendbuf, sendcount, sendtype, degree(n.destinations));
         const Blocks recv = each_arg(recvbuf, recvcounts, displs, recvtype, degree(n.sources), coll::kRootRecvNames);
-        check_apart(n, send, recv);
-        return exchange(c, n, send, recv);
+        return run_exchange(run, c, n, send, recv);
       },
       function);
 }
 
-int alltoall_equal(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-                   MPI_Datatype recvtype, MPI_Comm comm, Function function = __builtin_FUNCTION()) {
+template <class Run>
+int alltoall_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                   MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                   Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
         const Neighbours& n = neighbours_arg(c);
         const Blocks send = equal_arg(sendbuf, sendcount, sendtype, degree(n.destinations), kSendEqual);
         const Blocks recv = equal_arg(recvbuf, recvcount, recvtype, degree(n.sources), kRecvEqual);
-        check_apart(n, send, recv);
-        return exchange(c, n, send, recv);
+        return run_exchange(run, c, n, send, recv);
       },
       function);
 }
 
-template <class Count, class Displacement>
-int alltoall_each(const void* sendbuf, const Count* sendcounts, const Displacement* sdispls, MPI_Datatype sendtype,
-                  void* recvbuf, const Count* recvcounts, const Displacement* rdispls, MPI_Datatype recvtype,
-                  MPI_Comm comm, Function function = __builtin_FUNCTION()) {
+template <class Run, class Count, class Displacement>
+int alltoall_each(const Run& run, const void* sendbuf, const Count* sendcounts, const Displacement* sdispls,
+                  MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts, const Displacement* rdispls,
+                  MPI_Datatype recvtype, MPI_Comm comm, Function function = __builtin_FUNCTION()) {
   return enter(
       comm,
       [&](Comm& c) {
         const Neighbours& n = neighbours_arg(c);
         const Blocks send = each_arg(sendbuf, sendcounts, sdispls, sendtype, degree(n.destinations), coll::kSendNames);
         const Blocks recv = each_arg(recvbuf, recvcounts, rdispls, recvtype, degree(n.sources), coll::kRecvNames);
-        check_apart(n, send, recv);
-        return exchange(c, n, send, recv);
+        return run_exchange(run, c, n, send, recv);
       },
       function);
 }
@@ -154,10 +158,10 @@ Blocks typed_arg(const void* data, const Count* counts, const MPI_Aint* displace
   return Blocks::typed(data, Numbers(counts), Numbers(displacements), types.data());
 }
 
-template <class Count>
-int alltoall_typed(const void* sendbuf, const Count* sendcounts, const MPI_Aint* sdispls, const MPI_Datatype* sendtypes,
-                   void* recvbuf, const Count* recvcounts, const MPI_Aint* rdispls, const MPI_Datatype* recvtypes,
-                   MPI_Comm comm, Function function = __builtin_FUNCTION()) {
+template <class Run, class Count>
+int alltoall_typed(const Run& run, const void* sendbuf, const Count* sendcounts, const MPI_Aint* sdispls,
+                   const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts, const MPI_Aint* rdispls,
+                   const MPI_Datatype* recvtypes, MPI_Comm comm, Function function = __builtin_FUNCTION()) {
   constexpr coll::SideNames kSend{"sendbuf", "sendcounts", "sdispls", "sendtypes"};
   constexpr coll::SideNames kRecv{"recvbuf", "recvcounts", "rdispls", "recvtypes"};
   return enter(
@@ -167,74 +171,66 @@ int alltoall_typed(const void* sendbuf, const Count* sendcounts, const MPI_Aint*
         std::vector<const Datatype*> in, out;
         const Blocks send = typed_arg(sendbuf, sendcounts, sdispls, sendtypes, n.destinations, kSend, out);
         const Blocks recv = typed_arg(recvbuf, recvcounts, rdispls, recvtypes, n.sources, kRecv, in);
-        check_apart(n, send, recv);
-        return exchange(c, n, send, recv);
+        return run_exchange(run, c, n, send, recv);
       },
       function);
 }
 
 }  // namespace
 
-RMQ_MPI(int, Neighbor_allgather,
-        (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-         MPI_Comm comm)) {
-  return allgather_equal(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
+RMQ_COLLECTIVE(Neighbor_allgather, neighbor_allgather, ,
+               (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                MPI_Datatype recvtype, MPI_Comm comm),
+               allgather_equal(run, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
 
-RMQ_MPI(int, Neighbor_allgather_c,
-        (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-         MPI_Datatype recvtype, MPI_Comm comm)) {
-  return allgather_equal(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
+RMQ_COLLECTIVE(Neighbor_allgather, neighbor_allgather, _c,
+               (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                MPI_Datatype recvtype, MPI_Comm comm),
+               allgather_equal(run, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
 
-RMQ_MPI(int, Neighbor_allgatherv,
-        (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
-         const int displs[], MPI_Datatype recvtype, MPI_Comm comm)) {
-  return allgather_each(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
-}
+RMQ_COLLECTIVE(Neighbor_allgatherv, neighbor_allgatherv, ,
+               (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                const int displs[], MPI_Datatype recvtype, MPI_Comm comm),
+               allgather_each(run, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm))
 
-RMQ_MPI(int, Neighbor_allgatherv_c,
-        (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
-         const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm)) {
-  return allgather_each(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
-}
+RMQ_COLLECTIVE(Neighbor_allgatherv, neighbor_allgatherv, _c,
+               (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm),
+               allgather_each(run, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm))
 
-RMQ_MPI(int, Neighbor_alltoall,
-        (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-         MPI_Comm comm)) {
-  return alltoall_equal(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
+RMQ_COLLECTIVE(Neighbor_alltoall, neighbor_alltoall, ,
+               (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                MPI_Datatype recvtype, MPI_Comm comm),
+               alltoall_equal(run, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
 
-RMQ_MPI(int, Neighbor_alltoall_c,
-        (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
-         MPI_Datatype recvtype, MPI_Comm comm)) {
-  return alltoall_equal(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
+RMQ_COLLECTIVE(Neighbor_alltoall, neighbor_alltoall, _c,
+               (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                MPI_Datatype recvtype, MPI_Comm comm),
+               alltoall_equal(run, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
 
-RMQ_MPI(int, Neighbor_alltoallv,
-        (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
-         const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)) {
-  return alltoall_each(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
-}
+RMQ_COLLECTIVE(Neighbor_alltoallv, neighbor_alltoallv, ,
+               (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm),
+               alltoall_each(run, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))
 
-RMQ_MPI(int, Neighbor_alltoallv_c,
-        (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype,
-         void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)) {
-  return alltoall_each(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
-}
+RMQ_COLLECTIVE(Neighbor_alltoallv, neighbor_alltoallv, _c,
+               (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype,
+                void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype,
+                MPI_Comm comm),
+               alltoall_each(run, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))
 
-RMQ_MPI(int, Neighbor_alltoallw,
-        (const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-         void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-         MPI_Comm comm)) {
-  return alltoall_typed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
-}
+RMQ_COLLECTIVE(Neighbor_alltoallw, neighbor_alltoallw, ,
+               (const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                MPI_Comm comm),
+               alltoall_typed(run, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
+                              comm))
 
-RMQ_MPI(int, Neighbor_alltoallw_c,
-        (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
-         void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
-         MPI_Comm comm)) {
-  return alltoall_typed(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
-}
+RMQ_COLLECTIVE(Neighbor_alltoallw, neighbor_alltoallw, _c,
+               (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                const MPI_Datatype recvtypes[], MPI_Comm comm),
+               alltoall_typed(run, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
+                              comm))
 
 }  // namespace rmq::mpi

@@ -123,4 +123,10 @@ class Blocks {
   const Datatype* const* types_;  // of each block
 };
 
+/// Blocks that are not one for each rank, but `count` of them.
+struct List {
+  Blocks blocks;
+  int count;
+};
+
 }  // namespace rmq::mpi::coll

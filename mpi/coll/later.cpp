@@ -34,10 +34,10 @@ void Kept::retain(const Datatype& type) {
   type_retain(t);
 }
 
-Numbers Kept::copy(const Numbers& n, int ranks) {
+Numbers Kept::copy(const Numbers& n, int count) {
   if (n.has_rule()) return n;
-  auto& array = numbers_.emplace_back(std::make_unique<MPI_Count[]>(static_cast<std::size_t>(ranks)));
-  for (int i = 0; i < ranks; ++i) array[static_cast<std::size_t>(i)] = n[i];
+  auto& array = numbers_.emplace_back(std::make_unique<MPI_Count[]>(static_cast<std::size_t>(count)));
+  for (int i = 0; i < count; ++i) array[static_cast<std::size_t>(i)] = n[i];
   return Numbers(array.get());
 }
 
@@ -46,16 +46,15 @@ Buffer Kept::keep(const Comm&, const Buffer& b) {
   return b;
 }
 
-Blocks Kept::keep(const Comm& c, const Blocks& b) {
-  const int ranks = c.remote_size();
+Blocks Kept::copy(const Blocks& b, int count) {
   const Datatype* const* types = b.types();
   if (types) {
-    types = type_lists_.emplace_back(types, types + ranks).data();
+    types = type_lists_.emplace_back(types, types + count).data();
     for (const Datatype* type : type_lists_.back()) retain(*type);
   } else {
     retain(*b.type());
   }
-  return b.with(copy(b.counts(), ranks), copy(b.displacements(), ranks), types);
+  return b.with(copy(b.counts(), count), copy(b.displacements(), count), types);
 }
 
 Reduction Kept::keep(const Comm&, const Reduction& r) {

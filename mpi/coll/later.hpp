@@ -67,12 +67,14 @@ class Kept {
   const void* keep(const Comm&, const void* data) { return data; }
   void* keep(const Comm&, void* data) { return data; }
   Buffer keep(const Comm&, const Buffer& b);
-  Blocks keep(const Comm& c, const Blocks& b);
+  Blocks keep(const Comm& c, const Blocks& b) { return copy(b, c.remote_size()); }
+  List keep(const Comm&, const List& l) { return {copy(l.blocks, l.count), l.count}; }
   Reduction keep(const Comm&, const Reduction& r);
   Numbers keep(const Comm& c, const Numbers& n) { return copy(n, c.size()); }
 
  private:
-  Numbers copy(const Numbers& n, int ranks);
+  Numbers copy(const Numbers& n, int count);
+  Blocks copy(const Blocks& b, int count);
   void retain(const Datatype& type);
 
   std::vector<std::unique_ptr<MPI_Count[]>> numbers_;

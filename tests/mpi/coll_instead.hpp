@@ -53,16 +53,17 @@ struct Others {
 
 }  // namespace coll_instead
 
-// Parameters as the standard names them, and the same names as arguments.
-#define COLL_INSTEAD(Name, name, parameters, ...)                                                        \
-  extern "C" int MPI_##Name parameters {                                                                 \
-    using namespace coll_instead;                                                                        \
-    Others others;                                                                                       \
-    MPI_Request request = MPI_REQUEST_NULL;                                                              \
-    others.begin(comm);                                                                                  \
-    const int code = form == Form::persistent ? PMPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &request) \
-                                              : PMPI_I##name(__VA_ARGS__, &request);                     \
-    return others.end(comm, &request, code);                                                             \
+// Parameters as the standard names them, and the same names as arguments; `c` is empty, or _c.
+#define COLL_INSTEAD(Name, name, parameters, ...) COLL_INSTEAD_OF(Name, name, , parameters, __VA_ARGS__)
+#define COLL_INSTEAD_OF(Name, name, c, parameters, ...)                                                     \
+  extern "C" int MPI_##Name##c parameters {                                                                 \
+    using namespace coll_instead;                                                                           \
+    Others others;                                                                                          \
+    MPI_Request request = MPI_REQUEST_NULL;                                                                 \
+    others.begin(comm);                                                                                     \
+    const int code = form == Form::persistent ? PMPI_##Name##_init##c(__VA_ARGS__, MPI_INFO_NULL, &request) \
+                                              : PMPI_I##name##c(__VA_ARGS__, &request);                     \
+    return others.end(comm, &request, code);                                                                \
   }
 
 COLL_INSTEAD(Barrier, barrier, (MPI_Comm comm), comm)
