@@ -30,14 +30,16 @@ function(rmq_plugin name)
   endif()
 endfunction()
 
-# What the sanitizer presets build: asan every test with the label sanitize, tsan those with the label threads.
+# What the sanitizer presets build: asan every test with the label sanitize, and on demand memory; tsan those with the
+# label threads.
 add_custom_target(sanitize_tests)
+add_custom_target(memory_tests)
 add_custom_target(threads_tests)
 
 # rmq_sanitized(<label>... TARGETS <program>...): programs of tests that have these labels.
 function(rmq_sanitized)
   cmake_parse_arguments(ARG "" "" "TARGETS" ${ARGN})
-  foreach(label sanitize threads)
+  foreach(label sanitize memory threads)
     if(label IN_LIST ARG_UNPARSED_ARGUMENTS)
       add_dependencies(${label}_tests ${ARG_TARGETS})
     endif()
