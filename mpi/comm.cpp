@@ -35,7 +35,7 @@ void drop(Comm* c) {
 }
 
 /// A duplicate without contexts yet; takes the attributes along.
-Comm& duplicate(Comm& c, const Info* info) {
+Comm& duplicate(Comm& c) {
   retain(*c.group);
   NewComm made{0, c.group};
   if (c.is_inter()) {
@@ -44,7 +44,6 @@ Comm& duplicate(Comm& c, const Info* info) {
   }
   Comm* d = new_comm(c, made);
   d->topology = c.topology;
-  if (info) d->info = std::make_unique<Info>(*info);
   if (const int code = copy_attributes(d->attributes, c.attributes, c.handle); code != MPI_SUCCESS) {
     delete_all_attributes(d->attributes, d->handle);
     drop(d);
@@ -62,9 +61,9 @@ void give_contexts(Comm& d, const std::vector<std::uint32_t>& contexts) {
   if (d.local) d.local->context = d.local->recv_context = contexts[1];
 }
 
-MPI_Comm dup(Comm& c, const Info* info) {
+MPI_Comm dup(Comm& c) {
   note_collective(c);
-  Comm& d = duplicate(c, info);
+  Comm& d = duplicate(c);
   give_contexts(d, agree_on_contexts(whole_party(c), bridge_of(c), contexts_of(c)));
   return d.handle;
 }
@@ -72,8 +71,8 @@ MPI_Comm dup(Comm& c, const Info* info) {
 /// MPI_Comm_idup: the duplicate is there at once, and is usable when its contexts have been agreed on.
 class Idup final : public Activity {
  public:
-  Idup(Comm& c, const Info* info)
-      : Activity(&c), duplicate_(duplicate(c, info)), agreement_(whole_party(c), bridge_of(c), contexts_of(c), false) {}
+  explicit Idup(Comm& c)
+      : Activity(&c), duplicate_(duplicate(c)), agreement_(whole_party(c), bridge_of(c), contexts_of(c), false) {}
   MPI_Comm duplicate_handle() const { return duplicate_.handle; }
   bool complete() override { return agreement_.done(); }
   int peek(MPI_Status* status) override {
@@ -91,10 +90,10 @@ class Idup final : public Activity {
   ContextAgreement agreement_;
 };
 
-void idup(Comm& c, const Info* info, MPI_Comm* newcomm, MPI_Request* request) {
+void idup(Comm& c, MPI_Comm* newcomm, MPI_Request* request) {
   out(newcomm, "newcomm"), out(request, "request");
   note_collective(c);
-  auto activity = std::make_unique<Idup>(c, info);
+  auto activity = std::make_unique<Idup>(c);
   *newcomm = activity->duplicate_handle();
   *request = new_activity_request(std::move(activity));
 }
@@ -154,23 +153,27 @@ RMQ_MPI(int, Comm_compare, (MPI_Comm comm1, MPI_Comm comm2, int* result)) {
 RMQ_MPI(int, Comm_dup, (MPI_Comm comm, MPI_Comm* newcomm)) {
   return enter(comm, [&](Comm& c) {
     *out(newcomm, "newcomm") = MPI_COMM_NULL;
-    *newcomm = dup(c, c.info.get());
+    *newcomm = dup(c);
   });
 }
 
 RMQ_MPI(int, Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm)) {
   return enter(comm, [&](Comm& c) {
     *out(newcomm, "newcomm") = MPI_COMM_NULL;
-    *newcomm = dup(c, optional_info_arg(info));
+    optional_info_arg(info);
+    *newcomm = dup(c);
   });
 }
 
 RMQ_MPI(int, Comm_idup, (MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request)) {
-  return enter(comm, [&](Comm& c) { idup(c, c.info.get(), newcomm, request); });
+  return enter(comm, [&](Comm& c) { idup(c, newcomm, request); });
 }
 
 RMQ_MPI(int, Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request)) {
-  return enter(comm, [&](Comm& c) { idup(c, optional_info_arg(info), newcomm, request); });
+  return enter(comm, [&](Comm& c) {
+    optional_info_arg(info);
+    idup(c, newcomm, request);
+  });
 }
 
 RMQ_MPI(int, Comm_free, (MPI_Comm * comm)) {
@@ -202,15 +205,15 @@ RMQ_MPI(int, Comm_get_name, (MPI_Comm comm, char* comm_name, int* resultlen)) {
   });
 }
 
+// No hint changes what a communicator does, so all are ignored, and MPI_Comm_get_info, which returns those that were
+// not, has none (MPI-4.0, section 7.4.4).
 RMQ_MPI(int, Comm_set_info, (MPI_Comm comm, MPI_Info info)) {
-  return enter(comm, [&](Comm& c) { c.info = std::make_unique<Info>(info_arg(info)); });
+  return enter(comm, [&](Comm&) { info_arg(info); });
 }
 
 RMQ_MPI(int, Comm_get_info, (MPI_Comm comm, MPI_Info* info_used)) {
-  return enter(comm, [&](Comm& c) {
-    auto copy = c.info ? std::make_unique<Info>(*c.info) : std::make_unique<Info>();
-    *out(info_used, "info_used") = runtime().infos.add(std::move(copy))->handle;
-  });
+  return enter(comm,
+               [&](Comm&) { *out(info_used, "info_used") = runtime().infos.add(std::make_unique<Info>())->handle; });
 }
 
 }  // namespace rmq::mpi

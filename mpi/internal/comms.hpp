@@ -16,7 +16,7 @@ namespace rmq::mpi {
 inline void retain(Comm& c) {
   ++c.refs;
 }
-/// What the last reference does: gives the contexts back and lets go of groups, error handler and info.
+/// What the last reference does: gives the contexts back and lets go of groups and error handler.
 void end_of(Comm* c);
 inline void release(Comm* c) {
   if (--c->refs == 0) [[unlikely]]

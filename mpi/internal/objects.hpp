@@ -131,7 +131,6 @@ struct Comm {
   Errhandler* errhandler = nullptr;
   std::string name;
   Attributes attributes;
-  std::unique_ptr<Info> info;
   std::uint32_t collective_number = 0;       // of collectives started here: makes their tags
   std::uint32_t repeated_number = 0;         // the same of persistent ones made here
   std::uint32_t calls = 0;                   // collectives called so far; …

@@ -94,6 +94,25 @@ void wrong_use() {
   MPI_Info_free(&info);
 }
 
+/// What is not used is not kept.
+void of_communicator() {
+  MPI_Info info, used;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "no_such_hint", "true");
+  MPI_Comm c;
+  MPI_Comm_dup_with_info(MPI_COMM_SELF, info, &c);
+  check(MPI_Comm_set_info(c, info) == MPI_SUCCESS, "hints of a communicator");
+  MPI_Comm_get_info(c, &used);
+  int flag = 1;
+  char value[8];
+  MPI_Info_get(used, "no_such_hint", 7, value, &flag);
+  check(!flag, "a hint that means nothing is ignored");
+  MPI_Info_free(&used);
+  MPI_Info_free(&info);
+  check(class_of(MPI_Comm_set_info(c, MPI_INFO_NULL)) == MPI_ERR_INFO, "null hints");
+  MPI_Comm_free(&c);
+}
+
 void environment(int argc, char** argv) {
 #ifdef RMQ  // empty in MPICH
   check(value_of(MPI_INFO_ENV, "command").find("info_object") != std::string::npos, "command");
@@ -120,6 +139,7 @@ int main(int argc, char** argv) {
   set_and_find();
   strings();
   wrong_use();
+  of_communicator();
   environment(argc, argv);
   MPI_Finalize();
   set_and_find();
