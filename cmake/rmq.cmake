@@ -31,15 +31,16 @@ function(rmq_plugin name)
 endfunction()
 
 # What the sanitizer presets build: asan every test with the label sanitize, and on demand memory; tsan those with the
-# label threads.
+# label threads, and on demand races.
 add_custom_target(sanitize_tests)
 add_custom_target(memory_tests)
 add_custom_target(threads_tests)
+add_custom_target(races_tests)
 
 # rmq_sanitized(<label>... TARGETS <program>...): programs of tests that have these labels.
 function(rmq_sanitized)
   cmake_parse_arguments(ARG "" "" "TARGETS" ${ARGN})
-  foreach(label sanitize memory threads)
+  foreach(label sanitize memory threads races)
     if(label IN_LIST ARG_UNPARSED_ARGUMENTS)
       add_dependencies(${label}_tests ${ARG_TARGETS})
     endif()
