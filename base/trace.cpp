@@ -120,21 +120,16 @@ void Trace::finish() {
 
 namespace {
 
-// `room`: bytes of the packet that the record takes.
+// The first unit of the record: all but the packet.
 [[gnu::always_inline]] inline void fill(TraceRecord& r, std::uint64_t ticks, Event e, std::uint8_t method, Rank peer,
-                                        std::uint64_t a0, std::uint64_t a1, const Packet* p, std::size_t room) {
+                                        std::uint64_t a0, std::uint64_t a1, std::uint64_t units) {
   r.ticks = ticks;
   r.event = e;
   r.method = method;
-  r.spare = 0;
+  r.units = static_cast<std::uint16_t>(units);
   r.peer = peer;
   r.a0 = a0;
   r.a1 = a1;
-  if (p) {
-    std::memcpy(r.packet, p, room);
-  } else {
-    std::memset(r.packet, 0, room);
-  }
 }
 
 }  // namespace
@@ -142,8 +137,11 @@ namespace {
 void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p) {
   now_ = os::ticks();
   if (TraceRecord* r = stream_->reserve()) {
-    fill(*r, now_, e, method, peer, a0, a1, p, sizeof r->packet);
-    stream_->publish();
+    const std::uint64_t units = trace_units(p);
+    fill(*r, now_, e, method, peer, a0, a1, units);
+    if (units > 1) std::memcpy(r->packet, p, kHeaderBytes);
+    if (units > 2) std::memcpy(r->packet + kHeaderBytes, p->body, kBodyBytes);
+    stream_->publish(units);
   }
   if (!ring_ || is_detail(e) || e == Event::wake) return;
   e == Event::sleep ? fly_asleep() : fly(e, method, peer, a0, a1, p);
@@ -151,8 +149,13 @@ void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std
 
 // On the path of each message, so without a call in its middle.
 void Trace::fly(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p) {
-  std::byte* const slot = ring_ + (flown_ & mask_) * kFlightRecordBytes;
-  fill(*reinterpret_cast<TraceRecord*>(slot), now_, e, method, peer, a0, a1, p, kHeaderBytes);
+  auto& slot = *reinterpret_cast<TraceRecord*>(ring_ + (flown_ & mask_) * kFlightRecordBytes);
+  fill(slot, now_, e, method, peer, a0, a1, 2);
+  if (p) {
+    std::memcpy(slot.packet, p, kHeaderBytes);
+  } else {
+    std::memset(slot.packet, 0, kHeaderBytes);
+  }
   // Release: a reader that sees the count sees the record.
   flight_->written.store(++flown_, std::memory_order_release);
   if (flown_ % kMostStale == 0 && level_ == kFlight) [[unlikely]]

@@ -1,11 +1,9 @@
 // What a rank did, as fixed binary records: a flight recorder, on by default, and a full trace where one is asked for.
 //
 //   flight recorder   the last events, without details, in a ring in memory that whoever started the rank holds: they
-//   can
-//                     be read after any death of the rank, and while it hangs
+//                     can be read after any death of the rank, and while it hangs
 //   full trace        all events with all fields, streamed to a file (base/trace_stream.hpp); what was recorded is in
-//   the
-//                     file even after SIGKILL
+//                     the file even after SIGKILL
 //
 // Both begin with a TraceHeader. All formatting happens offline (tools/trace/). Format and cost: design/tracing.md.
 #pragma once
@@ -62,30 +60,36 @@ constexpr std::uint32_t call_id(std::string_view name) {
   return hash;
 }
 
-/// A full trace stores all of it, a flight recorder the first half: all but the fields of the packet's kind.
+/// A full trace stores what there is of it, in units of kTraceUnit bytes; a flight recorder two units of every record:
+/// all but the fields of the packet's kind.
 struct alignas(32) TraceRecord {
   std::uint64_t ticks;  // when it happened, by the header's clock
   Event event;
   std::uint8_t method;  // MethodId of the link, 0 where none
-  std::uint16_t spare;
+  std::uint16_t units;   // that are stored
   std::int32_t peer;     // world rank, -1 where none
   std::uint64_t a0, a1;  // as trace.def names them
   std::byte packet[64];  // header and fields for events that carry one, else zero
 };
-static_assert(sizeof(TraceRecord) == 96);
-inline constexpr std::size_t kFlightRecordBytes = 64;
-static_assert(offsetof(TraceRecord, packet) + kHeaderBytes == kFlightRecordBytes);
+inline constexpr std::size_t kTraceUnit = 32;
+inline constexpr std::uint64_t kMostTraceUnits = 3;
+static_assert(sizeof(TraceRecord) == kMostTraceUnits * kTraceUnit && offsetof(TraceRecord, packet) == kTraceUnit);
+static_assert(kHeaderBytes == kTraceUnit && kBodyBytes == kTraceUnit);
+inline constexpr std::size_t kFlightRecordBytes = 2 * kTraceUnit;
+
+/// Units of a full trace's record: a packet adds one, the fields of its kind, if it has any, another.
+constexpr std::uint64_t trace_units(const Packet* p) { return !p ? 1 : body_bytes(p->kind) == 0 ? 2 : 3; }
 
 struct TraceHeader {
-  static constexpr std::uint32_t kVersion = 2;
-  static constexpr char kMagic[8] = "RMQTRC2";
+  static constexpr std::uint32_t kVersion = 3;
+  static constexpr char kMagic[8] = "RMQTRC3";
 
   char magic[8];  // written last: a header without it is not to be read
-  std::uint32_t version, record_bytes;
+  std::uint32_t version, record_bytes;  // bytes of what `capacity` and `written` count: a record, or a unit of it
   std::int32_t rank, size;      // of the job
   std::uint32_t host;           // host index
   std::int32_t pid;             // of the rank
-  std::uint64_t capacity;       // records of the ring, a power of two (n lies in slot n % capacity), or of the tail
+  std::uint64_t capacity;       // records of the ring, a power of two (n lies in slot n % capacity); units of the tail
   double ns_per_tick;           // the clock's rate as known at start
   std::uint64_t ticks_start;    // a pair of readings at start …
   std::uint64_t wall_ns_start;  // … CLOCK_REALTIME
@@ -97,7 +101,7 @@ struct TraceHeader {
   std::uint64_t error_ns_end;
   char job[40];  // job id, zero-terminated
   // A line of its own: what changes all the time.
-  alignas(64) std::atomic<std::uint64_t> written;  // records so far, overwritten ones included
+  alignas(64) std::atomic<std::uint64_t> written;  // records (units) so far, overwritten ones included
   std::atomic<std::uint64_t> dropped;              // events that a stream could not take: they are missing at its end
   std::atomic<std::uint32_t> call;                 // call_id of the MPI function that runs; 0: none
   std::atomic<std::uint32_t> drop_errno;           // why; 0: RMQ_TRACE_EVENTS

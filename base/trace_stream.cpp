@@ -33,7 +33,7 @@ Result<void> TraceStream::open(const std::string& path, const TraceOwner& owner,
     return fail_errno(fmt::format("cannot write the trace file {} (RMQ_TRACE or --trace names its folder)", path));
   };
   path_ = path;
-  limit_ = limit == 0 ? ~std::uint64_t{0} : limit;
+  left_ = limit == 0 ? ~std::uint64_t{0} : limit;
   fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd_ < 0) return cannot();
   // Written, not only made longer: on a full disk a mapping of holes would end in SIGBUS.
@@ -42,33 +42,37 @@ Result<void> TraceStream::open(const std::string& path, const TraceOwner& owner,
   void* memory = ::mmap(nullptr, kBodyAt, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_, 0);
   if (memory == MAP_FAILED) return cannot();
   header_ = static_cast<TraceHeader*>(memory);
-  header_->record_bytes = sizeof(TraceRecord);
+  header_->record_bytes = kTraceUnit;
   header_->capacity = kSegment;
   start_header(*header_, owner, true);
-  next_ = tail();
-  end_ = next_ + std::min(kSegment, limit_);
   std::memcpy(header_->magic, TraceHeader::kMagic, sizeof header_->magic);
   return {};
 }
 
 bool TraceStream::begin_anew() {
-  const std::uint64_t written = header_->written.load(std::memory_order_relaxed);
-  if (failed_ || written >= limit_) {
+  if (failed_ || left_ == 0) {
     drop(0);
     return false;
   }
-  const std::uint64_t at = kBodyAt + (written - kSegment) * sizeof(TraceRecord);
+  if (room_ > 0) {
+    TraceRecord unused{};
+    unused.units = static_cast<std::uint16_t>(room_);
+    std::memcpy(tail() + (kSegment - room_) * kTraceUnit, &unused, room_ * kTraceUnit);
+    ++left_;  // which is no event
+    publish(room_);
+  }
+  const std::uint64_t written = header_->written.load(std::memory_order_relaxed);  // only this thread writes
+  const std::uint64_t at = kBodyAt + (written - kSegment) * kTraceUnit;
   if (at >= ahead_) {
     // Blocks in large pieces make the writes cheaper; where that fails, the writes tell whether there are any.
     static_cast<void>(::fallocate(fd_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at), kAhead));
     ahead_ = at + kAhead;
   }
-  if (!write_all(fd_, tail(), kSegment * sizeof(TraceRecord), at)) {
+  if (!write_all(fd_, tail(), kSegment * kTraceUnit, at)) {
     drop(errno);
     return false;
   }
-  next_ = tail();
-  end_ = next_ + std::min(kSegment, limit_ - written);
+  room_ = kSegment;
   return true;
 }
 

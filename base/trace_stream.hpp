@@ -1,6 +1,9 @@
 // The file of a full trace: a TraceHeader, the tail, then what was written before the tail.
 //
-//   TraceHeader | tail: kSegment records | records 0 … | … in whole segments
+//   TraceHeader | tail: kSegment units | records from the first on | … in whole segments
+//
+// A record takes one to three units (trace_units()) and never crosses the end of a segment: what is left there holds a
+// record without an event.
 //
 // The tail is mapped and takes the latest records; when it is full, it is appended to the file in one write and begins
 // anew. Its pages are always the same, so that no record waits for a new one, and they belong to the kernel: what the
@@ -20,14 +23,14 @@ namespace rmq {
 
 class TraceStream {
  public:
-  /// Records of the tail: 1.5 MiB, a whole number of pages.
-  static constexpr std::uint64_t kSegment = 16384;
-  static constexpr std::uint64_t kBodyAt = sizeof(TraceHeader) + kSegment * sizeof(TraceRecord);
+  /// Units of the tail, a whole number of pages that fits a second-level cache.
+  static constexpr std::uint64_t kSegment = 256 * 1024 / kTraceUnit;
+  static constexpr std::uint64_t kBodyAt = sizeof(TraceHeader) + kSegment * kTraceUnit;
 
-  /// How many of `written` records stand behind the tail in a file of that length; the others are the tail's first.
+  /// How many of `written` units stand behind the tail in a file of that length; the others are the tail's first.
   static std::uint64_t appended(std::uint64_t file_bytes, std::uint64_t written) {
-    const std::uint64_t records = file_bytes > kBodyAt ? (file_bytes - kBodyAt) / sizeof(TraceRecord) : 0;
-    return std::min(records / kSegment * kSegment, written);
+    const std::uint64_t units = file_bytes > kBodyAt ? (file_bytes - kBodyAt) / kTraceUnit : 0;
+    return std::min(units / kSegment * kSegment, written);
   }
 
   TraceStream() = default;
@@ -40,16 +43,17 @@ class TraceStream {
 
   TraceHeader& header() { return *header_; }
 
-  /// Where the next record goes; nullptr: it is dropped. It counts from publish() on.
+  /// Where the next record goes, room for the longest; nullptr: it is dropped. It counts from publish() on.
   TraceRecord* reserve() {
-    if (next_ == end_ && !begin_anew()) [[unlikely]]
+    if ((room_ < kMostTraceUnits || left_ == 0) && !begin_anew()) [[unlikely]]
       return nullptr;
-    return next_;
+    return reinterpret_cast<TraceRecord*>(tail() + (kSegment - room_) * kTraceUnit);
   }
-  void publish() {
-    ++next_;
+  void publish(std::uint64_t units) {
+    room_ -= units;
+    --left_;
     // Release: a reader that sees the count sees the record. Relaxed load: only this thread writes.
-    header_->written.store(header_->written.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    header_->written.store(header_->written.load(std::memory_order_relaxed) + units, std::memory_order_release);
   }
 
   /// Ends the recording, and says on stderr what it lacks.
@@ -58,16 +62,15 @@ class TraceStream {
  private:
   bool begin_anew();
   void drop(int why);
-  TraceRecord* tail() { return reinterpret_cast<TraceRecord*>(header_ + 1); }
+  std::byte* tail() { return reinterpret_cast<std::byte*>(header_ + 1); }
 
   std::string path_;
   int fd_ = -1;
-  std::uint64_t limit_ = 0;
+  std::uint64_t left_ = 0;  // events that may still be recorded
   bool failed_ = false;
   std::uint64_t ahead_ = 0;  // blocks of the file are taken up to here
   TraceHeader* header_ = nullptr;
-  TraceRecord* next_ = nullptr;
-  TraceRecord* end_ = nullptr;
+  std::uint64_t room_ = kSegment;  // units of the tail that are free
 };
 
 }  // namespace rmq

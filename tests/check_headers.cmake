@@ -14,6 +14,7 @@ foreach(floor base methods shm tcp adi rma mpi shmem tools)
 endforeach()
 
 add_library(check_headers OBJECT EXCLUDE_FROM_ALL ${check_headers_sources})
+target_compile_options(check_headers PRIVATE -O0 -fsyntax-only)
 target_link_libraries(check_headers PRIVATE rmq_options fmt::fmt tl::expected Boost::headers PkgConfig::SODIUM)
 target_include_directories(check_headers PRIVATE ${PROJECT_SOURCE_DIR}/mpi/include)
 get_target_property(check_headers_definitions rmq_adi INTERFACE_COMPILE_DEFINITIONS)

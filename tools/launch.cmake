@@ -7,6 +7,7 @@ set(RMQ_LIBEXEC_DIR ${CMAKE_BINARY_DIR}/libexec/rmq)
 add_library(rmq_diagnosis STATIC
   diag/collectives.cpp diag/cycles.cpp diag/job.cpp diag/messages.cpp diag/text.cpp diag/windows.cpp)
 target_link_libraries(rmq_diagnosis PUBLIC rmq_base nlohmann_json::nlohmann_json)
+rmq_precompile(rmq_diagnosis <nlohmann/json.hpp>)
 
 add_library(rmq_launch STATIC
   diag/control.cpp diag/inquiry.cpp diag/watch.cpp
@@ -14,6 +15,7 @@ add_library(rmq_launch STATIC
   launch/output.cpp launch/reap.cpp launch/report.cpp launch/server.cpp launch/spawn.cpp launch/verdict.cpp
   boot/address.cpp boot/gate.cpp boot/minder.cpp boot/server.cpp)
 target_link_libraries(rmq_launch PUBLIC rmq_base rmq_diagnosis rmq_trace_text)
+rmq_precompile(rmq_launch <nlohmann/json.hpp>)
 
 add_executable(rmqrun rmqrun.cpp)
 add_executable(rmqboot rmqboot.cpp)

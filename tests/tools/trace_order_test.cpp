@@ -23,7 +23,7 @@ class Rank {
     std::memset(static_cast<void*>(&header_), 0, sizeof header_);
     std::memcpy(header_.magic, TraceHeader::kMagic, sizeof header_.magic);
     header_.version = TraceHeader::kVersion;
-    header_.record_bytes = sizeof(TraceRecord);
+    header_.record_bytes = kTraceUnit;
     header_.capacity = TraceStream::kSegment;
     header_.rank = rank;
     header_.size = 2;
@@ -42,13 +42,14 @@ class Rank {
     r.ticks = 1000 + at;
     r.event = event;
     r.peer = peer;
+    r.units = kMostTraceUnits;
     Packet p(Kind::SHORT);
     p.msg = msg;
     std::memcpy(r.packet, &p, sizeof r.packet);
     records_.push_back(r);
   }
   void write(const fs::path& folder) {
-    header_.written.store(records_.size());
+    header_.written.store(records_.size() * kMostTraceUnits);
     std::ofstream out(folder / ("rank-" + std::to_string(header_.rank) + ".rmqtrace"), std::ios::binary);
     out.write(reinterpret_cast<const char*>(&header_), sizeof header_);
     out.write(reinterpret_cast<const char*>(records_.data()),

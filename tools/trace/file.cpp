@@ -62,7 +62,7 @@ Result<void> read_file(const std::filesystem::path& path, Trace& trace, std::vec
   }
   const TraceHeader& h = raw.get();
   if (std::memcmp(h.magic, TraceHeader::kMagic, sizeof h.magic) != 0 || h.version != TraceHeader::kVersion ||
-      h.record_bytes != sizeof(TraceRecord)) {
+      h.record_bytes != kTraceUnit) {
     return fail(Errc::argument, fmt::format("{} is no trace of this version", path.string()));
   }
   const std::uint64_t written = h.written.load(std::memory_order_relaxed);  // a private copy
@@ -70,18 +70,30 @@ Result<void> read_file(const std::filesystem::path& path, Trace& trace, std::vec
   if (h.capacity != TraceStream::kSegment || written - appended > TraceStream::kSegment) {
     return fail(Errc::argument, fmt::format("{} ends early", path.string()));
   }
-  std::vector<TraceRecord> records(written);
+  std::vector<std::byte> units(written * kTraceUnit);
   const auto take = [&](std::uint64_t at, std::uint64_t first, std::uint64_t last) {
     in.seekg(static_cast<std::streamoff>(at));
-    in.read(reinterpret_cast<char*>(records.data() + first),
-            static_cast<std::streamsize>((last - first) * sizeof(TraceRecord)));
+    in.read(reinterpret_cast<char*>(units.data() + first * kTraceUnit),
+            static_cast<std::streamsize>((last - first) * kTraceUnit));
   };
   take(TraceStream::kBodyAt, 0, appended);
   take(sizeof raw.bytes, appended, written);  // the tail
   if (!in) return fail(Errc::argument, fmt::format("{} cannot be read", path.string()));
-  for (const TraceRecord& r : records) trace.entries.push_back({0, h.rank, false, r});
+  std::uint64_t events = 0;
+  for (std::uint64_t at = 0; at < written;) {
+    TraceRecord r{};
+    std::memcpy(static_cast<void*>(&r), units.data() + at * kTraceUnit, kTraceUnit);
+    if (r.units == 0 || r.units > kMostTraceUnits || r.units > written - at) {
+      return fail(Errc::argument, fmt::format("{} is damaged behind its event {}", path.string(), events));
+    }
+    std::memcpy(static_cast<void*>(&r), units.data() + at * kTraceUnit, r.units * kTraceUnit);
+    at += r.units;
+    if (r.event == Event::none) continue;  // the end of a segment
+    trace.entries.push_back({0, h.rank, false, r});
+    ++events;
+  }
   clocks.push_back(clock_of(h));
-  trace.ranks.push_back({h.rank, h.size, h.host, std::string(h.job, strnlen(h.job, sizeof h.job)), written,
+  trace.ranks.push_back({h.rank, h.size, h.host, std::string(h.job, strnlen(h.job, sizeof h.job)), events,
                          h.dropped.load(std::memory_order_relaxed), h.ticks_end != 0});
   return {};
 }
