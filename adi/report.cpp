@@ -191,11 +191,12 @@ void Device::MPID_Interrupted(bool alone) {
       bootstrap_.tell(report(doing(), true));
       return mutex_.unlock();
     }
-  } else if (attending_) {
-    return;  // a call that waits looks at the socket itself
-  } else if (alone && doing() != Doing::busy) {
-    bootstrap_.tell(report(doing(), true));
-    return;
+  } else if (alone) {
+    if (attending_) return;  // a call that waits looks at the socket itself
+    if (doing() != Doing::busy) {
+      bootstrap_.tell(report(doing(), true));
+      return;
+    }
   }
   char memory[512];
   ReportText to(memory, sizeof memory);

@@ -59,9 +59,13 @@ void tell_comms(ReportText& to) {
 void on_signal(int) {
   const int saved = errno;
   if (Runtime& rt = runtime(); rt.is_active()) {
-    // Below MPI_THREAD_SERIALIZED only the main thread is ever in MPI.
+    // Below MPI_THREAD_SERIALIZED only the main thread is ever in MPI, so it can tell whether it is there now.
     const bool main_calls = rt.thread_level <= MPI_THREAD_FUNNELED;
-    rt.device->MPID_Interrupted(main_calls && pthread_equal(pthread_self(), rt.main_thread) != 0);
+    if (main_calls && pthread_equal(pthread_self(), rt.main_thread) == 0) {
+      ::pthread_kill(rt.main_thread, SIGURG);
+    } else {
+      rt.device->MPID_Interrupted(main_calls);
+    }
   }
   errno = saved;
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ using namespace rmq;
 
 std::string command_of(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/cmdline", pid));
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::ostringstream all;
+  all << file.rdbuf();  // which does not throw when the process ends meanwhile
+  std::string text = all.str();
   while (!text.empty() && text.back() == '\0') text.pop_back();
   for (char& c : text)
     if (c == '\0') c = ' ';

@@ -26,15 +26,19 @@ grep -Eq "^ +1 +waits +MPI_Recv +a message from rank 0 with tag 9 on MPI_COMM_WO
 grep -q '"waiting for one rank"' "$dir/said" || die "no finding in JSON"
 
 pid=$(sed -n '/"pid"/{s/[^0-9]*\([0-9]*\).*/\1/p;q}' "$dir/said")
-# Whoever else may stop and continue processes here: the first time that nobody has interfered counts.
-for try in 1 2 3 4 5; do
-  kill -STOP "$pid" || die "no process id in JSON"
-  "$bin/rmqps" "$run" >"$dir/said" 2>&1
-  kill -CONT "$pid"
-  grep -q "^rank is stopped: Rank 1 waits for rank 0, which is stopped by a signal" "$dir/said" && break
-  [ $try -lt 5 ] || die "stopped rank"
-  sleep 5
-done
+kill -STOP "$pid" || die "no process id in JSON"
+"$bin/rmqps" "$run" >"$dir/said" 2>&1
+kill -CONT "$pid"
+grep -q "^rank is stopped: Rank 1 waits for rank 0, which is stopped by a signal" "$dir/said" || die "stopped rank"
+
+if [ "$how" = plain ]; then
+  keeper=$(awk -v program="$program $how" 'index($0, program) { print $2 }' "$dir/list")
+  kill -STOP "$keeper" || die "no process id in the list"
+  "$bin/rmqps" "$run" >"$dir/said" 2>&1 && die "a launcher that is stopped answers"
+  kill -CONT "$keeper"
+  grep -Eq "^rmqps: the launcher of job [^ ]+ \(process $keeper, stopped\) has not answered for 5 s" "$dir/said" ||
+    die "stopped launcher"
+fi
 
 kill -QUIT "$run"
 n=0

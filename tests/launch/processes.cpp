@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 namespace rmq::test {
@@ -32,7 +31,9 @@ std::string next_mark() {
 
 std::string read_all(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream all;
+  all << in.rdbuf();  // not an iterator, which throws when a process ends while its files are read
+  return all.str();
 }
 
 int code_of(int status) {

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <utility>
 
+#include "tools/diag/inquiry.hpp"
+
 namespace rmq::launch {
 
 namespace {
@@ -43,8 +45,13 @@ bool is_friend(uid_t user) {
   return user == ::getuid() || user == 0;
 }
 
+// A launcher answers within the patience of an inquiry (1.5 s); one that is stopped never does.
+constexpr timeval longest_silence{5, 0};
+
 UniqueFd connect_to(const std::string& job) {
   UniqueFd socket = make_socket(0);
+  for (const int direction : {SO_RCVTIMEO, SO_SNDTIMEO})
+    ::setsockopt(socket.get(), SOL_SOCKET, direction, &longest_silence, sizeof longest_silence);
   sockaddr_un address;
   const socklen_t length = address_of(address, job);
   const bool reached =
@@ -138,6 +145,11 @@ Result<std::string> ask_job(const std::string& job) {
     const ssize_t got = ::recv(socket.get(), chunk.data(), chunk.size(), 0);
     if (got > 0) out.append(chunk.data(), static_cast<std::size_t>(got));
     if (got == 0) return out;
+    if (got < 0 && errno == EAGAIN) {
+      const pid_t launcher = peer_of(socket.get()).pid;
+      return fail(Errc::system, fmt::format("the launcher of job {} (process {}, {}) has not answered for {} s", job,
+                                            launcher, process_state(launcher), longest_silence.tv_sec));
+    }
     if (got < 0 && errno != EINTR) return fail_errno(fmt::format("job {} ended while it was asked", job));
   }
 }

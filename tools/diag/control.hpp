@@ -51,7 +51,8 @@ class Control {
 
 /// The jobs of this user on this host: their ids.
 std::vector<std::string> list_jobs();
-/// Asks a job's launcher; the whole document. Errc::argument when there is no such job.
+/// Asks a job's launcher; the whole document. Errc::argument when there is no such job, Errc::system when its launcher
+/// is silent for 5 s.
 Result<std::string> ask_job(const std::string& job);
 /// The process id of the job's launcher, 0 when it is gone.
 pid_t launcher_of(const std::string& job);
