@@ -148,7 +148,7 @@ void Process::await_nobody() const {
   const auto deadline = std::chrono::steady_clock::now() + watchdog;
   std::vector<pid_t> left;
   while (!(left = family()).empty() && std::chrono::steady_clock::now() < deadline) ::poll(nullptr, 0, 1);
-  EXPECT_TRUE(left.empty()) << left.size() << " processes left behind, such as " << left.front();
+  for (const pid_t pid : left) ADD_FAILURE() << "left behind: " << read_all(fmt::format("/proc/{}/stat", pid));
 }
 
 Outcome run(const std::vector<std::string>& command, const std::string& input, const Process::Variables& environment) {

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 #include "tools/trace/text.hpp"
 
@@ -38,16 +40,25 @@ bool waits(const Entry& e) {
   }
 }
 
-}  // namespace
-
-std::string call_name(std::uint32_t id) {
-  static constexpr std::string_view kNames[] = {
+constexpr std::string_view kNames[] = {
 #define RMQ_MPI_FUNCTION(result, name, parameters) "MPI_" #name,
 #define RMQ_MPIX_FUNCTION(result, name, parameters) "MPIX_" #name,
 #include "mpi/include/rmq_mpi_functions.inc"
-      "rmq_queue_create", "rmq_queue_free", "rmq_queue_put",    "rmq_queue_most",
-      "rmq_queue_get",    "rmq_queue_lock", "rmq_queue_unlock",
-  };
+    "rmq_queue_create", "rmq_queue_free", "rmq_queue_put",    "rmq_queue_most",
+    "rmq_queue_get",    "rmq_queue_lock", "rmq_queue_unlock",
+};
+
+constexpr bool ids_differ() {
+  std::array<std::uint32_t, std::size(kNames)> ids{};
+  std::transform(std::begin(kNames), std::end(kNames), ids.begin(), call_id);
+  std::sort(ids.begin(), ids.end());
+  return ids[0] != 0 && std::adjacent_find(ids.begin(), ids.end()) == ids.end();
+}
+static_assert(ids_differ(), "two functions have one call_id(), or one has that of no call");
+
+}  // namespace
+
+std::string call_name(std::uint32_t id) {
   if (id == 0) return {};
   for (const std::string_view name : kNames) {
     if (call_id(name) == id) return std::string(name);
