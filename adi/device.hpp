@@ -211,6 +211,8 @@ class Device {
   void MPID_Interrupted(bool alone);
   /// The MPI function under way, or the latest one.
   const char* call_name() const;
+  /// Of the latest Entry.
+  std::uint32_t MPID_Call_kind() const { return call_kind_; }
 
   // ---- threads ----
   /// Holds the device for the calling thread. Not recursive. Both ends look at the flag: it may change in between, and
@@ -218,13 +220,15 @@ class Device {
   class Entry {
    public:
     /// `function`: the MPI function, for reports; a literal. `call`: its call_id(), for the recorder; 0: not recorded.
-    explicit Entry(Device& d, const char* function = "", std::uint32_t call = 0)
+    /// `kind`: what MPID_Call_kind() returns meanwhile.
+    explicit Entry(Device& d, const char* function = "", std::uint32_t call = 0, std::uint32_t kind = 0)
         : device_(d), function_(reinterpret_cast<std::uintptr_t>(function)), call_(call) {
       if (device_.threads_) [[unlikely]]
         device_.lock();
       if (call_) before_ = device_.trace_.enter(call_);
       // Relaxed: read by holders of the device and by signal handlers of this thread.
       device_.call_.store(function_, std::memory_order_relaxed);
+      device_.call_kind_ = kind;
     }
     ~Entry() {
       if (call_) device_.trace_.leave(call_, before_);
@@ -331,7 +335,7 @@ class Device {
     }
     if (recv->dest_op == DestOp::cat) [[unlikely]]
       recv->moved += bytes;
-    recv->status.bytes = at + bytes;
+    recv->status.bytes = recv->dest_op == DestOp::join ? std::min(recv->status.bytes, bytes) : at + bytes;
     return {at, bytes};
   }
   static void put_down(Request* recv, const Place& to, const std::byte* data) {
@@ -488,9 +492,10 @@ class Device {
   bool threads_ = false;
   bool several_ = false;  // threads of the program; else the only other one is the agent, which keeps out of its way
   bool open_ = false;
-  bool armed_for_agent_ = false;                     // the methods are armed, and the agent sleeps
-  bool attending_ = false;                           // inside of a call that waits
-  std::atomic<std::uintptr_t> call_{0};              // name of the MPI function, kCallLeft, kCallBack
+  bool armed_for_agent_ = false;         // the methods are armed, and the agent sleeps
+  bool attending_ = false;               // inside of a call that waits
+  std::atomic<std::uintptr_t> call_{0};  // name of the MPI function, kCallLeft, kCallBack
+  std::uint32_t call_kind_ = 0;
   void (*errand_)() = nullptr;                       // rarely set: see after_progress()
   std::atomic<std::uint32_t>* attention_ = nullptr;  // where peers see it
   bool wants_turns_ = false;                         // of the extensions

@@ -180,6 +180,8 @@ void Device::on_sync_ack(void* device, Rank from, const Packet& p, const std::by
 void Device::MPID_Irecv(Request* r) {
   std::uint32_t parts = r->parts;
   r->incomplete.store(static_cast<std::int32_t>(parts), std::memory_order_relaxed);  // not yet visible to others
+  if (r->dest_op == DestOp::join) [[unlikely]]
+    r->status.bytes = r->view.bytes;  // in the end, those of the shortest message
   if (r->peer != kNoRank && peers_[index(r->peer)].lost) [[unlikely]] {
     if (!match_.find(r->match)) return complete(r, Errc::peer_lost);
   }

@@ -1,6 +1,7 @@
 #include "mpi/internal/transfer.hpp"
 
 #include "mpi/internal/failure.hpp"
+#include "mpi/internal/function.hpp"
 #include "mpi/internal/p2p.hpp"
 #include "mpi/internal/task.hpp"
 
@@ -22,7 +23,10 @@ Request* new_recv(Comm& comm, int from, int tag, const Buffer& data) {
 int next_collective_tag(Comm& comm) {
   if (const Task* const task = Task::current(); task && task->fixed_tag() >= 0) [[unlikely]]
     return task->fixed_tag();
-  return static_cast<int>(comm.collective_number++ % kCollectiveTags);
+  // Different collectives do not take each other's messages: a program that mixes them up hangs, and is told why
+  // (design/diagnosis.md), instead of going on with wrong data.
+  const std::uint32_t kind = comm.called[(comm.calls - 1) % comm.called.size()].kind;
+  return static_cast<int>(comm.collective_number++ % (kCollectiveTags / kCollectiveKinds) * kCollectiveKinds + kind);
 }
 
 int new_repeated_tag(Comm& comm) {

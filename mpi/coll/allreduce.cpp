@@ -2,10 +2,10 @@
 //
 //   flat      to rank 0 and back: two turns at the CPU for each rank. For ranks that share CPUs. Groups operands as
 //             doubling does, so that the bits of a short vector do not depend on how busy the host is.
+//   batch     everybody to everybody, and each combines all, grouped likewise: one turn at the CPU for each rank.
 //   doubling  recursive doubling: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
-//   operations
-//             in MPICH", 2005. log2(p) (a + n b + n c). Both partners combine lower ranks' op higher ranks', so
-//             operands keep their order, and all ranks have the same bits.
+//             operations in MPICH", 2005. log2(p) (a + n b + n c). Both partners combine lower ranks' op higher ranks',
+//             so operands keep their order, and all ranks have the same bits.
 //   halving   recursive halving and doubling: R. Rabenseifner, 2004. 2 log2(p) a + 2 n b + n c.
 //   ring      P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
 //             2 (p-1) a + 2 (p-1)/p n b + (p-1)/p n c, whatever p.
@@ -32,6 +32,8 @@ constexpr std::uint64_t kRing = 64 * 1024;
 // need (2 CPUs, flat against halving at 64 KB: 16 ranks 277 and 465 us, 8 ranks 78 and 100; at 256 KB 8 ranks 437 and
 // 318).
 constexpr std::uint64_t kFlatMax = 64 * 1024;
+constexpr std::uint64_t kBatchMax =
+    1024;  // of a few ranks' vectors: beyond, combining them p times costs more than turns
 constexpr std::uint64_t kFlatTotal = 4 * 1024 * 1024;  // bounds what rank 0 keeps of all ranks together
 
 void double_up(Steps& s, const Reduction& r, const void* in, void* result) {
@@ -108,13 +110,22 @@ void circle(Steps& s, const Reduction& r, const void* in, void* result) {
   }
 }
 
+void tell_all(Steps& s, const Reduction& r, const void* in, void* out) {
+  const int p = s.size(), me = s.rank();
+  Batch sends(s);
+  for (int i = 1; i < p; ++i) sends.send((me + i) % p, buffer_of(r, in));
+  reduce_here(s, r, in, out, Grouping::doubling, &sends);
+}
+
 Algorithm choose(const Reduction& r, int p) {
   const std::uint64_t bytes = bytes_of(r);
   const bool cuts = may_cut(r) && r.count >= p;
   const Algorithm wish = forced().allreduce;
-  if (wish != Algorithm::automatic && (cuts || wish == Algorithm::flat || wish == Algorithm::doubling)) return wish;
+  const bool wants_cut = wish == Algorithm::halving || wish == Algorithm::ring;
+  if (wish != Algorithm::automatic && (cuts || !wants_cut)) return wish;
   const bool flat = bytes <= kFlatMax && bytes * static_cast<std::uint64_t>(p) <= kFlatTotal;
-  if (flat && p > 2 && p <= kFlatRanks && crowded()) return Algorithm::flat;
+  if (flat && p > 2 && p <= kFlatRanks && crowded())
+    return bytes <= kBatchMax && p <= kBatchRanks ? Algorithm::batch : Algorithm::flat;
   if (bytes <= kShort || !cuts) return Algorithm::doubling;
   return bytes >= kRing && !std::has_single_bit(static_cast<unsigned>(p)) ? Algorithm::ring : Algorithm::halving;
 }
@@ -127,6 +138,8 @@ void allreduce_to(Steps& s, const Reduction& r, const void* in, void* out) {
     case Algorithm::flat:
       reduce_flat(s, r, in, out, 0, Grouping::doubling);
       return bcast_flat(s, buffer_of(r, out), 0);
+    case Algorithm::batch:
+      return tell_all(s, r, in, out);
     case Algorithm::doubling:
       return double_up(s, r, in, out);
     case Algorithm::ring:

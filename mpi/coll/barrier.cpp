@@ -3,8 +3,8 @@
 //   dissemination  D. Hensgen, R. Finkel, U. Manber, "Two algorithms for barrier synchronization", 1988.
 //                  ceil(log2 p) rounds; in each, every rank sends and receives one empty message.
 //   tree           up a tree of kFlatRanks branches and down again: 2 messages a rank, two waits for all but the top,
-//   hence
-//                  about one turn at the CPU for each rank where ranks share CPUs.
+//                  hence about one turn at the CPU for each rank where ranks share CPUs.
+//   batch          everybody tells everybody: p - 1 messages a rank, one wait. For a few ranks that share CPUs.
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
@@ -44,13 +44,27 @@ void climb_tree(Steps& s) {
   down.finish();
 }
 
+void tell_all(Steps& s) {
+  const int p = s.size(), me = s.rank();
+  for (int i = 1; i < p; ++i) s.send(me + i < p ? me + i : me + i - p, nothing());
+  if (runtime().device->config().dest_ops && !s.repeats()) {
+    s.finish_recv(s.start_join(MPI_ANY_SOURCE, nothing(), ReduceOp::bor, p - 1));
+  } else {
+    Batch in(s);
+    for (int i = 1; i < p; ++i) in.recv(me + i < p ? me + i : me + i - p, nothing());
+    in.finish();
+  }
+}
+
 }  // namespace
 
 void barrier_to(Steps& s) {
   if (s.size() == 1) return;
   const Algorithm wish = forced().barrier;
-  const bool tree = wish == Algorithm::tree || (wish == Algorithm::automatic && s.size() > 2 && crowded());
-  if (tree) {
+  const bool shared = wish == Algorithm::automatic && s.size() > 2 && crowded();
+  if (wish == Algorithm::batch || (shared && s.size() <= kBatchRanks)) {
+    tell_all(s);
+  } else if (wish == Algorithm::tree || shared) {
     climb_tree(s);
   } else {
     disseminate(s);

@@ -59,10 +59,15 @@ Buffer combine_pairs(const Reduction& r, std::vector<Buffer>& operands, Grouping
 }  // namespace
 
 void reduce_flat(Steps& s, const Reduction& r, const void* in, void* out, int root, Grouping grouping) {
+  if (s.rank() != root) return s.send(root, buffer_of(r, in));
+  reduce_here(s, r, in, out, grouping, nullptr);
+}
+
+void reduce_here(Steps& s, const Reduction& r, const void* in, void* out, Grouping grouping, Batch* sends) {
   const int p = s.size(), me = s.rank();
-  if (me != root) return s.send(root, buffer_of(r, in));
   const Buffer mine = buffer_of(r, out);
-  if (may_join(r) && order_of(r).free && !s.repeats()) {
+  const bool sent = !sends || sends->empty();
+  if (sent && may_join(r) && order_of(r).free && !s.repeats()) {
     s.note(copy_local(mine, buffer_of(r, in)));
     return s.finish_recv(s.start_join(MPI_ANY_SOURCE, mine, r.op.builtin, p - 1));
   }
@@ -70,9 +75,10 @@ void reduce_flat(Steps& s, const Reduction& r, const void* in, void* out, int ro
   std::vector<Buffer> operands(static_cast<std::size_t>(p), mine);
   Batch batch(s);
   for (int rank = 0; rank < p; ++rank) {
-    if (rank == root) continue;
-    batch.recv(rank, operands[static_cast<std::size_t>(rank)] = others.buffer(rank < root ? rank : rank - 1));
+    if (rank == me) continue;
+    batch.recv(rank, operands[static_cast<std::size_t>(rank)] = others.buffer(rank < me ? rank : rank - 1));
   }
+  if (!sent) sends->finish();
   s.note(copy_local(mine, buffer_of(r, in)));
   batch.finish();
   s.note(copy_local(mine, combine_pairs(r, operands, grouping)));

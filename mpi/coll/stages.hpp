@@ -21,6 +21,9 @@ enum class Grouping { binomial, doubling };
 /// All send to the root.
 void reduce_flat(Steps& s, const Reduction& r, const void* in, void* out, int root, Grouping grouping);
 
+/// The root's part of it. `sends`, which is not yet finished, reads `in`; nullptr: nobody does.
+void reduce_here(Steps& s, const Reduction& r, const void* in, void* out, Grouping grouping, Batch* sends);
+
 void allreduce_to(Steps& s, const Reduction& r, const void* in, void* out);
 
 /// Everybody's block from `send` to the root's `recv`, straight. In place at the root: its block is there.

@@ -101,6 +101,7 @@ class Batch {
   }
   void recv(int from, const Buffer& data) { add(steps_.start_recv(from, data)); }
   void join(int from, const Buffer& data, ReduceOp op) { add(steps_.start_join(from, data, op)); }
+  bool empty() const { return count_ == 0; }
   void finish() {
     for (std::size_t i = 0; i < count_; ++i) {
       Request* r = i < kNear ? near_[i] : far_[i - kNear];

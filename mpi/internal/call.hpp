@@ -64,7 +64,7 @@ template <class Body>
     detail::refuse(function);
   int code;
   try {
-    adi::Device::Entry entry(*rt.device, function, function.id);
+    adi::Device::Entry entry(*rt.device, function, function.id, function.collective);
     code = detail::run(body);
   } catch (...) {
     return detail::raise_caught(MPI_COMM_NULL, function);
@@ -82,7 +82,7 @@ inline int enter_always(Body&& body, Function function = __builtin_FUNCTION()) {
   int code;
   try {
     std::optional<adi::Device::Entry> entry;
-    if (rt.is_active()) entry.emplace(*rt.device, function, function.id);
+    if (rt.is_active()) entry.emplace(*rt.device, function, function.id, function.collective);
     code = detail::run(body);
   } catch (...) {
     return detail::raise_caught(MPI_COMM_NULL, function);
@@ -100,7 +100,7 @@ template <class Body>
     detail::refuse(function);
   int code;
   try {
-    adi::Device::Entry entry(*rt.device, function, function.id);
+    adi::Device::Entry entry(*rt.device, function, function.id, function.collective);
     Comm& c = comm_arg(comm);
     code = detail::run(body, c);
   } catch (...) {

@@ -114,6 +114,7 @@ struct Keyval {
 /// A collective that was called here, for reports.
 struct CollectiveCall {
   const char* function = "";
+  std::uint32_t kind = 0;   // collective_kind()
   std::uint64_t bytes = 0;  // that the ranks have to agree on; 0: none
   int root = -1;
 };

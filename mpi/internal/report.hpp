@@ -11,7 +11,8 @@ void start_reports();
 /// The MPI function under way is a collective of this communicator, which all members have to call in the same order.
 /// `bytes`: what all have to agree on; `root`: -1 without.
 inline void note_collective(Comm& c, std::uint64_t bytes = 0, int root = -1) {
-  c.called[c.calls++ % c.called.size()] = {runtime().device->call_name(), bytes, root};
+  const adi::Device& device = *runtime().device;
+  c.called[c.calls++ % c.called.size()] = {device.call_name(), device.MPID_Call_kind(), bytes, root};
 }
 
 }  // namespace rmq::mpi

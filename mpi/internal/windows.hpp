@@ -151,7 +151,7 @@ template <class Body>
     detail::refuse(function);
   int code;
   try {
-    adi::Device::Entry entry(*rt.device, function, function.id);
+    adi::Device::Entry entry(*rt.device, function, function.id, function.collective);
     Win& w = win_arg(win);
     if (!rt.device->threads()) {
       windows().latest = win;

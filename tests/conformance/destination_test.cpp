@@ -107,5 +107,36 @@ TEST_P(Conformance, JoinCombinesEveryMessageWithWhatIsThere) {
   expect_clean();
 }
 
+TEST_P(Conformance, JoinTellsTheLengthOfTheShortestMessage) {
+  ASSERT_TRUE(open(3));
+  for (const int shorter : {1, 2}) {
+    std::vector<double> into(4, 0.5), out(4, 2.0);
+    Request* recv = rank(0).MPID_Request_create(RequestKind::recv);
+    recv->match = world().pattern(kAnySource, 1);
+    recv->view = DataView::contiguous(into.data(), 32);
+    recv->dest_op = DestOp::join;
+    recv->join_op = ReduceOp::sum;
+    recv->join_type = Basic::f64;
+    recv->parts = 2;
+    rank(0).MPID_Irecv(recv);
+    for (int r : {1, 2}) {
+      Request* send = rank(r).MPID_Request_create(RequestKind::send);
+      send->peer = 0;
+      send->match = world().pattern(r, 1);
+      send->view = DataView::contiguous(out.data(), r == shorter ? 16u : 32u);
+      rank(r).MPID_Isend(send);
+      ASSERT_TRUE(world().wait(send, "a send"));
+      world().settle();
+      world().free(r, send);
+    }
+    ASSERT_TRUE(world().wait(recv, "a join"));
+    EXPECT_EQ(recv->status.bytes, 16u);
+    EXPECT_EQ(into, (std::vector<double>{4.5, 4.5, 2.5, 2.5}));
+    world().free(0, recv);
+  }
+  world().settle();
+  expect_clean();
+}
+
 }  // namespace
 }  // namespace rmq::testing

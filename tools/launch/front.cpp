@@ -43,7 +43,8 @@ int run_kept(const std::function<int(UniqueFd leash, UniqueFd table, const sigse
     std::perror("rmqrun: cannot create a pipe");
     return exit_cannot_start;
   }
-  adopt_orphans();  // before there is any: the keeper may have started all ranks, and be gone, before this process goes on
+  adopt_orphans();  // before there is any: the keeper may have started all ranks, and be gone, before this process goes
+                    // on
   const pid_t keeper = ::fork();
   if (keeper < 0) {
     std::perror("rmqrun: cannot fork");
