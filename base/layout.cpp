@@ -260,9 +260,13 @@ std::uint64_t Layout::basic_elements() const {
   return data_.signature ? data_.signature->elements : 0;
 }
 
-std::uint64_t Layout::basic_elements_in(std::uint64_t bytes) const {
-  if (data_.size == 0) return 0;
-  return bytes / data_.size * basic_elements() + layout_detail::elements_in(*data_.signature, bytes % data_.size);
+std::optional<std::uint64_t> Layout::basic_elements_in(std::uint64_t bytes) const {
+  std::uint64_t count = 0, rest = bytes;
+  if (data_.size != 0) {
+    count =
+        bytes / data_.size * basic_elements() + layout_detail::elements_in(*data_.signature, bytes % data_.size, rest);
+  }
+  return rest == 0 ? std::optional{count} : std::nullopt;
 }
 
 std::vector<std::pair<Basic, std::uint64_t>> Layout::signature() const {

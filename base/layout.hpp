@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -113,8 +114,9 @@ class Layout {
   Basic element() const;
   std::uint64_t element_size() const;    // packed bytes of that predefined type (12 for MPI_DOUBLE_INT), 0 when none
   std::uint64_t basic_elements() const;  // predefined elements in one element (MPI_Get_elements; a pair counts two)
-  /// Predefined elements wholly contained in the first `bytes` packed bytes of repeated elements (MPI_Get_elements).
-  std::uint64_t basic_elements_in(std::uint64_t bytes) const;
+  /// Predefined elements that the first `bytes` packed bytes of repeated elements consist of (MPI_Get_elements);
+  /// nullopt when they end inside of one.
+  std::optional<std::uint64_t> basic_elements_in(std::uint64_t bytes) const;
   /// Signature as runs of predefined types (type, how many), in type-map order, for one element; a pair type counts one
   /// here. As long as the element has runs, up to basic_elements() entries: ask element() first.
   std::vector<std::pair<Basic, std::uint64_t>> signature() const;

@@ -137,23 +137,27 @@ std::optional<SignatureRef> signature_sequence(std::vector<SignatureRef> parts) 
   return publish(std::move(sequence));
 }
 
-std::uint64_t elements_in(const Signature& of, std::uint64_t bytes) {
+std::uint64_t elements_in(const Signature& of, std::uint64_t bytes, std::uint64_t& rest) {
+  rest = 0;
   if (bytes == of.bytes) return of.elements;
   switch (of.kind) {
     case SignatureKind::run: {
       const std::uint32_t first = first_of_pair(of.type, of.unit);
       const std::uint64_t whole = bytes / of.unit;
+      rest = bytes % of.unit;
       if (first == 0) return whole;
-      return 2 * whole + (bytes % of.unit >= first ? 1 : 0);
+      const bool half = rest >= first;
+      if (half) rest -= first;
+      return 2 * whole + (half ? 1 : 0);
     }
     case SignatureKind::repeat:
-      return bytes / of.child->bytes * of.child->elements + elements_in(*of.child, bytes % of.child->bytes);
+      return bytes / of.child->bytes * of.child->elements + elements_in(*of.child, bytes % of.child->bytes, rest);
     case SignatureKind::sequence: {
       const auto end = std::upper_bound(of.byte_ends.begin(), of.byte_ends.end(), bytes);
       const auto part = static_cast<std::size_t>(end - of.byte_ends.begin());
       const std::uint64_t bytes_before = part == 0 ? 0 : of.byte_ends[part - 1];
       const std::uint64_t elements_before = part == 0 ? 0 : of.element_ends[part - 1];
-      return elements_before + elements_in(*of.parts[part], bytes - bytes_before);
+      return elements_before + elements_in(*of.parts[part], bytes - bytes_before, rest);
     }
   }
   return 0;

@@ -37,8 +37,8 @@ std::optional<SignatureRef> signature_sequence(std::vector<SignatureRef> parts);
 /// Fills in bytes, elements, depth and the sums of a node whose other fields are set; false when it is inconsistent.
 bool complete(Signature& signature);
 
-/// Elements wholly contained in the first `bytes` packed bytes; `bytes` is at most of.bytes.
-std::uint64_t elements_in(const Signature& of, std::uint64_t bytes);
+/// Elements wholly contained in the first `bytes` packed bytes, which are at most of.bytes; `rest`: bytes behind them.
+std::uint64_t elements_in(const Signature& of, std::uint64_t bytes, std::uint64_t& rest);
 
 /// Appends the runs to `to`, joining equal neighbours.
 void append_runs(const Signature& of, std::vector<std::pair<Basic, std::uint64_t>>& to);

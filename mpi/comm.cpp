@@ -10,20 +10,11 @@
 namespace rmq::mpi {
 namespace {
 
-int compare_groups(const Group& a, const Group& b) {
-  if (a.world == b.world) return MPI_IDENT;
-  if (a.size() != b.size()) return MPI_UNEQUAL;
-  std::vector<Rank> x = a.world, y = b.world;
-  std::sort(x.begin(), x.end());
-  std::sort(y.begin(), y.end());
-  return x == y ? MPI_SIMILAR : MPI_UNEQUAL;
-}
-
 int compare(const Comm& a, const Comm& b) {
   if (&a == &b) return MPI_IDENT;
   if (a.is_inter() != b.is_inter()) return MPI_UNEQUAL;
-  int result = compare_groups(*a.group, *b.group);
-  if (a.is_inter()) result = std::max(result, compare_groups(*a.remote, *b.remote));
+  int result = compare(*a.group, *b.group);
+  if (a.is_inter()) result = std::max(result, compare(*a.remote, *b.remote));
   return result == MPI_IDENT ? MPI_CONGRUENT : result;
 }
 
@@ -98,11 +89,14 @@ void idup(Comm& c, MPI_Comm* newcomm, MPI_Request* request) {
   *request = new_activity_request(std::move(activity));
 }
 
-/// Ends the user's hold on a communicator.
-int free_comm(Comm& c, MPI_Comm& handle) {
+void check_freeable(const Comm& c) {
   if (&c == runtime().world || &c == runtime().self) {
     fail_call(MPI_ERR_COMM, fmt::format("argument comm is {}, which cannot be freed", c.name));
   }
+}
+
+/// Ends the user's hold on a communicator.
+int free_comm(Comm& c, MPI_Comm& handle) {
   if (const int code = delete_all_attributes(c.attributes, c.handle); code != MPI_SUCCESS) return code;
   drop(&c);
   handle = MPI_COMM_NULL;
@@ -177,13 +171,18 @@ RMQ_MPI(int, Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* newco
 }
 
 RMQ_MPI(int, Comm_free, (MPI_Comm * comm)) {
-  return enter(comm ? *comm : MPI_COMM_NULL, [&](Comm& c) { return free_comm(c, *comm); });
+  return enter(comm ? *comm : MPI_COMM_NULL, [&](Comm& c) {
+    check_freeable(c);
+    return free_comm(c, *comm);
+  });
 }
 
-// All communication on it has to be over, and there are no other jobs to be disconnected from.
+// Requests that are complete, and persistent ones, may outlive the handle: they hold the communicator as after
+// MPI_Comm_free. There are no other jobs to be disconnected from.
 RMQ_MPI(int, Comm_disconnect, (MPI_Comm * comm)) {
   return enter(comm ? *comm : MPI_COMM_NULL, [&](Comm& c) {
-    while (c.refs > 1) runtime().device->MPID_Poll(true);
+    check_freeable(c);
+    while (has_pending(c)) runtime().device->MPID_Poll(true);
     return free_comm(c, *comm);
   });
 }

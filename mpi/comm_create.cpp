@@ -60,7 +60,7 @@ std::vector<Rank> ranks_of(const Words& words) {
 
 void check_subset(const Group& group, const Comm& c) {
   for (const Rank r : group.world) {
-    if (std::find(c.group->world.begin(), c.group->world.end(), r) == c.group->world.end()) {
+    if (c.group->place_of(r) == MPI_UNDEFINED) {
       fail_call(MPI_ERR_GROUP, fmt::format("argument group has a member (world rank {}) that is not in comm", r));
     }
   }
@@ -69,10 +69,7 @@ void check_subset(const Group& group, const Comm& c) {
 /// Agreement of the group's members alone.
 MPI_Comm create_group(Comm& c, const Group& group, int tag) {
   Party party{c, {}, group.rank, kGroupTags + tag};
-  for (const Rank r : group.world) {
-    const auto at = std::find(c.group->world.begin(), c.group->world.end(), r);
-    party.ranks.push_back(static_cast<int>(at - c.group->world.begin()));
-  }
+  for (const Rank r : group.world) party.ranks.push_back(c.group->place_of(r));
   const auto contexts = agree_on_contexts(party, {}, 1);
   return new_comm(c, NewComm{contexts[0], new_group(group.world)})->handle;
 }

@@ -24,6 +24,13 @@ void end_of(Comm* c) {
   delete c;
 }
 
+int compare(const Group& a, const Group& b) {
+  if (a.world == b.world) return MPI_IDENT;
+  const bool same_members = a.size() == b.size() && std::all_of(a.world.begin(), a.world.end(),
+                                                                [&](Rank r) { return b.place_of(r) != MPI_UNDEFINED; });
+  return same_members ? MPI_SIMILAR : MPI_UNEQUAL;
+}
+
 Group* new_group(std::vector<Rank> world) {
   Runtime& rt = runtime();
   if (world.empty()) return &rt.empty_group;

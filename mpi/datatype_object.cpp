@@ -61,7 +61,8 @@ std::uint64_t data_bytes(const Datatype& type, MPI_Count count) {
 }
 
 MPI_Count elements_in(const Datatype& type, MPI_Count bytes) {
-  return static_cast<MPI_Count>(type.layout->basic_elements_in(static_cast<std::uint64_t>(bytes)));
+  const auto elements = type.layout->basic_elements_in(static_cast<std::uint64_t>(bytes));
+  return elements ? static_cast<MPI_Count>(*elements) : MPI_UNDEFINED;
 }
 
 }  // namespace rmq::mpi

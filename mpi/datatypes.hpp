@@ -47,7 +47,8 @@ inline DataView view_of(const Datatype& type, void* buf, MPI_Count count) {
   return type.layout->view(buf, static_cast<std::uint64_t>(count));
 }
 
-/// Predefined elements wholly contained in the first `bytes` of a message of this type (MPI_Get_elements).
+/// Predefined elements that `bytes` bytes of a message of this type are (MPI_Get_elements); MPI_UNDEFINED when they end
+/// inside of one.
 MPI_Count elements_in(const Datatype& type, MPI_Count bytes);
 
 // ---- operations: op.cpp, op_apply.cpp ----

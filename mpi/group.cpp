@@ -1,28 +1,12 @@
 // Chapter 7.3: groups.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <unordered_map>
+#include <tuple>
 
 #include "mpi/internal/comms.hpp"
 
 namespace rmq::mpi {
 namespace {
-
-/// Rank of each member by its world rank.
-class Places {
- public:
-  explicit Places(const Group& g) {
-    for (int i = 0; i < g.size(); ++i) of_.emplace(g.world[static_cast<std::size_t>(i)], i);
-  }
-  int find(Rank world) const {
-    const auto at = of_.find(world);
-    return at == of_.end() ? MPI_UNDEFINED : at->second;
-  }
-
- private:
-  std::unordered_map<Rank, int> of_;
-};
 
 /// The ranks of `g` that a list or ranges name, each checked and at most once.
 std::vector<bool> chosen(const Group& g, const std::vector<int>& ranks) {
@@ -93,7 +77,7 @@ RMQ_MPI(int, Group_rank, (MPI_Group group, int* rank)) {
 RMQ_MPI(int, Group_translate_ranks, (MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[])) {
   return enter([&] {
     const Group& from = group_arg(group1, "group1");
-    const Places to(group_arg(group2, "group2"));
+    const Group& to = group_arg(group2, "group2");
     count_arg(n, "n");
     for (int i = 0; i < n; ++i) {
       const int r = out(ranks1, "ranks1")[i];
@@ -101,7 +85,7 @@ RMQ_MPI(int, Group_translate_ranks, (MPI_Group group1, int n, const int ranks1[]
         fail_call(MPI_ERR_RANK, fmt::format("invalid rank {} (argument ranks1; allowed 0..{} and MPI_PROC_NULL)", r,
                                             from.size() - 1));
       }
-      out(ranks2, "ranks2")[i] = r == MPI_PROC_NULL ? r : to.find(from.world[static_cast<std::size_t>(r)]);
+      out(ranks2, "ranks2")[i] = r == MPI_PROC_NULL ? r : to.place_of(from.world[static_cast<std::size_t>(r)]);
     }
   });
 }
@@ -110,11 +94,7 @@ RMQ_MPI(int, Group_compare, (MPI_Group group1, MPI_Group group2, int* result)) {
   return enter([&] {
     const Group& a = group_arg(group1, "group1");
     const Group& b = group_arg(group2, "group2");
-    const Places in_b(b);
-    const bool same_members = a.size() == b.size() && std::all_of(a.world.begin(), a.world.end(), [&](Rank r) {
-                                return in_b.find(r) != MPI_UNDEFINED;
-                              });
-    *out(result, "result") = a.world == b.world ? MPI_IDENT : same_members ? MPI_SIMILAR : MPI_UNEQUAL;
+    *out(result, "result") = compare(a, b);
   });
 }
 
@@ -122,9 +102,8 @@ RMQ_MPI(int, Group_union, (MPI_Group group1, MPI_Group group2, MPI_Group* newgro
   return enter([&] {
     const Group& a = group_arg(group1, "group1");
     const Group& b = group_arg(group2, "group2");
-    const Places in_a(a);
     std::vector<Rank> world = a.world;
-    const auto rest = filter(b, [&](std::size_t i) { return in_a.find(b.world[i]) == MPI_UNDEFINED; });
+    const auto rest = filter(b, [&](std::size_t i) { return a.place_of(b.world[i]) == MPI_UNDEFINED; });
     world.insert(world.end(), rest.begin(), rest.end());
     *out(newgroup, "newgroup") = new_group(std::move(world))->handle;
   });
@@ -133,8 +112,8 @@ RMQ_MPI(int, Group_union, (MPI_Group group1, MPI_Group group2, MPI_Group* newgro
 RMQ_MPI(int, Group_intersection, (MPI_Group group1, MPI_Group group2, MPI_Group* newgroup)) {
   return enter([&] {
     const Group& a = group_arg(group1, "group1");
-    const Places in_b(group_arg(group2, "group2"));
-    const auto both = filter(a, [&](std::size_t i) { return in_b.find(a.world[i]) != MPI_UNDEFINED; });
+    const Group& b = group_arg(group2, "group2");
+    const auto both = filter(a, [&](std::size_t i) { return b.place_of(a.world[i]) != MPI_UNDEFINED; });
     *out(newgroup, "newgroup") = new_group(both)->handle;
   });
 }
@@ -142,8 +121,8 @@ RMQ_MPI(int, Group_intersection, (MPI_Group group1, MPI_Group group2, MPI_Group*
 RMQ_MPI(int, Group_difference, (MPI_Group group1, MPI_Group group2, MPI_Group* newgroup)) {
   return enter([&] {
     const Group& a = group_arg(group1, "group1");
-    const Places in_b(group_arg(group2, "group2"));
-    const auto only_a = filter(a, [&](std::size_t i) { return in_b.find(a.world[i]) == MPI_UNDEFINED; });
+    const Group& b = group_arg(group2, "group2");
+    const auto only_a = filter(a, [&](std::size_t i) { return b.place_of(a.world[i]) == MPI_UNDEFINED; });
     *out(newgroup, "newgroup") = new_group(only_a)->handle;
   });
 }

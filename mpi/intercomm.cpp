@@ -1,8 +1,6 @@
 // Chapter 7.6: inter-communicators.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "mpi/internal/comms.hpp"
 
 namespace rmq::mpi {
@@ -27,7 +25,7 @@ MPI_Comm create(Comm& local, int leader, const Bridge& bridge) {
   std::vector<Rank> remote;
   for (const std::uint64_t w : theirs) remote.push_back(static_cast<Rank>(w));
   for (const Rank r : remote) {
-    if (std::find(mine.begin(), mine.end(), r) != mine.end()) {
+    if (local.group->place_of(r) != MPI_UNDEFINED) {
       fail_call(MPI_ERR_COMM, fmt::format("the two groups overlap: world rank {} is in both", r));
     }
   }

@@ -1,6 +1,8 @@
 // Life of requests.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "mpi/internal/requests.hpp"
 
 namespace rmq::mpi {
@@ -11,6 +13,33 @@ void let_go_of_comm(Request* r) {
 }
 
 }  // namespace
+
+Activity::Activity(Comm* comm) : comm_(comm) {
+  if (!comm_) return;
+  retain(*comm_);
+  older_ = std::exchange(comm_->activities, this);
+  if (older_) older_->newer_ = this;
+}
+
+Activity::~Activity() {
+  if (!comm_) return;
+  (newer_ ? newer_->older_ : comm_->activities) = older_;
+  if (older_) older_->newer_ = newer_;
+  release(comm_);
+}
+
+bool has_pending(const Comm& c) {
+  for (Activity* a = c.activities; a; a = a->older_) {
+    if (!a->complete()) return true;
+  }
+  // Freed requests are in no list of ours, but live in the pool until they are complete.
+  const RequestPool& pool = runtime().device->pool();
+  for (std::uint32_t i = 0; i < pool.capacity(); ++i) {
+    const Request& r = *pool.at(i);
+    if ((r.kind == RequestKind::send || r.kind == RequestKind::recv) && r.user == &c && !r.complete()) return true;
+  }
+  return false;
+}
 
 void too_many_requests(Request* r) {
   runtime().device->MPID_Request_free(r);

@@ -139,8 +139,8 @@ void finish_all(Requests& all, MPI_Status* statuses) {
   finisher.end();
 }
 
-/// All that are complete; how many, MPI_UNDEFINED when none is active.
-int finish_some(Requests& all, int* indices, MPI_Status* statuses) {
+/// All that are complete; `count`, also when some of them failed: how many, MPI_UNDEFINED when none is active.
+void finish_some(Requests& all, int& count, int* indices, MPI_Status* statuses) {
   Finisher finisher(statuses);
   int done = 0;
   bool any_active = false;
@@ -152,8 +152,8 @@ int finish_some(Requests& all, int* indices, MPI_Status* statuses) {
     out(indices, "array_of_indices")[done] = i;
     finisher.add(r, all.handle(i), done++);
   }
+  count = any_active ? done : MPI_UNDEFINED;
   finisher.end();
-  return any_active ? done : MPI_UNDEFINED;
 }
 
 }  // namespace
@@ -244,7 +244,7 @@ RMQ_MPI(int, Waitsome,
     Requests all(array_of_requests, incount);
     out(outcount, "outcount");
     while (find_complete(all) == -1) runtime().device->MPID_Poll(true, all.awaited());
-    *outcount = finish_some(all, array_of_indices, array_of_statuses);
+    finish_some(all, *outcount, array_of_indices, array_of_statuses);
   });
 }
 
@@ -255,7 +255,7 @@ RMQ_MPI(int, Testsome,
     Requests all(array_of_requests, incount);
     out(outcount, "outcount");
     if (find_complete(all) == -1) runtime().device->MPID_Poll(false);
-    *outcount = finish_some(all, array_of_indices, array_of_statuses);
+    finish_some(all, *outcount, array_of_indices, array_of_statuses);
   });
 }
 

@@ -31,6 +31,8 @@ inline void retain(Errhandler& e) {
 }
 void release(Errhandler* e);
 
+/// MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL.
+int compare(const Group& a, const Group& b);
 /// A group of these world ranks, in this order, with one reference; MPI_GROUP_EMPTY when there are none.
 Group* new_group(std::vector<Rank> world);
 

@@ -2,6 +2,7 @@
 // or communication that needs it; it dies with the last. All of them are touched only under the device's Entry.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -18,6 +19,7 @@
 
 namespace rmq::mpi {
 
+class Activity;
 struct Datatype;
 struct Topology;
 
@@ -50,10 +52,21 @@ struct Group {
   static constexpr ObjectKind kKind = ObjectKind::group;
   int handle = MPI_GROUP_NULL;
   int refs = 1;
-  std::vector<Rank> world;   // world rank of each member
-  int rank = MPI_UNDEFINED;  // mine
-  bool predefined = false;   // MPI_GROUP_EMPTY
+  std::vector<Rank> world;                           // world rank of each member
+  int rank = MPI_UNDEFINED;                          // mine
+  bool predefined = false;                           // MPI_GROUP_EMPTY
+  mutable std::vector<std::pair<Rank, int>> places;  // inverse of world, by world rank: place_of() fills it
   int size() const { return static_cast<int>(world.size()); }
+  /// Place of a world rank in the group; MPI_UNDEFINED when it is not a member. Logarithmic; the first call sorts.
+  int place_of(Rank world_rank) const {
+    if (places.empty()) {
+      places.reserve(world.size());
+      for (int i = 0; i < size(); ++i) places.emplace_back(world[static_cast<std::size_t>(i)], i);
+      std::sort(places.begin(), places.end());
+    }
+    const auto at = std::lower_bound(places.begin(), places.end(), std::pair{world_rank, 0});
+    return at != places.end() && at->first == world_rank ? at->second : MPI_UNDEFINED;
+  }
 };
 
 struct Info {
@@ -136,6 +149,7 @@ struct Comm {
   std::uint32_t repeated_number = 0;         // the same of persistent ones made here
   std::uint32_t calls = 0;                   // collectives called so far; …
   std::array<CollectiveCall, 8> called;      // … call n is kept at n % 8
+  Activity* activities = nullptr;            // the newest of those that hold it (internal/requests.hpp)
   std::shared_ptr<const Topology> topology;  // nullptr: none; duplicates share it (internal/topology.hpp)
 
   bool is_inter() const { return remote != nullptr; }

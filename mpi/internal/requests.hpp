@@ -17,12 +17,8 @@ namespace rmq::mpi {
 class Activity {
  public:
   /// Retains the communicator, whose handler hears of errors; nullptr: MPI_COMM_SELF's.
-  explicit Activity(Comm* comm) : comm_(comm) {
-    if (comm_) retain(*comm_);
-  }
-  virtual ~Activity() {
-    if (comm_) release(comm_);
-  }
+  explicit Activity(Comm* comm);
+  virtual ~Activity();
   Activity(const Activity&) = delete;
   Activity& operator=(const Activity&) = delete;
 
@@ -50,8 +46,14 @@ class Activity {
   }
 
  private:
+  friend bool has_pending(const Comm&);
   Comm* comm_;
+  Activity *newer_ = nullptr, *older_ = nullptr;  // of the same communicator
 };
+
+/// Whether any communication on the communicator has still to complete, be its request freed or not. An inactive
+/// persistent request is none, nor is a complete one that the program has not waited for yet.
+bool has_pending(const Comm& c);
 
 inline constexpr std::uint32_t kRequestIndexBits = 22;
 

@@ -60,6 +60,38 @@ void errors_in_statuses() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
+/// A call that some requests fail in tells all the same how many it completed, and which.
+void errors_among_some() {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const int two[2] = {1, 2};
+  for (const bool wait : {true, false}) {
+    if (check::rank() == 1) {
+      for (int tag = 0; tag < 3; ++tag) MPI_Send(two, tag == 1 ? 2 : 1, MPI_INT, 0, tag, MPI_COMM_WORLD);
+    } else if (check::rank() == 0) {
+      int got[3], total = 0, failed = 0;
+      MPI_Request r[3];
+      for (int tag = 0; tag < 3; ++tag) MPI_Irecv(&got[tag], 1, MPI_INT, 1, tag, MPI_COMM_WORLD, &r[tag]);
+      while (total < 3) {
+        int done = -1, indices[3];
+        MPI_Status s[3];
+        const int code = wait ? MPI_Waitsome(3, r, &done, indices, s) : MPI_Testsome(3, r, &done, indices, s);
+        CHECK(done >= (wait ? 1 : 0) && total + done <= 3);
+        if (done < 0 || total + done > 3) break;
+        total += done;
+        for (int i = 0; i < done && code != MPI_SUCCESS; ++i) {
+          CHECK(check::class_of(s[i].MPI_ERROR) == (indices[i] == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+        }
+        if (code != MPI_SUCCESS) {
+          CHECK(check::class_of(code) == MPI_ERR_IN_STATUS);
+          ++failed;
+        }
+      }
+      CHECK(failed == 1);
+    }
+  }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 void persistent() {
   const int me = check::rank(), next = (me + 1) % 3, before = (me + 2) % 3;
   int out = 0, in = 0;
@@ -157,6 +189,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   any_some_all();
   errors_in_statuses();
+  errors_among_some();
   persistent();
   generalised();
   stale_handles();

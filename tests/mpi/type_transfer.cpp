@@ -71,6 +71,8 @@ void elements() {
     MPI_Get_count(&status, item, &count);
     MPI_Get_elements_x(&status, item, &large);
     check(count == MPI_UNDEFINED && large == 4, "a partial element");
+    MPI_Get_elements_x(&status, MPI_LONG_DOUBLE, &large);
+    check(large == MPI_UNDEFINED, "a partial predefined element");
     check(items[1].a[0] == 4 && items[2].b == 9.0, "data of a partial element");
   }
   MPI_Type_free(&item);
