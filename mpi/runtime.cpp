@@ -15,6 +15,7 @@
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/life.hpp"
 #include "mpi/internal/report.hpp"
+#include "mpi/internal/tool.hpp"
 #include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi {
@@ -63,7 +64,7 @@ void start_runtime(int thread_level) {
   auto bootstrap = connect_bootstrap();
   if (!bootstrap) give_up(nullptr, bootstrap.error());
   rt.bootstrap = std::move(*bootstrap);
-  auto config = Config::from_environment();
+  auto config = Config::from(tool::setting);
   if (!config) give_up(rt.bootstrap.get(), config.error());
   adi::DeviceOptions options;
   options.config = std::move(*config);
