@@ -86,6 +86,17 @@ class Device {
   const Counters& counters() const { return counters_; }
   /// Most memory that unexpected messages can fill on this rank: credit of all peers; bytes.
   std::uint64_t unexpected_ceiling() const { return credit_per_peer_ * (peers_.size() - 1); }
+  /// Calls that have had to wait.
+  std::uint64_t waits() const { return waits_; }
+  /// Messages that have gone to ranks by this method, those to each rank modulo 2^32.
+  std::uint64_t messages_by(methods::MethodId id) const;
+  /// What all peers have at this moment.
+  struct Levels {
+    std::uint64_t messages = 0;  // that wait for credit or the link
+    std::uint64_t packets = 0;   // others that wait for the link
+    std::uint64_t lost = 0;      // peers
+  };
+  Levels levels() const;
   /// Why the rank is lost; empty while it is not.
   const std::string& peer_error(Rank rank) const { return peers_[index(rank)].error; }
   /// What the floors above record their events with; the device held.

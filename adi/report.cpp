@@ -182,6 +182,22 @@ void Device::tell_peers(ReportText& to) const {
   to.end_list();
 }
 
+std::uint64_t Device::messages_by(methods::MethodId id) const {
+  std::uint64_t n = 0;
+  for (const Peer& p : peers_) n += p.id == id ? p.next_msg : 0;
+  return n;
+}
+
+Device::Levels Device::levels() const {
+  Levels l;
+  for (const Peer& p : peers_) {
+    l.messages += p.pending.size();
+    l.packets += p.control.size() + p.ordered.size() + p.bulk.size();
+    l.lost += p.lost;
+  }
+  return l;
+}
+
 void Device::MPID_Interrupted(bool alone) {
   if (!open_) return;
   if (threads_) {

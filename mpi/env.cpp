@@ -22,7 +22,6 @@ MPI_Fint* MPI_F_STATUS_IGNORE = rmq::mpi::ignored_status;
 MPI_Fint* MPI_F_STATUSES_IGNORE = rmq::mpi::ignored_statuses;
 MPI_F08_status* MPI_F08_STATUS_IGNORE = reinterpret_cast<MPI_F08_status*>(rmq::mpi::ignored_status);
 MPI_F08_status* MPI_F08_STATUSES_IGNORE = reinterpret_cast<MPI_F08_status*>(rmq::mpi::ignored_statuses);
-struct MPIR_T_pvar_handle_s* const MPI_T_PVAR_ALL_HANDLES = nullptr;
 
 // Variables of MPICH's Fortran library, where the program has it, that hold what C calls so.
 extern int* MPIR_C_MPI_UNWEIGHTED __attribute__((weak));

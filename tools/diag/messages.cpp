@@ -86,6 +86,13 @@ void find_lost_waits(const Job& job, std::vector<Finding>& to) {
                                                r.rank, r.call)});
         continue;
       }
+      if (w.kind == "ready") {
+        to.push_back(
+            {"lost wait", fmt::format("Rank {} {}, which only the program itself can call: no partitioned send "
+                                      "is complete before all its partitions are ready.",
+                                      r.rank, doing_text(r))});
+        break;
+      }
       const bool receives = is_receive(w);
       const bool sends = w.kind == "send" && !w.message.matched && !is_collective(w.message);
       if ((!receives && !sends) || w.peers.empty()) continue;

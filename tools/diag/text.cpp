@@ -39,6 +39,10 @@ std::string tag_text(const Message& m) {
   return m.tag < 0 ? "any tag" : fmt::format("tag {}", m.tag);
 }
 
+std::string partitions_text(std::uint32_t n) {
+  return fmt::format("{} partition{}", n, n == 1 ? "" : "s");
+}
+
 // "call 3 on MPI_COMM_WORLD"; with its name where a request waits for it
 std::string collective_text(const Rank& r, const Message& m) {
   const Comm* c = r.comm_of(m.context);
@@ -66,6 +70,12 @@ std::string wait_text(const Rank& r, const Wait& w) {
                        : m.queued  ? " (pending)"
                        : m.sync    ? " (synchronous)"
                                    : "");
+  if (w.kind == "partitions")
+    return fmt::format("{} from {} with {} on {}", partitions_text(w.number), ranks_text(w.peers), tag_text(m),
+                       comm_text(r, m.context));
+  if (w.kind == "ready")
+    return fmt::format("MPI_Pready of {} with {} on {}", partitions_text(w.number), tag_text(m),
+                       comm_text(r, m.context));
   if (w.kind == "lock") return fmt::format("the lock of window {} on {}", w.window, ranks_text(w.peers));
   if (w.kind == "post") return fmt::format("{} to post window {}", ranks_text(w.peers), w.window);
   if (w.kind == "complete") return fmt::format("{} to complete the access to window {}", ranks_text(w.peers), w.window);
