@@ -51,7 +51,7 @@ Target target_of(int handle) {
     const bool self_is_fatal = rt.self->errhandler->handle == MPI_ERRORS_ARE_FATAL;
     c = self_is_fatal ? rt.world : rt.self;
   }
-  return {c->handle, *c->errhandler};
+  return {c->handle, c->errhandler == &rt.unset_errhandler ? *rt.world->errhandler : *c->errhandler};
 }
 
 }  // namespace

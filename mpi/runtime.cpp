@@ -43,7 +43,7 @@ Comm* make_builtin_comm(Runtime& rt, MPI_Comm handle, std::uint32_t context, std
   c->context = c->recv_context = context;
   c->group = new_group(std::move(world));
   c->rank = c->group->rank;
-  c->errhandler = &rt.builtin_errhandlers[handle_index(MPI_ERRORS_ARE_FATAL)];
+  c->errhandler = &rt.unset_errhandler;
   c->name = name;
   return c;
 }

@@ -27,6 +27,9 @@ struct Runtime {
                                                  {},
                                                  {MPI_ERRORS_ABORT, 1, Errhandler::Action::abort}}};  // by index
   Group empty_group;
+  // Of a communicator that nobody has given a handler, and whose parent had none: errors are fatal, but when
+  // MPI_COMM_WORLD has a handler, though it was set later, that one is called, as in MPICH.
+  Errhandler unset_errhandler{MPI_ERRORS_ARE_FATAL, 1, Errhandler::Action::fatal};
 
   Table<Comm, ObjectKind::comm> comms;
   Table<Group, ObjectKind::group> groups;

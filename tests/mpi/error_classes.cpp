@@ -94,10 +94,30 @@ void user_handler() {
   MPI_Comm_free(&e);
 }
 
+// A communicator without a handler of its own hears MPI_COMM_WORLD's, also one that is set later; its own it keeps.
+void handler_of_world() {
+  MPI_Comm unset, set;
+  MPI_Comm_dup(MPI_COMM_WORLD, &unset);
+  MPI_Comm_dup(unset, &set);
+  MPI_Errhandler h;
+  MPI_Comm_create_errhandler(handler, &h);
+  MPI_Comm_set_errhandler(set, h);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  CHECK_CLASS(MPI_Send(nullptr, 0, MPI_INT, 99, 0, unset), MPI_ERR_RANK);
+  CHECK(calls == 0);
+  CHECK_CLASS(MPI_Send(nullptr, 0, MPI_INT, 99, 0, set), MPI_ERR_RANK);
+  CHECK(calls == 1 && seen_comm == set);
+  calls = 0;
+  MPI_Errhandler_free(&h);
+  MPI_Comm_free(&unset);
+  MPI_Comm_free(&set);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  handler_of_world();
   classes();
   texts();
   added();
