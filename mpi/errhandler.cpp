@@ -32,6 +32,16 @@ void set(Win& w, MPI_Errhandler handle) {
   set(w.errhandler, handle, Errhandler::Action::user_win);
 }
 
+void set(Session& s, MPI_Errhandler handle) {
+  set(s.errhandler, handle, Errhandler::Action::user_session);
+}
+
+Session& session_arg(MPI_Session handle) {
+  Session* s = runtime().sessions.find(handle);
+  if (!s) detail::bad_handle(MPI_ERR_SESSION, handle, "session");
+  return *s;
+}
+
 template <class Object>
 MPI_Errhandler get(Object& object) {
   retain(*object.errhandler);
@@ -47,17 +57,17 @@ void check_code(int errorcode) {
 }  // namespace
 
 RMQ_MPI(int, Comm_create_errhandler, (MPI_Comm_errhandler_function * function, MPI_Errhandler* errhandler)) {
-  return enter(
+  return enter_any_time(
       [&] { *out(errhandler, "errhandler") = make(Errhandler::Action::user_comm, function, "comm_errhandler_fn"); });
 }
 
 RMQ_MPI(int, Win_create_errhandler, (MPI_Win_errhandler_function * function, MPI_Errhandler* errhandler)) {
-  return enter(
+  return enter_any_time(
       [&] { *out(errhandler, "errhandler") = make(Errhandler::Action::user_win, function, "win_errhandler_fn"); });
 }
 
 RMQ_MPI(int, File_create_errhandler, (MPI_File_errhandler_function * function, MPI_Errhandler* errhandler)) {
-  return enter(
+  return enter_any_time(
       [&] { *out(errhandler, "errhandler") = make(Errhandler::Action::user_file, function, "file_errhandler_fn"); });
 }
 
@@ -91,8 +101,32 @@ RMQ_MPI(int, Win_call_errhandler, (MPI_Win win, int errorcode)) {
   return MPI_SUCCESS;
 }
 
+RMQ_MPI(int, Session_create_errhandler, (MPI_Session_errhandler_function * function, MPI_Errhandler* errhandler)) {
+  return enter_any_time([&] {
+    *out(errhandler, "errhandler") = make(Errhandler::Action::user_session, function, "session_errhandler_fn");
+  });
+}
+
+RMQ_MPI(int, Session_set_errhandler, (MPI_Session session, MPI_Errhandler errhandler)) {
+  return enter([&] { set(session_arg(session), errhandler); });
+}
+
+RMQ_MPI(int, Session_get_errhandler, (MPI_Session session, MPI_Errhandler* errhandler)) {
+  return enter([&] { *out(errhandler, "errhandler") = get(session_arg(session)); });
+}
+
+RMQ_MPI(int, Session_call_errhandler, (MPI_Session session, int errorcode)) {
+  const int code = enter([&] {
+    session_arg(session);
+    check_code(errorcode);
+  });
+  if (code != MPI_SUCCESS) return code;
+  raise_error(session, __func__, Failure{errorcode, {}, MPI_COMM_NULL});
+  return MPI_SUCCESS;
+}
+
 RMQ_MPI(int, Errhandler_free, (MPI_Errhandler * errhandler)) {
-  return enter([&] {
+  return enter_any_time([&] {
     Errhandler& e = errhandler_arg(*out(errhandler, "errhandler"));
     release(&e);
     *errhandler = MPI_ERRHANDLER_NULL;

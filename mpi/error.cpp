@@ -29,6 +29,12 @@ std::string describe(const char* function, const Failure& f) {
   rt.device->MPID_Abort(error_class, why);
 }
 
+/// Outside of MPI there is only this.
+[[noreturn]] void give_up(const std::string& why) {
+  std::fprintf(stderr, "rmq: %s\n", why.c_str());
+  std::exit(1);
+}
+
 /// Whose handler an error goes to, found while the device is held: the object's, else that of MPI_COMM_SELF (MPI-4.0,
 /// section 9.3), except that a program of MPI-3, which knows only MPI_COMM_WORLD as the place for such errors, is
 /// heard.
@@ -38,6 +44,7 @@ struct Target {
 };
 Target target_of(int handle) {
   Runtime& rt = runtime();
+  if (const Session* s = rt.sessions.find(handle)) return {s->handle, *s->errhandler};
   if (const Win* w = find_win(handle)) return {w->handle, *w->errhandler};
   const Comm* c = find_comm(handle);
   if (!c) {
@@ -55,27 +62,29 @@ void fail_call(int error_class, std::string what) {
 
 int raise_error(int object, const char* function, const Failure& failure) {
   Runtime& rt = runtime();
-  const std::string text = describe(function, failure);
-  if (!rt.is_active()) {
-    std::fprintf(stderr, "rmq: %s\n", text.c_str());
-    std::exit(1);
-  }
+  if (!rt.is_active()) give_up(describe(function, failure));
   Target target;
   {
     adi::Device::Entry entry(*rt.device, function);
     target = target_of(failure.object != MPI_COMM_NULL ? failure.object : object);
   }
+  return raise_to(target.handler, target.object, function, failure);
+}
+
+int raise_to(const Errhandler& handler, int object, const char* function, const Failure& failure) {
+  const std::string text = describe(function, failure);
   int code = failure.what.empty() ? failure.code : make_error_code(failure.code, text);
-  switch (target.handler.action) {
+  switch (handler.action) {
     case Errhandler::Action::fatal:
     case Errhandler::Action::abort:
-      rt.device->trace().end_in(call_id(function));
+      if (!runtime().is_active()) give_up(text);
+      runtime().device->trace().end_in(call_id(function));
       end_job(failure.code, text);
     case Errhandler::Action::return_:
       break;
     default:
-      // Handles of windows are ints as well, so that one type of function serves both.
-      reinterpret_cast<MPI_Comm_errhandler_function*>(target.handler.function)(&target.object, &code);
+      // All handles are ints, so that one type of function serves communicators, windows and sessions.
+      reinterpret_cast<MPI_Comm_errhandler_function*>(handler.function)(&object, &code);
   }
   return code;
 }
@@ -89,10 +98,18 @@ void out_text(char* to, int room, int* length, std::string_view text) {
 
 namespace detail {
 
+std::mutex& outside_mutex() {
+  static std::mutex* const one = new std::mutex;  // never destroyed, like the runtime
+  return *one;
+}
+
 void refuse(const char* function) {
-  const bool before = runtime().state.load(std::memory_order_acquire) == Runtime::State::before;
+  const Runtime& rt = runtime();
+  const bool world_ended = rt.world_model.load(std::memory_order_acquire) == Runtime::State::after;
   std::fprintf(stderr, "rmq: %s was called %s\n", public_name(function),
-               before ? "before MPI_Init" : "after MPI_Finalize");
+               world_ended        ? "after MPI_Finalize"
+               : rt.sessions_used ? "outside of all sessions"
+                                  : "before MPI_Init");
   std::exit(1);
 }
 

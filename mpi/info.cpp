@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <mutex>
 
 #include "mpi/internal/call.hpp"
 
@@ -16,21 +15,6 @@ namespace rmq::mpi {
 namespace {
 
 using Entries = decltype(Info::entries);
-
-std::mutex outside_mutex;  // stands in for the device while there is none
-
-/// The frame of these functions: enter(), at any time.
-template <class Body>
-int enter_any_time(Body&& body, Function function = __builtin_FUNCTION()) {
-  if (runtime().is_active()) return enter(body, function);
-  try {
-    const std::lock_guard lock(outside_mutex);
-    body();
-    return MPI_SUCCESS;
-  } catch (...) {
-    return detail::raise_caught(MPI_COMM_NULL, function);
-  }
-}
 
 std::string key_arg(const char* key) {
   if (!key) detail::null_argument(MPI_ERR_INFO_KEY, "key");

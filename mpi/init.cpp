@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
-#include <algorithm>
-
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/life.hpp"
 
@@ -11,12 +9,15 @@ namespace rmq::mpi {
 namespace {
 
 int init(int required) {
-  if (runtime().state.load(std::memory_order_acquire) != Runtime::State::before) {
+  Runtime& rt = runtime();
+  const std::lock_guard life(life_mutex());
+  if (rt.world_model.load(std::memory_order_acquire) != Runtime::State::before) {
     fail_call(MPI_ERR_OTHER, "MPI has been initialised already, and can be only once");
   }
-  const int level = std::clamp(required, MPI_THREAD_SINGLE, MPI_THREAD_MULTIPLE);
-  start_runtime(level);
-  return level;
+  join_runtime(required, call_id("Init"), false);
+  rt.main_thread = pthread_self();
+  rt.world_model.store(Runtime::State::active, std::memory_order_release);
+  return rt.thread_level;  // that of the first session, if there was one before
 }
 
 /// enter() for MPI_Init, which makes what enter() needs.
@@ -47,19 +48,24 @@ RMQ_MPI(int, Init_thread, (int*, char***, int required, int* provided)) {
 
 RMQ_MPI(int, Initialized, (int* flag)) {
   return enter_first(
-      [&] { *out(flag, "flag") = runtime().state.load(std::memory_order_acquire) != Runtime::State::before; });
+      [&] { *out(flag, "flag") = runtime().world_model.load(std::memory_order_acquire) != Runtime::State::before; });
 }
 
 RMQ_MPI(int, Finalized, (int* flag)) {
   return enter_first(
-      [&] { *out(flag, "flag") = runtime().state.load(std::memory_order_acquire) == Runtime::State::after; });
+      [&] { *out(flag, "flag") = runtime().world_model.load(std::memory_order_acquire) == Runtime::State::after; });
 }
 
 RMQ_MPI(int, Finalize, (void)) {
-  const int code = enter([&] { return end_runtime(); });
-  // Release pairs with the acquire in is_active(), for other threads that ask MPI_Finalized.
-  if (code == MPI_SUCCESS) runtime().state.store(Runtime::State::after, std::memory_order_release);
-  return code;
+  Runtime& rt = runtime();
+  if (rt.world_model.load(std::memory_order_acquire) != Runtime::State::active) detail::refuse("MPI_Finalize");
+  const int code = enter([&] { return end_world(); });
+  if (code != MPI_SUCCESS) return code;
+  const std::lock_guard life(life_mutex());
+  // Release pairs with the acquire in MPI_Finalized, for other threads.
+  rt.world_model.store(Runtime::State::after, std::memory_order_release);
+  leave_runtime();
+  return MPI_SUCCESS;
 }
 
 RMQ_MPI(int, Query_thread, (int* provided)) {

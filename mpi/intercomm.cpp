@@ -20,7 +20,9 @@ Party party_behind(Comm& c, int leader) {
   return p;
 }
 
-MPI_Comm create(Comm& local, int leader, const Bridge& bridge) {
+}  // namespace
+
+MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge) {
   const auto party = [&] { return party_behind(local, leader); };
   const std::vector<Rank>& mine = local.group->world;
   const Words theirs = exchange(party(), bridge, Words(mine.begin(), mine.end()));
@@ -35,6 +37,8 @@ MPI_Comm create(Comm& local, int leader, const Bridge& bridge) {
   retain(*local.group);
   return new_comm(local, NewComm{contexts[0], local.group, new_group(std::move(remote)), contexts[1]})->handle;
 }
+
+namespace {
 
 /// Whether the local group comes first in the merged one: low before high, and else by the world rank of the first.
 bool goes_first(const Comm& c, bool high, bool remote_high) {
@@ -75,7 +79,7 @@ RMQ_MPI(int, Intercomm_create,
       }
       bridge.comm = &peer;
     }
-    *newintercomm = create(local, local_leader, bridge);
+    *newintercomm = create_intercomm(local, local_leader, bridge);
   });
 }
 

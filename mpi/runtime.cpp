@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/life.hpp"
 #include "mpi/internal/report.hpp"
+#include "mpi/internal/task.hpp"
 #include "mpi/internal/tool.hpp"
 #include "mpi/internal/windows.hpp"
 
@@ -24,24 +26,14 @@ constinit detail::Immortal detail::instance;
 
 namespace {
 
-constexpr std::uint32_t kInit = call_id("Init");
+bool closed = false;  // the device, for good; touched with it held
+::pid_t exits = 0;    // process that ends MPI when it does
 
 /// Before there is an error handler: one line, and the job ends.
 [[noreturn]] void give_up(Bootstrap* bootstrap, const Error& e) {
   if (bootstrap) bootstrap->abort(1, e.what);
   std::fprintf(stderr, "rmq: %s\n", e.what.c_str());
   std::exit(1);
-}
-
-void make_errhandlers(Runtime& rt) {
-  const auto make = [&](MPI_Errhandler handle, Errhandler::Action action) {
-    Errhandler& e = rt.builtin_errhandlers[handle_index(handle)];
-    e.handle = handle;
-    e.action = action;
-  };
-  make(MPI_ERRORS_ARE_FATAL, Errhandler::Action::fatal);
-  make(MPI_ERRORS_RETURN, Errhandler::Action::return_);
-  make(MPI_ERRORS_ABORT, Errhandler::Action::abort);
 }
 
 /// MPI_COMM_WORLD and MPI_COMM_SELF are not in the table of user handles: their handles are fixed.
@@ -57,9 +49,7 @@ Comm* make_builtin_comm(Runtime& rt, MPI_Comm handle, std::uint32_t context, std
   return c;
 }
 
-}  // namespace
-
-void start_runtime(int thread_level) {
+void start(int thread_level, std::uint32_t call) {
   Runtime& rt = runtime();
   auto bootstrap = connect_bootstrap();
   if (!bootstrap) give_up(nullptr, bootstrap.error());
@@ -69,15 +59,14 @@ void start_runtime(int thread_level) {
   adi::DeviceOptions options;
   options.config = std::move(*config);
   options.threads = thread_level == MPI_THREAD_MULTIPLE;
-  options.call = kInit;
+  options.call = call;
   auto device = adi::Device::MPID_Init(std::move(options), *rt.bootstrap);
   if (!device) give_up(rt.bootstrap.get(), device.error());
   rt.device = std::move(*device);
-  rt.device->trace().enter(kInit);
+  rt.device->trace().enter(call);
   rt.thread_level = thread_level;
   rt.main_thread = pthread_self();
 
-  make_errhandlers(rt);
   rt.empty_group.handle = MPI_GROUP_EMPTY;
   rt.empty_group.predefined = true;
   init_builtin_types(rt);
@@ -88,33 +77,103 @@ void start_runtime(int thread_level) {
   tell_fortran();
   if (auto ok = coll::publish_choice(); !ok) give_up(rt.bootstrap.get(), ok.error());
   start_reports();
-  rt.device->trace().leave(kInit, 0);
+  rt.device->trace().leave(call, 0);
   publish_debug_root();
   if (rt.device->config().debug_gate) wait_for_debugger();
+}
+
+/// All ranks meet: whether any of them goes on, which a message of one byte says, and one of none that nobody does as
+/// far as its sender knows. Each rank that leaves knows that all have come; messages that anyone still had to send went
+/// out before.
+bool meet(bool go_on) {
+  Comm& world = *runtime().world;
+  note_collective(world);
+  const int tag = next_collective_tag(world);
+  char yes = 1, theirs;
+  for (int distance = 1; distance < world.size(); distance *= 2) {
+    const int to = (world.rank + distance) % world.size();
+    const int from = (world.rank - distance + world.size()) % world.size();
+    Request* r = start_recv(world, from, tag, {&theirs, 1, find_datatype(MPI_BYTE)});
+    const int sent = send(world, to, tag, {&yes, go_on ? 1 : 0, find_datatype(MPI_BYTE)});
+    await(r);
+    const bool they_do = r->status.bytes > 0;
+    const int received = wait(r);
+    if (sent != MPI_SUCCESS || received != MPI_SUCCESS) {
+      fail_call(sent != MPI_SUCCESS ? sent : received, "not all ranks have come to MPI_Finalize");
+    }
+    go_on = go_on || they_do;
+  }
+  return go_on;
+}
+
+void close_for_good() {
+  Runtime& rt = runtime();
+  end_windows();
+  if (auto ok = rt.device->MPID_Finalize(); !ok) fail_call(error_class_of(ok.error().code), ok.error().what);
+  if (auto ok = rt.bootstrap->finalize(); !ok) fail_call(error_class_of(ok.error().code), ok.error().what);
+}
+
+/// The end of a program that has used sessions, if it has left MPI. Others may be in MPI_Finalize meanwhile, and come
+/// here as well: so all meet until nobody goes on.
+void at_exit() {
+  Runtime& rt = runtime();
+  if (::getpid() != exits || rt.is_active() || closed) return;
+  try {
+    adi::Device::Entry entry(*rt.device, "MPI_Finalize", call_id("Finalize"));
+    while (meet(false)) continue;
+    closed = true;
+    close_for_good();
+  } catch (const Failure& f) {
+    std::fprintf(stderr, "rmq: at the end of the program: %s\n", f.what.c_str());
+  }
+}
+
+}  // namespace
+
+std::mutex& life_mutex() {
+  static std::mutex* const one = new std::mutex;  // never destroyed, like the runtime
+  return *one;
+}
+
+void join_runtime(int thread_level, std::uint32_t call, bool for_session) {
+  Runtime& rt = runtime();
+  if (!rt.device) start(thread_level, call);
+  const adi::Device::Entry entry(*rt.device);
+  if (closed) {
+    fail_call(
+        MPI_ERR_OTHER,
+        "MPI has ended for good with MPI_Finalize: a program that wants sessions after it has to open one before");
+  }
+  if (for_session) rt.sessions_used = true;
   // Release pairs with the acquire in is_active().
   rt.state.store(Runtime::State::active, std::memory_order_release);
 }
 
-int end_runtime() {
+void leave_runtime() {
+  Runtime& rt = runtime();
+  const adi::Device::Entry entry(*rt.device);
+  bool in_use = rt.world_model.load(std::memory_order_relaxed) == Runtime::State::active;
+  rt.sessions.for_each([&](const Session&) { in_use = true; });
+  if (!in_use) rt.state.store(Runtime::State::after, std::memory_order_release);
+}
+
+void finish_at_exit() {
+  if (exits == 0) std::atexit(at_exit);
+  exits = ::getpid();
+}
+
+int end_world() {
   Runtime& rt = runtime();
   // The program's last word (MPI-4.0, section 11.2.4), while everything still works.
   if (const int code = delete_all_attributes(rt.self->attributes, MPI_COMM_SELF); code != MPI_SUCCESS) return code;
   drain_bsend_buffer();
-  // Messages that anyone still has to send go out before: each rank that leaves the barrier knows that all have come.
-  Comm& world = *rt.world;
-  note_collective(world);
-  const int tag = next_collective_tag(world);
-  for (int distance = 1; distance < world.size(); distance *= 2) {
-    const int to = (world.rank + distance) % world.size();
-    const int from = (world.rank - distance + world.size()) % world.size();
-    const Buffer nothing{nullptr, 0, find_datatype(MPI_BYTE)};
-    if (const int error = send_recv(world, to, nothing, from, nothing, tag); error != MPI_SUCCESS) {
-      fail_call(error, "not all ranks have come to MPI_Finalize");
-    }
+  closed = !rt.sessions_used;  // no session can begin any more
+  if (meet(rt.sessions_used)) {
+    closed = false;
+    finish_at_exit();
+  } else {
+    close_for_good();
   }
-  end_windows();
-  if (auto ok = rt.device->MPID_Finalize(); !ok) fail_call(error_class_of(ok.error().code), ok.error().what);
-  if (auto ok = rt.bootstrap->finalize(); !ok) fail_call(error_class_of(ok.error().code), ok.error().what);
   return MPI_SUCCESS;
 }
 

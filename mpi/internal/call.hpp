@@ -14,6 +14,7 @@
 // arguments are in internal/check.hpp.
 #pragma once
 
+#include <mutex>
 #include <optional>
 #include <type_traits>
 
@@ -41,6 +42,8 @@ class Released : adi::Device::Absence {
 namespace detail {
 /// Says on stderr that `function` was called before MPI_Init or after MPI_Finalize, and exits.
 [[noreturn]] void refuse(const char* function);
+/// Stands in for the device while there is none.
+std::mutex& outside_mutex();
 /// Inside a catch block: the exception in flight becomes an error of `function`.
 int raise_caught(int object, const char* function);
 
@@ -90,6 +93,20 @@ inline int enter_always(Body&& body, Function function = __builtin_FUNCTION()) {
   if (code == MPI_SUCCESS) [[likely]]
     return code;
   return raise_error(MPI_COMM_NULL, function, Failure{code, {}, MPI_COMM_NULL});
+}
+
+/// The same for functions on objects that MPI lets live outside of MPI_Init and MPI_Finalize, from any thread (info
+/// objects, error handlers, sessions): the body never runs twice at once.
+template <class Body>
+int enter_any_time(Body&& body, Function function = __builtin_FUNCTION()) {
+  if (runtime().is_active()) return enter(body, function);
+  try {
+    const std::lock_guard lock(detail::outside_mutex());
+    body();
+    return MPI_SUCCESS;
+  } catch (...) {
+    return detail::raise_caught(MPI_COMM_NULL, function);
+  }
 }
 
 /// The same for a function on a communicator: `body(Comm&)`. Errors go to the communicator's handler.

@@ -84,6 +84,9 @@ struct Bridge {
 };
 /// To the other group of an inter-communicator; none for an intra-communicator.
 Bridge bridge_of(Comm& c);
+/// An inter-communicator of `local` with the group whose first member our `leader` reaches through the bridge; each
+/// member of both calls. intercomm.cpp
+MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge);
 
 /// All members' words, in the order of the members; each brings as many.
 std::vector<std::uint64_t> gather_all(const Party& p, std::span<const std::uint64_t> mine);

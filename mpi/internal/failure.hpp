@@ -13,6 +13,8 @@
 
 namespace rmq::mpi {
 
+struct Errhandler;
+
 struct Failure {
   int code = MPI_ERR_OTHER;  // MPI error class; or a code that a user's callback returned, then without `what`
   std::string what;          // one line that names the argument, without the function's name; empty: the class says all
@@ -35,5 +37,7 @@ int last_used_code();
 /// Calls the error handler of the communicator or window (null or dead: of MPI_COMM_SELF) and returns what the function
 /// returns. The device must not be held: the handler may call MPI.
 int raise_error(int object, const char* function, const Failure& failure);
+/// The same with this handler, whose object is `object`. Also while MPI is not active.
+int raise_to(const Errhandler& handler, int object, const char* function, const Failure& failure);
 
 }  // namespace rmq::mpi

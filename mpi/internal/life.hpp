@@ -1,11 +1,22 @@
 // Start and end of the process-wide instance: runtime.cpp.
 #pragma once
 
+#include <cstdint>
+#include <mutex>
+
 namespace rmq::mpi {
 
-/// Joins the job, opens the device and makes the predefined objects. Does not return when that fails: it says why in
-/// one line and ends the job.
-void start_runtime(int thread_level);
+/// Held while MPI starts or ends by either model. Before the device.
+std::mutex& life_mutex();
+/// MPI is active from now on. The first time it joins the job, opens the device and makes the predefined objects, at
+/// this thread level; does not return when that fails: it says why in one line and ends the job. `call`: call_id() of
+/// the function. Throws once MPI has ended for good.
+void join_runtime(int thread_level, std::uint32_t call, bool for_session);
+/// The end of MPI_Finalize or of a session: MPI is no longer active when that was the last of them. The device not
+/// held.
+void leave_runtime();
+/// MPI ends for good when the program does, if it has left MPI then.
+void finish_at_exit();
 /// Fills in what MPICH's Fortran library expects of the C library; does nothing where it is absent. env.cpp
 void tell_fortran();
 
@@ -16,6 +27,6 @@ void wait_for_debugger();
 
 /// All of MPI_Finalize but the change of state. Collective; needs the device held. MPI_SUCCESS, or what a delete
 /// callback of MPI_COMM_SELF returned.
-int end_runtime();
+int end_world();
 
 }  // namespace rmq::mpi

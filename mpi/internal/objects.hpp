@@ -46,6 +46,13 @@ struct Errhandler {
   void (*function)() = nullptr;  // user function, cast back by action
 };
 
+/// Of the sessions model (session.cpp).
+struct Session {
+  static constexpr ObjectKind kKind = ObjectKind::session;
+  int handle = MPI_SESSION_NULL;
+  Errhandler* errhandler = nullptr;  // referenced
+};
+
 struct Group {
   static constexpr ObjectKind kKind = ObjectKind::group;
   int handle = MPI_GROUP_NULL;

@@ -12,15 +12,20 @@ namespace rmq::mpi {
 
 struct Runtime {
   enum class State : unsigned char { before, active, after };
-  std::atomic<State> state{State::before};
+  std::atomic<State> state{State::before};        // active: from MPI_Init to MPI_Finalize, or while there is a session
+  std::atomic<State> world_model{State::before};  // MPI_Init and MPI_Finalize alone
+  bool sessions_used = false;                     // in this process, at any time
   int thread_level = MPI_THREAD_SINGLE;
-  unsigned long main_thread = 0;  // pthread_self() of MPI_Init's caller
+  unsigned long main_thread = 0;  // pthread_self() of the caller of MPI_Init, or of the first MPI_Session_init
   std::unique_ptr<Bootstrap> bootstrap;
   std::unique_ptr<adi::Device> device;
 
   Comm* world = nullptr;
   Comm* self = nullptr;
-  std::array<Errhandler, 4> builtin_errhandlers{};  // by the handle's index; entry 2 is not used
+  std::array<Errhandler, 4> builtin_errhandlers{{{MPI_ERRORS_ARE_FATAL, 1, Errhandler::Action::fatal},
+                                                 {MPI_ERRORS_RETURN, 1, Errhandler::Action::return_},
+                                                 {},
+                                                 {MPI_ERRORS_ABORT, 1, Errhandler::Action::abort}}};  // by index
   Group empty_group;
 
   Table<Comm, ObjectKind::comm> comms;
@@ -30,10 +35,12 @@ struct Runtime {
   Table<Info, ObjectKind::info> infos;
   Table<Errhandler, ObjectKind::errhandler> errhandlers;
   Table<Keyval, ObjectKind::keyval> keyvals;
+  Table<Session, ObjectKind::session> sessions;
 
   std::vector<std::pair<MPI_Message, Comm*>> messages;  // matched probes whose message has not been received; few
 
-  // Acquire pairs with the release at the end of MPI_Init: a thread that sees `active` sees all that was built there.
+  // Acquire pairs with the release at the end of MPI_Init or MPI_Session_init: a thread that sees `active` sees all
+  // that was built there.
   bool is_active() const { return state.load(std::memory_order_acquire) == State::active; }
 };
 

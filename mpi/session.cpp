@@ -1,0 +1,329 @@
+// Chapters 11.3 and 7.4.2: sessions, and communicators from groups without a parent.
+//
+// A session is a handle with an error handler: what it leads to, process sets, groups and communicators, is what the
+// world model has as well. The first one in a process opens the device, which all ranks of the job have to do, by
+// MPI_Init or MPI_Session_init, before any of them gets on. design/mpi.md tells how it ends.
+#include <fmt/format.h>
+#include <strings.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "mpi/internal/bsend.hpp"
+#include "mpi/internal/comms.hpp"
+#include "mpi/internal/life.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+constexpr const char* kLevelKey = "thread_level";
+constexpr std::array<const char*, 4> kLevels{"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
+                                             "MPI_THREAD_MULTIPLE"};
+static_assert(MPI_THREAD_SINGLE == 0 && MPI_THREAD_MULTIPLE == 3);
+
+constexpr std::array<const char*, 2> kSets{"mpi://WORLD", "mpi://SELF"};
+
+// Contexts in which groups agree on the context of a communicator: apart from all others, and even, like these.
+constexpr std::uint32_t kMeetings = 1u << 29;
+
+// ---- arguments ----
+
+Session& session_arg(MPI_Session handle, const char* name = "session") {
+  Session* s = runtime().sessions.find(handle);
+  if (!s) detail::bad_handle(MPI_ERR_SESSION, handle, name);
+  return *s;
+}
+
+/// The frame of functions on a session. Errors go to the session's handler.
+template <class Body>
+int enter_session(MPI_Session session, Body&& body, Function function = __builtin_FUNCTION()) {
+  Runtime& rt = runtime();
+  if (!rt.is_active()) detail::refuse(function);
+  try {
+    adi::Device::Entry entry(*rt.device, function, function.id);
+    body(session_arg(session));
+    return MPI_SUCCESS;
+  } catch (...) {
+    return detail::raise_caught(session, function);
+  }
+}
+
+/// The frame of functions that bring a handler for their errors along.
+template <class Body>
+int enter_with(MPI_Errhandler handle, Body&& body, Function function = __builtin_FUNCTION()) {
+  Runtime& rt = runtime();
+  if (!rt.is_active()) detail::refuse(function);
+  Errhandler handler = rt.builtin_errhandlers[handle_index(MPI_ERRORS_ARE_FATAL)];
+  try {
+    adi::Device::Entry entry(*rt.device, function, function.id);
+    Errhandler& e = errhandler_arg(handle);
+    handler = e;
+    body(e);
+    return MPI_SUCCESS;
+  } catch (const Failure& f) {
+    return raise_to(handler, MPI_COMM_NULL, function, f);
+  } catch (const std::bad_alloc&) {
+    return raise_to(handler, MPI_COMM_NULL, function, Failure{MPI_ERR_NO_MEM, {}, MPI_COMM_NULL});
+  }
+}
+
+/// The thread level that an info object asks for. Libraries open sessions without knowing of each other, so those that
+/// do not say get the highest.
+int wanted_level(MPI_Info handle) {
+  const Info* info = optional_info_arg(handle);
+  if (!info) return MPI_THREAD_MULTIPLE;
+  for (const auto& [key, value] : info->entries) {
+    if (key != kLevelKey) continue;
+    for (std::size_t i = 0; i < kLevels.size(); ++i) {
+      if (value == kLevels[i]) return static_cast<int>(i);
+    }
+    fail_call(MPI_ERR_INFO_VALUE, fmt::format("{}='{}' is no thread level (allowed {} to {})", kLevelKey, value,
+                                              kLevels.front(), kLevels.back()));
+  }
+  return MPI_THREAD_MULTIPLE;
+}
+
+const Group& process_set(const char* name) {
+  out(name, "pset_name");
+  const Runtime& rt = runtime();
+  if (::strcasecmp(name, kSets[0]) == 0) return *rt.world->group;
+  if (::strcasecmp(name, kSets[1]) == 0) return *rt.self->group;
+  fail_call(MPI_ERR_ARG, fmt::format("there is no process set '{}' (argument pset_name; there are {} and {})", name,
+                                     kSets[0], kSets[1]));
+}
+
+MPI_Info new_info(const char* key, std::string value) {
+  auto info = std::make_unique<Info>();
+  info->entries.emplace_back(key, std::move(value));
+  return runtime().infos.add(std::move(info))->handle;
+}
+
+std::string_view tag_text_arg(const char* stringtag) {
+  const std::size_t length = std::strlen(out(stringtag, "stringtag"));
+  if (length >= MPI_MAX_STRINGTAG_LEN) {
+    fail_call(MPI_ERR_ARG, fmt::format("argument stringtag has {} characters, at most {} are allowed", length,
+                                       MPI_MAX_STRINGTAG_LEN - 1));
+  }
+  return stringtag;
+}
+
+/// A group that this rank is a member of.
+Group& own_group_arg(MPI_Group handle, const char* name) {
+  Group& g = group_arg(handle, name);
+  if (g.rank == MPI_UNDEFINED) fail_call(MPI_ERR_GROUP, fmt::format("this rank is not in argument {}", name));
+  return g;
+}
+
+bool all_has_left(const adi::Device& device) {
+  const auto levels = device.levels();
+  return levels.messages + levels.packets == 0 &&
+         std::all_of(device.methods().begin(), device.methods().end(), [](const auto& m) { return m->drained(); });
+}
+
+// ---- communicators ----
+
+/// Where ranks that have a string and a list of world ranks in common can talk, apart from all others and without
+/// having agreed on anything: context and tag are a hash of both (FNV-1a, 64 bits, of which 58 are used).
+class Meeting {
+ public:
+  Meeting(std::string_view text, std::span<const Rank> ranks) {
+    std::uint64_t h = 0xcbf29ce484222325u;
+    const auto add = [&](std::uint64_t byte) { h = (h ^ byte) * 0x100000001b3u; };
+    for (const char c : text) add(static_cast<unsigned char>(c));
+    for (const Rank r : ranks) {
+      for (int shift = 0; shift < 32; shift += 8) add((static_cast<std::uint32_t>(r) >> shift) & 0xff);
+    }
+    const Comm& world = *runtime().world;
+    place_.context = place_.recv_context = kMeetings | (static_cast<std::uint32_t>(h >> 32) & (kMeetings - 2));
+    place_.group = world.group;
+    place_.rank = world.rank;
+    tag_ = static_cast<int>(h & 0x7fffffff);
+  }
+  Comm& place() { return place_; }  // with world ranks
+  int tag() const { return tag_; }
+
+ private:
+  Comm place_;
+  int tag_;
+};
+
+Comm* create(Group& group, std::string_view tag, Errhandler& errhandler) {
+  Meeting meeting(tag, group.world);
+  const Party party{meeting.place(), {group.world.begin(), group.world.end()}, group.rank, meeting.tag()};
+  const auto contexts = agree_on_contexts(party, {}, 1);
+  retain(group);
+  Comm* c = new_comm(*runtime().world, NewComm{contexts[0], &group});
+  release(c->errhandler);
+  retain(errhandler);
+  c->errhandler = &errhandler;
+  return c;
+}
+
+void check_for_comms(const Errhandler& e) {
+  if (handle_storage(e.handle) == kDynamic && e.action != Errhandler::Action::user_comm) {
+    fail_call(MPI_ERR_ARG, "argument errhandler was made for another kind of object");
+  }
+}
+
+/// Frees a communicator that no user has.
+struct Drop {
+  void operator()(Comm* c) const {
+    static_cast<void>(runtime().comms.take(c).release());
+    release(c);
+  }
+};
+
+MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int remote_leader, std::string_view tag,
+                      Errhandler& errhandler) {
+  Rank leaders[2] = {local.world[static_cast<std::size_t>(leader)], 0};
+  if (local.rank == leader) {
+    const Group& remote = group_arg(remote_handle, "remote_group");
+    if (remote_leader < 0 || remote_leader >= remote.size()) {
+      fail_call(MPI_ERR_RANK, fmt::format("invalid rank {} (argument remote_leader; allowed 0..{})", remote_leader,
+                                          remote.size() - 1));
+    }
+    leaders[1] = remote.world[static_cast<std::size_t>(remote_leader)];
+    if (leaders[0] == leaders[1]) {
+      fail_call(MPI_ERR_RANK, "local_leader and remote_leader are the same process");
+    }
+  }
+  const Rank other = leaders[1];
+  const std::unique_ptr<Comm, Drop> ours(create(local, tag, errhandler));
+  std::sort(std::begin(leaders),
+            std::end(leaders));  // both leaders have the same list
+  Meeting meeting(tag, leaders);
+  return create_intercomm(*ours, leader, Bridge{true, &meeting.place(), other, meeting.tag()});
+}
+
+}  // namespace
+
+// ---- sessions ----
+
+RMQ_MPI(int, Session_init, (MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session)) {
+  const Function function = __func__;
+  Runtime& rt = runtime();
+  Errhandler handler = rt.builtin_errhandlers[handle_index(MPI_ERRORS_ARE_FATAL)];
+  try {
+    int level = MPI_THREAD_MULTIPLE;
+    Failure bad{MPI_SUCCESS, {}, MPI_COMM_NULL};
+    enter_any_time([&] {  // looks at objects; their errors are for the handler
+                          // that is found here
+      try {
+        handler = errhandler_arg(errhandler);
+        level = wanted_level(info);
+        out(session, "session");
+      } catch (const Failure& f) {
+        bad = f;
+      }
+    });
+    if (bad.code != MPI_SUCCESS) throw bad;
+    const std::lock_guard life(life_mutex());
+    join_runtime(level, call_id("Session_init"), true);
+    finish_at_exit();
+    const adi::Device::Entry entry(*rt.device, function, function.id);
+    auto made = std::make_unique<Session>();
+    Errhandler& e = errhandler_arg(errhandler);
+    retain(e);
+    made->errhandler = &e;
+    *session = rt.sessions.add(std::move(made))->handle;
+    return MPI_SUCCESS;
+  } catch (const Failure& f) {
+    return raise_to(handler, MPI_SESSION_NULL, function, f);
+  } catch (const std::bad_alloc&) {
+    return raise_to(handler, MPI_SESSION_NULL, function, Failure{MPI_ERR_NO_MEM, {}, MPI_COMM_NULL});
+  }
+}
+
+RMQ_MPI(int, Session_finalize, (MPI_Session * session)) {
+  const int code = enter_session(session ? *session : MPI_SESSION_NULL, [](Session&) {
+    drain_bsend_buffer();
+    // The program may not call MPI for long, and what it has sent must not wait for that.
+    while (!all_has_left(*runtime().device)) runtime().device->MPID_Poll(true);
+  });
+  if (code != MPI_SUCCESS) return code;
+  const std::lock_guard life(life_mutex());
+  {
+    const adi::Device::Entry entry(*runtime().device);
+    Session& s = session_arg(*session);
+    release(s.errhandler);
+    runtime().sessions.remove(&s);
+  }
+  *session = MPI_SESSION_NULL;
+  leave_runtime();
+  return MPI_SUCCESS;
+}
+
+RMQ_MPI(int, Session_get_info, (MPI_Session session, MPI_Info* info_used)) {
+  return enter_session(session, [&](Session&) {
+    *out(info_used, "info_used") = new_info(kLevelKey, kLevels[static_cast<std::size_t>(runtime().thread_level)]);
+  });
+}
+
+RMQ_MPI(int, Session_get_num_psets, (MPI_Session session, MPI_Info info, int* npset_names)) {
+  return enter_session(session, [&](Session&) {
+    optional_info_arg(info);
+    *out(npset_names, "npset_names") = static_cast<int>(kSets.size());
+  });
+}
+
+RMQ_MPI(int, Session_get_nth_pset, (MPI_Session session, MPI_Info info, int n, int* pset_len, char* pset_name)) {
+  return enter_session(session, [&](Session&) {
+    optional_info_arg(info);
+    if (n < 0 || n >= std::ssize(kSets)) {
+      fail_call(MPI_ERR_ARG, fmt::format("argument n is {}, allowed 0..{}", n, kSets.size() - 1));
+    }
+    const std::string_view name = kSets[static_cast<std::size_t>(n)];
+    if (*out(pset_len, "pset_len") > 0) {  // counts the final zero, in and out
+      const std::size_t length = std::min(name.size(), static_cast<std::size_t>(*pset_len - 1));
+      out(pset_name, "pset_name")[name.copy(pset_name, length)] = '\0';
+    }
+    *pset_len = static_cast<int>(name.size() + 1);
+  });
+}
+
+RMQ_MPI(int, Session_get_pset_info, (MPI_Session session, const char* pset_name, MPI_Info* info)) {
+  return enter_session(session, [&](Session&) {
+    *out(info, "info") = new_info("mpi_size", std::to_string(process_set(pset_name).size()));
+  });
+}
+
+RMQ_MPI(int, Group_from_session_pset, (MPI_Session session, const char* pset_name, MPI_Group* newgroup)) {
+  return enter_session(session, [&](Session&) {
+    *out(newgroup, "newgroup") = MPI_GROUP_NULL;
+    *newgroup = new_group(process_set(pset_name).world)->handle;
+  });
+}
+
+// ---- communicators ----
+
+RMQ_MPI(int, Comm_create_from_group,
+        (MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newcomm)) {
+  return enter_with(errhandler, [&](Errhandler& e) {
+    check_for_comms(e);
+    *out(newcomm, "newcomm") = MPI_COMM_NULL;
+    optional_info_arg(info);
+    const std::string_view tag = tag_text_arg(stringtag);
+    if (group == MPI_GROUP_EMPTY) return;
+    *newcomm = create(own_group_arg(group, "group"), tag, e)->handle;
+  });
+}
+
+RMQ_MPI(int, Intercomm_create_from_groups,
+        (MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char* stringtag,
+         MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm)) {
+  return enter_with(errhandler, [&](Errhandler& e) {
+    check_for_comms(e);
+    *out(newintercomm, "newintercomm") = MPI_COMM_NULL;
+    optional_info_arg(info);
+    const std::string_view tag = tag_text_arg(stringtag);
+    Group& local = own_group_arg(local_group, "local_group");
+    if (local_leader < 0 || local_leader >= local.size()) {
+      fail_call(MPI_ERR_RANK,
+                fmt::format("invalid rank {} (argument local_leader; allowed 0..{})", local_leader, local.size() - 1));
+    }
+    *newintercomm = create_inter(local, local_leader, remote_group, remote_leader, tag, e);
+  });
+}
+
+}  // namespace rmq::mpi
