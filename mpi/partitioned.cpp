@@ -12,10 +12,10 @@ namespace {
 // Contexts apart from those of all other messages. Both are even: odd ones are collectives'.
 constexpr std::uint32_t kAnnouncement = 1u << 30, kChannel = 1u << 31;
 
-/// Used once each, until they wrap after 2^30.
+/// An even number, used once until they wrap after 2^30.
 std::uint32_t next_channel() {
   static std::uint32_t next = 0;  // touched with the device held
-  return next++ & (kAnnouncement - 1);
+  return (next++ << 1) & (kChannel - 1);
 }
 
 DataView view_of(Announcement& a) {

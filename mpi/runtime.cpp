@@ -16,6 +16,7 @@
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/life.hpp"
 #include "mpi/internal/report.hpp"
+#include "mpi/internal/task.hpp"
 #include "mpi/internal/tool.hpp"
 #include "mpi/internal/windows.hpp"
 
@@ -81,24 +82,28 @@ void start(int thread_level, std::uint32_t call) {
   if (rt.device->config().debug_gate) wait_for_debugger();
 }
 
-/// All ranks meet: whether any of them goes on. Each rank that leaves knows that all have come; messages that anyone
-/// still had to send went out before.
+/// All ranks meet: whether any of them goes on, which a message of one byte says, and one of none that nobody does as
+/// far as its sender knows. Each rank that leaves knows that all have come; messages that anyone still had to send went
+/// out before.
 bool meet(bool go_on) {
   Comm& world = *runtime().world;
   note_collective(world);
   const int tag = next_collective_tag(world);
-  char some = go_on;
+  char yes = 1, theirs;
   for (int distance = 1; distance < world.size(); distance *= 2) {
     const int to = (world.rank + distance) % world.size();
     const int from = (world.rank - distance + world.size()) % world.size();
-    char mine = some, theirs = 0;
-    const Buffer to_them{&mine, 1, find_datatype(MPI_BYTE)}, from_them{&theirs, 1, find_datatype(MPI_BYTE)};
-    if (const int error = send_recv(world, to, to_them, from, from_them, tag); error != MPI_SUCCESS) {
-      fail_call(error, "not all ranks have come to MPI_Finalize");
+    Request* r = start_recv(world, from, tag, {&theirs, 1, find_datatype(MPI_BYTE)});
+    const int sent = send(world, to, tag, {&yes, go_on ? 1 : 0, find_datatype(MPI_BYTE)});
+    await(r);
+    const bool they_do = r->status.bytes > 0;
+    const int received = wait(r);
+    if (sent != MPI_SUCCESS || received != MPI_SUCCESS) {
+      fail_call(sent != MPI_SUCCESS ? sent : received, "not all ranks have come to MPI_Finalize");
     }
-    some = some || theirs;
+    go_on = go_on || they_do;
   }
-  return some;
+  return go_on;
 }
 
 void close_for_good() {
@@ -114,7 +119,8 @@ void at_exit() {
   Runtime& rt = runtime();
   if (::getpid() != exits || rt.is_active() || closed) return;
   try {
-    adi::Device::Entry entry(*rt.device, "MPI_Finalize", call_id("Finalize"));
+    constexpr Function finalize("MPI_Finalize");  // what it may meet
+    adi::Device::Entry entry(*rt.device, finalize, finalize.id, finalize.collective);
     while (meet(false)) continue;
     closed = true;
     close_for_good();
