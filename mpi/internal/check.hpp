@@ -109,7 +109,9 @@ void out_text(char* to, int room, int* length, std::string_view text);
 inline Buffer buffer_arg(const void* data, MPI_Count count, MPI_Datatype type, const char* name = "buf",
                          const char* count_name = "count", const char* type_name = "datatype") {
   count_arg(count, count_name);
-  const Datatype& t = committed_arg(type, type_name);
+  // Where there is no data, programs written for MPICH may name no datatype either.
+  const bool none = count == 0 && type == MPI_DATATYPE_NULL;
+  const Datatype& t = none ? *find_datatype(MPI_BYTE) : committed_arg(type, type_name);
   if (!data && count > 0 && t.predefined) [[unlikely]]
     detail::null_argument(MPI_ERR_BUFFER, name);
   return {const_cast<void*>(data), count, &t};

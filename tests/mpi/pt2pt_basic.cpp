@@ -71,6 +71,18 @@ void proc_null() {
   CHECK(both[0].MPI_SOURCE == MPI_PROC_NULL && r[0] == MPI_REQUEST_NULL && r[1] == MPI_REQUEST_NULL);
 }
 
+void no_data() {
+  if (check::rank() == 0) {
+    CHECK(MPI_Send(nullptr, 0, MPI_DATATYPE_NULL, 1, 9, MPI_COMM_WORLD) == MPI_SUCCESS);
+  } else {
+    int count = -1;
+    MPI_Status s;
+    CHECK(MPI_Recv(nullptr, 0, MPI_DATATYPE_NULL, 0, 9, MPI_COMM_WORLD, &s) == MPI_SUCCESS);
+    MPI_Get_count(&s, MPI_INT, &count);
+    CHECK(count == 0 && s.MPI_TAG == 9);
+  }
+}
+
 void self() {
   for (const int n : {1, 1000, 300000}) {
     std::vector<int> out(static_cast<std::size_t>(n)), in(out.size());
@@ -151,6 +163,7 @@ int main(int argc, char** argv) {
   sizes();
   order();
   proc_null();
+  no_data();
   self();
   truncation();
   derived();
