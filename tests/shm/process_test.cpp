@@ -10,7 +10,7 @@
 
 #include <random>
 
-#include "tests/shm/fork_bootstrap.hpp"
+#include "forked/forked.hpp"
 #include "tests/shm/harness.hpp"
 
 namespace rmq::test {
@@ -18,26 +18,17 @@ namespace {
 
 using methods::Outcome;
 
-std::string job_name() {
-  static int n = 0;
-  char name[32];
-  std::snprintf(name, sizeof name, "%08x%08x", static_cast<unsigned>(::getpid()), static_cast<unsigned>(++n));
-  return name;
-}
-
-// Runs `body(rank, board)` in n processes around one segment; every rank must return 0.
-void expect_all(int n, const Config& config, const std::function<int(ShmRank&, ForkBoard&)>& body) {
-  ForkBoard* board = ForkBoard::make();
-  ASSERT_NE(board, nullptr);
-  const std::string job = job_name();
+// Runs `body(rank)` in n processes around one segment; every rank must return 0.
+void expect_all(int n, const Config& config, const std::function<int(ShmRank&)>& body) {
+  const ForkedJob job(n);
   const std::vector<int> statuses = run_forked(n, [&](int me) {
-    ForkBootstrap boot(*board, me, n, job);
-    ShmRank rank(boot, config);
+    const auto boot = job.join(me);
+    ShmRank rank(*boot, config);
     if (!rank.method) {
       std::fprintf(stderr, "%s\n", rank.failure.c_str());
       return 99;
     }
-    return body(rank, *board);
+    return body(rank);
   });
   for (int i = 0; i < n; ++i) EXPECT_EQ(statuses[static_cast<std::size_t>(i)], 0) << "rank " << i;
 }
@@ -52,7 +43,7 @@ TEST_P(OnEachKind, StressAllPairsWithPayloadChecks) {
   config.shm_cells = 32 * 64;
   config.shm_ring = 65536;
   constexpr std::uint32_t kMessages = 3000;
-  expect_all(4, config, [](ShmRank& rank, ForkBoard&) {
+  expect_all(4, config, [](ShmRank& rank) {
     const int me = rank.bootstrap.job().rank;
     rank.keep = false;
     std::mt19937 random(static_cast<unsigned>(me));
@@ -72,7 +63,7 @@ TEST_P(OnEachKind, StressAllPairsWithPayloadChecks) {
 TEST_P(OnEachKind, LongTransfersByGetWithAHelpingOwner) {
   Config config;
   config.shm_segment = GetParam();
-  expect_all(2, config, [](ShmRank& rank, ForkBoard&) {
+  expect_all(2, config, [](ShmRank& rank) {
     const int me = rank.bootstrap.job().rank;
     const std::size_t sizes[] = {200000, 1 << 20, (5 << 20) + 17};
     std::uint32_t round = 0;
@@ -111,7 +102,7 @@ TEST_P(OnEachKind, LongTransfersByGetWithAHelpingOwner) {
 
 // Both sleep whenever nothing is there: a lost wake-up is a hang, which the watchdog turns into a failure.
 TEST(ShmProcesses, SleepersLoseNoWakeUp) {
-  expect_all(2, Config(), [](ShmRank& rank, ForkBoard&) {
+  expect_all(2, Config(), [](ShmRank& rank) {
     const int me = rank.bootstrap.job().rank;
     rank.keep = false;
     std::mt19937 random(static_cast<unsigned>(me));
@@ -140,7 +131,7 @@ TEST(ShmProcesses, SleepersLoseNoWakeUp) {
 TEST(ShmProcesses, SleepersOnAFullRingLoseNoWakeUp) {
   Config config;
   config.shm_cells = 8 * 64;
-  expect_all(2, config, [](ShmRank& rank, ForkBoard&) {
+  expect_all(2, config, [](ShmRank& rank) {
     const int me = rank.bootstrap.job().rank;
     constexpr std::uint32_t kMessages = 20000;
     const auto nap = [&] {
@@ -176,14 +167,13 @@ bool forbid(std::initializer_list<long> calls) {
 }
 
 TEST(ShmProcesses, WhatASandboxForbidsIsReplaced) {
-  ForkBoard* board = ForkBoard::make();
-  const std::string job = job_name();
+  const ForkedJob job(2);
   const std::vector<int> statuses = run_forked(2, [&](int me) {
     if (!forbid({SYS_process_vm_readv, SYS_process_vm_writev, SYS_membarrier, SYS_pidfd_open})) return 77;
-    ForkBootstrap boot(*board, me, 2, job);
-    ShmRank rank(boot, Config());
+    const auto boot = job.join(me);
+    ShmRank rank(*boot, Config());
     if (!rank.method) return 99;
-    if (!boot.fence()) return 98;
+    if (!boot->fence()) return 98;
     std::vector<std::byte> data(100000);
     if (rank.method->expose(1 - me, DataView::contiguous(data.data(), data.size())) != 0) return 1;
     if (rank.method->eager_max(1 - me) < 16384) return 2;
@@ -196,7 +186,7 @@ TEST(ShmProcesses, WhatASandboxForbidsIsReplaced) {
       }
       if (me == 1 && !rank.send_pattern(0, msg, 8)) return 4;
     }
-    if (!boot.fence()) return 5;
+    if (!boot->fence()) return 5;
     rank.method->close();
     return 0;
   });
@@ -207,11 +197,10 @@ TEST(ShmProcesses, WhatASandboxForbidsIsReplaced) {
 
 TEST(ShmProcesses, ADeadPeerIsReportedOnceAfterItsLastPacket) {
   for (const bool asleep : {false, true}) {
-    ForkBoard* board = ForkBoard::make();
-    const std::string job = job_name();
+    const ForkedJob job(2);
     const std::vector<int> statuses = run_forked(2, [&](int me) {
-      ForkBootstrap boot(*board, me, 2, job);
-      ShmRank rank(boot, Config());
+      const auto boot = job.join(me);
+      ShmRank rank(*boot, Config());
       if (!rank.method) return 99;
       if (me == 1) {
         rank.send_pattern(0, 0, 5000);
@@ -241,7 +230,7 @@ TEST(ShmProcesses, ADeadPeerIsReportedOnceAfterItsLastPacket) {
 }
 
 TEST(ShmProcesses, APeerThatClosedIsNotLostWhenItEnds) {
-  expect_all(2, Config(), [](ShmRank& rank, ForkBoard&) {
+  expect_all(2, Config(), [](ShmRank& rank) {
     const int me = rank.bootstrap.job().rank;
     if (!rank.send_pattern(1 - me, 0, 8)) return 1;
     if (!rank.poll_until([&] { return rank.packets == 1; })) return 2;
@@ -259,7 +248,7 @@ TEST(ShmProcesses, APeerThatClosedIsNotLostWhenItEnds) {
 }
 
 TEST(ShmProcesses, MemoryFromMemAllocIsReachedDirectly) {
-  expect_all(2, Config(), [](ShmRank& rank, ForkBoard&) {
+  expect_all(2, Config(), [](ShmRank& rank) {
     const int me = rank.bootstrap.job().rank;
     constexpr std::size_t kBytes = 3 << 20;
     auto* mine = static_cast<std::byte*>(rank.method->mem_alloc(kBytes));
@@ -287,17 +276,16 @@ TEST(ShmProcesses, MemoryFromMemAllocIsReachedDirectly) {
 
 TEST(ShmProcesses, TooLittleDevShmStopsTheStartWithAClearMessage) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root for a private mount";
-  ForkBoard* board = ForkBoard::make();
-  const std::string job = job_name();
+  const ForkedJob job(2);
   const std::vector<int> statuses = run_forked(1, [&](int) {
     if (::unshare(CLONE_NEWNS) != 0 || ::mount("", "/", nullptr, MS_PRIVATE | MS_REC, nullptr) != 0 ||
         ::mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=2M") != 0) {
       return 77;
     }
-    ForkBootstrap boot(*board, 0, 2, job);
+    const auto boot = job.join(0);
     Config config;
     config.shm_segment = "posix";
-    ShmRank rank(boot, config);
+    ShmRank rank(*boot, config);
     if (rank.method) return 1;
     for (const char* part : {"rank 0", "the rings of 2 ranks", "/dev/shm", "remount"}) {
       if (rank.failure.find(part) == std::string::npos) return 2;
@@ -311,17 +299,16 @@ TEST(ShmProcesses, TooLittleDevShmStopsTheStartWithAClearMessage) {
 // Beyond 16 ranks rings are taken one by one: a shortage then costs the connection, not the process.
 TEST(ShmProcesses, AShortageOnConnectLosesThatPeerWithAClearMessage) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root for a private mount";
-  ForkBoard* board = ForkBoard::make();
-  const std::string job = job_name();
+  const ForkedJob job(20);
   const std::vector<int> statuses = run_forked(1, [&](int) {
     if (::unshare(CLONE_NEWNS) != 0 || ::mount("", "/", nullptr, MS_PRIVATE | MS_REC, nullptr) != 0 ||
         ::mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=400k") != 0) {
       return 77;
     }
-    ForkBootstrap boot(*board, 0, 20, job);
+    const auto boot = job.join(0);
     Config config;
     config.shm_segment = "posix";
-    ShmRank rank(boot, config);
+    ShmRank rank(*boot, config);
     if (!rank.method) return 1;
     Rank refused = kNoRank;
     for (Rank to = 1; to < 20 && refused == kNoRank; ++to) {

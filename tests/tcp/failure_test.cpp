@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/os/clock.hpp"
+#include "forked/forked.hpp"
 #include "tcp/node.hpp"
 
 namespace rmq::tcp::test {
@@ -18,15 +19,13 @@ using methods::Outcome;
 
 // Rank 1 as a child that runs `life`; rank 0 is this process.
 struct Pair {
-  explicit Pair(const std::function<void(Node&)>& life, const Config& config = {})
-      : board(ForkBoot::make_board()), child(::fork()) {
+  explicit Pair(const std::function<void(Node&)>& life, const Config& config = {}) : child(::fork()) {
     if (child == 0) {
-      ForkBoot boot1(board, 1);
-      Node mine(boot1, config);
+      const auto boot1 = job.join(1);
+      Node mine(*boot1, config);
       if (mine.is_open()) life(mine);
       ::_exit(0);
     }
-    boot.emplace(board, 0);
     node.emplace(*boot, config);
   }
   ~Pair() { kill(); }
@@ -41,9 +40,9 @@ struct Pair {
     while (!done() && os::now_ns() < end) node->method().poll();
     return done();
   }
-  ForkBoot::Board* board;
+  const rmq::test::ForkedJob job{2};  // before the fork
   pid_t child;
-  std::optional<ForkBoot> boot;
+  const std::unique_ptr<Bootstrap> boot = job.join(0);
   std::optional<Node> node;
 };
 

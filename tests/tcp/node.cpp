@@ -1,14 +1,6 @@
 #include "tcp/node.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <cstring>
-#include <new>
 
 #include "base/os/clock.hpp"
 
@@ -121,40 +113,6 @@ Packet short_packet(int tag, std::size_t bytes) {
   packet.tag = tag;
   packet.length = static_cast<std::uint32_t>(bytes);
   return packet;
-}
-
-struct ForkBoot::Board {
-  std::atomic<int> published[2];
-  char place[2][1024];
-  char job[64];
-};
-
-ForkBoot::Board* ForkBoot::make_board() {
-  void* memory = ::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  auto* board = new (memory) Board{};
-  fmt::format_to_n(board->job, sizeof board->job - 1, "fork-{}-{}", ::getpid(), os::now_ns());
-  return board;
-}
-
-ForkBoot::ForkBoot(Board* board, int rank) : board_(board) {
-  job_.job = board->job;
-  job_.rank = rank;
-  job_.size = 2;
-  job_.host_of_rank = {0, 0};
-}
-
-Result<void> ForkBoot::put(std::string_view, std::string_view value) {
-  char* const to = board_->place[job_.rank];
-  std::memcpy(to, value.data(), value.size());
-  to[value.size()] = '\0';
-  board_->published[job_.rank].store(1, std::memory_order_release);  // pairs with get
-  return {};
-}
-
-Result<std::string> ForkBoot::get(std::string_view key) {
-  const auto rank = static_cast<std::size_t>(key.back() - '0');
-  while (board_->published[rank].load(std::memory_order_acquire) == 0) ::sched_yield();
-  return std::string(board_->place[rank]);
 }
 
 }  // namespace rmq::tcp::test

@@ -73,22 +73,4 @@ std::vector<std::byte> pattern(std::size_t bytes, unsigned seed);
 std::string text_of(const Received& received);
 Packet short_packet(int tag, std::size_t bytes);
 
-/// A bootstrap over shared memory, for two ranks of which one is a forked child.
-class ForkBoot final : public Bootstrap {
- public:
-  struct Board;
-  static Board* make_board();  // before the fork; never freed
-  ForkBoot(Board* board, int rank);
-  const JobInfo& job() const override { return job_; }
-  Result<void> put(std::string_view key, std::string_view value) override;
-  Result<std::string> get(std::string_view key) override;
-  Result<void> fence() override { return {}; }
-  void abort(int, std::string_view) override {}
-  Result<void> finalize() override { return {}; }
-
- private:
-  JobInfo job_;
-  Board* board_;
-};
-
 }  // namespace rmq::tcp::test
