@@ -96,7 +96,7 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
   if (job.flight_fd >= 0 && d->config_.flight > 0) {
     d->trace_.fly(job.flight_fd, job.flight_at, owner, d->config_.flight, call);
   }
-  if (auto ok = d->waiter_.configure(d->config_, job.host_size); !ok) return tl::unexpected(ok.error());
+  if (auto ok = d->waiter_.configure(d->config_, job.machine_size); !ok) return tl::unexpected(ok.error());
   auto bell = Doorbell::open(job.job, job.rank);
   if (!bell) return tl::unexpected(bell.error());
   d->doorbell_ = std::move(*bell);

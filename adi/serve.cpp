@@ -29,10 +29,10 @@ constexpr std::int64_t kAgentSleepNs = 100'000'000;
 // another rank: with neither cores to spare nor a core of its rank's own.
 constexpr std::uint64_t kLingerNs = 30'000;
 
-bool may_linger(int cpus, int host_ranks) {
+bool may_linger(int cpus, int ranks) {
   cpu_set_t mine;
   const bool bound = ::sched_getaffinity(0, sizeof mine, &mine) == 0 && CPU_COUNT(&mine) == 1;
-  return bound || cpus >= 2 * host_ranks + 1;
+  return bound || cpus >= 2 * ranks + 1;
 }
 
 void nap() {
@@ -43,7 +43,7 @@ void nap() {
 }  // namespace
 
 void Device::MPID_Serve(const std::atomic<bool>& stop) {
-  const std::uint64_t linger_ns = may_linger(waiter_.cpus(), bootstrap_.job().host_size) ? kLingerNs : 0;
+  const std::uint64_t linger_ns = may_linger(waiter_.cpus(), bootstrap_.job().machine_size) ? kLingerNs : 0;
   std::uint32_t seen = visits_.load(std::memory_order_relaxed) - 1;
   // Acquire pairs with the release of whoever stops the agent.
   while (!stop.load(std::memory_order_acquire)) {

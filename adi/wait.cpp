@@ -46,9 +46,9 @@ int usable_cpus() {
   return std::max(cpus, 1);
 }
 
-Result<void> Waiter::configure(const Config& config, int host_ranks) {
+Result<void> Waiter::configure(const Config& config, int ranks) {
   cpus_ = usable_cpus();
-  crowded_ = host_ranks > cpus_;
+  crowded_ = ranks > cpus_;
   if (config.wait == "spin") {
     crowded_ = false;
     may_sleep_ = false;

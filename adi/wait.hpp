@@ -16,8 +16,8 @@ class Waiter {
   enum class Step : std::uint8_t { spin, yield, sleep, look };  // look: now and then where it may not sleep
 
   Waiter() = default;
-  /// Decides by ranks and CPUs of this host. Errc::config when RMQ_WAIT is none of its values.
-  Result<void> configure(const Config& config, int host_ranks);
+  /// Decides by `ranks`, which share the CPUs of this machine. Errc::config when RMQ_WAIT is none of its values.
+  Result<void> configure(const Config& config, int ranks);
 
   /// Something happened: start again from the cheapest step.
   void busy() { idle_polls_ = 0; }

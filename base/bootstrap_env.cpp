@@ -108,7 +108,7 @@ void place_on_host(JobInfo& job) {
   const auto first = job.host_of_rank.begin();
   const auto mine = first + job.rank;
   job.host_rank = static_cast<int>(std::count(first, mine, job.host_of_rank[me]));
-  job.host_size = static_cast<int>(std::count(first, job.host_of_rank.end(), job.host_of_rank[me]));
+  job.machine_size = job.host_size = static_cast<int>(std::count(first, job.host_of_rank.end(), job.host_of_rank[me]));
 }
 
 Result<LaunchedRank> read_launched_rank(const GetEnv& get) {
@@ -137,6 +137,9 @@ Result<LaunchedRank> read_launched_rank(const GetEnv& get) {
   if (!hosts) return bad("RMQ_HOSTS", hosts_text);
   out.job.host_of_rank = std::move(*hosts);
   place_on_host(out.job);
+  const auto machine = read_int(get, "RMQ_MACHINE_SIZE", out.job.host_size, *size, out.job.host_size);
+  if (!machine) return tl::make_unexpected(machine.error());
+  out.job.machine_size = *machine;
 
   const char* id = get("RMQ_JOB");
   std::array<std::byte, 8> unused{};

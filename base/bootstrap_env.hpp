@@ -1,13 +1,18 @@
 // The environment through which a launcher tells a rank who it is, written by tools/launch/env.cpp and read here.
 //
-//   RMQ_SERVER         fd:N, the inherited socket to the connection server; its presence makes the process a rank of a
-//   job RMQ_JOB            id of the job, 16 hex digits RMQ_RANK RMQ_SIZE  world rank and number of ranks RMQ_HOSTS
-//   host index of each rank in rank order, runs as INDEX*COUNT: "0*2,1*2" RMQ_SECRET         the job's key, 64 hex
-//   digits. Children of the rank inherit it, as they may need it to join the job;
-//                      other users cannot read a process's environment
-//   RMQ_APPNUM RMQ_UNIVERSE_SIZE RMQ_HOST_NAME   optional: MPMD section, MPI_UNIVERSE_SIZE, name of a pretended host
-//   RMQ_FLIGHT_MEMORY  FD:INODE:OFFSET, optional: an inherited file in memory, and the place of this rank's flight
-//   recorder
+//   RMQ_SERVER           fd:N, the inherited socket to the connection server; its presence makes the process a rank
+//   RMQ_JOB              id of the job, 16 hex digits
+//   RMQ_RANK, RMQ_SIZE   world rank and number of ranks
+//   RMQ_HOSTS            host index of each rank in rank order, runs as INDEX*COUNT: "0*2,1*2"
+//   RMQ_SECRET           the job's key, 64 hex digits. Children of the rank inherit it, as they may need it to join the
+//                        job; other users cannot read a process's environment
+//
+// Optional:
+//
+//   RMQ_APPNUM, RMQ_UNIVERSE_SIZE   MPMD section, MPI_UNIVERSE_SIZE
+//   RMQ_HOST_NAME        name of a pretended host
+//   RMQ_MACHINE_SIZE     ranks on this machine, those of other pretended hosts included; without it, those of this host
+//   RMQ_FLIGHT_MEMORY    FD:INODE:OFFSET: an inherited file in memory, and the place of this rank's flight recorder
 #pragma once
 
 #include <functional>
@@ -43,7 +48,7 @@ std::optional<std::string> foreign_launcher(const GetEnv& get);
 std::string format_hosts(std::span<const int> host_of_rank);
 Result<std::vector<int>> parse_hosts(std::string_view text, int size);
 
-/// Fills host_rank and host_size from rank and host_of_rank.
+/// Fills host_rank and host_size from rank and host_of_rank, and takes no other host to be on this machine.
 void place_on_host(JobInfo& job);
 
 /// Hex digits of bytes, and back; false unless `text` is exactly twice as long as `out` and all hex.

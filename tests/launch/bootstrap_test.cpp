@@ -37,15 +37,25 @@ TEST(BootstrapEnv, TellsARankItsPlace) {
   EXPECT_EQ(rank->job.host_of_rank, (std::vector<int>{0, 1, 1, 0}));
   EXPECT_EQ(rank->job.host_rank, 1);
   EXPECT_EQ(rank->job.host_size, 2);
+  EXPECT_EQ(rank->job.machine_size, 2);
   EXPECT_EQ(rank->job.universe_size, 4);
+}
+
+TEST(BootstrapEnv, PretendedHostsShareAMachine) {
+  Facts facts = good_facts();
+  facts["RMQ_MACHINE_SIZE"] = "4";
+  const auto rank = boot::read_launched_rank(lookup(facts));
+  ASSERT_TRUE(rank) << rank.error().what;
+  EXPECT_EQ(rank->job.host_size, 2);
+  EXPECT_EQ(rank->job.machine_size, 4);
 }
 
 TEST(BootstrapEnv, NamesTheVariableThatIsWrong) {
   const std::pair<const char*, const char*> damages[] = {
-      {"RMQ_SERVER", "tcp:x"},     {"RMQ_RANK", "4"},    {"RMQ_RANK", "-1"},      {"RMQ_SIZE", "0"},
-      {"RMQ_SIZE", "99999999999"}, {"RMQ_HOSTS", "0*5"}, {"RMQ_HOSTS", "0*2"},    {"RMQ_HOSTS", "0*2,2*2"},
-      {"RMQ_HOSTS", "0*2,"},       {"RMQ_HOSTS", "a"},   {"RMQ_JOB", "x/../../"}, {"RMQ_SECRET", "short"},
-      {"RMQ_UNIVERSE_SIZE", "x"}};
+      {"RMQ_SERVER", "tcp:x"},     {"RMQ_RANK", "4"},         {"RMQ_RANK", "-1"},       {"RMQ_SIZE", "0"},
+      {"RMQ_SIZE", "99999999999"}, {"RMQ_HOSTS", "0*5"},      {"RMQ_HOSTS", "0*2"},     {"RMQ_HOSTS", "0*2,2*2"},
+      {"RMQ_HOSTS", "0*2,"},       {"RMQ_HOSTS", "a"},        {"RMQ_JOB", "x/../../"},  {"RMQ_SECRET", "short"},
+      {"RMQ_UNIVERSE_SIZE", "x"},  {"RMQ_MACHINE_SIZE", "1"}, {"RMQ_MACHINE_SIZE", "5"}};
   for (const auto& [name, value] : damages) {
     Facts facts = good_facts();
     facts[name] = value;

@@ -21,6 +21,11 @@ TEST(RmqrunIo, RanksKnowWhereTheyAre) {
                    "2 of 4 host 1: 0 of 2 app 0 universe 9", "3 of 4 host 1: 1 of 2 app 1 universe 9"}));
 }
 
+// By this number idle ranks decide whether to give their core away.
+TEST(RmqrunIo, RanksOnPretendedHostsKnowHowManyShareTheMachine) {
+  EXPECT_EQ(run(rmqrun({"-n", "3", "--host-split", "2,1", "PROBE", "env", "RMQ_MACHINE_SIZE"})).out, "3\n3\n3\n");
+}
+
 TEST(RmqrunIo, ArgumentsAfterTheProgramBelongToIt) {
   EXPECT_EQ(run(rmqrun({"-n", "1", "echo", "-n", "2", "--", "--timeout", "x"})).out, "2 -- --timeout x");
   EXPECT_EQ(run(rmqrun({"-n", "1", "--", "echo", "-l"})).out, "-l\n");

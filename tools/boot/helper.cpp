@@ -128,6 +128,7 @@ Result<Joined> join_job(const boot_mpi_world& world) {
   auto hosts = place_ranks(world.size);
   if (!hosts) return tl::make_unexpected(hosts.error());
   job.host_of_rank = std::move(*hosts);
+  boot::place_on_host(job);
 
   Announcement news{};
   string tickets;
@@ -165,7 +166,8 @@ Error become_minder(const Options& options, const Joined& joined, const sigset_t
   const App& app = options.apps[0];
   Environment environment = job_environment(options, app, joined.job, install_prefix(2));
   environment.unset_matching(is_foreign_launcher_variable);
-  set_rank(environment, {joined.job.rank, joined.job.app_num, joined.socket.get(), joined.job.host_name});
+  set_rank(environment, {joined.job.rank, joined.job.app_num, joined.socket.get(), joined.job.host_name,
+                         joined.job.host_size});
   const auto file = find_program(app.command[0], environment.get("PATH"), app.folder);
   if (!file) return file.error();
   if (!app.folder.empty() && ::chdir(app.folder.c_str()) != 0) return fail_errno(app.folder).value();

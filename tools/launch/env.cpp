@@ -85,6 +85,7 @@ void set_rank(Environment& environment, const RankFacts& facts) {
   environment.set("RMQ_APPNUM", std::to_string(facts.app_num));
   environment.set("RMQ_SERVER", "fd:" + std::to_string(facts.server_fd));
   environment.set("RMQ_HOST_NAME", facts.host_name);
+  environment.set("RMQ_MACHINE_SIZE", std::to_string(facts.machine_size));
 }
 
 bool is_foreign_launcher_variable(std::string_view name) {

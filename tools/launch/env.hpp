@@ -40,6 +40,7 @@ struct RankFacts {
   int app_num;    // which section of the command line
   int server_fd;  // the socket that it inherits
   std::string host_name;
+  int machine_size;  // ranks on its machine, whatever hosts they pretend to be on
 };
 void set_rank(Environment& environment, const RankFacts& facts);
 

@@ -155,8 +155,8 @@ Result<void> Job::start_rank(int rank, int app_num, const SpawnPlan& common) {
   const int host = job_.host_of_rank[static_cast<std::size_t>(rank)];
   const bool pretended = job_.host_of_rank.back() > 0;
   SpawnPlan plan = common;
-  set_rank(plan.environment,
-           {rank, app_num, theirs.get(), pretended ? fmt::format("{}-{}", job_.host_name, host) : job_.host_name});
+  set_rank(plan.environment, {rank, app_num, theirs.get(),
+                              pretended ? fmt::format("{}-{}", job_.host_name, host) : job_.host_name, job_.size});
   plan.input = rank == 0 ? -1 : no_input_.get();
   plan.output = ends->output.get();
   plan.error = ends->error.get();
