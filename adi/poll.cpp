@@ -20,9 +20,10 @@ constexpr std::uint32_t kIdleTestsToLook = 16 * 1024;
 constexpr std::uint64_t kSleeplessToLook = 64;
 // Turns for which a secondary method stays in the fast rotation after it brought something.
 constexpr std::uint64_t kBusyTurns = 256;
-// Longest sleep. Everything that ends a wait rings the doorbell; this bounds what is noticed by time only (a peer that
-// vanished, a handshake that takes too long).
-constexpr std::int64_t kLongestSleepNs = 100'000'000;
+// Everything that ends a wait rings the doorbell. The length of a sleep bounds what is noticed by time only, such as the
+// end of a rank that this one has never talked to. Each sleep may be as long as all the idleness before it: a thousand
+// ranks of one machine that wait for the last to start would else use up its CPUs with looking, ten times a second each.
+constexpr std::uint64_t kFirstSleepNs = 100'000'000, kLongestSleepNs = 1'000'000'000;
 // With several threads another thread may complete what this one waits for, without ringing.
 constexpr std::int64_t kLongestSleepThreadsNs = 1'000'000;
 
@@ -147,7 +148,8 @@ void Device::sleep() {
     {
       const Away away(*this, false);
       if (threads_) mutex_.unlock();
-      doorbell_->wait(several_ ? kLongestSleepThreadsNs : kLongestSleepNs);
+      const std::uint64_t most = std::clamp(waiter_.idle_ns(), kFirstSleepNs, kLongestSleepNs);
+      doorbell_->wait(several_ ? kLongestSleepThreadsNs : static_cast<std::int64_t>(most));
       if (threads_) lock();
     }
     if (bootstrap_.watch_fd() >= 0) look(Doing::waiting);  // the connection server may be what has woken us

@@ -27,6 +27,8 @@ class Waiter {
 
   /// When idle() last read the clock; CLOCK_MONOTONIC.
   std::uint64_t last_look_ns() const { return last_look_ns_; }
+  /// How long nothing has happened, as of then.
+  std::uint64_t idle_ns() const { return last_look_ns_ - idle_since_ns_; }
 
   /// Whether ranks outnumber CPUs.
   bool crowded() const { return crowded_; }

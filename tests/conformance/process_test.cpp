@@ -68,6 +68,22 @@ TEST_P(Processes, ARankThatSleepsIsWokenByAMessage) {
   EXPECT_TRUE(exits.all_well());
 }
 
+// Ten looks a second would keep a CPU busy where a thousand ranks wait.
+TEST_P(Processes, ARankThatHasNothingToDoLooksLessAndLess) {
+  const RankExits exits = run_ranks(2, GetParam(), [](adi::Device& d) {
+    const Buffer ping = message(1, 16);
+    Buffer into(16, Shape::contiguous);
+    if (d.rank() == 0) {
+      ::usleep(1'500'000);
+      EXPECT_EQ(send(d, 1, 1, ping), Errc::ok);
+    } else {
+      EXPECT_EQ(receive(d, 0, 1, into), Errc::ok);
+      EXPECT_LE(d.counters().sleeps, 9u);
+    }
+  });
+  EXPECT_TRUE(exits.all_well());
+}
+
 TEST_P(Processes, ADeathIsReportedWithTheRankThatDied) {
   const RankExits exits = run_ranks(3, GetParam(), [](adi::Device& d) {
     Buffer into(100, Shape::contiguous);
