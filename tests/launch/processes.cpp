@@ -9,12 +9,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
+
+#include "tests/launch/family.hpp"
 
 namespace rmq::test {
 
@@ -22,19 +21,6 @@ namespace {
 
 // Nothing here takes this long; a test that does is stuck, and says so instead of hanging.
 constexpr std::chrono::seconds watchdog{60};
-
-std::string next_mark() {
-  static std::atomic<int> count{0};
-  return fmt::format("{}-{}", ::getpid(),
-                     count.fetch_add(1, std::memory_order_relaxed));  // relaxed: only uniqueness matters
-}
-
-std::string read_all(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream all;
-  all << in.rdbuf();  // not an iterator, which throws when a process ends while its files are read
-  return all.str();
-}
 
 int code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -70,7 +56,7 @@ Process::Process(const std::vector<std::string>& command, const std::string& inp
     ::dup2(in, 0);
     ::dup2(out[1], 1);
     ::dup2(err, 2);
-    ::setenv("RMQ_TEST_MARK", mark_.c_str(), 1);
+    ::setenv(kMarkVariable, mark_.c_str(), 1);
     for (const auto& [name, value] : environment)
       value.empty() ? ::unsetenv(name.c_str()) : ::setenv(name.c_str(), value.c_str(), 1);
     become(command);
@@ -129,19 +115,8 @@ void Process::await_state(pid_t pid, char state) {
   ADD_FAILURE() << "process " << pid << " is not in state " << state << ": " << stat;
 }
 
-std::vector<pid_t> Process::family(const std::string& wanted_name) const {
-  const std::string wanted = "RMQ_TEST_MARK=" + mark_;
-  std::vector<pid_t> out;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename();
-    if (name[0] < '1' || name[0] > '9') continue;
-    const std::string environment = read_all(entry.path() / "environ");  // empty for a zombie
-    if (!wanted_name.empty() && read_all(entry.path() / "comm") != wanted_name + "\n") continue;
-    if (environment.starts_with(wanted + '\0') || environment.find('\0' + wanted + '\0') != std::string::npos)
-      out.push_back(static_cast<pid_t>(std::stol(name)));
-  }
-  return out;
+std::vector<pid_t> Process::family(const std::string& name) const {
+  return family_of(mark_, name);
 }
 
 void Process::await_nobody() const {
