@@ -16,9 +16,10 @@ Halving::Halving(Steps& s, const Reduction& r)
     : s_(s),
       r_(r),
       fold_(s.size(), s.rank()),
+      // What the neighbour sends, or the longest half: the first blocks are those that have an element more.
       spare_(fold_.member() < 0        ? 0
              : fold_.takes_neighbour() ? r.count
-                                       : (r.count + 1) / 2 + 1,
+                                       : start(fold_.members() / 2),
              r.type) {}
 
 MPI_Count Halving::start(int block) const {
