@@ -43,6 +43,8 @@ Group* new_group(std::vector<Rank> world) {
 
 Comm* new_comm(const Comm& parent, const NewComm& made) {
   auto c = std::make_unique<Comm>();
+  c->device = parent.device;
+  c->terms = parent.terms;
   c->context = c->recv_context = made.context;
   c->group = made.group;
   c->rank = made.group->rank;
@@ -51,6 +53,8 @@ Comm* new_comm(const Comm& parent, const NewComm& made) {
   if (made.remote) {
     c->remote = made.remote;
     auto local = std::make_unique<Comm>();
+    local->device = c->device;
+    local->terms = c->terms;
     local->context = local->recv_context = made.local_context;
     local->group = made.group;
     retain(*local->group);

@@ -67,9 +67,9 @@ bool op_valid_for(const Op& op, const Datatype& type);
 void check_op(const Op& op, const Datatype& type);
 
 /// inout[i] = in[i] op inout[i] for `count` elements. op_valid_for() must hold. Addresses as MPI passes buffers: of the
-/// first element's origin. A user function is called without the Entry in threaded programs, in portions of at most
-/// INT_MAX elements unless it takes large counts.
-void apply_op(const Op& op, const void* in, void* inout, MPI_Count count, Datatype& type);
+/// first element's origin. A user function is called without the device held in threaded programs, in portions of at
+/// most INT_MAX elements unless it takes large counts.
+void apply_op(adi::Device& device, const Op& op, const void* in, void* inout, MPI_Count count, Datatype& type);
 
 /// Makes a fresh operation without a function one that takes large counts.
 void set_large_function(const Op& op, MPI_User_function_c* function);

@@ -49,7 +49,7 @@ void reduce_local(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Dataty
   }
   if (in.data == inout.data) fail_call(MPI_ERR_BUFFER, "arguments inbuf and inoutbuf are the same buffer");
   data_bytes(type, count);
-  apply_op(op, in.data, inout.data, count, type);
+  apply_op(*runtime().device, op, in.data, inout.data, count, type);
 }
 
 }  // namespace

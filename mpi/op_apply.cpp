@@ -64,20 +64,21 @@ void reduce_quads(ReduceOp op, const void* in, void* inout, MPI_Count count) {
 
 // ---- functions of the program ----
 
-void call_function(const Op& op, const void* in, void* inout, MPI_Count count, const Datatype& type) {
+void call_function(adi::Device& device, const Op& op, const void* in, void* inout, MPI_Count count,
+                   const Datatype& type) {
   if (Task* const task = Task::current()) [[unlikely]]
-    return task->call_outside([&] { call_function(op, in, inout, count, type); });
+    return task->call_outside([&] { call_function(device, op, in, inout, count, type); });
   MPI_Datatype handle = type.handle;
   void* const from = const_cast<void*>(in);
   if (!op.function) {
     MPI_User_function_c* const function = large_functions()[handle_index(op.handle)];
-    const Released released;
+    const adi::Device::Absence released(device);
     function(from, inout, &count, &handle);
     return;
   }
   MPI_User_function* const function = op.function;
   const std::int64_t extent = type.layout->extent();
-  const Released released;
+  const adi::Device::Absence released(device);
   for (MPI_Count done = 0; done < count;) {
     int portion = static_cast<int>(std::min<MPI_Count>(count - done, INT_MAX));
     const MPI_Count next = done + portion;
@@ -110,8 +111,8 @@ void check_op(const Op& op, const Datatype& type) {
                             (name.empty() ? std::string() : " " + std::string(name)));
 }
 
-void apply_op(const Op& op, const void* in, void* inout, MPI_Count count, Datatype& type) {
-  if (op.builtin == ReduceOp::none) return call_function(op, in, inout, count, type);
+void apply_op(adi::Device& device, const Op& op, const void* in, void* inout, MPI_Count count, Datatype& type) {
+  if (op.builtin == ReduceOp::none) return call_function(device, op, in, inout, count, type);
   switch (quad_of(type)) {
     case Quad::no:
       return reduce(op.builtin, type.basic, in, inout, static_cast<std::size_t>(count));

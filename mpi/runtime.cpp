@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "mpi/coll/choice.hpp"
 #include "mpi/internal/attributes.hpp"
 #include "mpi/internal/bsend.hpp"
 #include "mpi/internal/call.hpp"
@@ -41,6 +40,8 @@ Comm* make_builtin_comm(Runtime& rt, MPI_Comm handle, std::uint32_t context, std
                         const char* name) {
   auto* c = new Comm;
   c->handle = handle;
+  c->device = rt.device.get();
+  c->terms = &rt.terms;
   c->context = c->recv_context = context;
   c->group = new_group(std::move(world));
   c->rank = c->group->rank;
@@ -75,7 +76,9 @@ void start(int thread_level, std::uint32_t call) {
   rt.world = make_builtin_comm(rt, MPI_COMM_WORLD, kWorldContext, std::move(everyone), "MPI_COMM_WORLD");
   rt.self = make_builtin_comm(rt, MPI_COMM_SELF, kSelfContext, {rt.device->rank()}, "MPI_COMM_SELF");
   tell_fortran();
-  if (auto ok = coll::publish_choice(); !ok) give_up(rt.bootstrap.get(), ok.error());
+  const auto terms = coll::settle_terms(*rt.bootstrap, rt.device->config().coll, rt.device->crowded());
+  if (!terms) give_up(rt.bootstrap.get(), terms.error());
+  rt.terms = *terms;
   start_reports();
   rt.device->trace().leave(call, 0);
   publish_debug_root();
@@ -95,9 +98,9 @@ bool meet(bool go_on) {
     const int from = (world.rank - distance + world.size()) % world.size();
     Request* r = start_recv(world, from, tag, {&theirs, 1, find_datatype(MPI_BYTE)});
     const int sent = send(world, to, tag, {&yes, go_on ? 1 : 0, find_datatype(MPI_BYTE)});
-    await(r);
+    await(*world.device, r);
     const bool they_do = r->status.bytes > 0;
-    const int received = wait(r);
+    const int received = wait(*world.device, r);
     if (sent != MPI_SUCCESS || received != MPI_SUCCESS) {
       fail_call(sent != MPI_SUCCESS ? sent : received, "not all ranks have come to MPI_Finalize");
     }

@@ -8,7 +8,8 @@
 namespace rmq::mpi {
 namespace {
 
-// Tasks whose request is complete, in the order of completion.
+// Tasks whose request is complete, in the order of completion. Where there are several devices, whose polls one thread
+// makes, the next poll of any goes on with the tasks of all.
 Task* first_ready = nullptr;
 Task* last_ready = nullptr;
 
@@ -60,13 +61,13 @@ void Task::wake(Request* r) {
   task->next_ = nullptr;
   (first_ready ? last_ready->next_ : first_ready) = task;
   last_ready = task;
-  runtime().device->after_progress(run_ready);
+  task->device_.after_progress(run_ready);
 }
 
 void Task::run_ready() {
   while (Task* const task = first_ready) {
     first_ready = task->next_;
-    if (!first_ready) runtime().device->after_progress(nullptr);
+    if (!first_ready) task->device_.after_progress(nullptr);
     task->resume();
   }
 }

@@ -13,7 +13,7 @@ constexpr std::uint32_t kCollectiveTags = 1u << 29;
 static_assert(kRepeatedTags == 3 * kCollectiveTags);
 
 Request* new_recv(Comm& comm, int from, int tag, const Buffer& data) {
-  Request* r = runtime().device->MPID_Request_create(RequestKind::recv);
+  Request* r = comm.device->MPID_Request_create(RequestKind::recv);
   prepare_recv(r, comm, data, from, tag, kCollective);
   return r;
 }
@@ -34,7 +34,7 @@ int new_repeated_tag(Comm& comm) {
 }
 
 Request* start_send(Comm& comm, int to, int tag, const Buffer& data) {
-  adi::Device& device = *runtime().device;
+  adi::Device& device = *comm.device;
   Request* r = device.MPID_Request_create(RequestKind::send);
   prepare_send(r, comm, data, to, tag, SendMode::standard, kCollective);
   device.MPID_Isend(r);
@@ -43,7 +43,7 @@ Request* start_send(Comm& comm, int to, int tag, const Buffer& data) {
 
 Request* start_recv(Comm& comm, int from, int tag, const Buffer& data) {
   Request* r = new_recv(comm, from, tag, data);
-  runtime().device->MPID_Irecv(r);
+  comm.device->MPID_Irecv(r);
   return r;
 }
 
@@ -53,44 +53,35 @@ Request* start_recv_join(Comm& comm, int from, int tag, const Buffer& data, Redu
   r->join_op = op;
   r->join_type = data.type->basic;
   r->parts = static_cast<std::uint32_t>(parts);
-  runtime().device->MPID_Irecv(r);
+  comm.device->MPID_Irecv(r);
   return r;
 }
 
-int wait(Request* r) {
-  await(r);
+int wait(adi::Device& device, Request* r) {
+  await(device, r);
   const Errc error = r->status.error;
-  runtime().device->MPID_Request_free(r);
+  device.MPID_Request_free(r);
   return error_class_of(error);
-}
-
-int wait_all(std::span<Request* const> requests) {
-  int first = MPI_SUCCESS;
-  for (Request* r : requests) {
-    const int error = wait(r);
-    if (first == MPI_SUCCESS) first = error;
-  }
-  return first;
 }
 
 int send(Comm& comm, int to, int tag, const Buffer& data) {
   if (data.type->dense) {
     const DataView view = view_of(*data.type, data.data, data.count);
-    if (runtime().device->MPID_Send_now(comm.world_of(to), send_match(comm, tag, kCollective), view.base, view.bytes)) {
+    if (comm.device->MPID_Send_now(comm.world_of(to), send_match(comm, tag, kCollective), view.base, view.bytes)) {
       return MPI_SUCCESS;
     }
   }
-  return wait(start_send(comm, to, tag, data));
+  return wait(*comm.device, start_send(comm, to, tag, data));
 }
 
 int recv(Comm& comm, int from, int tag, const Buffer& data) {
-  return wait(start_recv(comm, from, tag, data));
+  return wait(*comm.device, start_recv(comm, from, tag, data));
 }
 
 int send_recv(Comm& comm, int to, const Buffer& out, int from, const Buffer& in, int tag) {
   Request* r = start_recv(comm, from, tag, in);
   const int sent = send(comm, to, tag, out);
-  const int received = wait(r);
+  const int received = wait(*comm.device, r);
   return sent != MPI_SUCCESS ? sent : received;
 }
 

@@ -17,6 +17,8 @@ namespace {
 /// A communicator like `c` in a context of its own, which is the window's number as well.
 Comm* window_comm(Comm& c) {
   auto own = std::make_unique<Comm>();
+  own->device = c.device;
+  own->terms = c.terms;
   note_collective(c);
   own->context = own->recv_context = agree_on_contexts(whole_party(c), {}, 1).front();
   own->group = c.group;

@@ -124,12 +124,12 @@ void through_first(Steps& s, const Buffer& own, const Blocks& recv, std::uint64_
   }
 }
 
-Algorithm choose(const Blocks& recv, int p, std::uint64_t total) {
+Algorithm choose(const Terms& terms, const Blocks& recv, int p, std::uint64_t total) {
   const bool doubles = recv.is_uniform() && std::has_single_bit(static_cast<unsigned>(p));
-  const Algorithm wish = forced().allgather;
+  const Algorithm wish = terms.forced().allgather;
   if (wish != Algorithm::automatic && (wish != Algorithm::doubling || doubles)) return wish;
   if (p == 2) return Algorithm::batch;
-  if (total <= kFlatMax && p <= kFlatRanks && crowded()) return Algorithm::flat;
+  if (total <= kFlatMax && p <= kFlatRanks && terms.crowded()) return Algorithm::flat;
   if (doubles && total < kLong) return Algorithm::doubling;
   return total < kShort ? Algorithm::bruck : Algorithm::ring;
 }
@@ -147,7 +147,7 @@ int allgather(Comm& comm, const Buffer& send, const Blocks& recv) {
     return s.error();
   }
   const std::uint64_t total = recv.total_bytes(s.size());
-  switch (choose(recv, s.size(), total)) {
+  switch (choose(s.terms(), recv, s.size(), total)) {
     case Algorithm::flat:
       through_first(s, own, recv, total);
       break;

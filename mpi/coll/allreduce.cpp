@@ -117,14 +117,14 @@ void tell_all(Steps& s, const Reduction& r, const void* in, void* out) {
   reduce_here(s, r, in, out, Grouping::doubling, &sends);
 }
 
-Algorithm choose(const Reduction& r, int p) {
+Algorithm choose(const Terms& terms, const Reduction& r, int p) {
   const std::uint64_t bytes = bytes_of(r);
   const bool cuts = may_cut(r) && r.count >= p;
-  const Algorithm wish = forced().allreduce;
+  const Algorithm wish = terms.forced().allreduce;
   const bool wants_cut = wish == Algorithm::halving || wish == Algorithm::ring;
   if (wish != Algorithm::automatic && (cuts || !wants_cut)) return wish;
   const bool flat = bytes <= kFlatMax && bytes * static_cast<std::uint64_t>(p) <= kFlatTotal;
-  if (flat && p > 2 && p <= kFlatRanks && crowded())
+  if (flat && p > 2 && p <= kFlatRanks && terms.crowded())
     return bytes <= kBatchMax && p <= kBatchRanks ? Algorithm::batch : Algorithm::flat;
   if (bytes <= kShort || !cuts) return Algorithm::doubling;
   return bytes >= kRing && !std::has_single_bit(static_cast<unsigned>(p)) ? Algorithm::ring : Algorithm::halving;
@@ -134,7 +134,7 @@ Algorithm choose(const Reduction& r, int p) {
 
 void allreduce_to(Steps& s, const Reduction& r, const void* in, void* out) {
   if (s.size() == 1) return s.note(copy_local(buffer_of(r, out), buffer_of(r, in)));
-  switch (choose(r, s.size())) {
+  switch (choose(s.terms(), r, s.size())) {
     case Algorithm::flat:
       reduce_flat(s, r, in, out, 0, Grouping::doubling);
       return bcast_flat(s, buffer_of(r, out), 0);

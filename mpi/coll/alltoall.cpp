@@ -127,13 +127,13 @@ class Exchange {
 };
 
 /// Only equal blocks have a size that all ranks know; the others go by batch, which leaves empty messages out.
-Algorithm choose(const Blocks& recv, int p) {
+Algorithm choose(const Terms& terms, const Blocks& recv, int p) {
   if (!recv.is_uniform()) return Algorithm::batch;
-  const Algorithm wish = forced().alltoall;
+  const Algorithm wish = terms.forced().alltoall;
   if (wish != Algorithm::automatic) return wish;
   const std::uint64_t block = recv.bytes(0);
   // All messages of a batch leave in one turn at the CPU.
-  if (p <= kFlatRanks && crowded()) return Algorithm::batch;
+  if (p <= kFlatRanks && terms.crowded()) return Algorithm::batch;
   if (block <= kBruckMax && p >= kBruckRanks) return Algorithm::bruck;
   return block >= kLong ? Algorithm::pairwise : Algorithm::batch;
 }
@@ -146,7 +146,7 @@ int alltoall(Comm& comm, const Blocks& send, const Blocks& recv) {
   Steps s(comm);
   Exchange x(s, send, recv);
   x.own_block();
-  switch (choose(recv, s.size())) {
+  switch (choose(s.terms(), recv, s.size())) {
     case Algorithm::bruck:
       x.bruck();
       break;

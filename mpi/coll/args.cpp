@@ -52,7 +52,7 @@ Reduction reduction_arg(MPI_Count count, MPI_Datatype type, MPI_Op op) {
   Datatype& t = committed_arg(type);
   const Op& o = op_arg(op);
   check_op(o, t);
-  return {o, t, count};
+  return {o, t, count, *runtime().device};
 }
 
 void check_reduction_buffers(const void* in, const void* out, const Reduction& r, bool in_place, bool receives) {

@@ -26,7 +26,7 @@ void climb_tree(Steps& s) {
   const std::int64_t p = s.size(), me = s.rank();
   const std::int64_t first = me * kFlatRanks + 1;  // my children: [first, last)
   const std::int64_t last = std::min<std::int64_t>(first + kFlatRanks, p);
-  if (first < last && runtime().device->config().dest_ops) {
+  if (first < last && s.device().config().dest_ops) {
     // One receive takes all the children's empty messages (*join*): there is nothing to tell them apart by.
     s.finish_recv(s.start_join(MPI_ANY_SOURCE, nothing(), ReduceOp::bor, static_cast<int>(last - first)));
   } else {
@@ -47,7 +47,7 @@ void climb_tree(Steps& s) {
 void tell_all(Steps& s) {
   const int p = s.size(), me = s.rank();
   for (int i = 1; i < p; ++i) s.send(me + i < p ? me + i : me + i - p, nothing());
-  if (runtime().device->config().dest_ops && !s.repeats()) {
+  if (s.device().config().dest_ops && !s.repeats()) {
     s.finish_recv(s.start_join(MPI_ANY_SOURCE, nothing(), ReduceOp::bor, p - 1));
   } else {
     Batch in(s);
@@ -60,8 +60,8 @@ void tell_all(Steps& s) {
 
 void barrier_to(Steps& s) {
   if (s.size() == 1) return;
-  const Algorithm wish = forced().barrier;
-  const bool shared = wish == Algorithm::automatic && s.size() > 2 && crowded();
+  const Algorithm wish = s.terms().forced().barrier;
+  const bool shared = wish == Algorithm::automatic && s.size() > 2 && s.terms().crowded();
   if (wish == Algorithm::batch || (shared && s.size() <= kBatchRanks)) {
     tell_all(s);
   } else if (wish == Algorithm::tree || shared) {

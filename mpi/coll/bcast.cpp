@@ -106,13 +106,13 @@ class Broadcast {
   int me_;  // my place, counted from the root
 };
 
-Algorithm choose(int p, std::uint64_t bytes) {
-  const Algorithm wish = forced().bcast;
+Algorithm choose(const Terms& terms, int p, std::uint64_t bytes) {
+  const Algorithm wish = terms.forced().bcast;
   const bool cuts = wish == Algorithm::scatter || wish == Algorithm::chain;
   if (wish != Algorithm::automatic && (!cuts || bytes > 0)) return wish;
   if (p == 2) return Algorithm::flat;
   // Where ranks share CPUs, nothing runs at the same time: the fewest turns win, and cutting gains nothing.
-  if (crowded()) return p <= kFlatRanks && bytes <= kFlatMax ? Algorithm::flat : Algorithm::binomial;
+  if (terms.crowded()) return p <= kFlatRanks && bytes <= kFlatMax ? Algorithm::flat : Algorithm::binomial;
   if (bytes <= kShort || p < kLeastCut) return Algorithm::binomial;
   return bytes < kLong ? Algorithm::scatter : Algorithm::chain;
 }
@@ -131,7 +131,7 @@ void bcast_flat(Steps& s, const Buffer& data, int root) {
 void bcast_to(Steps& s, const Buffer& data, int root) {
   if (s.size() == 1) return;
   const std::uint64_t bytes = bytes_of(data);
-  const Algorithm algorithm = choose(s.size(), bytes);
+  const Algorithm algorithm = choose(s.terms(), s.size(), bytes);
   if (algorithm == Algorithm::flat) return bcast_flat(s, data, root);
   Broadcast b(s, root);
   if (algorithm == Algorithm::binomial) return b.binomial(data);

@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
+#include <initializer_list>
+#include <iterator>
+#include <string>
 #include <utility>
+
+#include "mpi/internal/failure.hpp"
 
 namespace rmq::mpi::coll {
 namespace {
 
-constexpr std::string_view kCrowdedKey = "coll.crowded";
+// "1" or "0" for crowded, then the list of what is forced.
+constexpr std::string_view kTermsKey = "coll.terms";
 
 constexpr std::pair<std::string_view, Algorithm> kAlgorithms[] = {
     {"dissemination", Algorithm::dissemination},
@@ -27,10 +32,28 @@ constexpr std::pair<std::string_view, Algorithm> kAlgorithms[] = {
     {"batch", Algorithm::batch},
 };
 
-constexpr std::pair<std::string_view, Algorithm Choice::*> kCollectives[] = {
-    {"barrier", &Choice::barrier},     {"bcast", &Choice::bcast},       {"reduce", &Choice::reduce},
-    {"allreduce", &Choice::allreduce}, {"gather", &Choice::gather},     {"scatter", &Choice::scatter},
-    {"allgather", &Choice::allgather}, {"alltoall", &Choice::alltoall}, {"reduce_scatter", &Choice::reduce_scatter},
+constexpr std::uint32_t set_of(std::initializer_list<Algorithm> some) {
+  std::uint32_t set = 0;
+  for (const Algorithm a : some) set |= 1u << static_cast<unsigned>(a);
+  return set;
+}
+
+struct Collective {
+  std::string_view first;  // its name
+  Algorithm Choice::*choice;
+  std::uint32_t algorithms;  // that it has
+};
+using enum Algorithm;
+constexpr Collective kCollectives[] = {
+    {"barrier", &Choice::barrier, set_of({dissemination, tree, batch})},
+    {"bcast", &Choice::bcast, set_of({flat, binomial, Algorithm::scatter, chain})},
+    {"reduce", &Choice::reduce, set_of({flat, binomial, halving})},
+    {"allreduce", &Choice::allreduce, set_of({flat, batch, doubling, halving, ring})},
+    {"gather", &Choice::gather, set_of({binomial, linear})},
+    {"scatter", &Choice::scatter, set_of({binomial, linear})},
+    {"allgather", &Choice::allgather, set_of({flat, batch, doubling, bruck, ring})},
+    {"alltoall", &Choice::alltoall, set_of({bruck, batch, pairwise})},
+    {"reduce_scatter", &Choice::reduce_scatter, set_of({flat, halving, pairwise})},
 };
 
 template <class Table>
@@ -47,44 +70,40 @@ Result<Choice> parse(std::string_view list) {
     const std::size_t equals = std::min(item.find('='), item.size());
     const auto collective = find_named(kCollectives, item.substr(0, equals));
     const auto algorithm = find_named(kAlgorithms, item.substr(std::min(equals + 1, item.size())));
-    if (collective == std::end(kCollectives) || algorithm == std::end(kAlgorithms)) {
+    if (collective == std::end(kCollectives) || algorithm == std::end(kAlgorithms) ||
+        !(collective->algorithms & set_of({algorithm->second}))) {
       return fail(Errc::config,
                   fmt::format("RMQ_COLL has '{}'; a word is <collective>=<algorithm>, as in barrier=tree, "
                               "allreduce=ring (design/mpi.md lists them)",
                               item));
     }
-    choice.*(collective->second) = algorithm->second;
+    choice.*(collective->choice) = algorithm->second;
   }
   return choice;
 }
 
-Choice forced_choice;
-
-bool ask_crowded() {
-  Runtime& rt = runtime();
-  if (rt.device->rank() == 0) return rt.device->crowded();
-  const auto answer = rt.bootstrap->get(kCrowdedKey);
-  return answer && *answer == "1";  // no answer: the job is ending, and any choice is as good
-}
-
 }  // namespace
 
-const Choice& forced() {
-  return forced_choice;
+void Terms::fetch() const {
+  const auto text = from_->get(kTermsKey);
+  if (!text)
+    fail_call(MPI_ERR_OTHER, "what rank 0 has settled for collectives cannot be asked for: " + text.error().what);
+  crowded_ = text->front() == '1';
+  if (const auto forced = parse(std::string_view(*text).substr(1))) forced_ = *forced;  // rank 0 has parsed it, too
+  from_ = nullptr;
 }
 
-Result<void> publish_choice() {
-  Runtime& rt = runtime();
-  const auto choice = parse(rt.device->config().coll);
+Result<Terms> settle_terms(Bootstrap& bootstrap, std::string_view forced, bool crowded) {
+  const auto choice = parse(forced);
   if (!choice) return tl::unexpected(choice.error());
-  forced_choice = *choice;
-  if (rt.device->rank() != 0 || rt.device->size() == 1) return {};
-  return rt.bootstrap->put(kCrowdedKey, rt.device->crowded() ? "1" : "0");
-}
-
-bool crowded() {
-  static const bool answer = ask_crowded();
-  return answer;
+  const JobInfo& job = bootstrap.job();
+  if (job.rank != 0) return Terms(bootstrap);
+  if (job.size > 1) {
+    if (auto put = bootstrap.put(kTermsKey, (crowded ? "1" : "0") + std::string(forced)); !put) {
+      return tl::unexpected(put.error());
+    }
+  }
+  return Terms(*choice, crowded);
 }
 
 }  // namespace rmq::mpi::coll

@@ -1,14 +1,15 @@
 // Which algorithm serves which collective. The choice must come out alike on every rank, so it only looks at what all
-// ranks know: the arguments that MPI wants equal, the number of ranks, and facts that one rank has told the others.
+// ranks know: the arguments that MPI wants equal, the number of ranks, and the Terms of the communicator.
 //
 // RMQ_COLL in the environment forces algorithms, for tests and measurements: a list like "barrier=tree,allreduce=ring".
-// It must be the same on every rank. An algorithm that cannot do the job at hand (doubling on 6 ranks, say) is not
-// taken.
+// What rank 0 of the job has there holds for all. An algorithm that cannot do the job at hand (doubling on 6 ranks,
+// say) is not taken.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
-#include "mpi/internal/runtime.hpp"
+#include "base/bootstrap.hpp"
 
 namespace rmq::mpi::coll {
 
@@ -41,16 +42,41 @@ struct Choice {
   Algorithm reduce_scatter = Algorithm::automatic;  // halving, pairwise
 };
 
-/// What RMQ_COLL forces.
-const Choice& forced();
+/// What the choice looks at besides arguments and number of ranks: the same on all members of a communicator.
+class Terms {
+ public:
+  Terms() = default;
+  Terms(const Choice& forced, bool crowded) : forced_(forced), crowded_(crowded) {}
+  /// The terms that rank 0 settles: the first question asks the connection server for them, and throws a Failure when
+  /// the job ends meanwhile.
+  explicit Terms(Bootstrap& from) : from_(&from) {}
 
-/// Called by MPI_Init on every rank, when the device stands: reads RMQ_COLL, and rank 0 tells the job whether ranks
-/// outnumber CPUs where it runs. Costs no round trip. Errc::config for a word of RMQ_COLL that names nothing.
-Result<void> publish_choice();
+  const Choice& forced() const {
+    learn();
+    return forced_;
+  }
+  /// Whether ranks outnumber CPUs.
+  bool crowded() const {
+    learn();
+    return crowded_;
+  }
 
-/// Whether ranks outnumber CPUs (Device::crowded()), in rank 0's eyes: the same answer on every rank. The first call
-/// may ask the connection server.
-bool crowded();
+ private:
+  void learn() const {
+    if (from_) [[unlikely]]
+      fetch();
+  }
+  void fetch() const;
+
+  mutable Bootstrap* from_ = nullptr;  // until they are known
+  mutable Choice forced_;
+  mutable bool crowded_ = false;
+};
+
+/// The terms of all communicators of the job: what rank 0 brings, RMQ_COLL and Device::crowded(). Once on every rank;
+/// costs no round trip. Errc::config for a word of this rank's RMQ_COLL that names nothing, or an algorithm that the
+/// collective has not.
+Result<Terms> settle_terms(Bootstrap& bootstrap, std::string_view forced, bool crowded);
 
 /// Ranks that one rank serves alone where context switches count more than messages. A rank of a crowded host that
 /// waits for its turn costs the host a switch (0.7-2.8 us, PERFORMANCE.md), a message 30-100 ns: in a flat pattern

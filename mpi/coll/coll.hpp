@@ -14,6 +14,7 @@ struct Reduction {
   const Op& op;
   Datatype& type;
   MPI_Count count;
+  adi::Device& device;  // given away around a function of the program
 };
 
 int barrier(Comm& comm);

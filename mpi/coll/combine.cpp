@@ -62,7 +62,7 @@ Order order_of(const Reduction& r) {
 
 bool may_join(const Reduction& r) {
   return r.op.builtin != ReduceOp::none && r.type.dense && r.type.size == basic_size(r.type.basic) &&
-         bytes_of(r) <= kJoinMax && runtime().device->config().dest_ops;
+         bytes_of(r) <= kJoinMax && r.device.config().dest_ops;
 }
 
 }  // namespace rmq::mpi::coll

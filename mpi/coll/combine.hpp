@@ -11,7 +11,7 @@ namespace rmq::mpi::coll {
 
 /// inout = in op inout for `count` elements; `in` comes from the lower ranks.
 inline void combine(const Reduction& r, const void* in, void* inout, MPI_Count count) {
-  if (count > 0) apply_op(r.op, in, inout, count, r.type);
+  if (count > 0) apply_op(r.device, r.op, in, inout, count, r.type);
 }
 inline void combine(const Reduction& r, const void* in, void* inout) {
   combine(r, in, inout, r.count);

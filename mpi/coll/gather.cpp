@@ -20,9 +20,9 @@ constexpr std::uint64_t kShort = 2 * 1024;
 // Up to here the root is through with all messages before a tree's second round has arrived.
 constexpr int kFew = 8;
 
-Algorithm choose(Algorithm wish, int p, std::uint64_t block) {
+Algorithm choose(const Terms& terms, Algorithm wish, int p, std::uint64_t block) {
   if (wish == Algorithm::binomial || wish == Algorithm::linear) return wish;
-  return p > kFew && block <= kShort && !(crowded() && p <= kFlatRanks) ? Algorithm::binomial : Algorithm::linear;
+  return p > kFew && block <= kShort && !(terms.crowded() && p <= kFlatRanks) ? Algorithm::binomial : Algorithm::linear;
 }
 
 void gather_binomial(Steps& s, const Buffer& send, const Blocks& recv, int root, std::uint64_t block) {
@@ -94,7 +94,7 @@ int gather(Comm& comm, const Buffer& send, const Blocks& recv, int root) {
     return inter::gather(comm, send, recv, root);
   Steps s(comm);
   const std::uint64_t block = s.rank() == root ? recv.bytes(root) : bytes_of(send);
-  if (choose(forced().gather, s.size(), block) == Algorithm::binomial) {
+  if (choose(s.terms(), s.terms().forced().gather, s.size(), block) == Algorithm::binomial) {
     gather_binomial(s, send, recv, root, block);
   } else {
     gather_linear(s, send, recv, root);
@@ -115,7 +115,7 @@ int scatter(Comm& comm, const Blocks& send, const Buffer& recv, int root) {
     return inter::scatter(comm, send, recv, root);
   Steps s(comm);
   const std::uint64_t block = s.rank() == root ? send.bytes(root) : bytes_of(recv);
-  if (choose(forced().scatter, s.size(), block) == Algorithm::binomial) {
+  if (choose(s.terms(), s.terms().forced().scatter, s.size(), block) == Algorithm::binomial) {
     scatter_binomial(s, send, recv, root, block);
   } else {
     scatter_linear(s, send, recv, root);

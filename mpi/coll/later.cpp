@@ -68,7 +68,7 @@ Reduction Kept::keep(const Comm&, const Reduction& r) {
 
 Collective::Collective(Comm& c, bool persistent)
     : Activity(&c),
-      Task(persistent ? new_repeated_tag(c) : -1),
+      Task(*c.device, persistent ? new_repeated_tag(c) : -1),
       persistent_(persistent),
       active_(!persistent),
       name_(runtime().device->call_name()),

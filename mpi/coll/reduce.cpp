@@ -27,13 +27,13 @@ constexpr std::uint64_t kShort = 16 * 1024;
 constexpr std::uint64_t kFlatMax = 64 * 1024;
 constexpr std::uint64_t kFlatTotal = 4 * 1024 * 1024;
 
-Algorithm choose(const Reduction& r, int p) {
+Algorithm choose(const Terms& terms, const Reduction& r, int p) {
   const std::uint64_t bytes = bytes_of(r);
   const bool halves = may_cut(r) && r.count >= p;
-  const Algorithm wish = forced().reduce;
+  const Algorithm wish = terms.forced().reduce;
   if (wish != Algorithm::automatic && (wish != Algorithm::halving || halves)) return wish;
   const bool flat = bytes <= kFlatMax && bytes * static_cast<std::uint64_t>(p) <= kFlatTotal;
-  if (flat && p <= kFlatRanks && crowded()) return Algorithm::flat;
+  if (flat && p <= kFlatRanks && terms.crowded()) return Algorithm::flat;
   return halves && bytes > kShort && p > 2 ? Algorithm::halving : Algorithm::binomial;
 }
 
@@ -133,7 +133,7 @@ void reduce_binomial(Steps& s, const Reduction& r, const void* in, void* out, in
 
 void reduce_to(Steps& s, const Reduction& r, const void* in, void* out, int root) {
   if (s.size() == 1) return s.note(copy_local(buffer_of(r, out), buffer_of(r, in)));
-  switch (choose(r, s.size())) {
+  switch (choose(s.terms(), r, s.size())) {
     case Algorithm::flat:
       return reduce_flat(s, r, in, out, root, Grouping::binomial);
     case Algorithm::binomial:

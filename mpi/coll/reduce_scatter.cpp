@@ -115,12 +115,12 @@ class Scattered {
   ScratchArray<MPI_Count> start_;
 };
 
-Algorithm choose(const Reduction& r, int p) {
+Algorithm choose(const Terms& terms, const Reduction& r, int p) {
   if (!r.op.commutative) return Algorithm::flat;
-  const Algorithm wish = forced().reduce_scatter;
+  const Algorithm wish = terms.forced().reduce_scatter;
   if (wish != Algorithm::automatic) return wish;
   const std::uint64_t bytes = bytes_of(r);
-  if (bytes <= kFlatMax && p > 2 && p <= kFlatRanks && crowded()) return Algorithm::flat;
+  if (bytes <= kFlatMax && p > 2 && p <= kFlatRanks && terms.crowded()) return Algorithm::flat;
   return bytes <= (std::has_single_bit(static_cast<unsigned>(p)) ? kLong : kFoldMax) ? Algorithm::halving
                                                                                      : Algorithm::pairwise;
 }
@@ -137,7 +137,7 @@ int reduce_scatter(Comm& comm, const void* in, void* out, const Reduction& r, co
     return s.error();
   }
   Scattered x(s, r, counts);
-  switch (choose(r, s.size())) {
+  switch (choose(s.terms(), r, s.size())) {
     case Algorithm::flat:
       x.flat(from, out);
       break;

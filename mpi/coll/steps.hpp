@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "mpi/coll/blocks.hpp"
-#include "mpi/internal/runtime.hpp"
+#include "mpi/coll/choice.hpp"
 #include "mpi/internal/task.hpp"
 #include "mpi/internal/transfer.hpp"
 
@@ -20,7 +20,7 @@ namespace rmq::mpi::coll {
 class Steps {
  public:
   /// Begins a collective: every member must, in the same order.
-  explicit Steps(Comm& comm) : comm_(comm), device_(*runtime().device), tag_(next_collective_tag(comm)) {}
+  explicit Steps(Comm& comm) : comm_(comm), device_(*comm.device), tag_(next_collective_tag(comm)) {}
   /// Begins the part of a collective on an inter-communicator that runs in the local group. Under the same tag: all
   /// members agree on that one, but come here at any time.
   Steps(const Steps& whole, Comm& local)
@@ -29,6 +29,8 @@ class Steps {
   Steps& operator=(const Steps&) = delete;
 
   Comm& comm() { return comm_; }
+  adi::Device& device() { return device_; }
+  const Terms& terms() const { return *comm_.terms; }
   int rank() const { return comm_.rank; }
   int size() const { return comm_.size(); }
   /// The first error so far: what the collective returns.
@@ -70,12 +72,12 @@ class Steps {
   Request* start_join(int from, const Buffer& data, ReduceOp op, int parts = 1) {
     return mpi::start_recv_join(comm_, from, tag_, data, op, parts);
   }
-  void finish_send(Request* r) { note(mpi::wait(r)); }
+  void finish_send(Request* r) { note(mpi::wait(device_, r)); }
   void finish_recv(Request* r) {
-    await(r);
+    await(device_, r);
     if (r->status.bytes != r->view.bytes) [[unlikely]]
       note(MPI_ERR_TRUNCATE);
-    note(mpi::wait(r));
+    note(mpi::wait(device_, r));
   }
 
  private:

@@ -17,8 +17,15 @@
 #include "mpi/include/mpi.h"
 #include "mpi/internal/handles.hpp"
 
+namespace rmq::adi {
+class Device;
+}
+
 namespace rmq::mpi {
 
+namespace coll {
+class Terms;
+}
 class Activity;
 struct Datatype;
 struct Topology;
@@ -146,9 +153,11 @@ struct Comm {
   std::uint32_t context = 0;       // point-to-point sends; context + 1 is for collectives
   std::uint32_t recv_context = 0;  // receives: the same, except in inter-communicators, where each side has its own
   int rank = 0;
-  Group* group = nullptr;        // local group, referenced
-  Group* remote = nullptr;       // inter-communicator: remote group, referenced; else nullptr
-  struct Comm* local = nullptr;  // inter-communicator: intra-communicator of the local group
+  Group* group = nullptr;              // local group, referenced
+  Group* remote = nullptr;             // inter-communicator: remote group, referenced; else nullptr
+  struct Comm* local = nullptr;        // inter-communicator: intra-communicator of the local group
+  adi::Device* device = nullptr;       // that its messages go through
+  const coll::Terms* terms = nullptr;  // what its members have agreed on for collectives (coll/choice.hpp)
   Errhandler* errhandler = nullptr;
   std::string name;
   Attributes attributes;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "adi/device.hpp"
+#include "mpi/coll/choice.hpp"
 #include "mpi/internal/objects.hpp"
 
 namespace rmq::mpi {
@@ -19,6 +20,7 @@ struct Runtime {
   unsigned long main_thread = 0;  // pthread_self() of the caller of MPI_Init, or of the first MPI_Session_init
   std::unique_ptr<Bootstrap> bootstrap;
   std::unique_ptr<adi::Device> device;
+  coll::Terms terms;  // of all communicators
 
   Comm* world = nullptr;
   Comm* self = nullptr;

@@ -10,13 +10,11 @@
 
 #include "adi/device.hpp"
 #include "base/os/fiber.hpp"
-#include "mpi/internal/runtime.hpp"
 
 namespace rmq::mpi {
 
 class Task {
  public:
-  Task() = default;
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
 
@@ -39,7 +37,7 @@ class Task {
 
  protected:
   ~Task() = default;
-  explicit Task(int fixed_tag) : fixed_tag_(fixed_tag) {}
+  explicit Task(adi::Device& device, int fixed_tag = -1) : device_(device), fixed_tag_(fixed_tag) {}
   /// Runs up to its first wait, or to the end. Throws std::bad_alloc when there is no stack; then nothing has happened.
   void run();
   bool running() const { return fiber_ != nullptr; }
@@ -58,8 +56,9 @@ class Task {
 
   [[gnu::visibility("hidden")]] static Task* current_;
 
+  adi::Device& device_;         // whose polls it goes on in
   os::Fiber* fiber_ = nullptr;  // from run() to the end
-  Task* next_ = nullptr;    // in the queue
+  Task* next_ = nullptr;        // in the queue
   const Request* asleep_on_ = nullptr;
   void (*outside_)(void*) = nullptr;
   void* outside_argument_ = nullptr;
@@ -69,11 +68,11 @@ class Task {
 };
 
 /// Waits for a request, also in a task.
-inline void await(Request* r) {
+inline void await(adi::Device& device, Request* r) {
   if (r->complete()) return;
   if (Task* const task = Task::current()) [[unlikely]]
     return task->sleep_until(r);
-  runtime().device->MPID_Wait(r);
+  device.MPID_Wait(r);
 }
 
 }  // namespace rmq::mpi

@@ -4,9 +4,8 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 
-#include "base/request.hpp"
+#include "adi/device.hpp"
 #include "mpi/internal/objects.hpp"
 
 namespace rmq::mpi {
@@ -22,14 +21,13 @@ inline constexpr std::uint32_t kRepeatedTags = 3u << 29;
 int new_repeated_tag(Comm& comm);
 
 /// Starts a send or receive to a rank of the communicator (of the remote group in an inter-communicator). The request
-/// is given back by wait() or wait_all().
+/// is given back by wait().
 Request* start_send(Comm& comm, int to, int tag, const Buffer& data);
 Request* start_recv(Comm& comm, int from, int tag, const Buffer& data);
 /// A receive that combines what arrives into data by a predefined operation (the device's *join*), `parts` times.
 Request* start_recv_join(Comm& comm, int from, int tag, const Buffer& data, ReduceOp op, int parts = 1);
-/// Waits, frees; the first error.
-int wait(Request* r);
-int wait_all(std::span<Request* const> requests);
+/// Waits for a request of the device and frees it; the error.
+int wait(adi::Device& device, Request* r);
 
 int send(Comm& comm, int to, int tag, const Buffer& data);
 int recv(Comm& comm, int from, int tag, const Buffer& data);

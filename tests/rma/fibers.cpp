@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/bootstrap.hpp"
 
 namespace rmq::testing {
@@ -67,7 +69,7 @@ class Fibers::FiberMethod final : public methods::Method {
 };
 
 Fibers::Fibers(int ranks, const methods::InprocRules& rules, const std::function<void(Config&)>& adjust)
-    : chance_(rules.seed + 77) {
+    : chance_(rules.seed + 77), living_(ranks) {
   bootstraps_ = local_bootstraps(ranks);
   world_ = std::make_unique<methods::InprocWorld>(ranks, rules);
   met_.resize(static_cast<std::size_t>(ranks));
@@ -119,19 +121,22 @@ bool Fibers::run(const std::function<void(int)>& program) {
     r->fiber->prepare([](void* self) { static_cast<Fibers*>(self)->entry(); }, this);
   }
   std::uint64_t events = 0, steps = 0, idle = 0;
-  for (;;) {
-    std::vector<int> alive;
-    for (int i = 0; i < size(); ++i) {
-      if (!ranks_[static_cast<std::size_t>(i)]->done) alive.push_back(i);
-    }
-    if (alive.empty()) break;
-    const int next = alive[chance_.below(alive.size())];
+  std::vector<int> alive, ended;  // by rank
+  for (int i = 0; i < size(); ++i) (ranks_[static_cast<std::size_t>(i)]->done ? ended : alive).push_back(i);
+  while (!alive.empty()) {
+    const auto at = alive.begin() + static_cast<std::ptrdiff_t>(chance_.below(alive.size()));
+    const int next = *at;
     running_ = next;
     ranks_[static_cast<std::size_t>(next)]->fiber->resume();
     running_ = -1;
+    if (ranks_[static_cast<std::size_t>(next)]->done) {
+      alive.erase(at);
+      ended.insert(std::lower_bound(ended.begin(), ended.end(), next), next);
+    }
     // Ranks that have ended still poll, as those would that wait elsewhere.
-    for (auto& r : ranks_) {
-      if (r->done && !r->dead) r->device->MPID_Poll(false);
+    for (const int i : ended) {
+      Rank1& r = *ranks_[static_cast<std::size_t>(i)];
+      if (!r.dead) r.device->MPID_Poll(false);
     }
     idle = world_->events() == events && progress_ == steps ? idle + 1 : 0;
     events = world_->events();
@@ -159,12 +164,7 @@ std::vector<std::uint64_t> Fibers::gather(int rank, std::span<const std::uint64_
             m.words.begin() + static_cast<std::ptrdiff_t>(mine.size() * static_cast<std::size_t>(rank)));
   ++m.arrived;
   ++progress_;
-  const auto present = [&] {
-    int n = 0;
-    for (const auto& r : ranks_) n += !r->dead;
-    return m.arrived >= n;
-  };
-  while (!present()) device(rank).MPID_Poll(true);
+  while (m.arrived < living_) device(rank).MPID_Poll(true);
   return m.words;
 }
 
@@ -196,6 +196,7 @@ void Fibers::close(int rank, std::unique_ptr<rma::Window> window) {
 void Fibers::die(int rank) {
   Rank1& r = *ranks_[static_cast<std::size_t>(rank)];
   r.done = r.dead = true;
+  --living_;
   ++progress_;
   world_->kill(rank);
   throw Died{};

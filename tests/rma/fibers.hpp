@@ -66,6 +66,7 @@ class Fibers {
   std::vector<std::unique_ptr<Bootstrap>> bootstraps_;
   std::vector<std::unique_ptr<Rank1>> ranks_;
   methods::Chance chance_;
+  int living_;
   int running_ = -1;
   const std::function<void(int)>* program_ = nullptr;
   std::uint64_t progress_ = 0;  // collective steps, as a sign of life
