@@ -50,16 +50,11 @@ int run_exchange(const Run& run, Comm& c, const Neighbours& n, const Blocks& sen
   return run(c, exchange, List{send, degree(n.destinations)}, List{recv, degree(n.sources)});
 }
 
-void refuse_in_place(const void* data, const coll::SideNames& names) {
-  if (!coll::is_in_place(data)) return;
-  fail_call(MPI_ERR_BUFFER, std::string("argument ") + names.data + " must not be MPI_IN_PLACE");
-}
-
 /// Equal blocks. Without neighbours the address means nothing.
 Blocks equal_arg(const void* data, MPI_Count count, MPI_Datatype type, int n, const coll::SideNames& names) {
-  refuse_in_place(data, names);
   count_arg(count, names.counts);
-  const Datatype& t = committed_arg(type, names.type);
+  const Datatype& t = coll::type_arg_of(count, type, names.type);
+  if (count > 0 && coll::is_in_place(data)) coll::refuse_in_place(names.data);
   if (!data && count > 0 && n > 0 && t.predefined) detail::null_argument(MPI_ERR_BUFFER, names.data);
   return Blocks::uniform(data, count, t);
 }
@@ -69,8 +64,8 @@ constexpr coll::SideNames kRecvEqual{"recvbuf", "recvcount", nullptr, "recvtype"
 
 /// The same block for each destination.
 Blocks same_arg(const void* data, MPI_Count count, MPI_Datatype type, int n) {
-  equal_arg(data, count, type, n, kSendEqual);
-  return Blocks::spread(data, Numbers(count, 0), Numbers(0, 0), committed_arg(type, "sendtype"));
+  const Blocks one = equal_arg(data, count, type, n, kSendEqual);
+  return Blocks::spread(data, Numbers(count, 0), Numbers(0, 0), *one.type());
 }
 
 /// Blocks by counts and displacements. Without neighbours all may be null.
@@ -146,14 +141,14 @@ Blocks typed_arg(const void* data, const Count* counts, const MPI_Aint* displace
                  const std::vector<int>& neighbours, const coll::SideNames& names,
                  std::vector<const Datatype*>& types) {
   const int n = degree(neighbours);
-  refuse_in_place(data, names);
   if (n == 0) return coll::no_blocks();
-  coll::counts_arg(Numbers(counts), !counts, n, names.counts);
+  const MPI_Count total = coll::counts_arg(Numbers(counts), !counts, n, names.counts);
+  if (total > 0 && coll::is_in_place(data)) coll::refuse_in_place(names.data);
   if (!displacements) detail::null_argument(MPI_ERR_ARG, names.displacements);
   if (!handles) detail::null_argument(MPI_ERR_ARG, names.type);
   for (int i = 0; i < n; ++i) {
     const bool nobody = rank_at(neighbours, i) == MPI_PROC_NULL;
-    types.push_back(nobody ? &coll::byte_type() : &committed_arg(handles[i], names.type));
+    types.push_back(nobody ? &coll::byte_type() : &coll::type_arg_of(Numbers(counts)[i], handles[i], names.type));
   }
   return Blocks::typed(data, Numbers(counts), Numbers(displacements), types.data());
 }

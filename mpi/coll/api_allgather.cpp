@@ -93,10 +93,10 @@ Blocks typed_arg(const void* data, const Count* counts, const Displacement* disp
   const MPI_Count total = coll::counts_arg(coll::Numbers(counts), !counts, ranks, names.counts);
   if (!displacements && total > 0) detail::null_argument(MPI_ERR_ARG, names.displacements);
   if (!handles) detail::null_argument(MPI_ERR_ARG, names.type);
-  if (coll::is_in_place(data))
-    fail_call(MPI_ERR_BUFFER, std::string("argument ") + names.data + " must not be MPI_IN_PLACE");
-  for (int i = 0; i < ranks; ++i) types.push_back(&committed_arg(handles[i], names.type));
-  return Blocks::typed(data, coll::Numbers(counts), coll::Numbers(displacements), types.data());
+  if (total > 0 && coll::is_in_place(data)) coll::refuse_in_place(names.data);
+  const coll::Numbers numbers(counts);
+  for (int i = 0; i < ranks; ++i) types.push_back(&coll::type_arg_of(numbers[i], handles[i], names.type));
+  return Blocks::typed(data, numbers, total > 0 ? coll::Numbers(displacements) : coll::Numbers(0, 0), types.data());
 }
 
 template <class Run, class Count, class Displacement>

@@ -14,10 +14,11 @@ int reduce(const Run& run, const void* sendbuf, void* recvbuf, MPI_Count count, 
       comm,
       [&](Comm& c) {
         const coll::Role role = coll::role_of(c, root_arg(c, root));
+        if (!role.member && !role.root) return run(c, coll::reduce, sendbuf, recvbuf, coll::no_reduction(), root);
         const Reduction r = coll::reduction_arg(count, datatype, op);
         if (role.member) {
           coll::check_reduction_buffers(sendbuf, recvbuf, r, role.root, role.root);
-        } else if (role.root) {
+        } else {
           buffer_arg(recvbuf, count, datatype, "recvbuf");
         }
         return run(c, coll::reduce, sendbuf, recvbuf, r, root);

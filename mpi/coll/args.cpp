@@ -3,24 +3,27 @@
 #include <fmt/format.h>
 
 namespace rmq::mpi::coll {
-namespace {
 
-[[noreturn]] void refuse_in_place(const char* name) {
+void refuse_in_place(const char* name) {
   fail_call(MPI_ERR_BUFFER, fmt::format("argument {} must not be MPI_IN_PLACE", name));
 }
 
-}  // namespace
+Reduction no_reduction() {
+  return {*find_op(MPI_BOR), *find_datatype(MPI_BYTE), 0, *runtime().device};
+}
 
 Buffer send_arg(const void* data, MPI_Count count, MPI_Datatype type, bool may) {
   if (!is_in_place(data)) return buffer_arg(data, count, type, "sendbuf", "sendcount", "sendtype");
-  if (!may) refuse_in_place("sendbuf");
-  return raw(data, 0);
+  if (may) return raw(data, 0);
+  if (count != 0) refuse_in_place("sendbuf");
+  return buffer_arg(static_cast<const void*>(nullptr), 0, type, "sendbuf", "sendcount", "sendtype");
 }
 
 Buffer recv_arg(void* data, MPI_Count count, MPI_Datatype type, bool may) {
   if (!is_in_place(data)) return buffer_arg(data, count, type, "recvbuf", "recvcount", "recvtype");
-  if (!may) refuse_in_place("recvbuf");
-  return raw(data, 0);
+  if (may) return raw(data, 0);
+  if (count != 0) refuse_in_place("recvbuf");
+  return buffer_arg(static_cast<void*>(nullptr), 0, type, "recvbuf", "recvcount", "recvtype");
 }
 
 Blocks send_blocks_arg(const void* data, MPI_Count count, MPI_Datatype type) {
@@ -56,9 +59,9 @@ Reduction reduction_arg(MPI_Count count, MPI_Datatype type, MPI_Op op) {
 }
 
 void check_reduction_buffers(const void* in, const void* out, const Reduction& r, bool in_place, bool receives) {
+  if (r.count == 0) return;
   if (is_in_place(in) && !in_place) refuse_in_place("sendbuf");
   if (receives && is_in_place(out)) refuse_in_place("recvbuf");
-  if (r.count == 0) return;
   if (!in && r.type.predefined) detail::null_argument(MPI_ERR_BUFFER, "sendbuf");
   if (!receives) return;
   if (!out && r.type.predefined) detail::null_argument(MPI_ERR_BUFFER, "recvbuf");

@@ -28,6 +28,10 @@ inline Blocks no_blocks() {
   return Blocks::uniform(nullptr, 0, byte_type());
 }
 
+Reduction no_reduction();
+
+// MPI_IN_PLACE where it has no meaning is an error only if there is data: without, an address may be anything.
+
 /// A send buffer that may be MPI_IN_PLACE if `may`; count and type are not looked at then.
 Buffer send_arg(const void* data, MPI_Count count, MPI_Datatype type, bool may);
 /// A receive buffer, which may be MPI_IN_PLACE if `may`: only where the root keeps its own block of a scatter.
@@ -40,6 +44,8 @@ Blocks recv_blocks_arg(void* data, MPI_Count count, MPI_Datatype type);
 /// Counts for `ranks` ranks; their sum.
 MPI_Count counts_arg(const Numbers& counts, bool null, int ranks, const char* name);
 
+[[noreturn]] void refuse_in_place(const char* name);
+
 /// Names of the parameters of one side of a v- or w-function.
 struct SideNames {
   const char *data, *counts, *displacements, *type;
@@ -49,15 +55,21 @@ inline constexpr SideNames kRecvNames{"recvbuf", "recvcounts", "rdispls", "recvt
 inline constexpr SideNames kRootSendNames{"sendbuf", "sendcounts", "displs", "sendtype"};
 inline constexpr SideNames kRootRecvNames{"recvbuf", "recvcounts", "displs", "recvtype"};
 
+/// The type of `count` elements: MPI_DATATYPE_NULL will do where there are none.
+inline const Datatype& type_arg_of(MPI_Count count, MPI_Datatype type, const char* name) {
+  return count == 0 && type == MPI_DATATYPE_NULL ? byte_type() : committed_arg(type, name);
+}
+
 /// Blocks of one type that the caller describes by counts and displacements (in elements) for `ranks` ranks.
 template <class Count, class Displacement>
 Blocks spread_arg(const void* data, const Count* counts, const Displacement* displacements, MPI_Datatype type,
                   int ranks, const SideNames& names) {
-  const Datatype& t = committed_arg(type, names.type);
   const MPI_Count total = counts_arg(Numbers(counts), !counts, ranks, names.counts);
+  const Datatype& t = type_arg_of(total, type, names.type);
   if (!displacements && total > 0) detail::null_argument(MPI_ERR_ARG, names.displacements);
-  if (is_in_place(data)) fail_call(MPI_ERR_BUFFER, std::string("argument ") + names.data + " must not be MPI_IN_PLACE");
-  if (!data && total > 0 && t.predefined) detail::null_argument(MPI_ERR_BUFFER, names.data);
+  if (total == 0) return Blocks::spread(nullptr, Numbers(counts), Numbers(0, 0), t);
+  if (is_in_place(data)) refuse_in_place(names.data);
+  if (!data && t.predefined) detail::null_argument(MPI_ERR_BUFFER, names.data);
   return Blocks::spread(data, Numbers(counts), Numbers(displacements), t);
 }
 
