@@ -163,14 +163,14 @@ void for_each_comm(Test&& test) {
   }
 }
 
-/// The end of every test program: nonzero where any rank has found an error.
+/// The end of every test program. Each rank answers for itself, by its exit code, which the launcher passes on: what is
+/// tested must not carry the verdict.
 inline int finish() {
-  int all = 0, rank;
+  int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Allreduce(&errors, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  if (all && rank == 0) std::fprintf(stderr, "%d errors\n", all);
+  if (errors) std::fprintf(stderr, "rank %d: %d errors\n", rank, errors);
   MPI_Finalize();
-  return all ? 1 : 0;
+  return errors ? 1 : 0;
 }
 
 }  // namespace coll_test
