@@ -23,8 +23,10 @@ namespace {
 
 // From here neighbours that stream cost less than few long exchanges between distant ranks.
 constexpr std::uint64_t kLong = 512 * 1024;
-// From here the copies of bruck cost more than the further messages of the ring.
+// From here the copies of bruck cost more than the further messages of the ring, for few ranks …
 constexpr std::uint64_t kShort = 80 * 1024;
+// … and for many.
+constexpr std::uint64_t kRingStep = 4 * 1024;
 // Where ranks share CPUs: up to here rank 0 copies everything in less time than the turns at the CPU take that others
 // need (16 ranks on 2 CPUs: flat 25 and 41 us at 8 bytes and 1 KB a block, doubling 32 and 46, batch 34 and 54, bruck
 // 35 and 51).
@@ -130,8 +132,8 @@ Algorithm choose(const Terms& terms, const Blocks& recv, int p, std::uint64_t to
   if (wish != Algorithm::automatic && (wish != Algorithm::doubling || doubles)) return wish;
   if (p == 2) return Algorithm::batch;
   if (total <= kFlatMax && p <= kFlatRanks && terms.crowded()) return Algorithm::flat;
-  if (doubles && total < kLong) return Algorithm::doubling;
-  return total < kShort ? Algorithm::bruck : Algorithm::ring;
+  const bool ring = total >= (doubles ? kLong : kShort) && worth_round(total, p, kRingStep);
+  return ring ? Algorithm::ring : doubles ? Algorithm::doubling : Algorithm::bruck;
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 //   flat      to rank 0 and back: two turns at the CPU for each rank. For ranks that share CPUs. Groups operands as
 //             doubling does, so that the bits of a short vector do not depend on how busy the host is.
 //   batch     everybody to everybody, and each combines all, grouped likewise: one turn at the CPU for each rank.
+//   tree      up a binomial tree to one rank and down again: 2 log2(p) (a + n b) + log2(p) n c, but only 2 (p-1)
+//   messages
+//             and waits in all. For more ranks that share CPUs. Groups operands as doubling does.
 //   doubling  recursive doubling: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
 //             operations in MPICH", 2005. log2(p) (a + n b + n c). Both partners combine lower ranks' op higher ranks',
 //             so operands keep their order, and all ranks have the same bits.
@@ -26,8 +29,12 @@ namespace {
 // at 8 KB, 6.4 against 3.7 us at 16 KB).
 constexpr std::uint64_t kShort = 8 * 1024;
 // From here the ring's p - 1 further messages cost less than folding p to a power of two, which moves the vector twice
-// more.
+// more; for more ranks, or where each step costs a turn at a CPU, from so many bytes a rank.
 constexpr std::uint64_t kRing = 64 * 1024;
+constexpr std::uint64_t kRingStep = 8 * 1024;
+constexpr std::uint64_t kRingStepCrowded = 64 * 1024;
+// Where more ranks share CPUs than one can serve: up to here the tree, which has the fewest turns.
+constexpr std::uint64_t kTreeMax = 256 * 1024;
 // Where ranks share CPUs: up to here rank 0 alone combines faster than the turns at the CPU take that other algorithms
 // need (2 CPUs, flat against halving at 64 KB: 16 ranks 277 and 465 us, 8 ranks 78 and 100; at 256 KB 8 ranks 437 and
 // 318).
@@ -82,6 +89,45 @@ void double_up(Steps& s, const Reduction& r, const void* in, void* result) {
   s.note(copy_local(buffer_of(r, result), buffer_of(r, mine)));
 }
 
+void climb_tree(Steps& s, const Reduction& r, const void* in, void* result) {
+  const Fold fold(s.size(), s.rank());
+  const int me = fold.member();
+  if (me < 0) {
+    s.send(s.rank() + 1, buffer_of(r, in));
+    return s.recv(s.rank() + 1, buffer_of(r, result));
+  }
+  const bool exact = order_of(r).commutes, leaf = me % 2 == 1;
+  Vectors memory(leaf && !fold.takes_neighbour() ? 0 : r.count, r.type);
+  void* mine = result;
+  void* spare = memory.origin();
+  if (in != result) s.note(copy_local(buffer_of(r, result), buffer_of(r, in)));
+  if (fold.takes_neighbour()) {
+    s.recv(s.rank() - 1, buffer_of(r, spare));
+    combine(r, spare, mine);
+  }
+  int bit = 1;
+  for (; bit < fold.members() && !(me & bit); bit *= 2) {
+    s.recv(fold.rank_of(me + bit), buffer_of(r, spare));
+    if (exact) {
+      combine(r, spare, mine);
+    } else {
+      combine(r, mine, spare);
+      std::swap(mine, spare);
+    }
+  }
+  if (me != 0) {
+    const int parent = fold.rank_of(me - bit);
+    s.send(parent, buffer_of(r, mine));
+    s.recv(parent, buffer_of(r, result));
+  } else {
+    s.note(copy_local(buffer_of(r, result), buffer_of(r, mine)));
+  }
+  Batch down(s);
+  while ((bit /= 2) > 0) down.send(fold.rank_of(me + bit), buffer_of(r, result));
+  if (fold.takes_neighbour()) down.send(s.rank() - 1, buffer_of(r, result));
+  down.finish();
+}
+
 void circle(Steps& s, const Reduction& r, const void* in, void* result) {
   const int p = s.size(), me = s.rank();
   const int right = (me + 1) % p, left = (me + p - 1) % p;
@@ -126,8 +172,10 @@ Algorithm choose(const Terms& terms, const Reduction& r, int p) {
   const bool flat = bytes <= kFlatMax && bytes * static_cast<std::uint64_t>(p) <= kFlatTotal;
   if (flat && p > 2 && p <= kFlatRanks && terms.crowded())
     return bytes <= kBatchMax && p <= kBatchRanks ? Algorithm::batch : Algorithm::flat;
+  if (terms.crowded() && p > kFlatRanks && bytes <= kTreeMax) return Algorithm::tree;
   if (bytes <= kShort || !cuts) return Algorithm::doubling;
-  return bytes >= kRing && !std::has_single_bit(static_cast<unsigned>(p)) ? Algorithm::ring : Algorithm::halving;
+  const bool ring = bytes >= kRing && worth_round(bytes, p, terms.crowded() ? kRingStepCrowded : kRingStep);
+  return ring && !std::has_single_bit(static_cast<unsigned>(p)) ? Algorithm::ring : Algorithm::halving;
 }
 
 }  // namespace
@@ -140,6 +188,8 @@ void allreduce_to(Steps& s, const Reduction& r, const void* in, void* out) {
       return bcast_flat(s, buffer_of(r, out), 0);
     case Algorithm::batch:
       return tell_all(s, r, in, out);
+    case Algorithm::tree:
+      return climb_tree(s, r, in, out);
     case Algorithm::doubling:
       return double_up(s, r, in, out);
     case Algorithm::ring:

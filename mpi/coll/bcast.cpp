@@ -25,7 +25,9 @@ namespace {
 constexpr std::uint64_t kShort = 12 * 1024;
 // Ranks for which cutting pays; for fewer the tree is as flat as the ring.
 constexpr int kLeastCut = 4;
-// From here the pipeline is long enough to forget its filling.
+// The ring of scatter: p - 1 steps against log2(p) - 2 times everything (128 ranks: 256 KB).
+constexpr std::uint64_t kRingStep = 2 * 1024;
+// From here the pipeline may be long enough to forget its filling, which takes p - 2 segments.
 constexpr std::uint64_t kLong = 1024 * 1024;
 // Of the pipeline: long enough for the bandwidth of one message, short enough to stay in a core's cache on the way
 // through.
@@ -113,8 +115,8 @@ Algorithm choose(const Terms& terms, int p, std::uint64_t bytes) {
   if (p == 2) return Algorithm::flat;
   // Where ranks share CPUs, nothing runs at the same time: the fewest turns win, and cutting gains nothing.
   if (terms.crowded()) return p <= kFlatRanks && bytes <= kFlatMax ? Algorithm::flat : Algorithm::binomial;
-  if (bytes <= kShort || p < kLeastCut) return Algorithm::binomial;
-  return bytes < kLong ? Algorithm::scatter : Algorithm::chain;
+  if (bytes <= kShort || p < kLeastCut || !worth_round(bytes, p, kRingStep)) return Algorithm::binomial;
+  return bytes >= kLong && worth_round(bytes, p, kSegment) ? Algorithm::chain : Algorithm::scatter;
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ constexpr Collective kCollectives[] = {
     {"barrier", &Choice::barrier, set_of({dissemination, tree, batch})},
     {"bcast", &Choice::bcast, set_of({flat, binomial, Algorithm::scatter, chain})},
     {"reduce", &Choice::reduce, set_of({flat, binomial, halving})},
-    {"allreduce", &Choice::allreduce, set_of({flat, batch, doubling, halving, ring})},
+    {"allreduce", &Choice::allreduce, set_of({flat, batch, tree, doubling, halving, ring})},
     {"gather", &Choice::gather, set_of({binomial, linear})},
     {"scatter", &Choice::scatter, set_of({binomial, linear})},
     {"allgather", &Choice::allgather, set_of({flat, batch, doubling, bruck, ring})},

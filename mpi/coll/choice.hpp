@@ -34,7 +34,7 @@ struct Choice {
   Algorithm barrier = Algorithm::automatic;         // dissemination, tree, batch
   Algorithm bcast = Algorithm::automatic;           // flat, binomial, scatter, chain
   Algorithm reduce = Algorithm::automatic;          // flat, binomial, halving
-  Algorithm allreduce = Algorithm::automatic;       // flat, batch, doubling, halving, ring
+  Algorithm allreduce = Algorithm::automatic;       // flat, batch, tree, doubling, halving, ring
   Algorithm gather = Algorithm::automatic;          // binomial, linear
   Algorithm scatter = Algorithm::automatic;         // binomial, linear
   Algorithm allgather = Algorithm::automatic;       // flat, batch, doubling, bruck, ring
@@ -88,5 +88,12 @@ inline constexpr int kFlatRanks = 64;
 /// switches of a flat pattern (2 CPUs, barrier: 4 ranks 3.3 against 4.0 us, 3 ranks 2.6 against 3.9, 8 ranks 18.5
 /// against 16.4).
 inline constexpr int kBatchRanks = 4;
+
+/// Whether `bytes` are enough for an algorithm that goes round all p ranks in p - 1 steps to replace one of log2(p)
+/// steps: each further message has to save the time of so many bytes (a message takes as long as 2 to 8 KB, in shared
+/// memory as over TCP).
+constexpr bool worth_round(std::uint64_t bytes, int p, std::uint64_t bytes_a_step) {
+  return bytes >= static_cast<std::uint64_t>(p) * bytes_a_step;
+}
 
 }  // namespace rmq::mpi::coll

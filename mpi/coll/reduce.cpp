@@ -23,6 +23,10 @@ namespace {
 
 // Up to here log2(p) times everything is cheaper than more and smaller messages.
 constexpr std::uint64_t kShort = 16 * 1024;
+// The root gets a block from each: p messages against log2(p) times everything, combined as well.
+constexpr std::uint64_t kBlock = 512;
+// The same where ranks share CPUs, where each step costs a turn.
+constexpr std::uint64_t kBlockCrowded = 16 * 1024;
 // As in allreduce (16 ranks on 2 CPUs, with a barrier: 120 against 153 us at 64 KB, 2420 against 1710 at 1 MB).
 constexpr std::uint64_t kFlatMax = 64 * 1024;
 constexpr std::uint64_t kFlatTotal = 4 * 1024 * 1024;
@@ -34,7 +38,8 @@ Algorithm choose(const Terms& terms, const Reduction& r, int p) {
   if (wish != Algorithm::automatic && (wish != Algorithm::halving || halves)) return wish;
   const bool flat = bytes <= kFlatMax && bytes * static_cast<std::uint64_t>(p) <= kFlatTotal;
   if (flat && p <= kFlatRanks && terms.crowded()) return Algorithm::flat;
-  return halves && bytes > kShort && p > 2 ? Algorithm::halving : Algorithm::binomial;
+  const bool pays = bytes > kShort && worth_round(bytes, p, terms.crowded() ? kBlockCrowded : kBlock);
+  return halves && pays && p > 2 ? Algorithm::halving : Algorithm::binomial;
 }
 
 /// Combines all operands, which are spoilt; where the result is.

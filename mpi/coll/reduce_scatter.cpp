@@ -25,6 +25,8 @@ namespace {
 constexpr std::uint64_t kLong = 512 * 1024;
 // Folding moves the whole vector: from here it costs more than pairwise's further messages.
 constexpr std::uint64_t kFoldMax = 32 * 1024;
+// For many ranks from here on.
+constexpr std::uint64_t kRoundStep = 4 * 1024;
 // As in allreduce.
 constexpr std::uint64_t kFlatMax = 4 * 1024;
 
@@ -121,8 +123,8 @@ Algorithm choose(const Terms& terms, const Reduction& r, int p) {
   if (wish != Algorithm::automatic) return wish;
   const std::uint64_t bytes = bytes_of(r);
   if (bytes <= kFlatMax && p > 2 && p <= kFlatRanks && terms.crowded()) return Algorithm::flat;
-  return bytes <= (std::has_single_bit(static_cast<unsigned>(p)) ? kLong : kFoldMax) ? Algorithm::halving
-                                                                                     : Algorithm::pairwise;
+  const std::uint64_t least = std::has_single_bit(static_cast<unsigned>(p)) ? kLong : kFoldMax;
+  return bytes > least && worth_round(bytes, p, kRoundStep) ? Algorithm::pairwise : Algorithm::halving;
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ Choice draw_choice(Chance& chance) {
   c.bcast = pick({Algorithm::flat, Algorithm::binomial, Algorithm::scatter, Algorithm::chain});
   c.reduce = pick({Algorithm::flat, Algorithm::binomial, Algorithm::halving});
   c.allreduce = pick(
-      {Algorithm::flat, Algorithm::batch, Algorithm::doubling, Algorithm::halving, Algorithm::ring});
+      {Algorithm::flat, Algorithm::batch, Algorithm::tree, Algorithm::doubling, Algorithm::halving, Algorithm::ring});
   c.gather = pick({Algorithm::binomial, Algorithm::linear});
   c.scatter = pick({Algorithm::binomial, Algorithm::linear});
   c.allgather = pick({Algorithm::flat, Algorithm::batch, Algorithm::doubling, Algorithm::bruck, Algorithm::ring});
