@@ -88,3 +88,11 @@ function(rmq_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
   rmq_sanitized(${ARG_LABELS} TARGETS ${name})
 endfunction()
+
+# rmq_filtered_test(<name> <program> <filter>): those tests of a GoogleTest program, of which there has to be one: a
+# filter that nothing passes is no success.
+function(rmq_filtered_test name program filter)
+  add_test(NAME ${name}
+    COMMAND ${PROJECT_SOURCE_DIR}/tests/expect.sh good "^[[]==========[]] [1-9][0-9]* tests? from .* ran" $<TARGET_FILE:${program}>
+            --gtest_filter=${filter})
+endfunction()

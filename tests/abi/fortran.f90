@@ -112,9 +112,9 @@ program fortran
   call MPI_Op_free(op, ierr)
 
   call MPI_Allreduce(MPI_IN_PLACE, errors, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
-  if (rank == 0 .and. errors == 0) print '(a)', 'No Errors'
   call MPI_Finalize(ierr)
   if (errors /= 0) stop 1
+  if (rank == 0) print '(a)', 'No Errors'
 contains
   subroutine expect(holds, what)
     logical, intent(in) :: holds
