@@ -123,12 +123,35 @@ int raise_caught(int object, const char* function) {
   }
 }
 
+/// Behind "a": what a handle was that has lost its object; null where it has had none.
+const char* freed_object(int handle) {
+  const Runtime& rt = runtime();
+  switch (handle_kind(handle)) {
+    case ObjectKind::comm:
+      return rt.comms.has_had(handle) ? " communicator that has been freed (MPI_Comm_free)" : nullptr;
+    case ObjectKind::group:
+      return rt.groups.has_had(handle) ? " group that has been freed (MPI_Group_free)" : nullptr;
+    case ObjectKind::datatype:
+      return rt.datatypes.has_had(handle) ? " datatype that has been freed (MPI_Type_free)" : nullptr;
+    case ObjectKind::op:
+      return rt.ops.has_had(handle) ? "n operation that has been freed (MPI_Op_free)" : nullptr;
+    case ObjectKind::info:
+      return rt.infos.has_had(handle) ? "n info object that has been freed (MPI_Info_free)" : nullptr;
+    case ObjectKind::errhandler:
+      return rt.errhandlers.has_had(handle) ? "n error handler that has been freed (MPI_Errhandler_free)" : nullptr;
+    case ObjectKind::win:
+      return windows().table.has_had(handle) ? " window that has been freed (MPI_Win_free)" : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
 void bad_handle(int error_class, int handle, const char* name) {
   const bool null = handle_storage(handle) == 0 && handle_index(handle) == 0;
-  const bool freed = handle_kind(handle) == ObjectKind::comm && runtime().comms.has_had(handle);
+  const char* const freed = freed_object(handle);
   fail_call(error_class,
             null    ? fmt::format("argument {} is a null handle", name)
-            : freed ? fmt::format("argument {} is a communicator that has been freed (MPI_Comm_free)", name)
+            : freed ? fmt::format("argument {} is a{}", name, freed)
                     : fmt::format("argument {} is no valid handle: {:#010x}", name, static_cast<unsigned>(handle)));
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "base/error.hpp"
@@ -38,38 +39,37 @@ constexpr std::uint32_t handle_index(int h) {
   return static_cast<std::uint32_t>(h) & 0x3ffffffu;
 }
 
-/// The run-time objects of one kind. Owns them; a handle is stale as soon as its slot is empty.
+/// The run-time objects of one kind. Owns them. A handle holds the slot and, above it, how often the slot had been used
+/// before, modulo 16; a slot that was emptied rests until kResting others have been after it. So a handle of a dead
+/// object is found out: it would take more than kResting * 16 objects of its kind, made and ended, until another one
+/// has the same.
 template <class T, ObjectKind kKind>
 class Table {
  public:
-  /// Stores an object and sets its `handle`. The pointer is stable until remove().
+  /// Stores an object and sets its `handle`. The pointer is stable until remove(). Throws std::bad_alloc beyond 2^22
+  /// objects.
   T* add(std::unique_ptr<T> object) {
-    std::uint32_t slot;
-    if (free_.empty()) {
-      slot = static_cast<std::uint32_t>(slots_.size());
-      slots_.emplace_back();
-    } else {
-      slot = free_.back();
-      free_.pop_back();
-    }
-    object->handle = make_handle(kDynamic, kKind, slot);
+    const std::uint32_t slot = take_slot();
+    object->handle = make_handle(kDynamic, kKind, (uses_[slot].before << kSlotBits) | slot);
     slots_[slot] = std::move(object);
     return slots_[slot].get();
   }
   /// nullptr when the handle is no live run-time object of this kind.
   T* find(int h) const {
-    if (handle_storage(h) != kDynamic || handle_kind(h) != kKind || handle_index(h) >= slots_.size()) return nullptr;
-    return slots_[handle_index(h)].get();
+    const std::uint32_t slot = slot_of(h);
+    if (slot >= slots_.size()) return nullptr;
+    T* const object = slots_[slot].get();
+    return object && object->handle == h ? object : nullptr;
   }
-  /// Whether the handle was that of an object once.
+  /// Whether the handle may have been that of an object once.
   bool has_had(int h) const {
-    return handle_storage(h) == kDynamic && handle_kind(h) == kKind && handle_index(h) < slots_.size();
+    return handle_storage(h) == kDynamic && handle_kind(h) == kKind && slot_of(h) < slots_.size();
   }
   void remove(T* object) { take(object).reset(); }
   /// Takes an object out: its handle is stale, the object lives on.
   std::unique_ptr<T> take(T* object) {
-    const std::uint32_t slot = handle_index(object->handle);
-    free_.push_back(slot);
+    const std::uint32_t slot = slot_of(object->handle);
+    rest(slot);
     return std::move(slots_[slot]);
   }
   template <class F>
@@ -82,8 +82,34 @@ class Table {
   const void* slots_for_debugger() const { return &slots_; }
 
  private:
+  static constexpr std::uint32_t kSlotBits = 22, kSlots = 1u << kSlotBits, kResting = 64;
+  struct Use {
+    std::uint32_t before;   // objects that the slot has had before the present one, modulo 16
+    std::uint32_t resting;  // of an empty slot: the one that was emptied next
+  };
+  static std::uint32_t slot_of(int h) { return handle_index(h) & (kSlots - 1); }
+
+  std::uint32_t take_slot() {
+    if (resting_ <= kResting) {
+      if (slots_.size() == kSlots) throw std::bad_alloc();
+      slots_.emplace_back();
+      uses_.push_back({0, 0});
+      return static_cast<std::uint32_t>(slots_.size() - 1);
+    }
+    --resting_;
+    const std::uint32_t slot = oldest_;
+    oldest_ = uses_[slot].resting;
+    uses_[slot].before = (uses_[slot].before + 1) & 15u;
+    return slot;
+  }
+  void rest(std::uint32_t slot) {
+    (resting_++ == 0 ? oldest_ : uses_[newest_].resting) = slot;
+    newest_ = slot;
+  }
+
   std::vector<std::unique_ptr<T>> slots_;
-  std::vector<std::uint32_t> free_;
+  std::vector<Use> uses_;  // by slot
+  std::uint32_t resting_ = 0, oldest_ = 0, newest_ = 0;
 };
 
 }  // namespace rmq::mpi
