@@ -38,6 +38,7 @@ class Persistent final : public Activity {
   void tell(ReportText& to) const override {
     if (current_) mpi::tell(*current_, to);
   }
+  Failure failure() const override { return current_ ? failure_of(*current_) : Activity::failure(); }
   void cancel() override {
     if (current_) mpi::cancel(current_);
   }

@@ -31,12 +31,13 @@ class SendRecv final : public Activity {
  public:
   /// `copy`: what the send reads, when it is not the user's buffer.
   SendRecv(Comm& c, const SendArgs& send, const RecvArgs& recv, Bytes copy) : Activity(&c), copy_(std::move(copy)) {
-    recv_ = find_request(irecv(c, recv));
-    send_ = find_request(isend(c, send, SendMode::standard));
-  }
-  ~SendRecv() override {
-    free_request(send_);
-    free_request(recv_);
+    // All that can fail comes before anything starts: a receive that nobody knows of must not wait for the buffer.
+    recv_ = half(RequestKind::recv, recv.from_nobody());
+    send_ = half(RequestKind::send, send.to_nobody());
+    if (!recv.from_nobody()) prepare_recv(recv_.get(), c, recv.data, recv.source, recv.tag);
+    if (!send.to_nobody()) prepare_send(send_.get(), c, send.data, send.dest, send.tag, SendMode::standard);
+    if (!recv.from_nobody()) runtime().device->MPID_Irecv(recv_.get());
+    if (!send.to_nobody()) runtime().device->MPID_Isend(send_.get());
   }
   bool complete() override { return send_->complete() && recv_->complete(); }
   int peek(MPI_Status* status) override {
@@ -45,8 +46,9 @@ class SendRecv final : public Activity {
     return error_class_of(e);
   }
   int finish(MPI_Status* status) override { return peek(status); }
+  Failure failure() const override { return failure_of(recv_->status.error != Errc::ok ? *recv_ : *send_); }
   void tell(ReportText& to) const override {
-    for (const Request* r : {recv_, send_}) {
+    for (const Request* r : {recv_.get(), send_.get()}) {
       if (!r->complete()) mpi::tell(*r, to);
     }
   }
@@ -56,9 +58,30 @@ class SendRecv final : public Activity {
   }
 
  private:
+  struct GiveBack {
+    void operator()(Request* r) const { free_request(r); }
+  };
+  using Half = std::unique_ptr<Request, GiveBack>;
+  Half half(RequestKind kind, bool nobody) {
+    return Half(nobody ? find_request(new_finished_request(kind, *comm())) : new_request(kind, *comm()));
+  }
+
   Bytes copy_;
-  Request *send_ = nullptr, *recv_ = nullptr;
+  Half send_, recv_;
 };
+
+/// Where the result of a call goes: to the status when it blocks, else to a request.
+struct Result {
+  MPI_Status* status = MPI_STATUS_IGNORE;
+  bool blocks = true;
+  MPI_Request* request = nullptr;
+};
+Result blocking(MPI_Status* status) {
+  return {status, true, nullptr};
+}
+Result started(MPI_Request* request) {
+  return {MPI_STATUS_IGNORE, false, request};
+}
 
 /// The receive first, so that nobody waits for anybody.
 void sendrecv_blocking(Comm& c, const SendArgs& s, const RecvArgs& r, MPI_Status* status) {
@@ -84,7 +107,7 @@ void sendrecv_blocking(Comm& c, const SendArgs& s, const RecvArgs& r, MPI_Status
 
 inline int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
                     void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-                    MPI_Status* status, MPI_Request* request, Function function) {
+                    const Result& result, Function function) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -92,17 +115,15 @@ inline int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendt
                          dest_arg(c, dest), tag_arg(sendtag, "sendtag")};
         const RecvArgs r{buffer_arg(recvbuf, recvcount, recvtype, "recvbuf", "recvcount", "recvtype"),
                          source_arg(c, source), recv_tag_arg(recvtag, "recvtag")};
-        if (request) {
-          *request = new_activity_request(std::make_unique<SendRecv>(c, s, r, Bytes{}));
-        } else {
-          sendrecv_blocking(c, s, r, status);
-        }
+        if (result.blocks) return sendrecv_blocking(c, s, r, result.status);
+        out(result.request, "request");
+        *result.request = new_activity_request(std::make_unique<SendRecv>(c, s, r, Bytes{}));
       },
       function);
 }
 
 inline int replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
-                   MPI_Comm comm, MPI_Status* status, MPI_Request* request, Function function) {
+                   MPI_Comm comm, const Result& result, Function function) {
   return enter(
       comm,
       [&](Comm& c) {
@@ -112,11 +133,9 @@ inline int replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, 
         std::uint64_t bytes = 0;
         Bytes copy = packed_copy(b, bytes);
         const SendArgs packed = from_copy(s, copy, bytes);
-        if (request) {
-          *request = new_activity_request(std::make_unique<SendRecv>(c, packed, r, std::move(copy)));
-        } else {
-          sendrecv_blocking(c, packed, r, status);
-        }
+        if (result.blocks) return sendrecv_blocking(c, packed, r, result.status);
+        out(result.request, "request");
+        *result.request = new_activity_request(std::make_unique<SendRecv>(c, packed, r, std::move(copy)));
       },
       function);
 }
@@ -127,46 +146,46 @@ RMQ_MPI(int, Sendrecv,
         (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount,
          MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status)) {
   return sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
-                  status, nullptr, __func__);
+                  blocking(status), __func__);
 }
 RMQ_MPI(int, Sendrecv_c,
         (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
          MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status)) {
   return sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
-                  status, nullptr, __func__);
+                  blocking(status), __func__);
 }
 RMQ_MPI(int, Isendrecv,
         (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount,
          MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request)) {
   return sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
-                  MPI_STATUS_IGNORE, request, __func__);
+                  started(request), __func__);
 }
 RMQ_MPI(int, Isendrecv_c,
         (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
          MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request)) {
   return sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
-                  MPI_STATUS_IGNORE, request, __func__);
+                  started(request), __func__);
 }
 
 RMQ_MPI(int, Sendrecv_replace,
         (void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
          MPI_Status* status)) {
-  return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, nullptr, __func__);
+  return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, blocking(status), __func__);
 }
 RMQ_MPI(int, Sendrecv_replace_c,
         (void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
          MPI_Comm comm, MPI_Status* status)) {
-  return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, nullptr, __func__);
+  return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, blocking(status), __func__);
 }
 RMQ_MPI(int, Isendrecv_replace,
         (void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
          MPI_Request* request)) {
-  return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, MPI_STATUS_IGNORE, request, __func__);
+  return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, started(request), __func__);
 }
 RMQ_MPI(int, Isendrecv_replace_c,
         (void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
          MPI_Comm comm, MPI_Request* request)) {
-  return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, MPI_STATUS_IGNORE, request, __func__);
+  return replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, started(request), __func__);
 }
 
 }  // namespace rmq::mpi

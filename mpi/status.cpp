@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <climits>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 
@@ -45,16 +46,42 @@ int get_elements(const MPI_Status* status, MPI_Datatype datatype, Count* count, 
       function);
 }
 
+/// Predefined elements that lie wholly in the first `bytes` packed bytes of repeated elements of the type.
+std::uint64_t elements_before(const Layout& layout, std::uint64_t bytes) {
+  auto elements = layout.basic_elements_in(bytes);
+  while (!elements) elements = layout.basic_elements_in(--bytes);  // inside of one, which has a few bytes
+  return *elements;
+}
+
+/// The packed bytes of the first `elements` predefined elements, which may differ in size.
+std::uint64_t bytes_of_elements(const Layout& layout, std::uint64_t elements) {
+  const std::uint64_t each = layout.basic_elements();
+  if (each == 0) return 0;
+  std::uint64_t low = 0, high = layout.size();
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (elements_before(layout, middle) < elements % each) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  std::uint64_t whole = 0;
+  if (__builtin_mul_overflow(elements / each, layout.size(), &whole) || whole > INT64_MAX - low) {
+    fail_call(MPI_ERR_COUNT, fmt::format("argument count is {}: so many elements have too many bytes", elements));
+  }
+  return whole + low;
+}
+
 int set_elements(MPI_Status* status, MPI_Datatype datatype, MPI_Count count, Function function) {
   return enter(
       [&] {
         status_arg(status);
         const auto elements = static_cast<std::uint64_t>(count_arg(count));
         const Datatype& type = type_arg(datatype);
-        // Of derived types `count` are basic elements, all of one size in what is of use here.
-        const std::uint64_t each = type.layout->basic_elements() ? type.size / type.layout->basic_elements() : 0;
+        const std::uint64_t bytes = bytes_of_elements(*type.layout, elements);
         const int source = status->MPI_SOURCE, tag = status->MPI_TAG;
-        set_status(status, source, tag, elements * each, status_cancelled(*status));
+        set_status(status, source, tag, bytes, status_cancelled(*status));
       },
       function);
 }

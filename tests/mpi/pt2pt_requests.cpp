@@ -1,5 +1,6 @@
 // ranks: 3
 // Completion calls: any, some, all; errors in statuses; persistent and generalised requests; stale handles; get_status.
+#include <string>
 #include <vector>
 
 #include "check.hpp"
@@ -115,6 +116,68 @@ void persistent() {
   CHECK(r[0] == MPI_REQUEST_NULL);
 }
 
+std::string text_of(int code) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length;
+  MPI_Error_string(code, text, &length);
+  return text;
+}
+
+/// The error of a message is told in the same words whatever kind of request it has.
+void words_of_errors() {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const int three[3] = {1, 2, 3};
+  if (check::rank() == 1) {
+    for (int i = 0; i < 3; ++i) MPI_Send(three, 3, MPI_INT, 0, 9, MPI_COMM_WORLD);
+  } else if (check::rank() == 0) {
+    int got[3] = {};
+    MPI_Request r;
+    MPI_Irecv(got, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, &r);
+    const std::string plain = text_of(MPI_Wait(&r, MPI_STATUS_IGNORE));
+    CHECK(plain.find("from rank 1 with tag 9 is longer than the receive buffer of 4 bytes") != std::string::npos);
+    MPI_Recv_init(got, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, &r);
+    MPI_Start(&r);
+    CHECK(text_of(MPI_Wait(&r, MPI_STATUS_IGNORE)) == plain);
+    MPI_Request_free(&r);
+    MPI_Isendrecv(nullptr, 0, MPI_INT, MPI_PROC_NULL, 0, got, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, &r);
+    CHECK(text_of(MPI_Wait(&r, MPI_STATUS_IGNORE)) == plain);
+  }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+/// A call that does not block says so when there is nowhere for its request, and starts nothing.
+void nowhere_for_the_request() {
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  int x = 1, y = 2;
+  CHECK_CLASS(MPI_Isendrecv(&x, 1, MPI_INT, 0, 3, &y, 1, MPI_INT, 0, 3, MPI_COMM_SELF, nullptr), MPI_ERR_ARG);
+  CHECK_CLASS(MPI_Isendrecv_replace(&x, 1, MPI_INT, 0, 3, 0, 3, MPI_COMM_SELF, nullptr), MPI_ERR_ARG);
+  int flag = 1;
+  MPI_Iprobe(0, 3, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+  CHECK(!flag && y == 2);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
+/// Elements of different sizes: MPI_Status_set_elements says what MPI_Get_elements is to find.
+void elements_of_statuses() {
+  const int lengths[2] = {1, 1};
+  const MPI_Aint places[2] = {0, 8};
+  const MPI_Datatype types[2] = {MPI_INT, MPI_DOUBLE};
+  MPI_Datatype pair;
+  MPI_Type_create_struct(2, lengths, places, types, &pair);
+  MPI_Status s{};
+  for (const MPI_Datatype type : {pair, MPI_DOUBLE_INT, MPI_CHAR}) {
+    for (int n = 0; n < 9; ++n) {
+      int elements = -1, count = -1;
+      MPI_Status_set_elements(&s, type, n);
+      MPI_Get_elements(&s, type, &elements);
+      CHECK(elements == n);
+      MPI_Get_count(&s, type, &count);
+      CHECK(count == (type == MPI_CHAR ? n : n % 2 == 0 ? n / 2 : MPI_UNDEFINED));
+    }
+  }
+  MPI_Type_free(&pair);
+}
+
 struct Job {
   int queried = 0, freed = 0, cancelled = 0;
 };
@@ -191,6 +254,9 @@ int main(int argc, char** argv) {
   errors_in_statuses();
   errors_among_some();
   persistent();
+  words_of_errors();
+  nowhere_for_the_request();
+  elements_of_statuses();
   generalised();
   stale_handles();
   freed_while_active();
