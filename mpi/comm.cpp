@@ -59,21 +59,25 @@ MPI_Comm dup(Comm& c) {
   return d.handle;
 }
 
-/// MPI_Comm_idup: the duplicate is there at once, and is usable when its contexts have been agreed on.
+/// MPI_Comm_idup: the duplicate is there at once, and is usable as soon as any call can have told that it is complete.
 class Idup final : public Activity {
  public:
   explicit Idup(Comm& c)
-      : Activity(&c), duplicate_(duplicate(c)), agreement_(whole_party(c), bridge_of(c), contexts_of(c), false) {}
+      : Activity(&c), duplicate_(duplicate(c)), agreement_(whole_party(c), bridge_of(c), contexts_of(c), false) {
+    retain(duplicate_);  // the program may free it before it waits
+  }
+  ~Idup() override { release(&duplicate_); }
   MPI_Comm duplicate_handle() const { return duplicate_.handle; }
-  bool complete() override { return agreement_.done(); }
+  bool complete() override {
+    if (!agreement_.done()) return false;
+    if (agreement_.error() == MPI_SUCCESS) give_contexts(duplicate_, agreement_.contexts());
+    return true;
+  }
   int peek(MPI_Status* status) override {
     set_empty_status(status);
     return agreement_.error();
   }
-  int finish(MPI_Status* status) override {
-    if (agreement_.error() == MPI_SUCCESS) give_contexts(duplicate_, agreement_.contexts());
-    return peek(status);
-  }
+  int finish(MPI_Status* status) override { return peek(status); }
   void abandon(Request*) override { fail_call(MPI_ERR_REQUEST, "the request of a collective cannot be freed"); }
 
  private:
@@ -98,6 +102,8 @@ void check_freeable(const Comm& c) {
 /// Ends the user's hold on a communicator.
 int free_comm(Comm& c, MPI_Comm& handle) {
   if (const int code = delete_all_attributes(c.attributes, c.handle); code != MPI_SUCCESS) return code;
+  adi::Envelope left;
+  c.littered = runtime().device->MPID_Iprobe({c.recv_context, MPI_ANY_SOURCE, MPI_ANY_TAG}, left);
   drop(&c);
   handle = MPI_COMM_NULL;
   return MPI_SUCCESS;

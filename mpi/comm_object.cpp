@@ -20,7 +20,7 @@ void end_of(Comm* c) {
   if (c->remote) release(c->remote);
   release(c->group);
   release(c->errhandler);
-  if (c->context != 0) free_context(c->context);
+  if (c->context != 0 && !c->littered) free_context(c->context);
   delete c;
 }
 

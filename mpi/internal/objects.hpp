@@ -153,6 +153,7 @@ struct Comm {
   std::uint32_t context = 0;       // point-to-point sends; context + 1 is for collectives
   std::uint32_t recv_context = 0;  // receives: the same, except in inter-communicators, where each side has its own
   int rank = 0;
+  bool littered = false;  // the program has left messages in its context, which must not meet another's receives
   Group* group = nullptr;              // local group, referenced
   Group* remote = nullptr;             // inter-communicator: remote group, referenced; else nullptr
   struct Comm* local = nullptr;        // inter-communicator: intra-communicator of the local group

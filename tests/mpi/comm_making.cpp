@@ -43,6 +43,42 @@ void dup() {
   MPI_Comm_free(&d);
 }
 
+/// MPI_Request_get_status says that a duplicate is complete without an end to its request: it is usable from then on.
+void idup_looked_at() {
+  const int me = check::rank(), next = (me + 1) % 5, before = (me + 4) % 5;
+  MPI_Comm d;
+  MPI_Request idup;
+  MPI_Comm_idup(MPI_COMM_WORLD, &d, &idup);
+  for (int flag = 0; !flag;) MPI_Request_get_status(idup, &flag, MPI_STATUS_IGNORE);
+  int in_world = -1, in_dup = -1, one = 1, two = 2;
+  MPI_Request r[4];
+  MPI_Irecv(&in_world, 1, MPI_INT, before, 0, MPI_COMM_WORLD, &r[0]);
+  MPI_Irecv(&in_dup, 1, MPI_INT, before, 0, d, &r[1]);
+  MPI_Isend(&two, 1, MPI_INT, next, 0, d, &r[2]);
+  MPI_Isend(&one, 1, MPI_INT, next, 0, MPI_COMM_WORLD, &r[3]);
+  MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+  CHECK(in_world == 1 && in_dup == 2);
+  MPI_Comm_free(&d);  // before its request
+  MPI_Wait(&idup, MPI_STATUS_IGNORE);
+  CHECK(idup == MPI_REQUEST_NULL);
+}
+
+/// A message that nobody has received when its communicator ends stays out of those that come after.
+void left_over() {
+  const int me = check::rank(), old = 42, fresh = 43;
+  MPI_Comm d;
+  MPI_Comm_dup(MPI_COMM_WORLD, &d);
+  if (me == 0) MPI_Send(&old, 1, MPI_INT, 1, 7, d);
+  if (me == 1) MPI_Probe(0, 7, d, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&d);
+  MPI_Comm_dup(MPI_COMM_WORLD, &d);
+  int got = 0;
+  if (me == 0) MPI_Send(&fresh, 1, MPI_INT, 1, 7, d);
+  if (me == 1) MPI_Recv(&got, 1, MPI_INT, 0, 7, d, MPI_STATUS_IGNORE);
+  if (me == 1) CHECK(got == fresh);
+  MPI_Comm_free(&d);
+}
+
 void many() {
   // More than there are contexts, were they not given back.
   for (int i = 0; i < 300; ++i) {
@@ -163,6 +199,8 @@ void groups() {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   dup();
+  idup_looked_at();
+  left_over();
   many();
   split();
   create();
