@@ -8,11 +8,12 @@
 namespace rmq::mpi {
 namespace {
 
+/// Errors of the functions on files go to the handler of files, which lets them return.
 template <class Answer>
 Answer absent(const char* function) {
-  const int code =
-      raise_error(MPI_COMM_NULL, function,
-                  Failure{MPI_ERR_UNSUPPORTED_OPERATION, "not supported by RMQ " RMQ_VERSION, MPI_COMM_NULL});
+  const Failure failure{MPI_ERR_UNSUPPORTED_OPERATION, "not supported by RMQ " RMQ_VERSION, MPI_COMM_NULL};
+  const int code = std::string_view(function).starts_with("MPI_File_") ? raise_file_error(function, failure)
+                                                                       : raise_error(MPI_COMM_NULL, function, failure);
   if constexpr (std::is_same_v<Answer, int>) {
     return code;
   } else {

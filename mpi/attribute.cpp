@@ -59,7 +59,9 @@ Keyval& keyval_arg(int handle, Keyval::For what, const char* name) {
   Keyval* k = runtime().keyvals.find(handle);
   if (!k) detail::bad_handle(MPI_ERR_KEYVAL, handle, name);
   if (k->what != what) {
-    fail_call(MPI_ERR_KEYVAL, std::string("argument ") + name + " was made for another kind of object");
+    // Not the fault of a window, and its handler, fatal as long as none is set, hears nothing of it, as in MPICH.
+    throw Failure{MPI_ERR_KEYVAL, std::string("argument ") + name + " was made for another kind of object",
+                  what == Keyval::For::win ? MPI_COMM_SELF : MPI_COMM_NULL};
   }
   return *k;
 }

@@ -71,7 +71,4 @@ void check_op(const Op& op, const Datatype& type);
 /// most INT_MAX elements unless it takes large counts.
 void apply_op(adi::Device& device, const Op& op, const void* in, void* inout, MPI_Count count, Datatype& type);
 
-/// Makes a fresh operation without a function one that takes large counts.
-void set_large_function(const Op& op, MPI_User_function_c* function);
-
 }  // namespace rmq::mpi

@@ -48,6 +48,23 @@ MPI_Errhandler get(Object& object) {
   return object.errhandler->handle;
 }
 
+/// The frame of functions on a file.
+template <class Body>
+int enter_file(MPI_File file, Body&& body, Function function = __builtin_FUNCTION()) {
+  Failure bad{MPI_SUCCESS, {}, MPI_COMM_NULL};
+  enter_any_time(
+      [&] {
+        try {
+          if (file != MPI_FILE_NULL) fail_call(MPI_ERR_FILE, "argument fh is no file: only MPI_FILE_NULL is one");
+          body();
+        } catch (const Failure& f) {
+          bad = f;
+        }
+      },
+      function);
+  return bad.code == MPI_SUCCESS ? MPI_SUCCESS : raise_file_error(function, bad);
+}
+
 void check_code(int errorcode) {
   if (class_of_code(errorcode) < 0) {
     fail_call(MPI_ERR_ARG, fmt::format("argument errorcode is no error code: {}", errorcode));
@@ -123,6 +140,32 @@ RMQ_MPI(int, Session_call_errhandler, (MPI_Session session, int errorcode)) {
   if (code != MPI_SUCCESS) return code;
   raise_error(session, __func__, Failure{errorcode, {}, MPI_COMM_NULL});
   return MPI_SUCCESS;
+}
+
+// ---- files: there is none but MPI_FILE_NULL, whose handler hears of all errors of files ----
+
+RMQ_MPI(int, File_set_errhandler, (MPI_File file, MPI_Errhandler errhandler)) {
+  return enter_file(file, [&] { set(runtime().file_errhandler, errhandler, Errhandler::Action::user_file); });
+}
+
+RMQ_MPI(int, File_get_errhandler, (MPI_File file, MPI_Errhandler* errhandler)) {
+  return enter_file(file, [&] {
+    retain(*runtime().file_errhandler);
+    *out(errhandler, "errhandler") = runtime().file_errhandler->handle;
+  });
+}
+
+RMQ_MPI(int, File_call_errhandler, (MPI_File fh, int errorcode)) {
+  const int code = enter_file(fh, [&] { check_code(errorcode); });
+  if (code != MPI_SUCCESS) return code;
+  raise_file_error(__func__, Failure{errorcode, {}, MPI_COMM_NULL});
+  return MPI_SUCCESS;
+}
+
+/// For MPICH's C++ library: the function of this handler is C++'s.
+extern "C" RMQ_EXPORT void MPII_Errhandler_set_cxx(MPI_Errhandler errhandler, void (*proxy)()) {
+  enter_any_time(
+      [&] { errhandler_arg(errhandler).cxx_proxy = reinterpret_cast<decltype(Errhandler::cxx_proxy)>(proxy); });
 }
 
 RMQ_MPI(int, Errhandler_free, (MPI_Errhandler * errhandler)) {

@@ -54,6 +54,24 @@ Target target_of(int handle) {
   return {c->handle, c->errhandler == &rt.unset_errhandler ? *rt.world->errhandler : *c->errhandler};
 }
 
+/// Calls the program's function, which may change the code. All handles but those of files are ints, so that one type
+/// of function serves communicators, windows and sessions.
+void call_handler(const Errhandler& handler, int object, int& code) {
+  using Action = Errhandler::Action;
+  MPI_File file = MPI_FILE_NULL;
+  const bool of_files = handler.action == Action::user_file;
+  if (handler.cxx_proxy) {
+    const int kind = of_files ? 1 : handler.action == Action::user_win ? 2 : 0;  // as that library counts them
+    void* const of = of_files ? static_cast<void*>(&file) : &object;
+    handler.cxx_proxy(kind, of, &code, handler.function);
+    code = MPI_SUCCESS;  // or that library would call the handler once more: C++ has no returned codes
+  } else if (of_files) {
+    reinterpret_cast<MPI_File_errhandler_function*>(handler.function)(&file, &code);
+  } else {
+    reinterpret_cast<MPI_Comm_errhandler_function*>(handler.function)(&object, &code);
+  }
+}
+
 }  // namespace
 
 void fail_call(int error_class, std::string what) {
@@ -71,6 +89,19 @@ int raise_error(int object, const char* function, const Failure& failure) {
   return raise_to(target.handler, target.object, function, failure);
 }
 
+int raise_file_error(const char* function, const Failure& failure) {
+  Runtime& rt = runtime();
+  Errhandler handler;
+  if (rt.is_active()) {
+    const adi::Device::Entry entry(*rt.device, function);
+    handler = *rt.file_errhandler;
+  } else {
+    const std::lock_guard lock(detail::outside_mutex());
+    handler = *rt.file_errhandler;
+  }
+  return raise_to(handler, MPI_COMM_NULL, function, failure);
+}
+
 int raise_to(const Errhandler& handler, int object, const char* function, const Failure& failure) {
   const std::string text = describe(function, failure);
   int code = failure.what.empty() ? failure.code : make_error_code(failure.code, text);
@@ -83,8 +114,7 @@ int raise_to(const Errhandler& handler, int object, const char* function, const 
     case Errhandler::Action::return_:
       break;
     default:
-      // All handles are ints, so that one type of function serves communicators, windows and sessions.
-      reinterpret_cast<MPI_Comm_errhandler_function*>(handler.function)(&object, &code);
+      call_handler(handler, object, code);
   }
   return code;
 }

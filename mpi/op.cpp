@@ -82,7 +82,7 @@ RMQ_MPI(int, Op_create_c, (MPI_User_function_c * user_fn, int commute, MPI_Op* o
     out(op, "op");
     out(user_fn, "user_fn");
     Op& made = make_op(nullptr, commute);
-    set_large_function(made, user_fn);
+    made.large_function = user_fn;
     *op = made.handle;
   });
 }
@@ -94,6 +94,11 @@ RMQ_MPI(int, Op_free, (MPI_Op * op)) {
     op_release(o);
     *op = MPI_OP_NULL;
   });
+}
+
+/// For MPICH's C++ library: the function of this operation is C++'s.
+extern "C" RMQ_EXPORT void MPII_Op_set_cxx(MPI_Op op, void (*proxy)()) {
+  enter([&] { op_arg(op).cxx_proxy = reinterpret_cast<decltype(Op::cxx_proxy)>(proxy); });
 }
 
 RMQ_MPI(int, Op_commutative, (MPI_Op op, int* commute)) {

@@ -11,12 +11,6 @@
 namespace rmq::mpi {
 namespace {
 
-/// By the index of the handle; of operations made by MPI_Op_create_c, whose Op::function is null.
-std::vector<MPI_User_function_c*>& large_functions() {
-  static auto* const functions = new std::vector<MPI_User_function_c*>;  // never destroyed, as MPI is not
-  return *functions;
-}
-
 // ---- binary128 ----
 
 enum class Quad { no, real, complex };
@@ -70,32 +64,31 @@ void call_function(adi::Device& device, const Op& op, const void* in, void* inou
     return task->call_outside([&] { call_function(device, op, in, inout, count, type); });
   MPI_Datatype handle = type.handle;
   void* const from = const_cast<void*>(in);
-  if (!op.function) {
-    MPI_User_function_c* const function = large_functions()[handle_index(op.handle)];
+  if (op.large_function) {
+    MPI_User_function_c* const function = op.large_function;
     const adi::Device::Absence released(device);
     function(from, inout, &count, &handle);
     return;
   }
   MPI_User_function* const function = op.function;
+  const auto cxx_proxy = op.cxx_proxy;
   const std::int64_t extent = type.layout->extent();
   const adi::Device::Absence released(device);
   for (MPI_Count done = 0; done < count;) {
     int portion = static_cast<int>(std::min<MPI_Count>(count - done, INT_MAX));
     const MPI_Count next = done + portion;
-    function(static_cast<std::byte*>(from) + done * extent, static_cast<std::byte*>(inout) + done * extent, &portion,
-             &handle);
+    void* const one = static_cast<std::byte*>(from) + done * extent;
+    void* const other = static_cast<std::byte*>(inout) + done * extent;
+    if (cxx_proxy) {
+      cxx_proxy(one, other, portion, handle, function);
+    } else {
+      function(one, other, &portion, &handle);
+    }
     done = next;
   }
 }
 
 }  // namespace
-
-void set_large_function(const Op& op, MPI_User_function_c* function) {
-  auto& functions = large_functions();
-  const std::size_t index = handle_index(op.handle);
-  if (functions.size() <= index) functions.resize(index + 1);
-  functions[index] = function;
-}
 
 bool op_valid_for(const Op& op, const Datatype& type) {
   if (op.builtin == ReduceOp::none) return true;

@@ -37,6 +37,8 @@ int last_used_code();
 /// Calls the error handler of the communicator or window (null or dead: of MPI_COMM_SELF) and returns what the function
 /// returns. The device must not be held: the handler may call MPI.
 int raise_error(int object, const char* function, const Failure& failure);
+/// The same for a function on files.
+int raise_file_error(const char* function, const Failure& failure);
 /// The same with this handler, whose object is `object`. Also while MPI is not active.
 int raise_to(const Errhandler& handler, int object, const char* function, const Failure& failure);
 

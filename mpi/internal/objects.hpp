@@ -53,6 +53,8 @@ struct Errhandler {
   int refs = 1;
   enum class Action { fatal, abort, return_, user_comm, user_win, user_file, user_session } action = Action::fatal;
   void (*function)() = nullptr;  // user function, cast back by action
+  // What calls a function of C++, of MPICH's C++ library, with the kind of the object; null: the function is C's.
+  void (*cxx_proxy)(int kind, void* object, int* code, void (*function)()) = nullptr;
 };
 
 /// Of the sessions model (session.cpp).
@@ -119,6 +121,9 @@ struct Op {
   ReduceOp builtin = ReduceOp::none;  // none: user function
   MPI_User_function* function = nullptr;
   bool commutative = true;
+  MPI_User_function_c* large_function = nullptr;  // instead of `function`: takes large counts
+  // What calls a function of C++, of MPICH's C++ library; null: the function is C's.
+  void (*cxx_proxy)(const void* in, void* inout, int count, MPI_Datatype, MPI_User_function*) = nullptr;
 };
 
 struct Keyval {
