@@ -49,6 +49,30 @@ MPI_Comm split(Comm& c, Wish mine) {
   return handle_or_null(create_comm(c, members(*c.group, ours, mine.color), std::move(remote)));
 }
 
+// The part of the hardware that ranks can tell apart: those who share memory, a host (MPI-4.0, section 7.4.2).
+constexpr const char *kResourceKey = "mpi_hw_resource_type", *kSharedMemory = "mpi_shared_memory";
+
+int host_of(Rank r) {
+  return runtime().device->job().host_of_rank[static_cast<std::size_t>(r)];
+}
+int own_host() {
+  return host_of(runtime().device->rank());
+}
+bool on_one_host(const Comm& c) {
+  const auto ours = [](const Group* g) {
+    return !g || std::all_of(g->world.begin(), g->world.end(), [](Rank r) { return host_of(r) == own_host(); });
+  };
+  return ours(c.group) && ours(c.remote);
+}
+bool wants_shared_memory(const Info* hints) {
+  return hints && std::find(hints->entries.begin(), hints->entries.end(),
+                            std::pair<std::string, std::string>(kResourceKey, kSharedMemory)) != hints->entries.end();
+}
+void set_entry(Info& info, const char* key, const char* value) {
+  std::erase_if(info.entries, [&](const auto& e) { return e.first == key; });
+  info.entries.emplace_back(key, value);
+}
+
 Words words_of(const std::vector<Rank>& ranks) {
   return Words(ranks.begin(), ranks.end());
 }
@@ -129,18 +153,23 @@ RMQ_MPI(int, Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm* newcomm))
 RMQ_MPI(int, Comm_split_type, (MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm)) {
   return enter(comm, [&](Comm& c) {
     out(newcomm, "newcomm");
-    optional_info_arg(info);
-    const JobInfo& job = runtime().device->job();
-    int color = MPI_UNDEFINED;
+    Info* const hints = optional_info_arg(info);
+    const int host = own_host();
     switch (split_type) {
       case MPI_COMM_TYPE_SHARED:
-        color = job.host_of_rank[static_cast<std::size_t>(job.rank)];
-        break;
-      case MPI_COMM_TYPE_HW_GUIDED:  // no part of the hardware below the host is told apart
+        *newcomm = split(c, {host, key});
+        return;
+      case MPI_COMM_TYPE_HW_GUIDED:
+      case MPI_COMM_TYPE_RESOURCE_GUIDED:  // without its key MPIX_COMM_TYPE_NEIGHBORHOOD, of which nothing is known
+        *newcomm = split(c, {wants_shared_memory(hints) ? host : MPI_UNDEFINED, key});
+        return;
       case MPI_COMM_TYPE_HW_UNGUIDED:
-      case MPIX_COMM_TYPE_NEIGHBORHOOD:
+        *newcomm = split(c, {on_one_host(c) ? MPI_UNDEFINED : host, key});
+        if (hints && *newcomm != MPI_COMM_NULL) set_entry(*hints, kResourceKey, kSharedMemory);
+        return;
       case MPI_UNDEFINED:
-        break;
+        *newcomm = split(c, {MPI_UNDEFINED, key});
+        return;
       default:
         fail_call(MPI_ERR_ARG, fmt::format("invalid split_type {} (argument split_type)", split_type));
     }

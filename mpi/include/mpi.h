@@ -303,6 +303,7 @@ extern RMQ_MPI_PUBLIC int* const MPI_WEIGHTS_EMPTY;
 #define MPI_COMM_TYPE_HW_GUIDED 2
 #define MPI_COMM_TYPE_HW_UNGUIDED 3
 #define MPIX_COMM_TYPE_NEIGHBORHOOD 4
+#define MPI_COMM_TYPE_RESOURCE_GUIDED 4 /* MPI-4.1; MPICH has given it the number of its extension */
 
 /* Bytes that MPI_Bsend adds to each message in the attached buffer, at most. */
 #define MPI_BSEND_OVERHEAD 96
