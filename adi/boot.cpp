@@ -84,7 +84,9 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
 Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstrap& bootstrap) {
   auto makers = std::move(options.methods);
   const std::uint32_t call = options.call;
+  const bool connect = options.connect;
   std::unique_ptr<Device> d(new Device(std::move(options), bootstrap));
+  d->makers_ = std::move(makers);
   const JobInfo& job = bootstrap.job();
   const TraceOwner owner{job.rank, job.size, job.host_of_rank.empty() ? 0 : job.host_of_rank[d->index(d->rank_)],
                          job.job};
@@ -105,14 +107,23 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
   }
   d->report_memory_ = std::make_unique_for_overwrite<char[]>(max_report);
   bootstrap.on_ask(&Device::on_ask, d.get());
-  if (auto ok = d->open_methods(makers); !ok) return tl::unexpected(ok.error());
+  if (connect) {
+    if (auto ok = d->MPID_Connect(); !ok) return tl::unexpected(ok.error());
+  }
   d->open_ = true;
   return d;
 }
 
-Result<void> Device::open_methods(const std::vector<MethodMaker>& makers) {
+Result<void> Device::MPID_Connect() {
+  if (connected_) return {};
+  if (auto ok = open_methods(); !ok) return ok;
+  connected_ = true;
+  return {};
+}
+
+Result<void> Device::open_methods() {
   const methods::MethodContext context{config_, bootstrap_, sink_, trace_, *doorbell_};
-  std::vector<MethodMaker> candidates = makers;
+  std::vector<MethodMaker> candidates = std::move(makers_);
   if (candidates.empty()) {
     for (const std::string& name : split(config_.methods)) {
       candidates.push_back([name](const methods::MethodContext& c) { return open_method(name, c); });

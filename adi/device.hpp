@@ -37,6 +37,7 @@ using MethodMaker = std::function<Result<std::unique_ptr<methods::Method>>(const
 struct DeviceOptions {
   Config config;
   bool threads = false;    // several threads call (MPI_THREAD_MULTIPLE)
+  bool connect = true;     // MPID_Init reaches the other ranks; else MPID_Connect does, later
   std::uint32_t call = 0;  // call_id() of the function that makes the device, for the flight recorder
   /// Methods to use instead of those that the configuration names, in order of preference (tests, simulation).
   std::vector<MethodMaker> methods;
@@ -73,6 +74,8 @@ class Device {
   // ---- life ----
   /// Opens every method that is configured and needed. `bootstrap` must outlive the device.
   static Result<std::unique_ptr<Device>> MPID_Init(DeviceOptions options, Bootstrap& bootstrap);
+  /// Opens the methods, unless they are open: until then there is only this rank. Waits for ranks whose memory it needs.
+  Result<void> MPID_Connect();
   /// After a job-wide barrier: sends what is left, says good-bye. The device stays valid for look-ups only.
   Result<void> MPID_Finalize();
   /// Ends the whole job with this exit code. Does not return.
@@ -311,7 +314,7 @@ class Device {
 
  private:
   Device(DeviceOptions options, Bootstrap& bootstrap);
-  Result<void> open_methods(const std::vector<MethodMaker>& makers);  // boot.cpp
+  Result<void> open_methods();  // boot.cpp
   void share_out_credit();
   void gather(Rank to, bool on);  // extend.cpp
   void note_clock();
@@ -503,6 +506,7 @@ class Device {
   bool threads_ = false;
   bool several_ = false;  // threads of the program; else the only other one is the agent, which keeps out of its way
   bool open_ = false;
+  bool connected_ = false;
   bool armed_for_agent_ = false;         // the methods are armed, and the agent sleeps
   bool attending_ = false;               // inside of a call that waits
   std::atomic<std::uintptr_t> call_{0};  // name of the MPI function, kCallLeft, kCallBack
@@ -525,6 +529,7 @@ class Device {
   Bootstrap& bootstrap_;
   methods::Sink sink_;
   std::unique_ptr<Doorbell> doorbell_;
+  std::vector<MethodMaker> makers_;  // of the options, until the methods are open
   std::vector<std::unique_ptr<methods::Method>> methods_;
   std::atomic<std::uint32_t> visits_{0};  // polls by the program, while there is an agent
   std::vector<Extension*> extensions_;

@@ -50,7 +50,7 @@ Comm* make_builtin_comm(Runtime& rt, MPI_Comm handle, std::uint32_t context, std
   return c;
 }
 
-void start(int thread_level, std::uint32_t call) {
+void start(int thread_level, std::uint32_t call, bool connect) {
   Runtime& rt = runtime();
   auto bootstrap = connect_bootstrap();
   if (!bootstrap) give_up(nullptr, bootstrap.error());
@@ -60,6 +60,7 @@ void start(int thread_level, std::uint32_t call) {
   adi::DeviceOptions options;
   options.config = std::move(*config);
   options.threads = thread_level == MPI_THREAD_MULTIPLE;
+  options.connect = connect;
   options.call = call;
   auto device = adi::Device::MPID_Init(std::move(options), *rt.bootstrap);
   if (!device) give_up(rt.bootstrap.get(), device.error());
@@ -75,6 +76,7 @@ void start(int thread_level, std::uint32_t call) {
   std::iota(everyone.begin(), everyone.end(), 0);
   rt.world = make_builtin_comm(rt, MPI_COMM_WORLD, kWorldContext, std::move(everyone), "MPI_COMM_WORLD");
   rt.self = make_builtin_comm(rt, MPI_COMM_SELF, kSelfContext, {rt.device->rank()}, "MPI_COMM_SELF");
+  if (connect) rt.world_handle = MPI_COMM_WORLD;
   tell_fortran();
   const auto terms = coll::settle_terms(*rt.bootstrap, rt.device->config().coll, rt.device->crowded());
   if (!terms) give_up(rt.bootstrap.get(), terms.error());
@@ -124,6 +126,7 @@ void at_exit() {
   try {
     constexpr Function finalize("MPI_Finalize");  // what it may meet
     adi::Device::Entry entry(*rt.device, finalize, finalize.id, finalize.collective);
+    connect_job();
     while (meet(false)) continue;
     closed = true;
     close_for_good();
@@ -141,16 +144,27 @@ std::mutex& life_mutex() {
 
 void join_runtime(int thread_level, std::uint32_t call, bool for_session) {
   Runtime& rt = runtime();
-  if (!rt.device) start(thread_level, call);
+  if (!rt.device) start(thread_level, call, !for_session);
   const adi::Device::Entry entry(*rt.device);
   if (closed) {
     fail_call(
         MPI_ERR_OTHER,
         "MPI has ended for good with MPI_Finalize: a program that wants sessions after it has to open one before");
   }
-  if (for_session) rt.sessions_used = true;
+  if (for_session) {
+    rt.sessions_used = true;
+  } else {
+    connect_job();
+  }
   // Release pairs with the acquire in is_active().
   rt.state.store(Runtime::State::active, std::memory_order_release);
+}
+
+void connect_job() {
+  Runtime& rt = runtime();
+  if (rt.world_handle == MPI_COMM_WORLD) return;
+  if (auto ok = rt.device->MPID_Connect(); !ok) give_up(rt.bootstrap.get(), ok.error());
+  rt.world_handle = MPI_COMM_WORLD;
 }
 
 void leave_runtime() {

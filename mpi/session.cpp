@@ -1,8 +1,8 @@
 // Chapters 11.3 and 7.4.2: sessions, and communicators from groups without a parent.
 //
 // A session is a handle with an error handler: what it leads to, process sets, groups and communicators, is what the
-// world model has as well. The first one in a process opens the device, which all ranks of the job have to do, by
-// MPI_Init or MPI_Session_init, before any of them gets on. design/mpi.md tells how it ends.
+// world model has as well. To open one involves nobody else; the first communicator with other ranks connects the job,
+// for which ranks wait for each other. design/mpi.md tells how it ends.
 #include <fmt/format.h>
 #include <strings.h>
 
@@ -149,6 +149,7 @@ class Meeting {
 };
 
 Comm* create(Group& group, std::string_view tag, Errhandler& errhandler) {
+  if (group.size() > 1) connect_job();
   Meeting meeting(tag, group.world);
   const Party party{meeting.place(), {group.world.begin(), group.world.end()}, group.rank, meeting.tag()};
   const auto contexts = agree_on_contexts(party, {}, 1);
@@ -176,6 +177,7 @@ struct Drop {
 
 MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int remote_leader, std::string_view tag,
                       Errhandler& errhandler) {
+  connect_job();
   Rank leaders[2] = {local.world[static_cast<std::size_t>(leader)], 0};
   if (local.rank == leader) {
     const Group& remote = group_arg(remote_handle, "remote_group");

@@ -23,7 +23,7 @@ namespace detail {  // the messages, out of the way of what they report
 
 inline Comm& comm_arg(MPI_Comm handle, const char* name = "comm") {
   Runtime& rt = runtime();
-  if (handle == MPI_COMM_WORLD) [[likely]]
+  if (handle == rt.world_handle) [[likely]]
     return *rt.world;
   Comm* c = handle == MPI_COMM_SELF ? rt.self : rt.comms.find(handle);
   if (!c) [[unlikely]]

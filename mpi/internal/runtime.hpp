@@ -23,6 +23,8 @@ struct Runtime {
   coll::Terms terms;  // of all communicators
 
   Comm* world = nullptr;
+  static constexpr int kNoHandle = 0x47ffffff;
+  int world_handle = kNoHandle;  // MPI_COMM_WORLD as soon as the program may use it: see connect_job()
   Comm* self = nullptr;
   std::array<Errhandler, 4> builtin_errhandlers{{{MPI_ERRORS_ARE_FATAL, 1, Errhandler::Action::fatal},
                                                  {MPI_ERRORS_RETURN, 1, Errhandler::Action::return_},
@@ -72,7 +74,7 @@ Info* find_info(MPI_Info handle);  // info.cpp
 
 inline Comm* find_comm(MPI_Comm handle) {
   Runtime& rt = runtime();
-  return handle == MPI_COMM_WORLD ? rt.world : handle == MPI_COMM_SELF ? rt.self : rt.comms.find(handle);
+  return handle == rt.world_handle ? rt.world : handle == MPI_COMM_SELF ? rt.self : rt.comms.find(handle);
 }
 
 inline Group* find_group(MPI_Group handle) {
