@@ -1,6 +1,7 @@
 #include "shm/directory.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +18,8 @@ namespace {
 
 constexpr std::array<char, 8> kMagic = {'R', 'M', 'Q', 'S', 'H', 'M', '1', '\0'};
 constexpr std::uint32_t kMaxHostRanks = 16384;
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kLeastHeap = 1 << 20;  // of a rank, where the address space is small
 
 std::array<char, 40> job_name(const JobInfo& job) {
   std::array<char, 40> name{};
@@ -31,6 +34,23 @@ std::string ticket_key(const JobInfo& job) {
 bool usable(const Shape& shape) {
   return std::has_single_bit(shape.cells) && std::has_single_bit(shape.ring_bytes) && shape.ring_bytes >= 4096 &&
          shape.heap_bytes < (std::uint64_t{1} << 44);
+}
+
+bool can_map(std::uint64_t bytes) {
+  void* at = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return false;
+  ::munmap(at, bytes);
+  return true;
+}
+
+/// The shape with smaller heaps where the address space is too small (ulimit -v, a memory checker): they span far more
+/// than most programs use, and what they cannot give comes from private memory (Device::MPID_Mem_alloc). Half of what
+/// there is stays with the program.
+Shape fit(Shape shape) {
+  while (shape.heap_bytes > kLeastHeap && !can_map(2 * Map(shape).bytes())) {
+    shape.heap_bytes = shape.heap_bytes / 2 / kPage * kPage;
+  }
+  return shape;
 }
 
 std::uint64_t pid_namespace() {
@@ -58,8 +78,9 @@ Result<void> Directory::create(const Config& config, Bootstrap& bootstrap) {
   const JobInfo& job = bootstrap.job();
   auto kind = parse_segment_kind(config.shm_segment);
   if (!kind) return tl::unexpected(kind.error());
-  map_ = Map(choose_shape(config, static_cast<std::uint32_t>(job.host_size)));
-  if (!usable(map_.shape())) return fail(Errc::config, "RMQ_SHM_HEAP is too large; at most 16 TB");
+  const Shape wanted = choose_shape(config, static_cast<std::uint32_t>(job.host_size));
+  if (!usable(wanted)) return fail(Errc::config, "RMQ_SHM_HEAP is too large; at most 16 TB");
+  map_ = Map(fit(wanted));
   auto segment = Segment::create(*kind, map_.bytes());
   if (!segment) return tl::unexpected(segment.error());
   segment_ = std::move(*segment);
