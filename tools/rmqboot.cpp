@@ -51,9 +51,8 @@ std::optional<Helper> choose_helper() {
 
 string nobody_started_us() {
   if (is_set("SLURM_PROCID"))
-    return "srun has started this process without an MPI; use 'salloc -n N mpiexec rmqboot ./prog', or srun with "
-           "--mpi=pmix or "
-           "--mpi=pmi2 where the cluster has it";
+    return "srun has started this process without an MPI; use 'srun --mpi=pmi2 rmqboot ./prog' (or --mpi=pmix, see srun "
+           "--mpi=list), or 'salloc -n N mpiexec rmqboot ./prog'";
   return "no MPI's mpiexec has started this process; use 'mpiexec -n N rmqboot ./prog', or 'rmqrun -n N ./prog' on one "
          "machine";
 }

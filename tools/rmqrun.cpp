@@ -34,7 +34,7 @@ int complain(const std::string& what, int code) {
 int main(int argc, char** argv) {
   open_standard_descriptors();
   const std::span<const char* const> arguments(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
-  const auto options = parse_options(arguments, std::getenv("MPIEXEC_TIMEOUT"));
+  const auto options = parse_options(arguments, Defaults::of_environment());
   if (!options) return complain(options.error().what, exit_usage);
   if (options->action == Options::Action::help) {
     std::fputs(help_text().c_str(), stdout);
@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
     std::puts("rmqrun (RMQ) " RMQ_VERSION);
     return 0;
   }
+  for (const std::string& note : options->notes) std::fprintf(stderr, "rmqrun: %s\n", note.c_str());
   if (!options->trace.empty()) {
     std::error_code error;
     std::filesystem::create_directories(options->trace, error);

@@ -87,6 +87,15 @@ TEST(BootstrapEnv, ForeignLaunchersAreNamedWithARemedy) {
   }
 }
 
+TEST(BootstrapEnv, ProcessesOfSlurmAreToldWhatWorksThere) {
+  for (const Facts& facts : {Facts{{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}},
+                             Facts{{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"SLURM_PROCID", "1"}}}) {
+    const auto message = boot::foreign_launcher(lookup(facts));
+    ASSERT_TRUE(message);
+    EXPECT_NE(message->find("'srun --mpi=pmi2 -n 2 rmqboot ./prog'"), std::string::npos) << *message;
+  }
+}
+
 TEST(BootstrapEnv, OneProcessOfAForeignLauncherIsASingleton) {
   for (const Facts& facts : {Facts{}, Facts{{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}},
                              Facts{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}, {"PMIX_RANK", "0"}},

@@ -119,6 +119,8 @@ TEST(RmqrunEnds, WithUsageErrorsThatNameTheOption) {
       {{"--method", "pigeon", "true"}, "pigeon"},
       {{"--timeout", "soon", "true"}, "soon"},
       {{"-hosts", "a,b", "true"}, "rmqboot"},
+      {{"-ppn", "many", "true"}, "-ppn many"},
+      {{"--map-by", "ppr:2:node", "true"}, "--map-by ppr:2:node does not say how many ranks to start here; add -n N"},
       {{"-n", "1", "true", ":"}, "':'"},
   };
   for (const auto& [arguments, said] : cases) {

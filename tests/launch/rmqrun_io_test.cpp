@@ -38,6 +38,47 @@ TEST(RmqrunIo, OptionsOfOtherLaunchersAreAccepted) {
             "x\nx\n");
 }
 
+TEST(RmqrunIo, OptionsThatChangeNothingHereSaySo) {
+  const std::pair<Words, const char*> cases[] = {
+      {{"-n", "2", "-ppn", "1", "echo", "x"}, "-ppn 1 changes nothing: all 2 ranks run on this machine"},
+      {{"-n", "2", "--map-by", "node", "echo", "x"}, "--map-by node changes nothing"},
+      {{"-n", "2", "--mca", "btl", "tcp", "echo", "x"}, "--mca btl tcp is ignored"},
+  };
+  for (const auto& [arguments, said] : cases) {
+    const Outcome job = run(rmqrun(arguments));
+    EXPECT_EQ(job.out, "x\nx\n");
+    EXPECT_NE(job.err.find(said), std::string::npos) << job.err;
+  }
+  // These do what they ask for.
+  const Outcome same =
+      run(rmqrun({"-n", "2", "-ppn", "2", "-genvlist", "A,B", "PROBE", "env", "B"}), "", {{"A", "1"}, {"B", "2"}});
+  EXPECT_EQ(same.out, "2\n2\n");
+  EXPECT_EQ(same.err, "");
+  EXPECT_EQ(run(rmqrun({"-N", "3", "echo", "x"})).out, "x\nx\nx\n");
+}
+
+TEST(RmqrunIo, AnAllocationOfSlurmSaysHowManyRanks) {
+  const Outcome job = run(rmqrun({"echo", "x"}), "", {{"SLURM_NTASKS", "3"}, {"SLURM_JOB_NUM_NODES", "1"}});
+  EXPECT_EQ(job.out, "x\nx\nx\n");
+  EXPECT_NE(job.err.find("starts 3 ranks, as SLURM_NTASKS says"), std::string::npos) << job.err;
+  const Outcome given = run(rmqrun({"-n", "1", "echo", "x"}), "", {{"SLURM_NTASKS", "3"}});
+  EXPECT_EQ(given.out, "x\n");
+  EXPECT_EQ(given.err, "");
+  const Outcome several = run(rmqrun({"echo", "x"}), "", {{"SLURM_NTASKS", "4"}, {"SLURM_JOB_NUM_NODES", "2"}});
+  EXPECT_EQ(several.code, 2);
+  EXPECT_EQ(several.out, "");
+  EXPECT_NE(several.err.find("srun --mpi=pmi2 rmqboot"), std::string::npos) << several.err;
+}
+
+TEST(RmqrunIo, PretendedHostsTalkOverTheLoopback) {
+  EXPECT_EQ(run(rmqrun({"-n", "2", "--host-split", "1,1", "PROBE", "env", "RMQ_TCP_INTERFACE"})).out, "lo\nlo\n");
+  EXPECT_EQ(run(rmqrun({"-n", "2", "--host-split", "1,1", "-x", "RMQ_TCP_INTERFACE=eth7", "PROBE", "env",
+                        "RMQ_TCP_INTERFACE"}))
+                .out,
+            "eth7\neth7\n");
+  EXPECT_EQ(run(rmqrun({"-n", "1", "PROBE", "env", "RMQ_TCP_INTERFACE"})).out, "(unset)\n");
+}
+
 TEST(RmqrunIo, EnvironmentReachesTheRanks) {
   EXPECT_EQ(run(rmqrun({"-x", "A=1", "PROBE", "env", "A"})).out, "1\n");
   EXPECT_EQ(run(rmqrun({"-x", "A", "PROBE", "env", "A"}), "", {{"A", "7"}}).out, "7\n");

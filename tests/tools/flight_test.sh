@@ -23,6 +23,23 @@ for how in kill exit abort; do
   grep -Eq "rank 0 +unanswered +from 1 .*tag=99" "$dir/err" || die "$how: what rank 0 waited for"
 done
 
+# The cause stands above the events, and once more below them all.
+cause="rmqrun: rank 1 .* aborted the job with code 3"
+run "$program" abort
+head -n 1 "$dir/err" | grep -Eq "$cause" || die "the cause comes first"
+tail -n 1 "$dir/err" | grep -Eq "$cause" || die "the cause comes last"
+# Who ends the job with code 0 (as STOP does in Fortran) has no failure to explain.
+"$bin/rmqrun" -n 2 --method "$method" --timeout 60 "$program" abort 0 2>"$dir/err" || die "code 0 is the job's"
+grep -q "aborted the job with code 0" "$dir/err" || die "an abort with code 0"
+grep -q "its last" "$dir/err" && die "an abort with code 0 needs no events"
+# Who fails in MPI_Init has done nothing yet.
+run -x RMQ_SHM_RING=x "$program" many 10
+grep -q "RMQ_SHM_RING" "$dir/err" || die "what is wrong in MPI_Init"
+grep -q "its last\|MPI_Finalize" "$dir/err" && die "no events, and no MPI_Finalize, in MPI_Init"
+run -x RMQ_SHM_SEGMENT=sand -x RMQ_TCP_INTERFACE=sand "$program" many 10
+grep -q "sand" "$dir/err" || die "what is wrong in MPI_Init, later"
+grep -q "its last 0\|past MPI_Finalize" "$dir/err" && die "the device has not been in MPI_Finalize"
+
 # Without a recorder there is only the verdict, and a rank that ends well says nothing.
 RMQ_FLIGHT=0 run "$program" kill
 if grep -q "its last" "$dir/err"; then die "RMQ_FLIGHT=0 records nothing"; fi

@@ -1,6 +1,6 @@
 /* What the recorders are tested on:
  *   traffic many N          N messages each way between ranks 0 and 1
- *   traffic kill|abort|exit the same, until rank 1 comes to a bad end while rank 0 waits for it
+ *   traffic kill|abort [code]|exit the same, until rank 1 comes to a bad end while rank 0 waits for it
  *   traffic rma             each kind of epoch, and a datatype that has to be described */
 #include <mpi.h>
 #include <signal.h>
@@ -24,13 +24,13 @@ static void exchange(int n) {
   }
 }
 
-static void die(const char *how) {
+static void die(const char *how, int code) {
   char data[8];
   exchange(100);
   if (rank == 0) MPI_Recv(data, 8, MPI_BYTE, 1, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   usleep(100000); /* rank 0 comes to wait */
   if (strcmp(how, "kill") == 0) raise(SIGKILL);
-  if (strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 3);
+  if (strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, code);
   exit(4);
 }
 
@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
   } else if (argc > 1 && strcmp(argv[1], "rma") == 0) {
     epochs();
   } else if (argc > 1) {
-    die(argv[1]);
+    die(argv[1], argc > 2 ? atoi(argv[2]) : 3);
   }
   MPI_Finalize();
   return 0;

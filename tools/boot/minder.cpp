@@ -81,10 +81,11 @@ class Minder {
     if (ended_by_server_) return loop_.stop();
     const std::string report = boot::encode_code(boot::FrameKind::died, status, rank_.command[0]);
     ::send(rank_.control.get(), report.data(), report.size(), MSG_NOSIGNAL | MSG_DONTWAIT);  // 1 KB fits any buffer
-    // The host launcher kills everything, the server too, as soon as it sees a death by a signal: so not before the server
-    // has named the culprit, which it has when it ends the job.
-    // It has not left properly; the memory is this rank's alone.
-    if (const auto view = flight_.view(0); view && !view->finished()) std::fputs(flight_.report_death(0).c_str(), stderr);
+    // The host launcher kills everything, the server too, as soon as it sees a death by a signal: so not before the
+    // server has named the culprit, which it has when it ends the job. It has not left properly; the memory is this
+    // rank's alone.
+    if (const auto view = flight_.view(0); status != 0 && view && !view->finished())
+      std::fputs(flight_.report_death(0).c_str(), stderr);
     if (!WIFSIGNALED(status)) return loop_.stop();
     loop_.after(report_grace, [this] { loop_.stop(); });
   }

@@ -137,7 +137,11 @@ class RemoteJob final : private Server::Upcalls {
     if (!ending_ && server_.state(rank) == RankState::joined)
       // Its minder usually tells why; nobody does when the whole machine is lost.
       loop_.after(verdict_grace, [this, rank] {
+        const bool silent = !ending_ && minder(rank).socket.is_open();
         end_job(1, fmt::format("rank {} ended without calling MPI_Finalize; the other ranks were ended", rank));
+        if (silent)
+          std::fputs("rmqboot: nobody has told why: if its machine is lost, mpiexec may wait for it for ever; end mpiexec then\n",
+                     stderr);
       });
     stop_if_alone();
   }

@@ -51,7 +51,7 @@ std::optional<trace::View> FlightMemory::view(int rank) const {
 
 std::string FlightMemory::report_death(int rank) const {
   const auto dead = view(rank);
-  if (!dead) return {};
+  if (!dead || dead->written() == 0) return {};  // it has failed before it began
   std::string text = dead->report(kOfTheDead);
   int others = 0;
   for (int r = 0; r < ranks_ && others < kMostOthers; ++r) {

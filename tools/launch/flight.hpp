@@ -25,7 +25,7 @@ class FlightMemory {
   std::optional<trace::View> view(int rank) const;
 
   /// What to say about a rank that has come to a bad end: its last events, and the last few of each rank that waited
-  /// for it. Lines; empty when it had no recorder.
+  /// for it. Lines; empty when it had no recorder or nothing in it.
   std::string report_death(int rank) const;
 
  private:

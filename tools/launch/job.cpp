@@ -255,9 +255,10 @@ void Job::on_abort(int rank, int code, std::string_view why) {
   if (ending_) return;
   const auto end = [this, rank, code, why = one_line(why)] {
     if (ending_) return;
-    end_job(exit_code(code),
-            fmt::format("rank {} ({}) aborted the job with code {}: {}", rank, program(rank), code, why), rank);
-    say_last_events(rank);
+    const std::string cause =
+        fmt::format("rank {} ({}) aborted the job with code {}: {}", rank, program(rank), code, why);
+    end_job(exit_code(code), cause, rank);
+    if (code != 0) say_last_events(rank, cause);
   };
   if (code != peer_lost_code) return end();
   // It only says that another one is gone, whose end we may not have heard of yet. That is the cause.
@@ -330,17 +331,20 @@ void Job::finish() {
   finished_ = true;
   kill_descendants();
   for (int rank = 0; rank < job_.size; ++rank) output_.drain(rank);
+  if (!last_word_.empty()) say(last_word_);
   output_.on_written([this] {
     if (output_.is_idle()) loop_.stop();
   });
   if (output_.is_idle()) loop_.stop();
 }
 
-void Job::say_last_events(int rank) {
+// Below the cause, which they must not bury.
+void Job::say_last_events(int rank, const std::string& cause) {
   std::string text = flight_.report_death(rank);
   if (text.empty()) return;
   text.pop_back();  // say() ends the line
   output_.say(text);
+  last_word_ = cause;
 }
 
 void Job::say(const std::string& message) {

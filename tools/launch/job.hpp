@@ -60,7 +60,7 @@ class Job final : private Server::Upcalls {
   void kill_rest();
   void finish();
   void say(const std::string& message);
-  void say_last_events(int rank);
+  void say_last_events(int rank, const std::string& cause);
   const std::string& program(int rank) const { return ranks_[static_cast<std::size_t>(rank)].program; }
 
   void on_mpi_end(int rank);
@@ -95,6 +95,7 @@ class Job final : private Server::Upcalls {
   int alive_ = 0;                      // ranks whose process runs
   int code_ = 0;                       // the job's exit code so far
   int forwarded_ = 0;                  // the last deadly signal that was passed on
+  std::string last_word_;              // the cause once more, behind events that have been printed after it
   int died_ = -1;                      // rank whose death ends the job, while the others are asked about it
   bool ending_ = false;
   bool finished_ = false;

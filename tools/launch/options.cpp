@@ -36,6 +36,9 @@ enum class Verb {
   help,
   version,
   ignore,
+  per_host,
+  placing,
+  foreign,
   elsewhere
 };
 
@@ -71,20 +74,25 @@ constexpr Known known[] = {
     {"help", 0, Verb::help},
     {"V", 0, Verb::version},
     {"version", 0, Verb::version},
-    // Of MPICH's and Open MPI's mpiexec, without meaning here: scripts that pass them keep working.
+    // Of MPICH's and Open MPI's mpiexec, and so here without them: all variables reach all ranks, for instance.
     {"oversubscribe", 0, Verb::ignore},
     {"allow-run-as-root", 0, Verb::ignore},
     {"envall", 0, Verb::ignore},
     {"genvall", 0, Verb::ignore},
-    {"report-bindings", 0, Verb::ignore},
-    {"q", 0, Verb::ignore},
-    {"quiet", 0, Verb::ignore},
-    {"map-by", 1, Verb::ignore},
-    {"rank-by", 1, Verb::ignore},
-    {"ppn", 1, Verb::ignore},
     {"genvlist", 1, Verb::ignore},
     {"envlist", 1, Verb::ignore},
-    {"mca", 2, Verb::ignore},
+    {"q", 0, Verb::ignore},
+    {"quiet", 0, Verb::ignore},
+    // With nothing to do on one machine, or of a library that is not this one: scripts that pass them keep working, and
+    // are told.
+    {"report-bindings", 0, Verb::foreign},
+    {"map-by", 1, Verb::placing},
+    {"rank-by", 1, Verb::placing},
+    {"ppn", 1, Verb::per_host},
+    {"perhost", 1, Verb::per_host},
+    {"npernode", 1, Verb::per_host},
+    {"N", 1, Verb::per_host},
+    {"mca", 2, Verb::foreign},
     // With a meaning that rmqrun cannot give them.
     {"host", 1, Verb::elsewhere},
     {"hosts", 1, Verb::elsewhere},
@@ -117,8 +125,8 @@ std::vector<string_view> split(string_view text, char separator) {
 
 class Parser {
  public:
-  Parser(std::span<const char* const> arguments, const char* default_timeout)
-      : arguments_(arguments), default_timeout_(default_timeout) {}
+  Parser(std::span<const char* const> arguments, const Defaults& defaults)
+      : arguments_(arguments), defaults_(defaults) {}
 
   Result<Options> parse() {
     while (position_ < arguments_.size()) {
@@ -233,6 +241,21 @@ class Parser {
         return {};
       case Verb::ignore:
         return {};
+      case Verb::per_host: {
+        per_host_ = parse_count(value, max_ranks);
+        if (!per_host_) return wrong(fmt::format("{} {}: not a number of ranks", word, value));
+        per_host_word_ = word;
+        return {};
+      }
+      case Verb::placing:
+        if (value.starts_with("ppr:")) places_ranks_ = fmt::format("{} {}", word, value);
+        out_.notes.push_back(
+            fmt::format("{} {} changes nothing: all ranks run on this machine, in their order", word, value));
+        return {};
+      case Verb::foreign:
+        out_.notes.push_back(fmt::format("{}{}{}{}{} is ignored: it means nothing to RMQ", word,
+                                         value.empty() ? "" : " ", value, second.empty() ? "" : " ", second));
+        return {};
       case Verb::elsewhere:
         return wrong(
             fmt::format("{}: rmqrun starts ranks on this machine only; on several, use another MPI's launcher: "
@@ -291,9 +314,13 @@ class Parser {
   }
 
   Result<void> finish() {
-    if (default_timeout_ != nullptr && !timeout_given_)
-      if (auto good = set_timeout(default_timeout_, "MPIEXEC_TIMEOUT"); !good) return good;
+    if (defaults_.timeout != nullptr && !timeout_given_)
+      if (auto good = set_timeout(defaults_.timeout, "MPIEXEC_TIMEOUT"); !good) return good;
+    if (auto good = count_ranks(); !good) return good;
     const int size = out_.size();
+    if (per_host_ && *per_host_ < size)
+      out_.notes.push_back(
+          fmt::format("{} {} changes nothing: all {} ranks run on this machine", per_host_word_, *per_host_, size));
     if (size > max_ranks) return wrong(fmt::format("{} ranks in all; at most {} are possible", size, max_ranks));
     if (out_.hang_abort && !out_.hang_after) return wrong("--hang-abort needs --hang-after SECONDS");
     if (split_.empty()) {
@@ -312,13 +339,41 @@ class Parser {
     return {};
   }
 
+  // Of one program without -n: what other launchers take from the environment, or from the number for each host.
+  Result<void> count_ranks() {
+    App& app = out_.apps.front();
+    if (out_.apps.size() > 1 || app.ranks_given) return {};
+    if (!places_ranks_.empty())
+      return wrong(fmt::format("{} does not say how many ranks to start here; add -n N", places_ranks_));
+    if (per_host_) {
+      app.ranks = *per_host_;
+      return {};
+    }
+    if (!split_.empty() || defaults_.slurm_tasks == nullptr) return {};
+    const auto tasks = parse_count(defaults_.slurm_tasks, max_ranks);
+    if (!tasks) return {};
+    const std::string_view nodes = defaults_.slurm_nodes == nullptr ? "1" : defaults_.slurm_nodes;
+    if (nodes != "1")
+      return wrong(
+          fmt::format("this is a Slurm allocation of {} nodes, and rmqrun starts ranks on this machine only; "
+                      "use 'srun --mpi=pmi2 rmqboot ./prog', or say how many with -n N",
+                      nodes));
+    app.ranks = *tasks;
+    if (*tasks > 1)
+      out_.notes.push_back(fmt::format("starts {} ranks, as SLURM_NTASKS says (-n N: N of them)", *tasks));
+    return {};
+  }
+
   std::span<const char* const> arguments_;
-  const char* default_timeout_;
+  const Defaults defaults_;
   std::size_t position_ = 0;
   Options out_;
   App app_;
   std::string split_;
   bool timeout_given_ = false;
+  std::optional<int> per_host_;  // -ppn
+  std::string per_host_word_;    // as it was written
+  std::string places_ranks_;     // --map-by ppr:…, as it was written
 };
 
 }  // namespace
@@ -329,19 +384,24 @@ int Options::size() const {
   return ranks;
 }
 
-Result<Options> parse_options(std::span<const char* const> arguments, const char* default_timeout) {
-  return Parser(arguments, default_timeout).parse();
+Defaults Defaults::of_environment() {
+  return {std::getenv("MPIEXEC_TIMEOUT"), std::getenv("SLURM_NTASKS"), std::getenv("SLURM_JOB_NUM_NODES")};
+}
+
+Result<Options> parse_options(std::span<const char* const> arguments, const Defaults& defaults) {
+  return Parser(arguments, defaults).parse();
 }
 
 std::string help_text() {
   return "Usage: rmqrun [options] program [arguments] [ : [options] program [arguments] ] ...\n"
          "Starts an MPI program on this machine. On several machines: mpiexec -n N rmqboot [options] program ...\n"
          "\n"
-         "  -n, -np, -c N          ranks of this program (1)\n"
+         "  -n, -np, -c N          ranks of this program (1; in a Slurm allocation of one node SLURM_NTASKS)\n"
          "  --method LIST          shm, tcp or shm,tcp (default: shm inside a host, tcp between hosts)\n"
          "  --host-split A,B,...   pretend hosts: the first A ranks on one, the next B on another, ...\n"
          "  -x VAR[=VALUE]         set a variable for all ranks; also -genv VAR VALUE, and -env VAR VALUE for this "
          "program\n"
+         "                         (all other variables reach all ranks as well, named by -genvlist or not)\n"
          "  --wdir DIR             working folder of this program\n"
          "  -l, --tag-output       put [rank] before each line of output\n"
          "  --bind core|none       bind each rank to a CPU, in turn (none)\n"

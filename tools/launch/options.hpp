@@ -41,13 +41,21 @@ struct Options {
   std::optional<std::chrono::milliseconds> hang_after;  // --hang-after
   bool hang_abort = false;                              // --hang-abort
   int universe_size = 0;                                // --usize; 0: the number of ranks
+  std::vector<std::string> notes;                       // lines for the user: what was taken otherwise than written
 
   int size() const;  // ranks of all sections
 };
 
-/// Reads the arguments (without argv[0]); `default_timeout` is the text of MPIEXEC_TIMEOUT or nullptr. Errc::argument
-/// names the option and the remedy.
-Result<Options> parse_options(std::span<const char* const> arguments, const char* default_timeout);
+/// What the environment says where the command line does not: texts of variables, nullptr where they are not set.
+struct Defaults {
+  const char* timeout = nullptr;      // MPIEXEC_TIMEOUT
+  const char* slurm_tasks = nullptr;  // SLURM_NTASKS: ranks, inside of an allocation
+  const char* slurm_nodes = nullptr;  // SLURM_JOB_NUM_NODES
+  static Defaults of_environment();
+};
+
+/// Reads the arguments (without argv[0]). Errc::argument names the option and the remedy.
+Result<Options> parse_options(std::span<const char* const> arguments, const Defaults& defaults);
 
 /// The text of --help, for a launcher of this name.
 std::string help_text();

@@ -58,7 +58,7 @@ void Job::end_after_death(int rank, int code, const std::string& message) {
   code_ = code;
   died_ = rank;
   say(message);
-  say_last_events(rank);
+  say_last_events(rank, message);
   if (alive_ == 0) return;
   const auto done = [this](const nlohmann::json& document) {
     const diag::Job job = diag::read_job(document);

@@ -106,8 +106,9 @@ std::vector<Entry> View::last(std::size_t most) const {
 std::string View::report(std::size_t most) const {
   const std::vector<Entry> entries = last(most);
   const std::string where = call_name(call());
+  const bool past = finished() && (where.empty() || where == "MPI_Finalize");  // not so when MPI_Init has failed
   std::string text = fmt::format("rank {} was {}; its last {} of {} events (times before now):\n", rank(),
-                                 finished()      ? "past MPI_Finalize"
+                                 past            ? "past MPI_Finalize"
                                  : where.empty() ? "outside of MPI"
                                                  : "in " + where,
                                  entries.size(), written());
