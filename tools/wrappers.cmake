@@ -1,4 +1,4 @@
-# The compiler wrappers rmqcc and rmqcxx with the aliases mpicc, mpicxx and mpic++, and what tells other build systems
+# The compiler wrappers rmqcc, rmqcxx and rmqfort with the aliases mpicc, mpicxx, mpic++, mpifort, mpif90 and mpif77, and what tells other build systems
 # where RMQ is: rmq.pc (pkg-config) and rmq-config.cmake (find_package). Each comes twice: for the build tree, where it
 # points at mpi/include and <build>/lib, and for installation, where it finds the rest from its own place.
 
@@ -34,6 +34,9 @@ function(rmq_wrapper RMQ_WRAPPER_NAME RMQ_WRAPPER_LANGUAGE RMQ_WRAPPER_OPTION RM
   endforeach()
   string(STRIP "${RMQ_WRAPPER_ENV_VALUES}" RMQ_WRAPPER_ENV_VALUES)
 
+  string(COMPARE EQUAL "${RMQ_WRAPPER_LANGUAGE}" Fortran RMQ_WRAPPER_FORTRAN)
+  string(REPLACE 1 yes RMQ_WRAPPER_FORTRAN "${RMQ_WRAPPER_FORTRAN}")
+  string(REPLACE 0 no RMQ_WRAPPER_FORTRAN "${RMQ_WRAPPER_FORTRAN}")
   set(build_dir ${PROJECT_BINARY_DIR}/bin)
   set(RMQ_WRAPPER_UP "..")
   set(RMQ_WRAPPER_INCLUDEDIR "${PROJECT_SOURCE_DIR}/mpi/include")
@@ -59,6 +62,7 @@ endfunction()
 
 rmq_wrapper(rmqcc C cc "${CMAKE_C_COMPILER}" cc ENV RMQ_CC MPICH_CC OMPI_CC ALIASES mpicc)
 rmq_wrapper(rmqcxx C++ cxx "${CMAKE_CXX_COMPILER}" c++ ENV RMQ_CXX MPICH_CXX OMPI_CXX ALIASES mpicxx mpic++)
+rmq_wrapper(rmqfort Fortran fc gfortran gfortran ENV RMQ_FC MPICH_FC OMPI_FC ALIASES mpifort mpif90 mpif77)
 
 # pkg-config: `pkg-config --cflags --libs rmq`.
 rmq_way_up(RMQ_PC_UP "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
