@@ -173,7 +173,16 @@ RMQ_MPI(int, Comm_split_type, (MPI_Comm comm, int split_type, int key, MPI_Info 
       default:
         fail_call(MPI_ERR_ARG, fmt::format("invalid split_type {} (argument split_type)", split_type));
     }
-    *newcomm = split(c, {color, key});
+  });
+}
+
+// MPI-4.1: the resources that MPI_Comm_split_type knows, and whether this process is bound to one of each.
+RMQ_MPI(int, Get_hw_resource_info, (MPI_Info * hw_info)) {
+  return enter_any_time([&] {
+    out(hw_info, "hw_info");
+    auto info = std::make_unique<Info>();
+    set_entry(*info, kSharedMemory, "true");
+    *hw_info = runtime().infos.add(std::move(info))->handle;
   });
 }
 

@@ -23,6 +23,7 @@ constexpr std::size_t kKept = 64;
 struct Added {
   int class_code;
   std::string text;
+  bool removed = false;  // its number is not used again
 };
 struct Kept {
   int code = 0;
@@ -140,7 +141,7 @@ const char* class_text(int error_class) {
 
 Added* find_added(Codes& all, int code) {
   const auto index = static_cast<std::size_t>(code - kFirstAdded);
-  return code >= kFirstAdded && index < all.added.size() ? &all.added[index] : nullptr;
+  return code >= kFirstAdded && index < all.added.size() && !all.added[index].removed ? &all.added[index] : nullptr;
 }
 
 int add(int class_code) {
@@ -149,6 +150,20 @@ int add(int class_code) {
   const int code = kFirstAdded + static_cast<int>(all.added.size());
   all.added.push_back({class_code < 0 ? code : class_code, {}});
   return code;
+}
+
+/// What MPI_Remove_error_class, _code and _string have in common.
+template <class Change>
+int change_added(int code, Change&& change, Function function) {
+  return enter_always(
+      [&] {
+        Codes& all = codes();
+        const std::scoped_lock lock(all.mutex);
+        Added* a = find_added(all, code);
+        if (!a) fail_call(MPI_ERR_ARG, fmt::format("{} was not added by the program, or has been removed", code));
+        change(all, *a);
+      },
+      function);
 }
 
 }  // namespace
@@ -254,6 +269,38 @@ RMQ_MPI(int, Add_error_string, (int errorcode, const char* string)) {
     if (!a) fail_call(MPI_ERR_ARG, fmt::format("argument errorcode was not added by the program: {}", errorcode));
     a->text.assign(string, length);
   });
+}
+
+// ---- MPI-4.1 ----
+
+RMQ_MPI(int, Remove_error_class, (int errorclass)) {
+  return change_added(
+      errorclass,
+      [&](const Codes& all, Added& a) {
+        if (a.class_code != errorclass) fail_call(MPI_ERR_ARG, "argument errorclass is an error code");
+        for (const Added& other : all.added) {
+          if (&other != &a && !other.removed && other.class_code == errorclass) {
+            fail_call(MPI_ERR_OTHER, "there are still error codes of this class (MPI_Remove_error_code)");
+          }
+        }
+        a = {a.class_code, {}, true};
+      },
+      __func__);
+}
+
+RMQ_MPI(int, Remove_error_code, (int errorcode)) {
+  return change_added(
+      errorcode,
+      [&](const Codes&, Added& a) {
+        if (a.class_code == errorcode) fail_call(MPI_ERR_ARG, "argument errorcode is an error class");
+        a = {a.class_code, {}, true};
+      },
+      __func__);
+}
+
+RMQ_MPI(int, Remove_error_string, (int errorcode)) {
+  return change_added(
+      errorcode, [&](const Codes&, Added& a) { a.text.clear(); }, __func__);
 }
 
 }  // namespace rmq::mpi

@@ -71,6 +71,11 @@ class Finisher {
     const Failure failure = failure_of(*r);
     set(slot, finish(r, handle, nth(statuses_, slot)), &failure);
   }
+  /// The same for a request whose end is still to come.
+  void look(const Request& r, int slot) {
+    const Failure failure = failure_of(r);
+    set(slot, peek(r, nth(statuses_, slot)), &failure);
+  }
   void add_empty(int slot) {
     set_empty_status(nth(statuses_, slot));
     succeeded(slot);
@@ -154,6 +159,11 @@ void finish_some(Requests& all, int& count, int* indices, MPI_Status* statuses) 
   }
   count = any_active ? done : MPI_UNDEFINED;
   finisher.end();
+}
+
+/// For calls that only look: nothing is done to the handles.
+Requests looked_at(const MPI_Request* handles, int count) {
+  return {const_cast<MPI_Request*>(handles), count};
 }
 
 }  // namespace
@@ -256,6 +266,71 @@ RMQ_MPI(int, Testsome,
     out(outcount, "outcount");
     if (find_complete(all) == -1) runtime().device->MPID_Poll(false);
     finish_some(all, *outcount, array_of_indices, array_of_statuses);
+  });
+}
+
+// ---- MPI-4.1: the same questions without an end to any request ----
+
+RMQ_MPI(int, Request_get_status_any,
+        (int count, const MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status)) {
+  return enter([&]() -> int {
+    const Requests all = looked_at(array_of_requests, count);
+    int& i = *out(indx, "index");
+    out(flag, "flag");
+    i = find_complete(all);
+    if (i == -1) {
+      runtime().device->MPID_Poll(false);
+      i = find_complete(all);
+    }
+    *flag = i != -1;
+    if (i >= 0) return peek(*all.at(i), status);
+    if (i == MPI_UNDEFINED) set_empty_status(status);
+    i = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+  });
+}
+
+RMQ_MPI(int, Request_get_status_all,
+        (int count, const MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[])) {
+  return enter([&] {
+    const Requests all = looked_at(array_of_requests, count);
+    out(flag, "flag");
+    if (!all_complete(all)) runtime().device->MPID_Poll(false);
+    *flag = all_complete(all);
+    if (!*flag) return;
+    Finisher finisher(array_of_statuses);
+    for (int i = 0; i < all.size(); ++i) {
+      const Request* r = all.at(i);
+      if (r && is_active(*r)) {
+        finisher.look(*r, i);
+      } else {
+        finisher.add_empty(i);
+      }
+    }
+    finisher.end();
+  });
+}
+
+RMQ_MPI(int, Request_get_status_some,
+        (int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
+         MPI_Status array_of_statuses[])) {
+  return enter([&] {
+    const Requests all = looked_at(array_of_requests, incount);
+    out(outcount, "outcount");
+    if (find_complete(all) == -1) runtime().device->MPID_Poll(false);
+    Finisher finisher(array_of_statuses);
+    int done = 0;
+    bool any_active = false;
+    for (int i = 0; i < all.size(); ++i) {
+      const Request* r = all.at(i);
+      if (!r || !is_active(*r)) continue;
+      any_active = true;
+      if (!is_complete(*r)) continue;
+      out(array_of_indices, "array_of_indices")[done] = i;
+      finisher.look(*r, done++);
+    }
+    *outcount = any_active ? done : MPI_UNDEFINED;
+    finisher.end();
   });
 }
 

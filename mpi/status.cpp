@@ -132,6 +132,25 @@ RMQ_MPI(int, Test_cancelled, (const MPI_Status* status, int* flag)) {
   return enter([&] { *out(flag, "flag") = status_cancelled(status_arg(status)); });
 }
 
+RMQ_MPI(int, Status_get_source, (const MPI_Status* status, int* source)) {
+  return enter_always([&] { *out(source, "source") = status_arg(status).MPI_SOURCE; });
+}
+RMQ_MPI(int, Status_get_tag, (const MPI_Status* status, int* tag)) {
+  return enter_always([&] { *out(tag, "tag") = status_arg(status).MPI_TAG; });
+}
+RMQ_MPI(int, Status_get_error, (const MPI_Status* status, int* error)) {
+  return enter_always([&] { *out(error, "error") = status_arg(status).MPI_ERROR; });
+}
+RMQ_MPI(int, Status_set_source, (MPI_Status * status, int source)) {
+  return enter_always([&] { status_arg(status), status->MPI_SOURCE = source; });
+}
+RMQ_MPI(int, Status_set_tag, (MPI_Status * status, int tag)) {
+  return enter_always([&] { status_arg(status), status->MPI_TAG = tag; });
+}
+RMQ_MPI(int, Status_set_error, (MPI_Status * status, int error)) {
+  return enter_always([&] { status_arg(status), status->MPI_ERROR = error; });
+}
+
 RMQ_MPI(int, Status_c2f, (const MPI_Status* c_status, MPI_Fint* f_status)) {
   return convert(f_status, c_status, __func__);
 }

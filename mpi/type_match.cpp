@@ -110,4 +110,29 @@ RMQ_MPI(int, Type_create_f90_complex, (int p, int r, MPI_Datatype* newtype)) {
   });
 }
 
+// MPI-4.1: the pair of a value and an index, for MPI_MINLOC and MPI_MAXLOC; MPI_DATATYPE_NULL where there is none.
+RMQ_MPI(int, Type_get_value_index, (MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype* pair_type)) {
+  return enter([&] {
+    struct Pair {
+      MPI_Datatype value, index, pair;
+    };
+    static constexpr Pair kPairs[] = {
+        {MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},
+        {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
+        {MPI_LONG, MPI_INT, MPI_LONG_INT},
+        {MPI_SHORT, MPI_INT, MPI_SHORT_INT},
+        {MPI_INT, MPI_INT, MPI_2INT},
+        {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
+        {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER},
+        {MPI_REAL, MPI_REAL, MPI_2REAL},
+        {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
+    };
+    type_arg(value_type, "value_type");
+    type_arg(index_type, "index_type");
+    const auto* found = std::find_if(std::begin(kPairs), std::end(kPairs),
+                                     [&](const Pair& p) { return p.value == value_type && p.index == index_type; });
+    *out(pair_type, "pair_type") = found == std::end(kPairs) ? MPI_DATATYPE_NULL : found->pair;
+  });
+}
+
 }  // namespace rmq::mpi

@@ -3,7 +3,8 @@
  *
  * Every number and layout below is part of that interface, so none may change: a program built against another header
  * of the same interface runs with this library, and the other way round. tests/abi/ compares all of them with an
- * installed MPICH. The functions are listed once, in rmq_mpi_functions.inc.
+ * installed MPICH. The functions are listed once, in rmq_mpi_functions.inc; those of MPI-4.1 that are there already, in
+ * rmq_mpi_functions_newer.inc.
  *
  * Valid as C99 and as C++98 and later, silent under -Wall -Wextra -pedantic, and under -Wold-style-cast in C++.
  * The C++ bindings that MPI-3.0 removed (namespace MPI) are not offered.
@@ -583,6 +584,7 @@ extern RMQ_MPI_PUBLIC struct MPIR_T_pvar_handle_s* const MPI_T_PVAR_ALL_HANDLES;
 #define MPI_T_BIND_MPI_WIN 9708
 #define MPI_T_BIND_MPI_MESSAGE 9709
 #define MPI_T_BIND_MPI_INFO 9710
+#define MPI_T_BIND_MPI_SESSION 9711
 
 /* Who must set a control variable alike. */
 #define MPI_T_SCOPE_INVALID 0
@@ -635,11 +637,15 @@ typedef void(MPI_T_event_dropped_cb_function)(MPI_Count count, MPI_T_event_regis
 #define RMQ_MPI_FUNCTION(result, name, parameters) RMQ_MPI_PUBLIC result MPI_##name parameters;
 #define RMQ_MPIX_FUNCTION(result, name, parameters) RMQ_MPI_PUBLIC result MPIX_##name parameters;
 #include "rmq_mpi_functions.inc"
+#define RMQ_MPI_FUNCTION(result, name, parameters) RMQ_MPI_PUBLIC result MPI_##name parameters;
+#include "rmq_mpi_functions_newer.inc"
 
 /* The same under the names by which a profiling library reaches them. */
 #define RMQ_MPI_FUNCTION(result, name, parameters) RMQ_MPI_PUBLIC result PMPI_##name parameters;
 #define RMQ_MPIX_FUNCTION(result, name, parameters) RMQ_MPI_PUBLIC result PMPIX_##name parameters;
 #include "rmq_mpi_functions.inc"
+#define RMQ_MPI_FUNCTION(result, name, parameters) RMQ_MPI_PUBLIC result PMPI_##name parameters;
+#include "rmq_mpi_functions_newer.inc"
 
 /* ---- Handles for Fortran ---- */
 

@@ -1,0 +1,96 @@
+// ranks: 2
+// Functions of MPI-4.1: fields of statuses, looks at several requests, errors that are taken back, pairs, resources.
+#include <cstring>
+
+#include "check.hpp"
+
+namespace {
+
+void fields() {
+  MPI_Status s{};
+  MPI_Status_set_source(&s, 4);
+  MPI_Status_set_tag(&s, 5);
+  MPI_Status_set_error(&s, MPI_ERR_TRUNCATE);
+  int source = 0, tag = 0, error = 0;
+  MPI_Status_get_source(&s, &source);
+  MPI_Status_get_tag(&s, &tag);
+  MPI_Status_get_error(&s, &error);
+  CHECK(source == 4 && tag == 5 && error == MPI_ERR_TRUNCATE);
+}
+
+void looks() {
+  const int other = 1 - check::rank();
+  int in[3] = {-1, -1, -1}, one = 1;
+  MPI_Request r[4];
+  for (int tag = 0; tag < 3; ++tag) MPI_Irecv(&in[tag], 1, MPI_INT, other, tag, MPI_COMM_WORLD, &r[tag]);
+  r[3] = MPI_REQUEST_NULL;
+  int index = 0, flag = 1, count = -1, indices[4];
+  MPI_Status s[4];
+  MPI_Request_get_status_any(4, r, &index, &flag, s);
+  CHECK(!flag && index == MPI_UNDEFINED);
+  MPI_Request_get_status_all(4, r, &flag, s);
+  CHECK(!flag);
+  MPI_Request_get_status_some(4, r, &count, indices, s);
+  CHECK(count == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Send(&one, 1, MPI_INT, other, 1, MPI_COMM_WORLD);
+  for (flag = 0; !flag;) MPI_Request_get_status_any(4, r, &index, &flag, s);
+  CHECK(index == 1 && s[0].MPI_TAG == 1 && r[1] != MPI_REQUEST_NULL);
+  MPI_Request_get_status_some(4, r, &count, indices, s);
+  CHECK(count == 1 && indices[0] == 1 && s[0].MPI_TAG == 1 && r[1] != MPI_REQUEST_NULL);
+  MPI_Barrier(MPI_COMM_WORLD);  // both have looked
+  MPI_Send(&one, 1, MPI_INT, other, 0, MPI_COMM_WORLD);
+  MPI_Send(&one, 1, MPI_INT, other, 2, MPI_COMM_WORLD);
+  for (flag = 0; !flag;) MPI_Request_get_status_all(4, r, &flag, s);
+  for (int tag = 0; tag < 3; ++tag) CHECK(s[tag].MPI_TAG == tag && in[tag] == 1 && r[tag] != MPI_REQUEST_NULL);
+  CHECK(s[3].MPI_SOURCE == MPI_ANY_SOURCE);
+  MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+  MPI_Request_get_status_any(4, r, &index, &flag, s);
+  CHECK(flag && index == MPI_UNDEFINED);
+  MPI_Request_get_status_some(4, r, &count, indices, s);
+  CHECK(count == MPI_UNDEFINED);
+}
+
+void removed() {
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  int error_class = 0, code = 0, length = 0;
+  char text[MPI_MAX_ERROR_STRING];
+  MPI_Add_error_class(&error_class);
+  MPI_Add_error_code(error_class, &code);
+  MPI_Add_error_string(code, "gone soon");
+  CHECK_CLASS(MPI_Remove_error_class(error_class), MPI_ERR_OTHER);
+  CHECK(MPI_Remove_error_string(code) == MPI_SUCCESS);
+  MPI_Error_string(code, text, &length);
+  CHECK(length == 0);
+  CHECK_CLASS(MPI_Remove_error_class(code), MPI_ERR_ARG);
+  CHECK(MPI_Remove_error_code(code) == MPI_SUCCESS);
+  CHECK_CLASS(MPI_Remove_error_code(code), MPI_ERR_ARG);
+  CHECK(MPI_Remove_error_class(error_class) == MPI_SUCCESS);
+  CHECK_CLASS(MPI_Error_string(code, text, &length), MPI_ERR_ARG);
+  CHECK_CLASS(MPI_Remove_error_class(MPI_ERR_TAG), MPI_ERR_ARG);
+}
+
+void pairs_and_resources() {
+  MPI_Datatype pair = MPI_INT;
+  CHECK(MPI_Type_get_value_index(MPI_DOUBLE, MPI_INT, &pair) == MPI_SUCCESS && pair == MPI_DOUBLE_INT);
+  CHECK(MPI_Type_get_value_index(MPI_INT, MPI_INT, &pair) == MPI_SUCCESS && pair == MPI_2INT);
+  CHECK(MPI_Type_get_value_index(MPI_CHAR, MPI_INT, &pair) == MPI_SUCCESS && pair == MPI_DATATYPE_NULL);
+  MPI_Info info;
+  char value[16] = "";
+  int flag = 0;
+  MPI_Get_hw_resource_info(&info);
+  MPI_Info_get(info, "mpi_shared_memory", 15, value, &flag);
+  CHECK(flag && std::strcmp(value, "true") == 0);
+  MPI_Info_free(&info);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  fields();
+  looks();
+  removed();
+  pairs_and_resources();
+  return check::finish();
+}
