@@ -138,6 +138,8 @@ class Meeting {
     place_.context = place_.recv_context = kMeetings | (static_cast<std::uint32_t>(h >> 32) & (kMeetings - 2));
     place_.group = world.group;
     place_.rank = world.rank;
+    place_.device = world.device;
+    place_.terms = world.terms;
     tag_ = static_cast<int>(h & 0x7fffffff);
   }
   Comm& place() { return place_; }  // with world ranks
