@@ -53,7 +53,9 @@ Result<void> Doorbell::watch(int fd, bool writable) {
   return fail_errno(fmt::format("rank {} cannot watch file descriptor {}", rank_, fd));
 }
 
-void Doorbell::unwatch(int fd) { ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr); }
+void Doorbell::unwatch(int fd) {
+  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
+}
 
 void Doorbell::wait(std::int64_t timeout_ns) {
   epoll_event events[8];
@@ -72,9 +74,17 @@ void Doorbell::wait(std::int64_t timeout_ns) {
 void Doorbell::ring(Rank rank) const {
   sockaddr_un address;
   const socklen_t length = bell_address(address, job_, rank);
-  // A full queue means that the bell has been rung; a refused one that the rank is gone. Both need nothing more.
-  [[maybe_unused]] const ssize_t sent =
-      ::sendto(socket_, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), length);
+  const auto knock = [&](int socket) {
+    return ::sendto(socket, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), length) >=
+           0;
+  };
+  // A refusal means that the rank is gone, which is fine. EAGAIN means that its queue is full, so it has been rung; or
+  // that our own socket still holds too many rings that other ranks have not heard. A new socket holds none.
+  if (knock(socket_) || errno != EAGAIN) return;
+  const int fresh = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fresh < 0) return;  // out of descriptors: the rank looks by itself after a while
+  knock(fresh);
+  ::close(fresh);
 }
 
 }  // namespace rmq

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/os/clock.hpp"
 
@@ -75,6 +76,20 @@ TEST(Doorbell, SleepsNoLongerThanItIsTold) {
   const auto bell = open(job_of("timeout"), 0);
   EXPECT_TRUE(sleeps_for_2ms(*bell));
   bell->wait(0);
+}
+
+TEST(Doorbell, IsHeardHoweverManyOthersHaveNotHeardTheirs) {
+  const std::string job = job_of("crowd");
+  constexpr Rank kCrowd = 100;  // with full queues they fill the ringer's own socket, which holds some 280 rings
+  std::vector<std::unique_ptr<Doorbell>> crowd;
+  for (Rank rank = 0; rank < kCrowd; ++rank) crowd.push_back(open(job, rank));
+  const auto sleeper = open(job, kCrowd);
+  const auto ringer = open(job, kCrowd + 1);
+  for (Rank rank = 0; rank < kCrowd; ++rank) {
+    for (int i = 0; i < 20; ++i) ringer->ring(rank);
+  }
+  ringer->ring(kCrowd);
+  EXPECT_FALSE(sleeps_for_2ms(*sleeper)) << "the ring was lost";
 }
 
 TEST(Doorbell, RingingARankThatIsGoneIsFine) {
