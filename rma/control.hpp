@@ -5,10 +5,10 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <new>
 
+#include "base/os/atomic.hpp"
 #include "base/packet.hpp"
 #include "rma/rw_lock.hpp"
 
@@ -16,16 +16,16 @@ namespace rmq::rma {
 
 /// The words of one member, written by nobody else (or, where the member sends packets, by the owner for it).
 struct Pair {
-  std::atomic<std::uint32_t> hold;       // places that the member has in the queue of the lock, held or waited for
-  std::atomic<std::uint32_t> waits;      // those of them that it waits for, asleep perhaps
-  std::atomic<std::uint32_t> posts;      // times that the member has opened its window to the owner
-  std::atomic<std::uint32_t> completes;  // times that the member has ended an access epoch to the owner
+  Atomic<std::uint32_t> hold;       // places that the member has in the queue of the lock, held or waited for
+  Atomic<std::uint32_t> waits;      // those of them that it waits for, asleep perhaps
+  Atomic<std::uint32_t> posts;      // times that the member has opened its window to the owner
+  Atomic<std::uint32_t> completes;  // times that the member has ended an access epoch to the owner
 };
 static_assert(sizeof(Pair) == 16);
 
 /// A mutex of a region; a line of its own, for that is what contention is about.
 struct alignas(kCacheLine) RegionMutex {
-  std::atomic<std::uint32_t> holder;  // place in the window, plus 1; 0: free
+  Atomic<std::uint32_t> holder;  // place in the window, plus 1; 0: free
 };
 
 struct Control {
@@ -33,9 +33,9 @@ struct Control {
 
   // Line 0: written by whoever takes the lock.
   alignas(kCacheLine) RwLock lock;
-  std::atomic<std::uint32_t> waiters;  // members that wait for the lock: whoever releases it looks for them
+  Atomic<std::uint32_t> waiters;  // members that wait for the lock: whoever releases it looks for them
   // Lines 1 and 2: one word for each round of a barrier, each written by one member: barriers signalled so far.
-  alignas(kCacheLine) std::array<std::atomic<std::uint32_t>, 32> rounds;
+  alignas(kCacheLine) std::array<Atomic<std::uint32_t>, 32> rounds;
   std::array<RegionMutex, kRegions> regions;
 
   Pair& pair(int member) { return reinterpret_cast<Pair*>(this + 1)[member]; }

@@ -5,18 +5,14 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/os/atomic.hpp"
+
 namespace rmq::rma {
 namespace {
 
 constexpr unsigned kLeastShift = 8;
 constexpr int kSpins = 200;       // before the core is offered: a holder that runs is done by then
 constexpr int kYieldsToAsk = 64;  // yields between two questions whether the holder still lives
-
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 }  // namespace
 
@@ -44,14 +40,14 @@ std::uint64_t RegionGuard::take(std::uint64_t offset, std::uint64_t size, std::u
 }
 
 void RegionGuard::lock(std::uint64_t region) {
-  std::atomic<std::uint32_t>& holder = regions_.control->regions[region % Control::kRegions].holder;
+  Atomic<std::uint32_t>& holder = regions_.control->regions[region % Control::kRegions].holder;
   const auto mine = static_cast<std::uint32_t>(regions_.me + 1);
   for (int spins = 0;; ++spins) {
     std::uint32_t expected = 0;
     // Acquire pairs with unlock()'s release: what the holder before has done.
     if (holder.compare_exchange_strong(expected, mine, std::memory_order_acquire, std::memory_order_relaxed)) return;
     if (spins < kSpins) {
-      relax();
+      os::relax();
       continue;
     }
     ::sched_yield();

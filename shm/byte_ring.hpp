@@ -9,10 +9,10 @@
 // keeps back less than a quarter, so that an emptied ring always has room.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/os/atomic.hpp"
 #include "base/packet.hpp"
 
 namespace rmq::shm {
@@ -51,7 +51,7 @@ class ByteWriter {
   }
 
   /// Takes note of what the reader has returned; false when the count is one that no reader of ours would write.
-  bool returned(const std::atomic<std::uint64_t>& bytes_taken) {
+  bool returned(const Atomic<std::uint64_t>& bytes_taken) {
     const std::uint64_t taken = bytes_taken.load(std::memory_order_acquire);  // SYNC POINT C
     if (taken > position_ || position_ - taken > size_) [[unlikely]]
       return false;
@@ -80,7 +80,7 @@ class ByteReader {
   }
 
   bool return_is_due() const { return position_ - returned_ >= size_ >> 2; }
-  void give_back(std::atomic<std::uint64_t>& bytes_taken) {
+  void give_back(Atomic<std::uint64_t>& bytes_taken) {
     returned_ = position_;
     bytes_taken.store(position_, std::memory_order_release);  // SYNC POINT C
   }

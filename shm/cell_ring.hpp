@@ -18,22 +18,22 @@
 // Writer and reader are separate types; each is used by one thread at a time.
 #pragma once
 
-#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "base/os/atomic.hpp"
 #include "base/packet.hpp"
 
 namespace rmq::shm {
 
 struct alignas(kCacheLine) Cell {
-  std::atomic<std::uint32_t> stamp;
+  Atomic<std::uint32_t> stamp;
   std::byte rest[kCacheLine - 4];
 };
 static_assert(sizeof(Cell) == sizeof(Packet) && offsetof(Packet, kind) == offsetof(Cell, rest));
-static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "a lock in this process would not exclude another's");
+static_assert(Atomic<std::uint32_t>::is_always_lock_free, "a lock in this process would not exclude another's");
 
 /// Lap number of a position in a ring of 2^shift cells.
 constexpr std::uint32_t lap_of(std::uint64_t position, unsigned shift) {
@@ -63,7 +63,7 @@ class CellWriter {
   }
 
   /// Takes note of what the reader has returned; false when the count is one that no reader of ours would write.
-  bool returned(const std::atomic<std::uint64_t>& cells_taken) {
+  bool returned(const Atomic<std::uint64_t>& cells_taken) {
     const std::uint64_t taken = cells_taken.load(std::memory_order_acquire);  // SYNC POINT B
     if (taken > position_ || position_ - taken > mask_ + 1) [[unlikely]]
       return false;
@@ -71,7 +71,7 @@ class CellWriter {
     return true;
   }
   /// Whether returned() would bring news.
-  bool may_return(const std::atomic<std::uint64_t>& cells_taken) const {
+  bool may_return(const Atomic<std::uint64_t>& cells_taken) const {
     return cells_taken.load(std::memory_order_relaxed) + mask_ + 1 != limit_;  // relaxed: a look; returned() acquires
   }
 
@@ -110,7 +110,7 @@ class CellReader {
 
   /// Whether a quarter of the ring waits to be returned.
   bool return_is_due() const { return position_ - returned_ > mask_ >> 2; }
-  void give_back(std::atomic<std::uint64_t>& cells_taken) {
+  void give_back(Atomic<std::uint64_t>& cells_taken) {
     returned_ = position_;
     cells_taken.store(position_, std::memory_order_release);  // SYNC POINT B
   }

@@ -1,12 +1,12 @@
 // A rank's way into its host's segment: creates or finds it, checks it, claims rings, and hands lists between ranks.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "base/bootstrap.hpp"
 #include "base/config.hpp"
 #include "base/error.hpp"
+#include "base/os/atomic.hpp"
 #include "shm/map.hpp"
 #include "shm/segment.hpp"
 
@@ -68,7 +68,7 @@ class Directory {
 
 /// Pushes entry `id` (> 0), whose link word is `next`, on a list that its owner takes as a whole. No entry may be
 /// pushed again before it was taken, hence there is no ABA. The release pairs with take_list's acquire.
-inline void push_list(std::atomic<std::uint32_t>& head, std::atomic<std::uint32_t>& next, std::uint32_t id) {
+inline void push_list(Atomic<std::uint32_t>& head, Atomic<std::uint32_t>& next, std::uint32_t id) {
   std::uint32_t first = head.load(std::memory_order_relaxed);  // relaxed: only compared
   do {
     next.store(first, std::memory_order_relaxed);  // relaxed: published by the exchange below
@@ -76,7 +76,7 @@ inline void push_list(std::atomic<std::uint32_t>& head, std::atomic<std::uint32_
 }
 
 /// The first entry of the list, which is empty from then on; 0 when there is none.
-inline std::uint32_t take_list(std::atomic<std::uint32_t>& head) {
+inline std::uint32_t take_list(Atomic<std::uint32_t>& head) {
   return head.exchange(0, std::memory_order_acquire);
 }
 

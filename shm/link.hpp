@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/data_view.hpp"
+#include "base/os/atomic.hpp"
 #include "base/os/copy.hpp"
 #include "base/packet.hpp"
 #include "shm/byte_ring.hpp"
@@ -19,12 +20,12 @@ namespace rmq::shm {
 struct Outbound {
   CellWriter cells;
   ByteWriter bytes;
-  const std::atomic<std::uint32_t>* sleeping = nullptr;  // the receiver's announcement
+  Atomic<std::uint32_t>* sleeping = nullptr;  // the receiver's announcement
   RingHeader* header = nullptr;
   Rank rank = kNoRank;
 
   Outbound() = default;
-  Outbound(const Ring& ring, const Shape& shape, const RankControl& peer, Rank peer_rank)
+  Outbound(const Ring& ring, const Shape& shape, RankControl& peer, Rank peer_rank)
       : cells(ring.cells, shape.cells),
         bytes(ring.bytes, shape.ring_bytes),
         sleeping(&peer.sleeping),
@@ -78,11 +79,11 @@ struct Inbound {
   ByteReader bytes;
   std::uint32_t most = 0;  // largest payload that this ring can carry
   RingHeader* header = nullptr;
-  const std::atomic<std::uint32_t>* sleeping = nullptr;  // the sender's, which may wait for room
+  Atomic<std::uint32_t>* sleeping = nullptr;  // the sender's, which may wait for room
   Rank rank = kNoRank;
   std::uint32_t host_rank = 0;
 
-  Inbound(const Ring& ring, const Shape& shape, const RankControl& peer, Rank peer_rank, std::uint32_t peer_host_rank)
+  Inbound(const Ring& ring, const Shape& shape, RankControl& peer, Rank peer_rank, std::uint32_t peer_host_rank)
       : cells(ring.cells, shape.cells),
         bytes(ring.bytes, shape.ring_bytes),
         most(max_payload(shape.ring_bytes)),

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/config.hpp"
+#include "base/os/atomic.hpp"
 #include "base/packet.hpp"
 #include "shm/cell_ring.hpp"
 
@@ -40,7 +41,7 @@ struct SegmentHeader {
   std::uint64_t bytes;       // of the whole segment
   std::uint32_t asymmetric;  // 1: waiting ranks use the asymmetric fence (base/os/fence.hpp)
   // Line 2: written by any rank that connects.
-  alignas(kCacheLine) std::atomic<std::uint32_t> rings_claimed;
+  alignas(kCacheLine) Atomic<std::uint32_t> rings_claimed;
 };
 static_assert(sizeof(SegmentHeader) == 3 * kCacheLine);
 
@@ -53,33 +54,33 @@ inline constexpr std::uint32_t closed = 2;  // said good-bye: its end is no fail
 
 /// A long transfer in which the other side may help: see shm/transfer.hpp.
 struct TransferSlot {
-  // Written by the active rank while no generation is open; read by the helper. Relaxed: `claim` orders them.
-  std::atomic<std::uint32_t> helper;     // host rank that may help
-  std::atomic<std::uint32_t> put;        // 1: towards the helper
-  std::atomic<std::uint64_t> active_at;  // address of the data in the active rank
-  std::atomic<std::uint64_t> helper_at;  // address of the data in the helper
-  std::atomic<std::uint64_t> bytes;
-  std::atomic<std::uint64_t> chunk;   // bytes of one claim
-  std::atomic<std::uint32_t> listed;  // 1: this slot stands in a helpers list
-  std::atomic<std::uint32_t> next;    // the one behind it in that list: host rank + 1
-  // Written by both: generation << 32 | next chunk, and what the helper has finished.
-  alignas(kCacheLine) std::atomic<std::uint64_t> claim;
-  std::atomic<std::uint64_t> helped;  // chunks; kHelpFailed added when one could not be copied
+  // Written by the active rank while nothing is left to claim; read by the helper. Relaxed: `claim` orders them.
+  Atomic<std::uint32_t> helper;     // host rank that may help
+  Atomic<std::uint32_t> put;        // 1: towards the helper
+  Atomic<std::uint64_t> active_at;  // address of the data in the active rank
+  Atomic<std::uint64_t> helper_at;  // address of the data in the helper
+  Atomic<std::uint64_t> bytes;
+  Atomic<std::uint64_t> chunk;   // bytes of one claim
+  Atomic<std::uint32_t> listed;  // 1: this slot stands in a helpers list
+  Atomic<std::uint32_t> next;    // the one behind it in that list: host rank + 1
+  // Written by both. Generation << 32 | chunks that nobody has claimed yet; the last ones are claimed last.
+  alignas(kCacheLine) Atomic<std::uint64_t> claim;
+  Atomic<std::uint64_t> helped;  // generation << 32 | chunks that the helper is through with, and kHelpFailed
 };
 
 /// One rank's lines.
 struct RankControl {
   // Line 0: written by the rank itself at start and when it sleeps, wakes and ends; read by every sender.
-  std::atomic<std::uint32_t> sleeping;
-  std::atomic<std::uint32_t> state;  // rank_state; the release of `here` publishes the rest of the line
+  Atomic<std::uint32_t> sleeping;  // 1: ring when there is something for it; whoever does writes 0
+  Atomic<std::uint32_t> state;     // rank_state; the release of `here` publishes the rest of the line
   std::int32_t pid;
   std::uint32_t single_copy;    // 1: the kernel lets this rank call process_vm_readv
   std::uint64_t pid_namespace;  // inode; pids of another namespace mean nothing here
   std::uint64_t probe_address;  // of a word in this rank's memory …
   std::uint64_t probe_word;     // … that has this value
   // Line 1: lists that peers push to and the rank takes as a whole.
-  alignas(kCacheLine) std::atomic<std::uint32_t> arrivals;  // ring index + 1 of a new ring towards this rank
-  std::atomic<std::uint32_t> helpers;                       // host rank + 1 of a rank whose slot wants help
+  alignas(kCacheLine) Atomic<std::uint32_t> arrivals;  // ring index + 1 of a new ring towards this rank
+  Atomic<std::uint32_t> helpers;                       // host rank + 1 of a rank whose slot wants help
   // Lines 2 and 3.
   alignas(kCacheLine) TransferSlot slot;
   // Line 4: written by the rank as it starts and ends to wait; read by peers that may fetch long data from it.
@@ -90,11 +91,11 @@ static_assert(sizeof(RankControl) == 5 * kCacheLine);
 /// Head of a ring from one rank to another; its cells and then its bytes follow.
 struct RingHeader {
   // Line 0: written by the sender when it connects.
-  std::uint32_t from, to;           // host ranks
-  std::atomic<std::uint32_t> next;  // behind it in the arrivals list: ring index + 1
+  std::uint32_t from, to;      // host ranks
+  Atomic<std::uint32_t> next;  // behind it in the arrivals list: ring index + 1
   // Line 1: written by the receiver now and then: what the sender may use again.
-  alignas(kCacheLine) std::atomic<std::uint64_t> cells_taken;
-  std::atomic<std::uint64_t> bytes_taken;
+  alignas(kCacheLine) Atomic<std::uint64_t> cells_taken;
+  Atomic<std::uint64_t> bytes_taken;
 };
 static_assert(sizeof(RingHeader) == 2 * kCacheLine);
 

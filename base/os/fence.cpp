@@ -25,7 +25,7 @@ bool register_asymmetric_fence() {
 }
 
 void heavy_fence(bool asymmetric) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  thread_fence(std::memory_order_seq_cst);
   if (asymmetric) ::syscall(SYS_membarrier, kGlobalExpedited, 0, 0);
 }
 

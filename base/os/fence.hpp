@@ -15,7 +15,7 @@
 // load, which then sees the announcement. The sender needs only to keep its compiler from swapping store and load.
 #pragma once
 
-#include <atomic>
+#include "base/os/atomic.hpp"
 
 namespace rmq::os {
 
@@ -27,9 +27,9 @@ bool register_asymmetric_fence();
 /// The sender's side. `asymmetric`: both sides have registered.
 inline void light_fence(bool asymmetric) {
   if (asymmetric) [[likely]] {
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // compiler only
+    compiler_fence();
   } else {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    thread_fence(std::memory_order_seq_cst);
   }
 }
 

@@ -1,0 +1,45 @@
+// The atomics and fences of all structures that processes or threads share.
+//
+// Here they are those of the standard library, and nothing else. The tests of interleavings (tests/explore) compile the
+// same sources with RMQ_EXPLORED_ATOMIC, the header of a twin in which every access is a point where another thread may
+// go on, and a load may bring any value that C++ allows it to.
+#pragma once
+
+#include <atomic>
+
+#if defined(RMQ_EXPLORED_ATOMIC)
+#include RMQ_EXPLORED_ATOMIC
+#else
+
+namespace rmq {
+
+template <class T>
+using Atomic = std::atomic<T>;
+template <class T>
+using AtomicRef = std::atomic_ref<T>;
+
+namespace os {
+
+inline void thread_fence(std::memory_order order) {
+  std::atomic_thread_fence(order);
+}
+
+/// For the compiler alone: the cheap side of an asymmetric fence (base/os/fence.hpp).
+inline void compiler_fence() {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+/// The object of plain data at this address is about to be written: the explorer checks that nobody else uses it.
+inline void writes_plain(const void*) {}
+
+/// In a loop that waits for another thread to run.
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace os
+}  // namespace rmq
+
+#endif
