@@ -1,0 +1,223 @@
+// The rings of a directed pair, and the lists that ranks push to: shm/cell_ring.hpp, byte_ring.hpp, link.hpp,
+// directory.hpp.
+#include <array>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "shm/directory.hpp"
+#include "shm/link.hpp"
+#include "tests/explore/check.hpp"
+
+namespace rmq::shm {
+namespace {
+
+using explore::Bounds;
+using explore::Change;
+using explore::expect;
+using explore::Mutant;
+using explore::Program;
+
+// ---- cells ----
+
+constexpr std::uint32_t kCells = 2;
+
+struct CellRing {
+  alignas(kCacheLine) std::array<Cell, kCells> cells{};
+  Atomic<std::uint64_t> taken;
+  std::uint64_t start;
+
+  explicit CellRing(std::uint64_t at) : taken(at), start(at) {
+    // What the laps before have left.
+    for (std::uint64_t p = at - kCells; p != at; ++p)
+      cells[p % kCells].stamp.store(lap_of(p, 1), std::memory_order_relaxed);
+  }
+
+  void write(int packets) {
+    CellWriter w(cells.data(), kCells, start);
+    for (int n = 0; n < packets; ++n) {
+      while (w.full()) {
+        expect(w.returned(taken), "the reader returned what it was sent");
+        if (w.full()) explore::pause();
+      }
+      explore::plain_write(&w.cell().rest, "cell");
+      w.cell().rest[0] = static_cast<std::byte>(n);
+      w.publish();
+    }
+  }
+  void read(int packets) {
+    CellReader r(cells.data(), kCells, start);
+    for (int n = 0; n < packets;) {
+      expect(r.sane(), "a stamp is of this lap or of the last");
+      if (!r.ready()) {
+        explore::pause();
+        continue;
+      }
+      explore::plain_read(&r.cell().rest, "cell");
+      expect(r.cell().rest[0] == static_cast<std::byte>(n), "packets come in order");
+      r.advance();
+      ++n;
+      if (r.return_is_due()) r.give_back(taken);
+    }
+  }
+};
+
+Program cell_program(std::uint64_t start, int packets) {
+  auto ring = std::make_shared<CellRing>(start);
+  return {{[=] { ring->write(packets); }, [=] { ring->read(packets); }}, {}};
+}
+
+constexpr Bounds kCellBounds{.preemptions = 3, .stale = 2, .random = 2000};
+
+TEST(CellRing, HoldsInEveryInterleaving) {
+  explore::holds([] { return cell_program(kCells, 4); }, kCellBounds);
+}
+
+TEST(CellRing, HoldsWhereTheLapsStartAnew) {
+  explore::holds([] { return cell_program((std::uint64_t{1} << 33) - 2, 4); }, kCellBounds);
+}
+
+TEST(CellRing, NeedsItsOrders) {
+  const Mutant mutants[] = {
+      {"cell_ring.hpp", "cell().stamp.store(lap_of(position_, shift_)", Change::relaxed},
+      {"cell_ring.hpp", "== lap_of(position_, shift_);  // SYNC POINT A", Change::relaxed},
+      {"cell_ring.hpp", "cells_taken.store(position_", Change::relaxed},
+      {"cell_ring.hpp", "taken = cells_taken.load(", Change::relaxed},
+      {"cell_ring.hpp", "cells_taken.store(position_", Change::skipped},
+  };
+  explore::kills([] { return cell_program(kCells, 4); }, kCellBounds, mutants);
+}
+
+// ---- cells and bytes ----
+
+template <class Fn>
+void each_line(const std::byte* at, std::size_t length, const Fn& fn) {
+  for (std::size_t i = 0; i < length; i += kCacheLine) fn(at + i);
+}
+
+struct Pair {
+  static constexpr std::uint32_t kBytes = 256;
+  Shape shape;
+  alignas(kCacheLine) RingHeader header{};
+  alignas(kCacheLine) std::array<Cell, 8> cells{};
+  alignas(kCacheLine) std::array<std::byte, kBytes> bytes{};
+  alignas(kCacheLine) RankControl control{};
+  Ring ring{&header, cells.data(), bytes.data()};
+
+  Pair() { shape.cells = 8, shape.ring_bytes = kBytes; }
+
+  // Lengths that fill a cell, or the byte ring before there are no more cells.
+  static std::uint32_t length(std::uint32_t n) { return n == 1 ? 8 : 40 + n % 3 * 12; }
+
+  void send(std::uint32_t packets) {
+    Outbound out(ring, shape, control, 0);
+    std::array<std::byte, 64> data;
+    for (std::uint32_t n = 0; n < packets;) {
+      data.fill(static_cast<std::byte>(n));
+      Packet p(Kind::SHORT);
+      p.length = length(n);
+      p.msg = n;
+      ByteWriter ahead = out.bytes;
+      const std::byte* at = p.length > 32 ? ahead.reserve(p.length) : nullptr;
+      if (!out.cells.full()) {
+        if (at) each_line(at, p.length, [](const void* line) { explore::plain_write(line, "payload"); });
+        if (at || p.length <= 32) explore::plain_write(&out.cells.cell(), "cell");
+        if (out.write(p, {DataView::contiguous(data.data(), p.length), 0, p.length})) {
+          ++n;
+          continue;
+        }
+      }
+      if (!out.may_refresh()) explore::pause();
+      expect(out.refresh(), "the receiver returned what it was sent");
+    }
+  }
+  void receive(std::uint32_t packets) {
+    Inbound in(ring, shape, control, 0, 0);
+    for (std::uint32_t n = 0; n < packets;) {
+      if (!in.cells.ready()) {
+        explore::pause();
+        continue;
+      }
+      Packet p;
+      const std::byte* payload = nullptr;
+      explore::plain_read(&in.cells.cell(), "cell");
+      expect(in.read(p, payload), "the length is possible");
+      expect(p.msg == n && p.length == length(n), "packets come in order");
+      if (p.length > 32) each_line(payload, p.length, [](const void* line) { explore::plain_read(line, "payload"); });
+      expect(payload[p.length - 1] == static_cast<std::byte>(n), "and with their payload");
+      in.cells.advance();
+      ++n;
+      if (in.return_is_due()) in.give_back();
+    }
+  }
+};
+
+Program pair_program() {
+  auto pair = std::make_shared<Pair>();
+  return {{[=] { pair->send(6); }, [=] { pair->receive(6); }}, {}};
+}
+
+constexpr Bounds kPairBounds{.preemptions = 2, .stale = 2, .random = 2000};
+
+TEST(Link, HoldsInEveryInterleaving) {
+  explore::holds(pair_program, kPairBounds);
+}
+
+TEST(Link, NeedsItsOrders) {
+  const Mutant mutants[] = {
+      {"byte_ring.hpp", "bytes_taken.store(position_", Change::relaxed},
+      {"byte_ring.hpp", "taken = bytes_taken.load(", Change::relaxed},
+      {"byte_ring.hpp", "bytes_taken.store(position_", Change::skipped},
+  };
+  explore::kills(pair_program, kPairBounds, mutants);
+}
+
+// ---- lists ----
+
+struct List {
+  Atomic<std::uint32_t> head{0};
+  std::array<Atomic<std::uint32_t>, 3> next{};
+  std::array<int, 3> data{};
+  std::array<int, 3> taken{};
+
+  void push(std::size_t i) {
+    explore::plain_write(&data[i], "entry");
+    push_list(head, next[i], static_cast<std::uint32_t>(i + 1));
+  }
+  void take_all() {
+    for (int n = 0; n < 3;) {
+      std::uint32_t id = take_list(head);
+      if (id == 0) explore::pause();
+      for (; id != 0; ++n) {
+        const std::size_t i = id - 1;
+        explore::plain_read(&data[i], "entry");
+        ++taken[i];
+        id = next[i].load(std::memory_order_relaxed);
+      }
+    }
+  }
+};
+
+Program list_program() {
+  auto list = std::make_shared<List>();
+  return {{[=] { list->push(0), list->push(1); }, [=] { list->push(2); }, [=] { list->take_all(); }}, [=] {
+            expect(list->taken == std::array{1, 1, 1}, "each entry is taken once");
+          }};
+}
+
+TEST(List, HoldsInEveryInterleaving) {
+  explore::holds(list_program, {.preemptions = 3, .stale = 2, .random = 2000});
+}
+
+TEST(List, NeedsItsOrders) {
+  const Mutant mutants[] = {
+      {"directory.hpp", "head.compare_exchange_weak(first, id", Change::relaxed},
+      {"directory.hpp", "head.compare_exchange_weak(first, id", Change::torn},
+      {"directory.hpp", "head.exchange(0", Change::relaxed},
+      {"directory.hpp", "head.exchange(0", Change::torn},
+  };
+  explore::kills(list_program, {.preemptions = 3, .stale = 2}, mutants);
+}
+
+}  // namespace
+}  // namespace rmq::shm

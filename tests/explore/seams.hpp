@@ -1,0 +1,26 @@
+// What the explored sources call that is no memory: the kernel's copies, its fence, and the doorbell.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/data_view.hpp"
+#include "base/packet.hpp"
+#include "tests/explore/explorer.hpp"
+
+namespace rmq::explore {
+
+struct Seams {
+  /// Called for each single copy, on the thread that makes it: from or to [address, address + bytes) of the peer, and
+  /// the same bytes of `here` from `offset` on. Returns an errno.
+  std::function<int(bool from_peer, std::uint64_t address, const DataView& here, std::uint64_t offset,
+                    std::uint64_t bytes)>
+      single_copy;
+  /// By rank. A rank that sleeps in Doorbell::wait sleeps until somebody rings.
+  std::vector<Bell> bells;
+};
+/// Of the schedule that runs.
+Seams& seams();
+
+}  // namespace rmq::explore
