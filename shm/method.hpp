@@ -44,10 +44,7 @@ class ShmMethod final : public methods::Method {
       const methods::Outcome written = write_after_refresh(to, packet, payload);
       if (written != methods::Outcome::done) return written;
     }
-    // Publish, then look whether the receiver sleeps; its half is arm().
-    os::light_fence(asymmetric_);
-    if (out->sleeping->load(std::memory_order_relaxed) != 0) [[unlikely]]
-      doorbell_.ring(to);
+    ring_if_asleep(*out->sleeping, to);
     return methods::Outcome::done;
   }
 
@@ -90,8 +87,7 @@ class ShmMethod final : public methods::Method {
   bool wake(Rank rank) override {
     const std::uint32_t peer = host_rank_of(rank);
     if (peer == kElsewhere) return false;
-    os::light_fence(asymmetric_);  // as in send(): publish, then look whether it sleeps
-    if (directory_->control(peer).sleeping.load(std::memory_order_relaxed) != 0) doorbell_.ring(rank);
+    ring_if_asleep(directory_->control(peer).sleeping, rank);
     return true;
   }
 
@@ -132,8 +128,29 @@ class ShmMethod final : public methods::Method {
                      control_->helpers.load(std::memory_order_relaxed)) != 0;
   }
 
+  /// After publishing what `rank` may sleep for: rings if it has announced that it sleeps; its half is arm(). Whoever
+  /// is first to see the announcement takes it away, so that one sleep is rung once.
+  void ring_if_asleep(Atomic<std::uint32_t>& sleeping, Rank rank) {
+    os::light_fence(asymmetric_);
+    if (sleeping.load(std::memory_order_relaxed) == 0) [[likely]]  // relaxed: the fence orders
+      return;
+    if (sleeping.exchange(0, std::memory_order_relaxed) != 0) doorbell_.ring(rank);
+  }
+
   /// Delivers what the i-th ring holds, at most kBatch packets. The ring moves to the front.
   int drain(std::size_t i);
+  /// Moves the i-th ring to the front. One from beyond the hot ones takes the place of the hot ring that has been idle
+  /// for longest.
+  void warm_up(std::size_t i) {
+    Inbound* const busy = inbound_[i];
+    std::size_t hole = i;
+    if (i >= kHot) {
+      hole = kHot - 1;
+      inbound_[i] = inbound_[hole];
+    }
+    for (; hole > 0; --hole) inbound_[hole] = inbound_[hole - 1];
+    inbound_[0] = busy;
+  }
   int sweep();
   int attend();
   void update_busy();
@@ -157,7 +174,7 @@ class ShmMethod final : public methods::Method {
   const methods::Sink& sink_;
   RankControl* control_ = nullptr;
   std::vector<Outbound*> outbound_;  // by world rank; &nowhere_ where there is none
-  std::vector<Inbound*> inbound_;    // the busiest first
+  std::vector<Inbound*> inbound_;    // the first kHot: the latest first
   bool asymmetric_ = false;
   bool busy_ = false;  // transfers, losses or helping under way
   std::uint32_t idle_polls_ = 0;
@@ -206,12 +223,10 @@ inline int ShmMethod::drain(std::size_t i) {
     in.cells.advance();
     if (in.return_is_due()) [[unlikely]] {
       in.give_back();
-      os::light_fence(asymmetric_);  // as in send(): the sender may sleep until there is room
-      if (in.sleeping->load(std::memory_order_relaxed) != 0) [[unlikely]]
-        doorbell_.ring(in.rank);
+      ring_if_asleep(*in.sleeping, in.rank);  // until there is room
     }
   } while (++taken < kBatch && in.cells.ready());
-  if (i != 0) std::swap(inbound_[0], inbound_[i]);
+  if (i != 0) warm_up(i);
   return taken;
 }
 

@@ -330,6 +330,47 @@ TEST(Shm, AnnouncedSleepMakesSendersRingAndNewsForbidSleep) {
   EXPECT_GT(world[1].method->poll(), 0);
 }
 
+TEST(Shm, OneSleepIsRungOnce) {
+  World world(3);
+  for (const std::size_t from : {1u, 2u}) ASSERT_TRUE(world[from].send_pattern(0, 0, 8));
+  while (world[0].method->poll() != 0) {
+  }
+  EXPECT_TRUE(world[0].method->arm());
+  ASSERT_TRUE(world[1].send_pattern(0, 1, 8));
+  world[0].bell->wait(-1);
+  // Awake, but it has not got round to saying so: further packets cost their senders no system call.
+  ASSERT_TRUE(world[1].send_pattern(0, 2, 8));
+  ASSERT_TRUE(world[2].send_pattern(0, 1, 8));
+  const std::uint64_t start = os::now_ns();
+  world[0].bell->wait(2'000'000);
+  EXPECT_GE(os::now_ns() - start, 2'000'000u) << "rung again";
+  world[0].method->disarm();
+}
+
+TEST(Shm, PartnersInTurnAreFoundByTheNextPoll) {
+  constexpr int kRanks = 20;  // far more rings than one poll looks at
+  Config config = settings();
+  config.shm_heap = 4096;
+  World world(kRanks, config);
+  for (std::size_t from = 1; from < kRanks; ++from) ASSERT_TRUE(world[from].send_pattern(0, 0, 8));
+  while (world[0].got.size() < kRanks - 1) world[0].method->poll();
+  const auto polls_for = [&](std::size_t from, std::uint32_t msg) {
+    EXPECT_TRUE(world[from].send_pattern(0, msg, 8));
+    const std::size_t before = world[0].got.size();
+    int polls = 0;
+    for (; world[0].got.size() == before; ++polls) world[0].method->poll();
+    return polls;
+  };
+  for (const std::size_t partners : {2u, 3u, 4u}) {
+    for (std::uint32_t round = 0; round < 6; ++round) {
+      for (std::size_t i = 0; i < partners; ++i) {
+        const int polls = polls_for(2 + 5 * i, 1);
+        EXPECT_TRUE(round == 0 || polls == 1) << polls << " polls: " << partners << " partners, round " << round;
+      }
+    }
+  }
+}
+
 TEST(Shm, ASenderThatWaitsForRoomIsWokenWhenThereIsSome) {
   Config config = settings();
   config.shm_cells = 16 * 64;
