@@ -37,7 +37,7 @@ enum class Outcome : std::uint8_t {
   done,    // taken, and the caller's memory is no longer needed
   queued,  // taken; memory and request stay in use until Sink::on_sent / on_moved names the owner
   retry,   // not taken, nothing changed: the link is full or still connecting; try again after a poll
-  failed,  // the peer is lost; on_peer_lost has been or will be called
+  failed,  // the peer is lost: on_peer_lost has been or will be called; or get() and put() cannot reach this memory
 };
 
 /// Which way promises to be faster.

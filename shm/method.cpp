@@ -238,8 +238,8 @@ Outcome ShmMethod::transfer(Transfer t, Rank rank) {
     return Outcome::queued;
   }
   const Transfers::Failure failure = transfers_->run(t);
-  if (failure.empty()) return Outcome::done;
-  lose(t.peer, Errc::system, failure);
+  if (failure.error == 0) return Outcome::done;
+  if (failure.is_loss()) lose(t.peer, Errc::peer_lost, "has ended while long data was copied to or from it");
   return Outcome::failed;
 }
 

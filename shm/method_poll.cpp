@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/os/clock.hpp"
 #include "shm/method.hpp"
@@ -35,10 +36,9 @@ int ShmMethod::attend() {
   }
   events += transfers_->help();
   if (!transfers_->empty()) {
-    std::uint32_t failed = 0;
-    Transfers::Failure failure;
-    events += transfers_->advance(failed, failure);
-    if (!failure.empty()) lose(failed, Errc::system, failure);
+    std::optional<std::uint32_t> lost;
+    events += transfers_->advance(lost);
+    if (lost) lose(*lost, Errc::peer_lost, "has ended while long data was copied to or from it");
   }
   events += report_losses();
   update_busy();

@@ -84,17 +84,4 @@ Copied copy_to(pid_t pid, std::uint64_t address, const DataView& from, std::uint
   return move(::process_vm_writev, pid, address, from, offset, bytes);
 }
 
-const char* single_copy_advice(int error) {
-  switch (error) {
-    case ESRCH:
-      return "the process is gone";
-    case EPERM:
-      return "the kernel forbids it; set RMQ_SHM_SINGLE_COPY=0";
-    case EFAULT:
-      return "the memory is not mapped; was a buffer freed while in use?";
-    default:
-      return "set RMQ_SHM_SINGLE_COPY=0 to go without";
-  }
-}
-
 }  // namespace rmq::shm

@@ -29,7 +29,4 @@ Copied copy_from(pid_t pid, std::uint64_t address, const DataView& into, std::ui
 /// The same towards `pid`.
 Copied copy_to(pid_t pid, std::uint64_t address, const DataView& from, std::uint64_t offset, std::uint64_t bytes);
 
-/// One line of advice for a copy that stopped with `error`.
-const char* single_copy_advice(int error);
-
 }  // namespace rmq::shm

@@ -1,9 +1,6 @@
 #include "shm/transfer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstring>
 
 #include "base/os/copy.hpp"
 #include "shm/single_copy.hpp"
@@ -14,7 +11,9 @@ namespace {
 constexpr std::uint64_t kBudget = 1024 * 1024;     // bytes in one poll, so that packets are not kept waiting
 constexpr std::uint64_t kAloneChunk = 256 * 1024;  // bytes in one system call
 constexpr std::uint64_t kLeastChunk = 4096;
-constexpr std::uint64_t kHelpFailed = std::uint64_t{1} << 32;  // in TransferSlot::helped
+// In TransferSlot::claim and ::helped.
+constexpr std::uint64_t kChunks = 0x7fffffff;
+constexpr std::uint64_t kHelpFailed = 0x80000000;  // one of them could not be copied
 
 // Large chunks copy faster (each call costs 1.5 us, and both ends pin pages), small ones share better.
 std::uint64_t chunk_for(std::uint64_t bytes) {
@@ -24,6 +23,10 @@ std::uint64_t chunk_for(std::uint64_t bytes) {
 
 std::uint64_t count_of(std::uint64_t bytes, std::uint64_t chunk) {
   return (bytes + chunk - 1) / chunk;
+}
+
+std::uint64_t generation_of(std::uint64_t word) {
+  return word >> 32;
 }
 
 }  // namespace
@@ -40,34 +43,32 @@ Transfers::Failure Transfers::copy_piece(Transfer& t, std::uint64_t at, std::uin
   const pid_t pid = directory_.control(t.peer).pid;
   const Copied copied =
       t.put ? copy_to(pid, t.address + at, t.view, at, bytes) : copy_from(pid, t.address + at, t.view, at, bytes);
-  if (copied.error == 0) return {};
-  return fmt::format("single copy {} process {} stopped: {} ({})", t.put ? "to" : "from", pid,
-                     std::strerror(copied.error), single_copy_advice(copied.error));
+  return {copied.error};
 }
 
 Transfers::Failure Transfers::run(Transfer& t) {
   Failure failure = copy_piece(t, t.moved, t.bytes - t.moved);
-  if (failure.empty()) t.moved = t.bytes;
+  if (failure.error == 0) t.moved = t.bytes;
   return failure;
 }
 
-int Transfers::advance(std::uint32_t& failed, Failure& failure) {
+int Transfers::advance(std::optional<std::uint32_t>& lost) {
   int pieces = 0;
   std::uint64_t budget = kBudget;
   // By index: on_moved may start transfers, which go to the end.
   for (std::size_t i = 0; i < queue_.size() && budget > 0;) {
-    failure = step(queue_[i], budget, pieces);
-    if (!failure.empty()) {
-      failed = queue_[i].peer;
-      return pieces;
+    const Failure failure = step(queue_[i], budget, pieces);
+    if (failure.is_loss()) {
+      lost = queue_[i].peer;
+      break;
     }
-    if (queue_[i].moved < queue_[i].bytes) {
+    const Transfer t = queue_[i];
+    if (failure.error == 0 && t.moved < t.bytes) {
       ++i;
       continue;
     }
-    const Transfer done = queue_[i];
     queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(i));
-    sink_.on_moved(sink_.device, done.owner, done.bytes, Errc::ok);
+    sink_.on_moved(sink_.device, t.owner, t.moved, failure.error == 0 ? Errc::ok : Errc::system);
     ++pieces;
   }
   return pieces;
@@ -77,8 +78,8 @@ Transfers::Failure Transfers::step(Transfer& t, std::uint64_t& budget, int& piec
   if (t.together || (t.moved == 0 && open_slot(t))) return step_together(t, budget, pieces);
   while (t.moved < t.bytes && budget > 0) {
     const std::uint64_t bytes = std::min(t.bytes - t.moved, kAloneChunk);
-    Failure failure = copy_piece(t, t.moved, bytes);
-    if (!failure.empty()) return failure;
+    const Failure failure = copy_piece(t, t.moved, bytes);
+    if (failure.error != 0) return failure;
     t.moved += bytes;
     budget -= std::min(budget, bytes);
     ++pieces;
@@ -102,8 +103,9 @@ bool Transfers::open_slot(Transfer& t) {
   s.helper_at.store(t.address, std::memory_order_relaxed);
   s.bytes.store(t.bytes, std::memory_order_relaxed);
   s.chunk.store(chunk_, std::memory_order_relaxed);
-  s.helped.store(0, std::memory_order_relaxed);
-  s.claim.store(std::uint64_t{++generation_} << 32, std::memory_order_release);  // SYNC POINT D
+  const std::uint64_t generation = std::uint64_t{++generation_} << 32;
+  s.helped.store(generation, std::memory_order_relaxed);
+  s.claim.store(generation | chunks_, std::memory_order_release);  // SYNC POINT D
   if (!listed) {
     s.listed.store(1, std::memory_order_relaxed);
     push_list(directory_.control(t.peer).helpers, s.next, directory_.me() + 1);
@@ -114,32 +116,43 @@ bool Transfers::open_slot(Transfer& t) {
   return true;
 }
 
+// The number of a chunk for this side to copy; none when nothing is left.
+std::optional<std::uint64_t> Transfers::claim_chunk() {
+  TransferSlot& s = slot();
+  // Relaxed: only the number matters, this side wrote the fields.
+  std::uint64_t claim = s.claim.load(std::memory_order_relaxed);
+  do {
+    if ((claim & kChunks) == 0) return std::nullopt;
+  } while (!s.claim.compare_exchange_weak(claim, claim - 1, std::memory_order_relaxed, std::memory_order_relaxed));
+  return chunks_ - (claim & kChunks);
+}
+
 Transfers::Failure Transfers::step_together(Transfer& t, std::uint64_t& budget, int& pieces) {
   TransferSlot& s = slot();
   while (!all_claimed_ && budget > 0) {
-    // Relaxed: only the number matters, this side wrote the fields.
-    const std::uint64_t claimed = s.claim.fetch_add(1, std::memory_order_relaxed) & 0xffffffffu;
-    if (claimed >= chunks_) {
-      all_claimed_ = true;
-      break;
-    }
-    const std::uint64_t at = claimed * chunk_;
+    const std::optional<std::uint64_t> chunk = claim_chunk();
+    all_claimed_ = !chunk;
+    if (!chunk) break;
+    const std::uint64_t at = *chunk * chunk_;
     const std::uint64_t bytes = std::min(chunk_, t.bytes - at);
-    Failure failure = copy_piece(t, at, bytes);
-    if (!failure.empty()) return failure;
+    const Failure failure = copy_piece(t, at, bytes);
+    if (failure.is_loss()) return failure;
+    if (failure.error != 0) {
+      // Nobody claims the rest. What the helper has claimed it may be copying still.
+      t.alone = all_claimed_ = true;
+      chunks_ -= s.claim.exchange(std::uint64_t{generation_} << 32, std::memory_order_relaxed) & kChunks;
+    }
     ++copied_here_;
     ++pieces;
     budget -= std::min(budget, bytes);
   }
   if (!all_claimed_) return {};
   const std::uint64_t helped = s.helped.load(std::memory_order_acquire);  // SYNC POINT E
-  if (copied_here_ + (helped & (kHelpFailed - 1)) < chunks_) return {};
+  if (copied_here_ + (helped & kChunks) < chunks_) return {};
   slot_open_ = t.together = false;
-  if (helped >= kHelpFailed) {
-    t.alone = true;  // the peer may not copy: do it all again without it
-  } else {
-    t.moved = t.bytes;
-  }
+  // One of the two may not copy: do it all again without the helper.
+  t.alone = t.alone || (helped & kHelpFailed) != 0;
+  if (!t.alone) t.moved = t.bytes;
   return {};
 }
 
@@ -174,17 +187,24 @@ bool Transfers::help_one(std::uint32_t active, int& pieces) {
   const std::uint64_t helper_at = s.helper_at.load(std::memory_order_relaxed);
   const bool put = s.put.load(std::memory_order_relaxed) != 0;
   if (s.helper.load(std::memory_order_relaxed) != directory_.me() || chunk < kLeastChunk) return false;
-  const std::uint64_t index = claim & 0xffffffffu;
-  if (index >= count_of(bytes, chunk)) return false;
-  // Acquire and release: the fields read above belong to this generation, and no later load of theirs moves up.
-  if (!s.claim.compare_exchange_strong(claim, claim + 1, std::memory_order_acq_rel, std::memory_order_relaxed))
+  const std::uint64_t left = claim & kChunks, chunks = count_of(bytes, chunk);
+  if (left == 0 || left > chunks) return false;
+  // Relaxed: success says that the word is still the one that was acquired above, so the fields are of its generation.
+  const std::uint64_t claimed = claim - 1;
+  if (!s.claim.compare_exchange_strong(claim, claimed, std::memory_order_relaxed, std::memory_order_relaxed))
     return true;
-  const std::uint64_t at = index * chunk;
+  const std::uint64_t at = (chunks - left) * chunk;
   const std::uint64_t size = std::min(chunk, bytes - at);
   const DataView here = DataView::contiguous(reinterpret_cast<const void*>(helper_at), bytes);
   const Copied copied = put ? copy_from(control.pid, active_at + at, here, at, size)
                             : copy_to(control.pid, active_at + at, here, at, size);
-  s.helped.fetch_add(copied.error == 0 ? 1 : 1 + kHelpFailed, std::memory_order_release);  // SYNC POINT E
+  std::uint64_t helped = s.helped.load(std::memory_order_relaxed);  // relaxed: only compared
+  std::uint64_t more;
+  do {
+    if (generation_of(helped) != generation_of(claimed)) return false;  // the active rank has given up on this one
+    more = (copied.error == 0 ? helped : helped | kHelpFailed) + 1;
+  } while (!s.helped.compare_exchange_weak(helped, more, std::memory_order_release,
+                                           std::memory_order_relaxed));  // SYNC POINT E
   ++pieces;
   return true;
 }
@@ -199,8 +219,8 @@ void Transfers::drop(std::uint32_t peer) {
     const Transfer dropped = queue_[i];
     queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(i));
     if (dropped.together) {
-      slot().claim.store((std::uint64_t{++generation_} << 32) | 0xffffffffu,
-                         std::memory_order_release);  // nothing left
+      // Nobody claims the rest. Relaxed: only the number counts.
+      slot().claim.store(std::uint64_t{++generation_} << 32, std::memory_order_relaxed);
       slot_open_ = false;
     }
     sink_.on_moved(sink_.device, dropped.owner, dropped.moved, Errc::peer_lost);

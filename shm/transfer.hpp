@@ -5,16 +5,18 @@
 // on both claim chunks by an atomic count and copy them with single copies of their own: the active one in its
 // direction, the helper in the opposite one. Nobody waits for a helper that never comes: the active rank claims what is
 // left, and waits only for chunks that the helper has claimed and is copying. (A helper that is declared lost while it
-// still runs, because it has broken the protocol, may finish a chunk after on_moved has reported the failure.)
+// still runs, because it has broken the protocol, may finish a chunk after on_moved has reported the failure. It counts
+// for nothing then: `helped`, too, names its generation.)
 //
-// SYNC POINT D: the active rank's release of `claim` (new generation), the helper's acquire: the slot's fields. A
-// helper that read them from an earlier generation fails its compare-exchange, since the generation is part of the
-// word, and fields change only when every chunk of a generation is accounted for. SYNC POINT E: the helper's release of
-// `helped`, the active rank's acquire: its chunks have been copied.
+// SYNC POINT D: the active rank's release of `claim` (new generation), the helper's acquire: the slot's fields. They
+// change only while nothing is left to claim, and whether anything is left stands in the same word as the generation: a
+// helper whose compare-exchange succeeds has read the fields of that generation, and one that sees nothing left does
+// not try. SYNC POINT E: the helper's release of `helped`, the active rank's acquire: its chunks have been copied.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "base/data_view.hpp"
@@ -44,8 +46,13 @@ struct Transfer {
 
 class Transfers {
  public:
-  /// Why a transfer stopped; empty when it did not.
-  using Failure = std::string;
+  /// Why a transfer stopped: errno of the system call that failed; 0 when none did.
+  struct Failure {
+    int error = 0;
+    /// Whether the peer's process is gone. Else it is this memory that the kernel does not copy (EFAULT: of a device,
+    /// say), or copying that it forbids.
+    bool is_loss() const { return error == ESRCH; }
+  };
 
   Transfers(const Directory& directory, const methods::Sink& sink) : directory_(directory), sink_(sink) {}
 
@@ -55,9 +62,9 @@ class Transfers {
   void start(const Transfer& transfer) { queue_.push_back(transfer); }
   bool empty() const { return queue_.empty(); }
 
-  /// Moves up to kBudget bytes and calls on_moved for what has finished. Returns how many pieces moved. When a transfer
-  /// fails, `failure` says why and `failed` names the peer; the caller then drops that peer's transfers.
-  int advance(std::uint32_t& failed, Failure& failure);
+  /// Moves up to kBudget bytes and calls on_moved for what has finished, with Errc::system for what cannot be copied
+  /// here. Returns how many pieces moved. `lost` names a peer that is gone; the caller then drops its transfers.
+  int advance(std::optional<std::uint32_t>& lost);
 
   /// Helps peers that asked for it: one chunk for each.
   int help();
@@ -72,6 +79,7 @@ class Transfers {
   Failure step(Transfer& transfer, std::uint64_t& budget, int& pieces);
   Failure step_together(Transfer& transfer, std::uint64_t& budget, int& pieces);
   bool open_slot(Transfer& transfer);
+  std::optional<std::uint64_t> claim_chunk();
   void take_helpers();
   bool help_one(std::uint32_t active, int& pieces);
 
@@ -83,8 +91,8 @@ class Transfers {
   std::uint32_t generation_ = 0;
   bool slot_open_ = false;
   std::uint64_t chunk_ = 0;
-  std::uint64_t chunks_ = 0;
-  std::uint64_t copied_here_ = 0;  // chunks
+  std::uint64_t chunks_ = 0;       // that both copy; fewer than at first when copying failed here
+  std::uint64_t copied_here_ = 0;  // of them
   bool all_claimed_ = false;
 };
 

@@ -1,4 +1,6 @@
 // Data arrives whole, in any shape and size, and nothing else is touched.
+#include <sys/mman.h>
+
 #include "conformance/fixture.hpp"
 
 namespace rmq::testing {
@@ -21,6 +23,31 @@ TEST_P(Conformance, EverySizeAroundEveryThresholdArrivesWhole) {
       expect_message(1, recv, into, id, bytes, 0, 7);
       expect_sent(0, send);
     }
+  }
+  world().settle();
+  expect_clean();
+}
+
+TEST_P(Conformance, DataThatTheKernelDoesNotCopyTravelsInPackets) {
+  if (GetParam().method != "shm") GTEST_SKIP() << "only shared memory lets the kernel copy";
+  ASSERT_TRUE(open(2));
+  std::uint64_t id = 0;
+  for (const std::size_t bytes : {std::size_t{60000}, std::size_t{1} << 20}) {
+    const Buffer data = message(++id, bytes);
+    Buffer into(bytes, Shape::contiguous);
+    Request* send = world().isend(0, 1, 7, data);
+    world().settle();
+    // Whole pages in the middle of the data that nobody may touch: the kernel refuses them as it does a device's.
+    constexpr std::uintptr_t kPage = 4096;
+    const auto from = (reinterpret_cast<std::uintptr_t>(data.view().base) + kPage - 1) / kPage * kPage;
+    const std::size_t length = (bytes - 2 * kPage) / kPage * kPage;
+    ASSERT_EQ(::mprotect(reinterpret_cast<void*>(from), length, PROT_NONE), 0);
+    Request* recv = world().irecv(1, 0, 7, into);
+    for (int i = 0; i < 1000; ++i) rank(1).MPID_Poll(false);
+    ASSERT_EQ(::mprotect(reinterpret_cast<void*>(from), length, PROT_READ | PROT_WRITE), 0);
+    ASSERT_TRUE(world().wait_all({recv, send}, "the data in packets"));
+    expect_message(1, recv, into, id, bytes, 0, 7);
+    expect_sent(0, send);
   }
   world().settle();
   expect_clean();
