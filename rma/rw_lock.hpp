@@ -8,11 +8,14 @@
 // A place cannot be given back: whoever has begun must go on, or the lock is of no use to anybody any more.
 //
 // All zero is a free lock. SYNC POINT L: the release in release() pairs with the acquires in begin() and try_take().
+// What release() writes and try_take() reads is sequentially consistent besides: whoever waits announces so,
+// sequentially consistent too, and tries once more, and who releases looks for such announcements behind it. In the one
+// order of all these, either that try comes behind the release and sees it, or that look behind the announcement.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include "base/os/atomic.hpp"
 #include "rma/options.hpp"
 
 namespace rmq::rma {
@@ -45,28 +48,28 @@ class RwLock {
   bool try_take(LockPlace& place) {
     if (place.held) return true;
     if (place.type == LockType::shared) {
-      place.held = (readers_in_.load(std::memory_order_acquire) & kWriterBits) != place.number;  // SYNC POINT L
+      place.held = (readers_in_.load(std::memory_order_seq_cst) & kWriterBits) != place.number;  // SYNC POINT L
       return place.held;
     }
     if (!place.first) {
-      if (writers_out_.load(std::memory_order_acquire) != place.number) return false;  // SYNC POINT L
+      if (writers_out_.load(std::memory_order_seq_cst) != place.number) return false;  // SYNC POINT L
       place.first = true;
       const std::uint32_t bits = kPresent | (place.number & kPhase);
       // Relaxed: readers_out_ below acquires what readers did.
       place.before = readers_in_.fetch_add(bits, std::memory_order_relaxed) & ~kWriterBits;
     }
-    place.held = readers_out_.load(std::memory_order_acquire) == place.before;  // SYNC POINT L
+    place.held = readers_out_.load(std::memory_order_seq_cst) == place.before;  // SYNC POINT L
     return place.held;
   }
 
-  /// Only who holds it. Also a full fence, so that a look for waiting ranks behind it misses none that looked at the
-  /// lock before (they announce themselves and look again).
+  /// Only who holds it. A sequentially consistent look for waiting ranks behind it misses none that has announced
+  /// itself and tries again.
   void release(LockPlace& place) {
     place.held = false;
     if (place.type == LockType::shared) {
       readers_out_.fetch_add(kReader, std::memory_order_seq_cst);  // SYNC POINT L
     } else {
-      readers_in_.fetch_and(~kWriterBits, std::memory_order_release);      // SYNC POINT L: lets readers in
+      readers_in_.fetch_and(~kWriterBits, std::memory_order_seq_cst);      // SYNC POINT L: lets readers in
       writers_out_.exchange(place.number + 1, std::memory_order_seq_cst);  // SYNC POINT L: lets the next writer go on
     }
   }
@@ -77,10 +80,10 @@ class RwLock {
   static constexpr std::uint32_t kPhase = 1;       // … and whether its number is odd
   static constexpr std::uint32_t kWriterBits = kPresent | kPhase;
 
-  std::atomic<std::uint32_t> readers_in_{0};   // came in, and the writer's bits
-  std::atomic<std::uint32_t> readers_out_{0};  // have gone
-  std::atomic<std::uint32_t> writers_in_{0};   // tickets given out
-  std::atomic<std::uint32_t> writers_out_{0};  // writers that have gone
+  Atomic<std::uint32_t> readers_in_{0};   // came in, and the writer's bits
+  Atomic<std::uint32_t> readers_out_{0};  // have gone
+  Atomic<std::uint32_t> writers_in_{0};   // tickets given out
+  Atomic<std::uint32_t> writers_out_{0};  // writers that have gone
 };
 
 }  // namespace rmq::rma
