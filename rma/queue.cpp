@@ -9,12 +9,6 @@
 
 namespace rmq::rma {
 
-// The line that every sender counts in; the owner resets it.
-struct alignas(kCacheLine) QueueHead {
-  std::atomic<std::uint64_t> reserved;  // round << 32 | places taken
-};
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "a lock in this process would not exclude another's");
-
 namespace {
 
 constexpr std::uint32_t kMessageMost = 32 * 1024;  // one packet carries it, over every method
@@ -22,24 +16,6 @@ constexpr std::uint32_t kMessageMost = 32 * 1024;  // one packet carries it, ove
 constexpr std::uint32_t kShareLeast = 4;
 
 constexpr std::uint64_t kMoment = 1'000'000'000;  // ns
-// A stamp: round << 32 | sender << 1 | whole.
-constexpr std::uint64_t kRoundBits = ~std::uint64_t{UINT32_MAX};
-constexpr std::uint64_t kWhole = 1;
-
-using Stamp = std::atomic_ref<std::uint64_t>;
-Stamp stamp_of(std::byte* place) {
-  return Stamp(*reinterpret_cast<std::uint64_t*>(place));
-}
-bool is_whole(std::uint64_t stamp, std::uint32_t round) {
-  return (stamp & (kRoundBits | kWhole)) == (std::uint64_t{round} << 32 | kWhole);
-}
-
-std::uint32_t taken_of(std::uint64_t reserved) {
-  return static_cast<std::uint32_t>(reserved);
-}
-std::uint64_t buffer_bytes(std::uint32_t stride, std::uint32_t capacity) {
-  return sizeof(QueueHead) + std::uint64_t{stride} * capacity;
-}
 
 }  // namespace
 
@@ -94,11 +70,7 @@ void QueueHub::on_landed(Rank from, const Packet& p, const methods::Landing& lan
 
 // ---- life ----
 
-Queue::Queue(QueueHub& hub, QueueOptions options)
-    : hub_(hub),
-      options_(std::move(options)),
-      // Short messages share lines with their neighbours: the owner reads them all anyway.
-      stride_(static_cast<std::uint32_t>((sizeof(std::uint64_t) + options_.message + 7) / 8 * 8)) {}
+Queue::Queue(QueueHub& hub, QueueOptions options) : hub_(hub), options_(std::move(options)) {}
 
 Result<std::unique_ptr<Queue>> Queue::prepare(QueueHub& hub, QueueOptions options) {
   if (options.message == 0 || options.message > kMessageMost || options.capacity == 0 ||
@@ -106,13 +78,13 @@ Result<std::unique_ptr<Queue>> Queue::prepare(QueueHub& hub, QueueOptions option
     return fail(Errc::argument, "a queue buffer holds 1 to 2^30 messages of 1 to 32768 bytes");
   }
   std::unique_ptr<Queue> q(new Queue(hub, std::move(options)));
-  const std::uint64_t bytes = buffer_bytes(q->stride_, q->options_.capacity);
+  const std::uint64_t bytes = QueueStore::bytes(q->options_.message, q->options_.capacity);
   void* memory = hub.device().MPID_Mem_alloc(bytes + kCacheLine);
   if (!memory) return fail(Errc::no_memory, "no memory for a queue buffer; make it smaller or raise RMQ_SHM_HEAP");
   std::memset(memory, 0, bytes + kCacheLine);
-  q->mine_ = new (memory) QueueHead{};
-  q->set_reserved(0);
-  q->heads_.assign(q->options_.ranks.size(), nullptr);
+  q->mine_ = QueueStore(memory, q->options_.message, q->options_.capacity);
+  q->mine_.open(q->round_, 0);
+  q->stores_.resize(q->options_.ranks.size());
   q->remotes_.resize(q->options_.ranks.size());
   q->senders_.resize(q->options_.ranks.size());
   q->share_ = std::max(kShareLeast, q->options_.capacity / static_cast<std::uint32_t>(q->size()));
@@ -121,19 +93,19 @@ Result<std::unique_ptr<Queue>> Queue::prepare(QueueHub& hub, QueueOptions option
 }
 
 std::array<std::uint64_t, Queue::kWords> Queue::contribution() const {
-  return {device().MPID_Mem_token(mine_, buffer_bytes(stride_, options_.capacity))};
+  return {device().MPID_Mem_token(mine_.memory(), QueueStore::bytes(options_.message, options_.capacity))};
 }
 
 void Queue::open(std::span<const std::uint64_t> all) {
   for (int member = 0; member < size(); ++member) {
     const auto i = static_cast<std::size_t>(member);
     if (member == options_.me) {
-      heads_[i] = mine_;
+      stores_[i] = mine_;
       continue;
     }
-    std::byte* memory = device().MPID_Mem_map(world(member), all[i], buffer_bytes(stride_, options_.capacity));
-    if (memory) {
-      heads_[i] = reinterpret_cast<QueueHead*>(memory);
+    const std::uint64_t bytes = QueueStore::bytes(options_.message, options_.capacity);
+    if (std::byte* memory = device().MPID_Mem_map(world(member), all[i], bytes)) {
+      stores_[i] = QueueStore(memory, options_.message, options_.capacity);
       continue;
     }
     Remote& r = remotes_[i];
@@ -150,35 +122,18 @@ Queue::~Queue() {
     device().MPID_Wait(r.carrier);
     device().MPID_Request_free(r.carrier);
   }
-  device().MPID_Mem_free(mine_);
-}
-
-std::byte* Queue::place(QueueHead& head, std::uint32_t index) const {
-  return reinterpret_cast<std::byte*>(&head + 1) + std::size_t{stride_} * index;
+  device().MPID_Mem_free(mine_.memory());
 }
 
 // ---- put ----
 
 Queue::Put Queue::try_put(int target, const void* message) {
   const auto i = static_cast<std::size_t>(target);
-  const Put put = heads_[i] ? put_direct(*heads_[i], message) : put_packet(target, remotes_[i], message);
+  const Put put = !stores_[i]                            ? put_packet(target, remotes_[i], message)
+                  : stores_[i].put(message, options_.me) ? Put::done
+                                                         : Put::refused;
   ++(put == Put::done ? counters_.puts : counters_.refused);
   return put;
-}
-
-Queue::Put Queue::put_direct(QueueHead& head, const void* message) {
-  // Relaxed: a look, so that tries on a full buffer neither count nor take the line away from others.
-  if (taken_of(head.reserved.load(std::memory_order_relaxed)) >= options_.capacity) return Put::refused;
-  const std::uint64_t reserved = head.reserved.fetch_add(1, std::memory_order_acquire);  // SYNC POINT Q1
-  const std::uint32_t index = taken_of(reserved);
-  if (index >= options_.capacity) return Put::refused;
-  std::byte* to = place(head, index);
-  const std::uint64_t mark = (reserved & kRoundBits) | (static_cast<std::uint32_t>(options_.me) << 1);
-  const Stamp stamp = stamp_of(to);
-  stamp.store(mark, std::memory_order_relaxed);  // only whose place it is, in case that I die here
-  copy_bytes(to + sizeof mark, message, options_.message);
-  stamp.store(mark | kWhole, std::memory_order_release);  // SYNC POINT Q2
-  return Put::done;
 }
 
 Queue::Put Queue::put_packet(int target, Remote& r, const void* message) {
@@ -200,10 +155,6 @@ Queue::Put Queue::put_packet(int target, Remote& r, const void* message) {
 
 // ---- get ----
 
-void Queue::set_reserved(std::uint32_t taken) {
-  mine_->reserved.store(std::uint64_t{round_} << 32 | taken, std::memory_order_release);  // SYNC POINT Q1
-}
-
 std::uint32_t Queue::get(std::byte* to) {
   std::uint32_t n = take_direct(to);
   n += take_arrived(to + std::size_t{n} * options_.message);
@@ -212,17 +163,16 @@ std::uint32_t Queue::get(std::byte* to) {
   return n;
 }
 
-bool Queue::await(std::byte* place) {
-  const Stamp stamp = stamp_of(place);
-  const auto whole = [&] { return is_whole(stamp.load(std::memory_order_acquire), round_); };  // SYNC POINT Q2
+// Until the message is whole; false when it never will be.
+bool Queue::await(std::uint32_t index) {
+  const auto whole = [&] { return mine_.whole(index, round_); };
   const auto gone = [&](Rank r) { return r != device().rank() && device().MPID_Gone(r); };
   std::uint64_t give_up = 0;
   while (!whole()) {
     // Its sender has been interrupted between its count and its stamp; or it has died there.
     device().MPID_Poll(false);
-    const std::uint64_t mark = stamp.load(std::memory_order_relaxed);  // only whose place it is
-    const std::uint64_t member = (mark & ~kRoundBits) >> 1;
-    if (mark >> 32 == round_ && member < options_.ranks.size()) {
+    const std::int64_t member = mine_.sender(index, round_);
+    if (member >= 0 && member < size()) {
       if (gone(world(static_cast<int>(member)))) return whole();
     } else if (std::any_of(options_.ranks.begin(), options_.ranks.end(), gone)) {
       // Nobody's name is on it, and somebody is dead. A living sender needs a moment to write its name.
@@ -236,23 +186,20 @@ bool Queue::await(std::byte* place) {
 std::uint32_t Queue::take_direct(std::byte* to) {
   std::uint32_t taken = pending_;
   if (!locked_) {
-    // Relaxed: a look; the exchange orders nothing either: the stamps do.
-    if (taken_of(mine_->reserved.load(std::memory_order_relaxed)) == 0) return 0;
-    const std::uint64_t full = std::uint64_t{round_} << 32 | options_.capacity;
-    taken = std::min(taken_of(mine_->reserved.exchange(full, std::memory_order_relaxed)), options_.capacity);
+    if (mine_.empty()) return 0;
+    taken = mine_.close(round_);
   }
   std::uint32_t n = 0;
   for (std::uint32_t i = 0; i < taken; ++i) {
-    std::byte* from = place(*mine_, i);
-    if (!await(from)) {
+    if (!await(i)) {
       ++counters_.lost;
       continue;
     }
-    copy_bytes(to + std::size_t{n++} * options_.message, from + sizeof(std::uint64_t), options_.message);
+    copy_bytes(to + std::size_t{n++} * options_.message, mine_.message(i), options_.message);
   }
   pending_ = 0;
   ++round_;
-  set_reserved(locked_ ? options_.capacity : 0);
+  mine_.open(round_, locked_ ? options_.capacity : 0);
   return n;
 }
 
@@ -273,22 +220,20 @@ std::uint32_t Queue::take_arrived(std::byte* to) {
 
 void Queue::lock() {
   if (locked_) return;
-  const std::uint64_t full = std::uint64_t{round_} << 32 | options_.capacity;
-  // Relaxed: the stamps order the messages.
-  pending_ = std::min(taken_of(mine_->reserved.exchange(full, std::memory_order_relaxed)), options_.capacity);
+  pending_ = mine_.close(round_);
   locked_ = true;
   for (int member = 0; member < size(); ++member) {
-    if (!heads_[static_cast<std::size_t>(member)]) tell(member, 0);
+    if (!stores_[static_cast<std::size_t>(member)]) tell(member, 0);
   }
 }
 
 void Queue::unlock() {
   if (!locked_) return;
   locked_ = false;
-  set_reserved(pending_);
+  mine_.open(round_, pending_);
   pending_ = 0;
   for (int member = 0; member < size(); ++member) {
-    if (!heads_[static_cast<std::size_t>(member)]) tell(member, 0);
+    if (!stores_[static_cast<std::size_t>(member)]) tell(member, 0);
   }
 }
 

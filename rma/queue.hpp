@@ -2,20 +2,9 @@
 // member may put, and which only its owner empties. Portable twin of the same interface:
 // mpi/include/rmq/queue_buffer.hpp.
 //
-// Members whose buffer lies in memory that this process can reach put straight into it: one atomic count reserves a
-// place, the message is copied, and a stamp on the place says that it is whole. No packet, and nobody at the other end
-// has to poll.
-//
-//    QueueHead | place 0: stamp, message | place 1 … | place capacity-1
-//
-//    reserved = round << 32 | places taken in this round.  At or beyond the capacity: full, or locked by the owner.
-//
-// The owner empties it as the seed does: it sets the count to the capacity, which locks, waits for the stamps of the
-// places that were taken, copies the messages out, and opens the next round. A stamp names its round, so none has to be
-// cleared, and its sender, so that nobody waits for the dead.
-//
-// SYNC POINT Q1: the owner's release of `reserved` (a new round), a sender's acquire in its count: the places have been
-// copied out. SYNC POINT Q2: the sender's release of a stamp, the owner's acquire: the message is whole.
+// Members whose buffer lies in memory that this process can reach put straight into it (rma/queue_store.hpp): one
+// atomic count reserves a place, the message is copied, and a stamp on the place says that it is whole. No packet, and
+// nobody at the other end has to poll.
 //
 // Other members send one packet a message (RMA_QUEUE_PUT) on credit: each has its share of a second store at the owner,
 // so that a packet that arrives always finds its place, and nothing is ever tried again. The owner returns credit as it
@@ -25,7 +14,6 @@
 // Threads: needs the device held, as everything above it.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -33,6 +21,7 @@
 
 #include "adi/device.hpp"
 #include "adi/extension.hpp"
+#include "rma/queue_store.hpp"
 
 namespace rmq::rma {
 
@@ -77,8 +66,6 @@ class QueueHub final : public adi::Extension {
   adi::Device& device_;
   std::vector<Queue*> queues_;  // few
 };
-
-struct QueueHead;
 
 class Queue {
  public:
@@ -129,30 +116,26 @@ class Queue {
   };
 
   Queue(QueueHub& hub, QueueOptions options);
-  Put put_direct(QueueHead& head, const void* message);
   Put put_packet(int target, Remote& remote, const void* message);
   std::uint32_t take_direct(std::byte* to);
   std::uint32_t take_arrived(std::byte* to);
-  bool await(std::byte* place);
-  std::byte* place(QueueHead& head, std::uint32_t index) const;
+  bool await(std::uint32_t index);
   void tell(int member, std::uint32_t credit);
   void arrive(int from, const Packet& p, const std::byte* payload);
   std::byte* room_for(int from, const Packet& p);
-  void set_reserved(std::uint32_t taken);
   Rank world(int member) const { return options_.ranks[static_cast<std::size_t>(member)]; }
   adi::Device& device() const { return hub_.device(); }
 
   QueueHub& hub_;
   QueueOptions options_;
-  std::uint32_t stride_;       // bytes from place to place in a direct buffer
   std::uint32_t share_ = 0;    // credit of each packet sender
   std::uint32_t round_ = 1;    // of my buffer; new memory is zero, which stamps no place
   std::uint32_t pending_ = 0;  // places taken in this round when I locked
   bool locked_ = false;
-  QueueHead* mine_ = nullptr;
-  std::vector<QueueHead*> heads_;  // by member; nullptr: by packets
-  std::vector<Remote> remotes_;    // by member; used where heads_ has none
-  std::vector<Sender> senders_;    // by member
+  QueueStore mine_;
+  std::vector<QueueStore> stores_;  // by member; empty: by packets
+  std::vector<Remote> remotes_;     // by member; used where stores_ has none
+  std::vector<Sender> senders_;     // by member
   QueueCounters counters_;
 };
 
