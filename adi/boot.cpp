@@ -92,7 +92,7 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
                          job.job};
   if (!d->config_.trace.empty()) {
     // As when the disk fills up later: the program matters more than its trace.
-    if (auto ok = d->trace_.open(d->config_.trace, owner, d->config_.trace_events); !ok)
+    if (auto ok = d->trace_.open(d->config_.trace, owner, d->config_.trace_max); !ok)
       std::fprintf(stderr, "rmq: rank %d goes on without a trace: %s\n", job.rank, ok.error().what.c_str());
   }
   if (d->trace_.full()) d->note_clock();
@@ -175,6 +175,7 @@ void Device::share_out_credit() {
   credit_per_peer_ = std::clamp<std::uint64_t>(config_.unexpected_max / others, kLeast, kMost);
   flow_threshold_ = static_cast<std::uint32_t>(credit_per_peer_ / 4);
   envelopes_left_ = config_.envelopes_max;
+  trace_.event(Event::credit, 0, kNoRank, 0, credit_per_peer_);  // what each of them begins with
   for (Rank r = 0; r < size(); ++r) {
     Peer& peer = peers_[index(r)];
     if (!peer.method) {

@@ -128,9 +128,9 @@ Result<ClockOffset> ServerBootstrap::clock_offset() {
   constexpr int kTries = 8;
   ClockOffset best{0, ~std::uint64_t{0}};
   for (int i = 0; i < kTries; ++i) {
-    const std::uint64_t before = os::wall_ns();
+    const std::uint64_t before = os::now_ns();
     const auto answer = call(FrameKind::clock, {}, FrameKind::time);
-    const std::uint64_t after = os::wall_ns();
+    const std::uint64_t after = os::now_ns();
     if (!answer) return tl::make_unexpected(answer.error());
     boot::BodyReader body(*answer);
     const std::uint64_t low = body.u32(), high = body.u32();

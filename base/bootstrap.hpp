@@ -45,7 +45,7 @@ inline constexpr std::size_t max_boot_value = 64 * 1024;
 /// Longest report of a rank on itself, in bytes.
 inline constexpr std::size_t max_report = 60 * 1024;
 
-/// What to add to this host's CLOCK_REALTIME to get the launcher's; wrong by at most `error_ns`.
+/// What to add to this host's CLOCK_MONOTONIC to get the launcher's; wrong by at most `error_ns`.
 struct ClockOffset {
   std::int64_t offset_ns = 0;
   std::uint64_t error_ns = 0;

@@ -7,7 +7,10 @@ namespace rmq {
 namespace {
 
 #define RMQ_PACKET_BEGIN(KIND, member, number, meaning) constexpr std::array k_##member = {PacketField{"", 0, 0, ""}
-#define RMQ_PACKET_FIELD(type, name, meaning) , PacketField{#name, 0, sizeof(wire::type), meaning}
+#define RMQ_PACKET_FIELD(type, name, meaning) \
+  , PacketField {                             \
+#name, 0, sizeof(wire::type), meaning     \
+  }
 #define RMQ_PACKET_END(KIND, member) \
   }                                  \
   ;
@@ -48,13 +51,17 @@ constexpr PacketKind kKinds[] = {
 
 }  // namespace
 
-std::span<const PacketKind> packet_kinds() { return kKinds; }
+std::span<const PacketKind> packet_kinds() {
+  return kKinds;
+}
 
 const PacketKind* find_packet_kind(Kind kind) {
-  for (const PacketKind& k : kKinds) {
-    if (k.kind == kind) return &k;
-  }
-  return nullptr;
+  static constexpr auto kByNumber = [] {
+    std::array<const PacketKind*, 256> table{};
+    for (const PacketKind& k : kKinds) table[static_cast<std::size_t>(k.kind)] = &k;
+    return table;
+  }();
+  return kByNumber[static_cast<std::size_t>(kind)];
 }
 
 std::string_view packet_name(Kind kind) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "base/trace_stream.hpp"
@@ -32,6 +33,12 @@ std::string_view event_value(Event event, int argument, std::uint64_t value) {
 #define RMQ_EVENT_VALUE(name, argument, value, word) {Event::name, argument, value, word},
 #include "base/trace.def"
   };
+  static constexpr auto kHasWords = [] {
+    std::array<bool, 256> table{};
+    for (const Word& w : kWords) table[static_cast<std::size_t>(w.event)] = true;
+    return table;
+  }();
+  if (!kHasWords[static_cast<std::size_t>(event)]) return {};
   for (const Word& w : kWords) {
     if (w.event == event && w.argument == argument && w.value == value) return w.word;
   }
@@ -46,8 +53,9 @@ void start_header(TraceHeader& h, const TraceOwner& owner, bool exact_clock) {
   h.pid = ::getpid();
   h.ns_per_tick = exact_clock ? os::ns_per_tick() : 1;
   h.ticks_start = exact_clock ? os::ticks() : os::now_ns();
+  h.mono_ns_start = os::now_ns();
   h.wall_ns_start = os::wall_ns();
-  h.ticks_end = h.wall_ns_end = 0;
+  h.ticks_end = h.mono_ns_end = h.wall_ns_end = 0;
   h.offset_ns_start = h.offset_ns_end = 0;
   h.error_ns_start = h.error_ns_end = ~std::uint64_t{0};
   std::memset(h.job, 0, sizeof h.job);
@@ -58,6 +66,12 @@ void start_header(TraceHeader& h, const TraceOwner& owner, bool exact_clock) {
   h.drop_errno.store(0, std::memory_order_relaxed);
 }
 
+void end_header(TraceHeader& h, bool exact_clock) {
+  h.ticks_end = exact_clock ? os::ticks() : os::now_ns();
+  h.mono_ns_end = os::now_ns();
+  h.wall_ns_end = os::wall_ns();
+}
+
 Trace::Trace() : call_(&unheard_) {}
 
 Trace::~Trace() {
@@ -65,10 +79,10 @@ Trace::~Trace() {
   if (flight_) ::munmap(flight_, sizeof(TraceHeader) + (mask_ + 1) * kFlightRecordBytes);
 }
 
-Result<void> Trace::open(const std::string& folder, const TraceOwner& owner, std::uint64_t limit) {
+Result<void> Trace::open(const std::string& folder, const TraceOwner& owner, std::uint64_t max_bytes) {
   ::mkdir(folder.c_str(), 0777);  // an existing folder is fine; any other trouble shows at open
   auto stream = std::make_unique<TraceStream>();
-  if (auto ok = stream->open(fmt::format("{}/rank-{}.rmqtrace", folder, owner.rank), owner, limit); !ok) return ok;
+  if (auto ok = stream->open(fmt::format("{}/rank-{}.rmqtrace", folder, owner.rank), owner, max_bytes); !ok) return ok;
   stream_ = std::move(stream);
   level_ = kFull;
   return {};
@@ -105,14 +119,8 @@ void Trace::clock_offset(std::int64_t offset_ns, std::uint64_t error_ns) {
 }
 
 void Trace::finish() {
-  if (stream_) {
-    stream_->header().ticks_end = os::ticks();
-    stream_->header().wall_ns_end = os::wall_ns();
-  }
-  if (flight_) {
-    flight_->ticks_end = stream_ ? os::ticks() : os::now_ns();
-    flight_->wall_ns_end = os::wall_ns();
-  }
+  if (stream_) end_header(stream_->header(), true);
+  if (flight_) end_header(*flight_, stream_ != nullptr);
   call_ = &unheard_;
   level_ = kOff;
   stream_.reset();

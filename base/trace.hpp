@@ -81,8 +81,8 @@ inline constexpr std::size_t kFlightRecordBytes = 2 * kTraceUnit;
 constexpr std::uint64_t trace_units(const Packet* p) { return !p ? 1 : body_bytes(p->kind) == 0 ? 2 : 3; }
 
 struct TraceHeader {
-  static constexpr std::uint32_t kVersion = 3;
-  static constexpr char kMagic[8] = "RMQTRC3";
+  static constexpr std::uint32_t kVersion = 4;
+  static constexpr char kMagic[8] = "RMQTRC4";
 
   char magic[8];  // written last: a header without it is not to be read
   std::uint32_t version, record_bytes;  // bytes of what `capacity` and `written` count: a record, or a unit of it
@@ -91,11 +91,13 @@ struct TraceHeader {
   std::int32_t pid;             // of the rank
   std::uint64_t capacity;       // records of the ring, a power of two (n lies in slot n % capacity); units of the tail
   double ns_per_tick;           // the clock's rate as known at start
-  std::uint64_t ticks_start;    // a pair of readings at start …
-  std::uint64_t wall_ns_start;  // … CLOCK_REALTIME
-  std::uint64_t ticks_end;      // and one at the end (0 when the rank did not get there)
+  std::uint64_t ticks_start;    // three clocks at one time, at start …
+  std::uint64_t mono_ns_start;  // … CLOCK_MONOTONIC, which all times come from
+  std::uint64_t wall_ns_start;  // … CLOCK_REALTIME, which gives the date, and may be set while the job runs
+  std::uint64_t ticks_end;      // and at the end (0 when the rank did not get there)
+  std::uint64_t mono_ns_end;
   std::uint64_t wall_ns_end;
-  std::int64_t offset_ns_start;  // what to add to this host's CLOCK_REALTIME to get the launcher's, at start …
+  std::int64_t offset_ns_start;  // what to add to this host's CLOCK_MONOTONIC to get the launcher's, at start …
   std::int64_t offset_ns_end;    // … and at the end
   std::uint64_t error_ns_start;  // at most so wrong; ~0: not known
   std::uint64_t error_ns_end;
@@ -104,7 +106,7 @@ struct TraceHeader {
   alignas(64) std::atomic<std::uint64_t> written;  // records (units) so far, overwritten ones included
   std::atomic<std::uint64_t> dropped;              // events that a stream could not take: they are missing at its end
   std::atomic<std::uint32_t> call;                 // call_id of the MPI function that runs; 0: none
-  std::atomic<std::uint32_t> drop_errno;           // why; 0: RMQ_TRACE_EVENTS
+  std::atomic<std::uint32_t> drop_errno;           // why; 0: RMQ_TRACE_MAX
   std::byte reserved[4096 - 216];                  // records begin on a page of their own
 };
 static_assert(offsetof(TraceHeader, written) == 192 && sizeof(TraceHeader) == 4096);
@@ -116,6 +118,8 @@ struct TraceOwner {
 };
 /// Fills in everything but the magic, `capacity` and `record_bytes`, and reads the clocks.
 void start_header(TraceHeader& header, const TraceOwner& owner, bool exact_clock);
+/// Reads them again: the rank has come to its end.
+void end_header(TraceHeader& header, bool exact_clock);
 
 class TraceStream;
 
@@ -130,9 +134,10 @@ class Trace {
   Trace& operator=(const Trace&) = delete;
   ~Trace();
 
-  /// Starts the full trace in `<folder>/rank-<rank>.rmqtrace` (created, truncated), of at most `limit` events (0: no
-  /// limit). Errc::system with the path and remedy. Before fly(), so that both have one clock.
-  Result<void> open(const std::string& folder, const TraceOwner& owner, std::uint64_t limit);
+  /// Starts the full trace in `<folder>/rank-<rank>.rmqtrace` (created, truncated), which does not grow beyond
+  /// `max_bytes` (0: no limit; TraceStream::kBodyAt it always has). Errc::system with the path and remedy. Before fly(),
+  /// so that both have one clock.
+  Result<void> open(const std::string& folder, const TraceOwner& owner, std::uint64_t max_bytes);
 
   /// Starts the flight recorder at this place of the file, with `capacity` records (rounded up to a power of two), for
   /// a rank that is inside of the MPI function `call`. Where the memory cannot be had it stays off.

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -28,12 +29,12 @@ bool write_all(int fd, const void* data, std::uint64_t bytes, std::uint64_t at) 
 
 }  // namespace
 
-Result<void> TraceStream::open(const std::string& path, const TraceOwner& owner, std::uint64_t limit) {
+Result<void> TraceStream::open(const std::string& path, const TraceOwner& owner, std::uint64_t max_bytes) {
   const auto cannot = [&] {
     return fail_errno(fmt::format("cannot write the trace file {} (RMQ_TRACE or --trace names its folder)", path));
   };
   path_ = path;
-  left_ = limit == 0 ? ~std::uint64_t{0} : limit;
+  max_bytes_ = max_bytes;
   fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd_ < 0) return cannot();
   // Written, not only made longer: on a full disk a mapping of holes would end in SIGBUS.
@@ -50,7 +51,7 @@ Result<void> TraceStream::open(const std::string& path, const TraceOwner& owner,
 }
 
 bool TraceStream::begin_anew() {
-  if (failed_ || left_ == 0) {
+  if (failed_) {
     drop(0);
     return false;
   }
@@ -58,15 +59,19 @@ bool TraceStream::begin_anew() {
     TraceRecord unused{};
     unused.units = static_cast<std::uint16_t>(room_);
     std::memcpy(tail() + (kSegment - room_) * kTraceUnit, &unused, room_ * kTraceUnit);
-    ++left_;  // which is no event
     publish(room_);
   }
   const std::uint64_t written = header_->written.load(std::memory_order_relaxed);  // only this thread writes
   const std::uint64_t at = kBodyAt + (written - kSegment) * kTraceUnit;
+  if (max_bytes_ != 0 && at + kSegment * kTraceUnit > max_bytes_) {
+    drop(0);
+    return false;
+  }
   if (at >= ahead_) {
+    const auto ahead = max_bytes_ == 0 ? kAhead : std::min(kAhead, static_cast<std::int64_t>(max_bytes_ - at));
     // Blocks in large pieces make the writes cheaper; where that fails, the writes tell whether there are any.
-    static_cast<void>(::fallocate(fd_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at), kAhead));
-    ahead_ = at + kAhead;
+    static_cast<void>(::fallocate(fd_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at), ahead));
+    ahead_ = at + static_cast<std::uint64_t>(ahead);
   }
   if (!write_all(fd_, tail(), kSegment * kTraceUnit, at)) {
     drop(errno);
@@ -89,7 +94,7 @@ void TraceStream::close() {
     if (const auto dropped = header_->dropped.load(std::memory_order_relaxed)) {
       const auto why = static_cast<int>(header_->drop_errno.load(std::memory_order_relaxed));
       std::fputs(fmt::format("rmq: rank {}: the last {} events are missing in {}: {}\n", header_->rank, dropped, path_,
-                             why ? std::strerror(why) : "RMQ_TRACE_EVENTS allows no more")
+                             why ? std::strerror(why) : "RMQ_TRACE_MAX (--trace-max) allows no more")
                      .c_str(),
                  stderr);
     }

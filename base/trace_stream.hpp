@@ -8,8 +8,8 @@
 // The tail is mapped and takes the latest records; when it is full, it is appended to the file in one write and begins
 // anew. Its pages are always the same, so that no record waits for a new one, and they belong to the kernel: what the
 // header's `written` counts is in the file, whatever ends the process. Whether the tail has been appended already, the
-// length of the file tells. A disk that is too slow makes the rank wait; where it is full, events are dropped and
-// counted.
+// length of the file tells. A disk that is too slow makes the rank wait; where it is full, or the file as long as it
+// may be, events are dropped and counted.
 #pragma once
 
 #include <algorithm>
@@ -38,20 +38,20 @@ class TraceStream {
   TraceStream& operator=(const TraceStream&) = delete;
   ~TraceStream() { close(); }
 
-  /// Creates the file. `limit`: events at most; 0: no limit. Errc::system names file and remedy.
-  Result<void> open(const std::string& path, const TraceOwner& owner, std::uint64_t limit);
+  /// Creates the file, which does not grow beyond `max_bytes` (0: no limit; kBodyAt it always has): the events that
+  /// come later are dropped and counted. Errc::system names file and remedy.
+  Result<void> open(const std::string& path, const TraceOwner& owner, std::uint64_t max_bytes);
 
   TraceHeader& header() { return *header_; }
 
   /// Where the next record goes, room for the longest; nullptr: it is dropped. It counts from publish() on.
   TraceRecord* reserve() {
-    if ((room_ < kMostTraceUnits || left_ == 0) && !begin_anew()) [[unlikely]]
+    if (room_ < kMostTraceUnits && !begin_anew()) [[unlikely]]
       return nullptr;
     return reinterpret_cast<TraceRecord*>(tail() + (kSegment - room_) * kTraceUnit);
   }
   void publish(std::uint64_t units) {
     room_ -= units;
-    --left_;
     // Release: a reader that sees the count sees the record. Relaxed load: only this thread writes.
     header_->written.store(header_->written.load(std::memory_order_relaxed) + units, std::memory_order_release);
   }
@@ -66,7 +66,7 @@ class TraceStream {
 
   std::string path_;
   int fd_ = -1;
-  std::uint64_t left_ = 0;  // events that may still be recorded
+  std::uint64_t max_bytes_ = 0;  // of the file; 0: no limit
   bool failed_ = false;
   std::uint64_t ahead_ = 0;  // blocks of the file are taken up to here
   TraceHeader* header_ = nullptr;

@@ -31,8 +31,8 @@ struct TraceFile {
     const std::uint64_t appended = TraceStream::appended(bytes.size(), written);
     std::vector<TraceRecord> all;
     for (std::uint64_t n = 0; n < written; n += all.back().units) {
-      const std::uint64_t at = n < appended ? TraceStream::kBodyAt + n * kTraceUnit
-                                            : sizeof(TraceHeader) + (n - appended) * kTraceUnit;
+      const std::uint64_t at =
+          n < appended ? TraceStream::kBodyAt + n * kTraceUnit : sizeof(TraceHeader) + (n - appended) * kTraceUnit;
       TraceRecord r{};
       std::memcpy(static_cast<void*>(&r), bytes.data() + at, kTraceUnit);
       if (r.units == 0 || r.units > kMostTraceUnits) {
@@ -81,8 +81,8 @@ TEST_F(TraceFiles, WritesAHeaderThatSaysWhoAndHow) {
   const TraceFile file = read(3);
   ASSERT_GE(file.bytes.size(), sizeof(TraceHeader));
   const TraceHeader& h = file.header();
-  EXPECT_STREQ(h.magic, "RMQTRC3");
-  EXPECT_EQ(h.version, 3u);
+  EXPECT_STREQ(h.magic, "RMQTRC4");
+  EXPECT_EQ(h.version, 4u);
   EXPECT_EQ(h.record_bytes, kTraceUnit);
   EXPECT_EQ(h.rank, 3);
   EXPECT_EQ(h.size, 8);
@@ -93,7 +93,8 @@ TEST_F(TraceFiles, WritesAHeaderThatSaysWhoAndHow) {
   EXPECT_EQ(file.bytes.size(), TraceStream::kBodyAt);
   EXPECT_GT(h.ns_per_tick, 0.0);
   EXPECT_GE(h.ticks_end, h.ticks_start);
-  EXPECT_GE(h.wall_ns_end, h.wall_ns_start);
+  EXPECT_GE(h.mono_ns_end, h.mono_ns_start);
+  EXPECT_GT(h.wall_ns_start, 0u);
 }
 
 TEST_F(TraceFiles, KeepsWhatItIsTold) {
@@ -154,16 +155,15 @@ TEST_F(TraceFiles, RecordsOfAllLengthsEndWithTheirSegment) {
   for (auto& units : lengths) units = 1 + random() % 3;
   {
     Trace trace;
-    ASSERT_TRUE(trace.open(folder_, kOwner, lengths.size()));
+    ASSERT_TRUE(trace.open(folder_, kOwner, 0));
     for (std::uint64_t i = 0; i < lengths.size(); ++i) {
       if (lengths[i] == 1) trace.event(Event::posted, 0, 0, i);
       if (lengths[i] == 2) trace.packet(Event::packet_sent, 0, 0, Packet(Kind::SHORT), i);
       if (lengths[i] == 3) trace.packet(Event::packet_sent, 0, 0, Packet(Kind::REQUEST_SEND), i);
     }
-    trace.event(Event::posted, 0, 0);
   }
   const TraceFile file = read(0);
-  EXPECT_EQ(file.header().dropped.load(), 1u) << "the one beyond the limit, and nothing for unused ends";
+  EXPECT_EQ(file.header().dropped.load(), 0u) << "nothing for unused ends";
   const auto events = file.events();
   ASSERT_EQ(events.size(), lengths.size());
   for (std::uint64_t i = 0; i < lengths.size(); ++i) {
@@ -174,16 +174,27 @@ TEST_F(TraceFiles, RecordsOfAllLengthsEndWithTheirSegment) {
 }
 
 TEST_F(TraceFiles, WhatIsBeyondTheLimitIsCounted) {
-  for (const std::uint64_t limit : {std::uint64_t{10}, TraceStream::kSegment, TraceStream::kSegment + 1}) {
+  constexpr std::uint64_t kSegmentBytes = TraceStream::kSegment * kTraceUnit, kAll = 4 * TraceStream::kSegment;
+  struct Case {
+    std::uint64_t limit, bytes;  // what is allowed, and what the file has
+  };
+  for (const auto& [limit, bytes] :
+       {Case{1, TraceStream::kBodyAt}, Case{TraceStream::kBodyAt, TraceStream::kBodyAt},
+        Case{TraceStream::kBodyAt + kSegmentBytes - 1, TraceStream::kBodyAt},
+        Case{TraceStream::kBodyAt + kSegmentBytes, TraceStream::kBodyAt + kSegmentBytes}}) {
     {
       Trace trace;
       ASSERT_TRUE(trace.open(folder_, kOwner, limit));
-      for (std::uint64_t i = 0; i < limit + 3; ++i) trace.event(Event::posted, 0, 0, i);
+      for (std::uint64_t i = 0; i < kAll; ++i) trace.event(Event::posted, 0, 0, i);
     }
     const TraceFile file = read(0);
-    EXPECT_EQ(file.header().dropped.load(), 3u);
-    ASSERT_EQ(file.events().size(), limit);
-    EXPECT_EQ(file.events().back().a0, limit - 1);
+    EXPECT_EQ(file.bytes.size(), bytes);
+    EXPECT_EQ(file.header().written.load() * kTraceUnit, bytes - sizeof(TraceHeader)) << "all room is used";
+    const auto events = file.events();
+    EXPECT_EQ(events.size() + file.header().dropped.load(), kAll);
+    EXPECT_GT(events.size() + 2 * kMostTraceUnits, bytes / kTraceUnit - sizeof(TraceHeader) / kTraceUnit);
+    for (std::uint64_t n = 0; n < events.size(); ++n) ASSERT_EQ(events[n].a0, n) << "the first are kept";
+    EXPECT_EQ(file.header().drop_errno.load(), 0u);
   }
 }
 

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/config.hpp"
+
 namespace rmq::launch {
 
 namespace {
@@ -28,6 +30,7 @@ enum class Verb {
   tag,
   timeout,
   trace,
+  trace_max,
   bind,
   folder,
   universe,
@@ -63,6 +66,7 @@ constexpr Known known[] = {
     {"prepend-rank", 0, Verb::tag},
     {"timeout", 1, Verb::timeout},
     {"trace", 1, Verb::trace},
+    {"trace-max", 1, Verb::trace_max},
     {"bind", 1, Verb::bind},
     {"bind-to", 1, Verb::bind},
     {"wdir", 1, Verb::folder},
@@ -212,6 +216,11 @@ class Parser {
         return set_timeout(value, word);
       case Verb::trace:
         out_.trace = std::filesystem::absolute(value);
+        return {};
+      case Verb::trace_max:
+        if (!config::parse_bytes(value))
+          return wrong(fmt::format("{} {}: not a number of bytes, as 500M", word, value));
+        out_.trace_max = value;
         return {};
       case Verb::bind:
         return set_bind(value, word);
@@ -409,6 +418,7 @@ std::string help_text() {
          "  --hang-after SECONDS   say who waits for whom when all ranks wait and nothing has moved for so long\n"
          "  --hang-abort           and end the job with exit code 125\n"
          "  --trace DIR            write each rank's events to DIR, for rmqtrace\n"
+         "  --trace-max BYTES      of each rank's file there at most, as 500M; later events are counted, not kept\n"
          "  --usize N              MPI_UNIVERSE_SIZE\n"
          "  -h, --help; --version\n"
          "\n"

@@ -113,7 +113,7 @@ void Server::handle(int rank, const boot::Frame& frame) {
     case FrameKind::fence:
       return on_fence(rank);
     case FrameKind::clock: {
-      const std::uint64_t now = os::wall_ns();
+      const std::uint64_t now = os::now_ns();
       std::string text(sizeof now, '\0');
       std::memcpy(text.data(), &now, sizeof now);  // little-endian, as this machine (base/packet.hpp insists)
       return send(rank, boot::encode(FrameKind::time, text));

@@ -33,7 +33,7 @@ Result<double> latency(const Implementation& rmq, int how, const Options& option
   if (how == 0) command.variables.emplace_back("RMQ_FLIGHT", "0");
   if (how == 2) {
     command.variables.emplace_back("RMQ_TRACE", folder + "/trace");
-    command.variables.emplace_back("RMQ_TRACE_EVENTS", "4000000");
+    command.variables.emplace_back("RMQ_TRACE_MAX", "256M");
   }
   const auto done = run(command, std::chrono::seconds(60));
   if (!done) return tl::unexpected(done.error());
