@@ -1,65 +1,153 @@
 // rmqtrace: shows what a job's ranks recorded.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
-#include <fstream>
 
 #include "tools/trace/chart.hpp"
 #include "tools/trace/check.hpp"
-#include "tools/trace/file.hpp"
 #include "tools/trace/lua.hpp"
 #ifdef RMQ_OTF2
 #include "tools/trace/otf2.hpp"
 #endif
+#include "tools/trace/output.hpp"
 #include "tools/trace/pcap.hpp"
 #include "tools/trace/perfetto.hpp"
+#include "tools/trace/reader.hpp"
 #include "tools/trace/stats.hpp"
 #include "tools/trace/text.hpp"
 
 namespace {
 
-using rmq::trace::Trace;
+using rmq::Result;
+using rmq::trace::Entry;
+using rmq::trace::Output;
+using rmq::trace::Reader;
+using rmq::trace::Slice;
+
+struct Wishes {
+  std::string folder, output;
+  Slice slice;
+  rmq::trace::Filter filter;
+  std::size_t limit = 0;
+};
+
+int failed(const rmq::Error& e) {
+  fmt::print(stderr, "rmqtrace: {}\n", e.what);
+  return 1;
+}
+
+// The last line of a terminal says how far a long trace has been read.
+void show_progress(Reader& reader) {
+  if (!::isatty(STDERR_FILENO)) return;
+  using Clock = std::chrono::steady_clock;
+  reader.progress = [start = Clock::now(), shown = Clock::time_point{}](double part, std::uint64_t bytes) mutable {
+    const auto now = Clock::now();
+    if (now - start < std::chrono::seconds(1) || now - shown < std::chrono::milliseconds(200)) return;
+    shown = now;
+    const double seconds = std::chrono::duration<double>(now - start).count();
+    fmt::print(stderr, "\r\033[Krmqtrace: {:.0f} %, {:.0f} MB/s", part * 100,
+               static_cast<double>(bytes) / 1e6 / seconds);
+  };
+}
+
+Result<std::uint64_t> each(Reader& reader, const Slice& slice, const std::function<bool(const Entry&)>& look) {
+  auto shown = reader.each(slice, look);
+  if (reader.progress && ::isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");
+  return shown;
+}
 
 // 0: no violation; 1: there is one; 2: the trace is not whole.
-int report_check(const Trace& trace) {
-  if (const std::string why = rmq::trace::why_not_checkable(trace); !why.empty()) {
+int check(Reader& reader, const Wishes&) {
+  if (const std::string why = rmq::trace::why_not_checkable(reader.ranks()); !why.empty()) {
     fmt::print(stderr, "rmqtrace: cannot check this trace: {}\n", why);
     return 2;
   }
-  if (const auto violation = rmq::trace::check(trace)) {
-    fmt::print("{}", rmq::trace::describe(trace, *violation));
+  rmq::trace::Check check(reader.ranks());
+  std::optional<rmq::trace::Violation> violation;
+  const auto shown = each(reader, {}, [&](const Entry& e) { return !(violation = check.look(e)); });
+  if (violation) {
+    fmt::print("{}", rmq::trace::describe(*violation));
     return 1;
   }
-  fmt::print("{} events of {} ranks: no violation of the protocol\n", trace.entries.size(), trace.ranks.size());
+  if (!shown) return failed(shown.error());
+  fmt::print("{} events of {} ranks: no violation of the protocol\n", *shown, reader.ranks().size());
   return 0;
 }
 
-int print_lines(const Trace& trace, const rmq::trace::Filter& filter, std::size_t limit) {
-  std::size_t shown = 0;
-  for (const auto& e : trace.entries) {
-    if (!filter.shows(e)) continue;
-    if (std::puts(rmq::trace::line_of(e).c_str()) == EOF) return 1;
-    if (limit && ++shown == limit) break;
-  }
+int text(Reader& reader, const Wishes& w) {
+  Output out = Output::standard();
+  std::size_t lines = 0;
+  const auto shown = each(reader, w.slice, [&](const Entry& e) {
+    if (!w.filter.shows(e)) return true;
+    rmq::trace::append_line(out.text(), e);
+    out.text() += '\n';
+    return out.written() && (w.limit == 0 || ++lines < w.limit);
+  });
+  if (const auto ended = out.end(); !ended) return failed(ended.error());
+  return shown ? 0 : failed(shown.error());
+}
+
+int stats(Reader& reader, const Wishes& w) {
+  rmq::trace::Stats stats;
+  const auto shown = each(reader, w.slice, [&](const Entry& e) {
+    stats.add(e);
+    return true;
+  });
+  if (!shown) return failed(shown.error());
+  fmt::print("{}", stats.text(reader));
   return 0;
 }
 
-int write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) return fmt::print(stderr, "rmqtrace: cannot write {}\n", path), 1;
-  return 0;
+// A command that writes a file, event by event.
+template <class Writer>
+int write(Reader& reader, const Wishes& w, const char* otherwise) {
+  auto out = Output::file(w.output.empty() ? otherwise : w.output);
+  if (!out) return failed(out.error());
+  Writer writer(reader, *out);
+  const auto shown = each(reader, w.slice, [&](const Entry& e) { return writer.look(e); });
+  if (const auto ended = out->end(); !ended) return failed(ended.error());
+  return shown ? 0 : failed(shown.error());
+}
+
+int pcap(Reader& reader, const Wishes& w) {
+  return write<rmq::trace::Pcap>(reader, w, "rmqtrace.pcapng");
+}
+
+int perfetto(Reader& reader, const Wishes& w) {
+  return write<rmq::trace::Perfetto>(reader, w, "rmqtrace.perfetto");
+}
+
+int chart(Reader& reader, const Wishes& w) {
+  auto out = Output::file(w.output.empty() ? "rmqtrace.html" : w.output);
+  if (!out) return failed(out.error());
+  rmq::trace::Chart chart(reader, fmt::format("rmqtrace chart {}", w.folder));
+  const auto shown = each(reader, w.slice, [&](const Entry& e) {
+    chart.add(e);
+    return true;
+  });
+  if (!shown) return failed(shown.error());
+  out->write(chart.page());
+  const auto ended = out->end();
+  return ended ? 0 : failed(ended.error());
 }
 
 #ifdef RMQ_OTF2
-int write_otf2(const Trace& trace, const std::string& folder) {
-  const auto done = rmq::trace::otf2(trace, folder);
-  if (!done) fmt::print(stderr, "rmqtrace: {}\n", done.error().what);
-  return done ? 0 : 1;
+int otf2(Reader& reader, const Wishes& w) {
+  const auto done = rmq::trace::otf2(reader, w.slice, w.output.empty() ? "rmqtrace.otf2" : w.output);
+  return done ? 0 : failed(done.error());
 }
 #endif
+
+int run(int (*command)(Reader&, const Wishes&), const Wishes& w) {
+  auto reader = Reader::open(w.folder);
+  if (!reader) return failed(reader.error());
+  for (const std::string& line : caveats(*reader)) fmt::print(stderr, "rmqtrace: {}\n", line);
+  show_progress(*reader);
+  return command(*reader, w);
+}
 
 }  // namespace
 
@@ -68,58 +156,41 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "rmqtrace " RMQ_VERSION);
   app.require_subcommand(1);
 
-  std::string folder, output;
-  const auto command = [&](const char* name, const char* what) {
+  Wishes w;
+  int code = 0;
+  const auto command = [&](const char* name, const char* what, int (*does)(Reader&, const Wishes&)) {
     CLI::App* c = app.add_subcommand(name, what);
-    c->add_option("DIR", folder, "folder that was given to --trace")->required();
+    c->add_option("DIR", w.folder, "folder that was given to --trace")->required();
+    c->callback([&, does] { code = run(does, w); });
     return c;
   };
-  const auto writer = [&](const char* name, const char* what, const char* into) {
-    CLI::App* c = command(name, what);
-    c->add_option("-o,--output", output, into);
+  const auto sliced = [&](CLI::App* c) {
+    c->add_option("--rank", w.slice.rank, "only events of this rank");
+    c->add_option("--from", w.slice.from_us, "only from this time on, microseconds since the first event");
+    c->add_option("--to", w.slice.to_us, "only up to this time; no more than that is read");
     return c;
   };
-  rmq::trace::Filter filter;
-  std::size_t limit = 0;
-  CLI::App* text = command("text", "one line an event, all ranks on one clock");
-  text->add_option("--rank", filter.rank, "only events of this rank");
-  text->add_option("--peer", filter.peer, "only events that concern this other rank");
-  text->add_option("--tag", filter.tag, "only packets with this tag");
-  text->add_option("--kind", filter.kind, "only this packet kind (SHORT, REQUEST_SEND, …) or event (posted, sleep, …)");
-  text->add_option("--from", filter.from_us, "only from this time on, microseconds since the first event");
-  text->add_option("--to", filter.to_us, "only up to this time");
-  text->add_option("--limit", limit, "stop after so many lines");
-  CLI::App* stats = command("stats", "packets by kind and method, matching, waiting, rendezvous times");
-  CLI::App* check = command("check", "holds the trace against the protocol and names the first violation");
-  CLI::App* chart =
-      writer("chart", "a page for the browser: a lane for each rank, an arrow for each packet", "the HTML file");
-  CLI::App* pcap =
-      writer("pcap", "a capture for Wireshark and tshark, to be read with the dissector of lua", "the pcapng file");
-  CLI::App* lua = app.add_subcommand("lua", "prints the dissector for Wireshark and tshark (-X lua_script:FILE)");
-  CLI::App* perfetto = writer("perfetto", "a trace for ui.perfetto.dev", "the file");
+  const auto writer = [&](CLI::App* c, const char* into) { sliced(c)->add_option("-o,--output", w.output, into); };
+  CLI::App* lines = sliced(command("text", "one line an event, all ranks on one clock", text));
+  lines->add_option("--peer", w.filter.peer, "only events that concern this other rank");
+  lines->add_option("--tag", w.filter.tag, "only packets with this tag");
+  lines->add_option("--kind", w.filter.kind,
+                    "only this packet kind (SHORT, REQUEST_SEND, …) or event (posted, sleep, …)");
+  lines->add_option("--limit", w.limit, "stop after so many lines");
+  sliced(
+      command("stats", "packets by kind and method, matching, waiting, times in MPI and who waited for whom", stats));
+  command("check", "holds the trace against the protocol and names the first violation", check);
+  writer(command("chart", "a page for the browser: a lane for each rank, an arrow for each packet", chart),
+         "the HTML file");
+  writer(command("pcap", "a capture for Wireshark and tshark, to be read with the dissector of lua", pcap),
+         "the pcapng file");
+  app.add_subcommand("lua", "prints the dissector for Wireshark and tshark (-X lua_script:FILE)")->callback([&] {
+    code = std::fputs(rmq::trace::lua_dissector().c_str(), stdout) == EOF ? 1 : 0;
+  });
+  writer(command("perfetto", "a trace for ui.perfetto.dev", perfetto), "the file");
 #ifdef RMQ_OTF2
-  CLI::App* otf2 = writer("otf2", "an OTF2 archive", "the folder to make");
+  writer(command("otf2", "an OTF2 archive", otf2), "the folder to make");
 #endif
   CLI11_PARSE(app, argc, argv);
-
-  if (lua->parsed()) return std::fputs(rmq::trace::lua_dissector().c_str(), stdout) == EOF ? 1 : 0;
-  const auto trace = rmq::trace::read(folder);
-  if (!trace) {
-    fmt::print(stderr, "rmqtrace: {}\n", trace.error().what);
-    return 1;
-  }
-  for (const auto& r : trace->ranks) {
-    if (r.dropped)
-      fmt::print(stderr, "rmqtrace: {} events at the end of rank {} could not be written\n", r.dropped, r.rank);
-  }
-  const auto path = [&](const char* otherwise) { return output.empty() ? std::string(otherwise) : output; };
-  if (check->parsed()) return report_check(*trace);
-  if (chart->parsed()) return write_file(path("rmqtrace.html"), rmq::trace::chart(*trace));
-  if (pcap->parsed()) return write_file(path("rmqtrace.pcapng"), rmq::trace::pcap(*trace));
-  if (perfetto->parsed()) return write_file(path("rmqtrace.perfetto"), rmq::trace::perfetto(*trace));
-#ifdef RMQ_OTF2
-  if (otf2->parsed()) return write_otf2(*trace, path("rmqtrace.otf2"));
-#endif
-  if (stats->parsed()) return fmt::print("{}", rmq::trace::stats(*trace)), 0;
-  return print_lines(*trace, filter, limit);
+  return code;
 }

@@ -5,16 +5,27 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "base/protocol.hpp"
+#include "tests/tools/rank_file.hpp"
 #include "tools/trace/check.hpp"
+#include "tools/trace/words.hpp"
 
 namespace {
 
 using namespace rmq;
 using trace::Entry;
-using Recorded = trace::Trace;
+
+// A trace in memory, to be changed and written again.
+struct Recorded {
+  std::vector<Entry> entries;  // by time
+};
 
 using Test = std::function<bool(const Entry&, const Packet&)>;
 
@@ -225,23 +236,72 @@ const Damage kDamages[] = {
      [](Recorded& t) { t.entries[find(t, Event::matched, Kind::SHORT)].record.event = Event::protocol_error; }},
 };
 
+Recorded read(const std::string& folder) {
+  auto reader = trace::Reader::open(folder);
+  if (!reader) die(reader.error().what);
+  Recorded t;
+  const auto shown = reader->each({}, [&](const Entry& e) {
+    t.entries.push_back(e);
+    return true;
+  });
+  if (!shown) die(shown.error().what);
+  return t;
+}
+
+// Writes the files of `t`, with the clocks of the files in `like`.
+void write(const Recorded& t, const std::string& like, const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  std::map<int, std::unique_ptr<trace::RankFile>> files;
+  for (const auto& f : std::filesystem::directory_iterator(like)) {
+    const auto old = trace::TraceFile::open(f.path().string());
+    if (!old) die(old.error().what);
+    const TraceHeader& h = old->header();
+    auto& file = files[h.rank] =
+        std::make_unique<trace::RankFile>(folder, TraceOwner{h.rank, h.size, static_cast<int>(h.host), h.job});
+    TraceHeader& to = file->header();
+    to.ns_per_tick = h.ns_per_tick;
+    to.ticks_start = h.ticks_start, to.ticks_end = h.ticks_end;
+    to.mono_ns_start = h.mono_ns_start, to.mono_ns_end = h.mono_ns_end;
+    to.wall_ns_start = h.wall_ns_start, to.wall_ns_end = h.wall_ns_end;
+    to.offset_ns_start = h.offset_ns_start, to.offset_ns_end = h.offset_ns_end;
+    to.error_ns_start = h.error_ns_start, to.error_ns_end = h.error_ns_end;
+  }
+  for (const Entry& e : t.entries) {
+    const EventKind* k = trace::kind_of(e.record.event);
+    files[e.rank]->add(e.record, k && k->carries_packet);
+  }
+}
+
+std::optional<trace::Violation> check(const std::string& folder) {
+  auto reader = trace::Reader::open(folder);
+  if (!reader) die(reader.error().what);
+  trace::Check check(reader->ranks());
+  std::optional<trace::Violation> violation;
+  const auto shown = reader->each({}, [&](const Entry& e) { return !(violation = check.look(e)); });
+  if (!shown) die(shown.error().what);
+  return violation;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 2) die("usage: tools_damage DIR");
-  const auto good = trace::read(argv[1]);
-  if (!good) die(good.error().what);
-  if (const auto v = trace::check(*good)) die("the trace is not good: " + trace::describe(*good, *v));
+  const std::string folder = argv[1], damaged = folder + ".damaged";
+  if (const auto v = check(folder)) die("the trace is not good: " + trace::describe(*v));
+  const Recorded good = read(folder);
+  write(good, folder, damaged);
+  if (const auto v = check(damaged)) die("the trace is not good once written again: " + trace::describe(*v));
   int bad = 0;
   for (const Damage& d : kDamages) {
-    Recorded t = *good;
+    Recorded t = good;
     d.act(t);
-    const auto v = trace::check(t);
+    write(t, folder, damaged);
+    const auto v = check(damaged);
     if (!v) {
       fmt::print("{}: not noticed; rule {} was expected\n", d.what, d.rule);
       ++bad;
-    } else if (v->rule != d.rule || (d.kind != Kind::none && t.entries[v->entry].packet().kind != d.kind)) {
-      fmt::print("{}: rule {} was expected, {} found\n", d.what, d.rule, trace::describe(t, *v));
+    } else if (v->rule != d.rule || (d.kind != Kind::none && v->entry.packet().kind != d.kind)) {
+      fmt::print("{}: rule {} was expected, {} found\n", d.what, d.rule, trace::describe(*v));
       ++bad;
     }
   }

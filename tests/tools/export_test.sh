@@ -25,6 +25,14 @@ if [ $what = perfetto ]; then
   [ "$(sed -n 's/^    flow_ids: //p' "$dir/decoded" | sort)" = "$(sed -n 's/^    terminating_flow_ids: //p' "$dir/decoded" | sort)" ] ||
     die "flows have two ends"
   grep -q 'process_name: "rank 2 on host 1"' "$dir/decoded" && grep -q 'name: "RMQ_PKT_REQUEST_SEND"' "$dir/decoded" || die "names"
+  # MPI calls, sleeps and epochs are slices.
+  calls=$(count call_enter) sleeps=$(count sleep)
+  epochs=$(grep -cE " win_(lock|start|post|lock_all|fence) " "$dir/text")
+  [ "$(grep -c 'type: SLICE_BEGIN' "$dir/decoded")" -ge $((calls + sleeps)) ] || die "calls and sleeps as slices"
+  [ "$(grep -c 'type: SLICE_BEGIN' "$dir/decoded")" -le $((calls + sleeps + epochs)) ] || die "slices of nothing"
+  for name in MPI_Ssend MPI_Win_lock "exclusive lock" "shared lock" fence; do
+    grep -q "name: \"$name\"" "$dir/decoded" || die "the name $name"
+  done
   # Time never goes back in the file.
   sed -n 's/^  timestamp: //p' "$dir/decoded" | sort -n -c || die "events are not in order"
 else
@@ -32,5 +40,17 @@ else
   [ "$(grep -c '^MPI_SEND ' "$dir/decoded")" = "$(count packet_sent)" ] || die "packets sent"
   [ "$(grep -c '^MPI_RECV ' "$dir/decoded")" = "$(count packet_received)" ] || die "packets received"
   grep -q 'RMQ_PKT_REQUEST_SEND' "$dir/decoded" || die "names of packets"
-  otf2-print -G "$dir/out/rmq.otf2" | grep -q 'rank 2' || die "definitions"
+  # regions <MPI function>: how often it is entered, the same as in the trace.
+  for call in MPI_Recv MPI_Ssend MPI_Win_lock MPI_Win_fence; do
+    [ "$(grep -c "^ENTER .*\"$call\"" "$dir/decoded")" = "$(grep -c " call_enter .*  $call\$" "$dir/text")" ] || die "regions of $call"
+    [ "$(grep -c "^LEAVE .*\"$call\"" "$dir/decoded")" = "$(grep -c " call_leave .*  $call\$" "$dir/text")" ] || die "ends of $call"
+  done
+  [ "$(grep -c '^RMA_REQUEST_LOCK ' "$dir/decoded")" = "$(grep -c " win_lock " "$dir/text")" ] || die "locks that are asked for"
+  [ "$(grep -c '^RMA_RELEASE_LOCK ' "$dir/decoded")" = "$(grep -c " win_unlock " "$dir/text")" ] || die "locks that are given back"
+  [ "$(grep -c '^RMA_PUT ' "$dir/decoded")" = "$(grep -c " packet_sent .*RMQ_PKT_RMA_PUT " "$dir/text")" ] || die "puts"
+  [ "$(grep -c '^RMA_COLLECTIVE_END ' "$dir/decoded")" = "$(count win_fence)" ] || die "fences"
+  grep '^MPI_COLLECTIVE_END ' "$dir/decoded" | grep -q 'DESTROY_HANDLE' || die "MPI_Win_free as a collective"
+  grep '^MPI_SEND ' "$dir/decoded" | grep -q '"MPI_COMM_WORLD"' || die "messages of MPI_COMM_WORLD"
+  otf2-print -G "$dir/out/rmq.otf2" >"$dir/definitions"
+  for what in 'rank 2' '"MPI_COMM_WORLD"' '"window '; do grep -q "$what" "$dir/definitions" || die "definitions lack $what"; done
 fi

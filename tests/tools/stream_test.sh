@@ -22,10 +22,18 @@ done
 [ "$(grep "call_enter" "$dir/all" | grep -vc "MPI_Finalize$")" = "$(grep -c "call_leave" "$dir/all")" ] || die "calls that end"
 grep -Eq "protocol .*way=1 \(short\) because=1 \(it fits" "$dir/all" || die "the way of a message and its reason"
 
-RMQ_TRACE_EVENTS=100 "$bin/rmqrun" -n 2 "$@" --trace "$dir/few" "$program" many 3000 2>"$dir/err"
-grep -Eq "rank 1: the last [0-9]+ events are missing in .*RMQ_TRACE_EVENTS" "$dir/err" || die "dropped events are reported"
-[ "$("$bin/rmqtrace" text "$dir/few" --rank 0 2>/dev/null | wc -l)" = 100 ] || die "the limit"
-"$bin/rmqtrace" stats "$dir/few" | grep -q "events at the end dropped" || die "dropped events in the figures"
+# A file that may not grow is as long as that, keeps what came first, and every reader says that the rest is missing.
+"$bin/rmqrun" -n 2 "$@" --trace "$dir/few" --trace-max 600K "$program" many 3000 2>"$dir/err"
+grep -Eq "rank 1: the last [0-9]+ events are missing in .*RMQ_TRACE_MAX" "$dir/err" || die "dropped events are reported"
+for rank in 0 1; do
+  [ "$(wc -c <"$dir/few/rank-$rank.rmqtrace")" -le 614400 ] || die "the limit"
+  "$bin/rmqtrace" text "$dir/few" --rank $rank >"$dir/cut" 2>"$dir/err"
+  grep -q "events at the end of rank $rank are missing" "$dir/err" || die "the reader says that the trace is cut"
+  [ "$(wc -l <"$dir/cut")" -gt 10000 ] || die "what came first is kept"
+done
+"$bin/rmqtrace" stats "$dir/few" 2>/dev/null | grep -q "events at the end dropped" || die "dropped events in the figures"
+if "$bin/rmqrun" -n 1 --trace-max lots true 2>"$dir/err"; then die "a limit that is none"; fi
+grep -q "trace-max lots: not a number of bytes" "$dir/err" || die "the wrong limit is named"
 
 "$bin/rmqrun" -n 2 "$@" --timeout 60 --trace "$dir/rma" "$program" rma
 "$bin/rmqtrace" text "$dir/rma" >"$dir/all"

@@ -2,45 +2,46 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "tools/trace/check_parts.hpp"
 #include "tools/trace/text.hpp"
 
 namespace rmq::trace {
 
-std::string why_not_checkable(const Trace& trace) {
-  for (const Recording& r : trace.ranks) {
+std::string why_not_checkable(const std::vector<Recording>& ranks) {
+  for (const Recording& r : ranks) {
     if (r.dropped == 0) continue;
     return fmt::format(
         "{} events at the end of rank {} could not be written, and a check needs all; record again with more room on "
-        "the disk, or a larger RMQ_TRACE_EVENTS",
+        "the disk, or a larger --trace-max",
         r.dropped, r.rank);
   }
-  const auto size = static_cast<std::size_t>(trace.ranks.front().size);
-  if (trace.ranks.size() == size) return "";
-  return fmt::format("only {} of the job's {} ranks are here; a check needs all of them", trace.ranks.size(), size);
+  const auto size = static_cast<std::size_t>(ranks.front().size);
+  if (ranks.size() == size) return "";
+  return fmt::format("only {} of the job's {} ranks are here; a check needs all of them", ranks.size(), size);
 }
 
-std::optional<Violation> check(const Trace& trace) {
-  const std::optional<Violation> link = check_links(trace);
+struct Check::Parts {
+  explicit Parts(const std::vector<Recording>& ranks) : order(ranks) {}
+  LinkOrder order;
   Machines machines;
-  Counts counts(trace);
+  Counts counts;
   Locks locks;
-  for (std::size_t i = 0; i < trace.entries.size(); ++i) {
-    if (link && link->entry == i) return link;
-    const Entry& e = trace.entries[i];
-    const Packet p = e.packet();
-    const bool travels = e.record.event == Event::packet_sent || e.record.event == Event::packet_received;
-    Finding f = travels ? machines.look(e, p) : Finding{};
-    if (!f) f = counts.look(e, p);
-    if (!f) f = locks.look(e, p);
-    if (f) return Violation{i, f.rule, std::move(f.why)};
-  }
-  return {};
+};
+
+Check::Check(const std::vector<Recording>& ranks) : parts_(std::make_unique<Parts>(ranks)) {}
+Check::~Check() = default;
+
+std::optional<Violation> Check::look(const Entry& e) {
+  const Packet p = e.packet();
+  Finding f = e.travels() ? parts_->order.look(e, p) : Finding{};
+  if (!f && e.travels()) f = parts_->machines.look(e, p);
+  if (!f) f = parts_->counts.look(e, p);
+  if (!f) f = parts_->locks.look(e, p);
+  if (!f) return {};
+  return Violation{e, f.rule, std::move(f.why)};
 }
 
-std::string describe(const Trace& trace, const Violation& v) {
+std::string describe(const Violation& v) {
   std::string_view text;
   for (const ProtocolText& r : protocol_rules()) {
     if (r.name == v.rule) text = r.meaning;
@@ -48,8 +49,8 @@ std::string describe(const Trace& trace, const Violation& v) {
   for (const ProtocolMachine& m : protocol_machines()) {
     if (m.name == v.rule) text = m.meaning;
   }
-  return fmt::format("the first violation of the protocol\n{}\n  rule {}: {}\n  {}\n", line_of(trace.entries[v.entry]),
-                     v.rule, text, v.why);
+  return fmt::format("the first violation of the protocol\n{}\n  rule {}: {}\n  {}\n", line_of(v.entry), v.rule, text,
+                     v.why);
 }
 
 }  // namespace rmq::trace

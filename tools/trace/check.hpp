@@ -1,29 +1,41 @@
 // A trace held against the protocol (base/protocol.def): the first packet that breaks it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "tools/trace/file.hpp"
+#include "tools/trace/reader.hpp"
 
 namespace rmq::trace {
 
 /// One broken rule.
 struct Violation {
-  std::size_t entry = 0;  // of Trace::entries: where it shows
+  Entry entry;            // where it shows
   std::string_view rule;  // name of a machine or a rule in base/protocol.def
   std::string why;        // what was there, and what the rule allows
 };
 
-/// The first violation, by time, of all machines and rules; nothing when there is none. The trace must be whole: each
-/// rank has its recording, from its first event on (see why_not_checkable). A rank that was killed may end anywhere.
-std::optional<Violation> check(const Trace& trace);
+/// Looks at the events of a whole trace (why_not_checkable()), in the order of Reader::each. It remembers the
+/// conversations that are open and the packets on their way, and of what is over only which handles have been used.
+class Check {
+ public:
+  explicit Check(const std::vector<Recording>& ranks);
+  ~Check();
+  /// The first violation, if it is this event. A rank that was killed may end anywhere.
+  std::optional<Violation> look(const Entry& e);
 
-/// Empty, or why `trace` cannot be checked and what to do about it.
-std::string why_not_checkable(const Trace& trace);
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+/// Empty, or why a trace of these recordings cannot be checked and what to do about it.
+std::string why_not_checkable(const std::vector<Recording>& ranks);
 
 /// The violation as text of several lines: rank, time, packet with its fields, rule.
-std::string describe(const Trace& trace, const Violation& violation);
+std::string describe(const Violation& violation);
 
 }  // namespace rmq::trace

@@ -22,20 +22,6 @@ std::int64_t cost_of(const Packet& p) {
 
 }  // namespace
 
-// The credit at the start is not in the trace: the first credit event of each pair tells it.
-Counts::Counts(const Trace& trace) {
-  for (const Entry& e : trace.entries) {
-    Credit& c = credit_[{e.rank, e.record.peer}];
-    if (c.known) continue;
-    if (e.record.event == Event::packet_sent) c.balance -= cost_of(e.packet());
-    if (e.record.event != Event::credit) continue;
-    c.balance += static_cast<std::int64_t>(e.record.a0);
-    c.first = static_cast<std::int64_t>(e.record.a1) - c.balance;
-    c.known = true;
-  }
-  for (auto& [pair, c] : credit_) c.balance = 0;
-}
-
 Finding Counts::look(const Entry& e, const Packet& p) {
   switch (e.record.event) {
     case Event::packet_sent:
@@ -48,30 +34,37 @@ Finding Counts::look(const Entry& e, const Packet& p) {
       return matched(e, p);
     case Event::protocol_error:
       return broken(ProtocolRule::sense, "the rank took this packet for nonsense and dropped it");
-    case Event::credit: {
-      Credit& c = credit_[{e.rank, e.record.peer}];
-      c.balance += static_cast<std::int64_t>(e.record.a0);
-      const auto left = static_cast<std::int64_t>(e.record.a1);
-      if (c.balance > 0)
-        return broken(ProtocolRule::credit, fmt::format("{} bytes more came back than were spent", c.balance));
-      if (c.first + c.balance == left) return {};
-      return broken(ProtocolRule::credit,
-                    fmt::format("the rank counts {} bytes left; by its packets it is {}", left, c.first + c.balance));
-    }
+    case Event::credit:
+      return credit(e);
     default:
       return {};
   }
 }
 
+Finding Counts::credit(const Entry& e) {
+  const auto counted = static_cast<std::int64_t>(e.record.a1);
+  if (e.record.peer < 0) {
+    full_[e.rank] = counted;
+    return {};
+  }
+  const Pair pair{e.rank, e.record.peer};
+  std::int64_t& left = credit_of(pair);
+  left += static_cast<std::int64_t>(e.record.a0);
+  if (left > full_[e.rank])
+    return broken(ProtocolRule::credit, fmt::format("{} bytes more came back than were spent", left - full_[e.rank]));
+  if (left == counted) return {};
+  return broken(ProtocolRule::credit,
+                fmt::format("the rank counts {} bytes left; by its packets it is {}", counted, left));
+}
+
 Finding Counts::sent(const Entry& e, const Packet& p) {
   const Pair pair{e.rank, e.record.peer};
   if (const std::int64_t cost = cost_of(p)) {
-    Credit& c = credit_[pair];
-    c.balance -= cost;
-    if (c.known && c.first + c.balance < 0) {
-      return broken(ProtocolRule::credit, fmt::format("this message costs {} bytes of credit, {} were left", cost,
-                                                      c.first + c.balance + cost));
-    }
+    std::int64_t& left = credit_of(pair);
+    left -= cost;
+    if (left < 0)
+      return broken(ProtocolRule::credit,
+                    fmt::format("this message costs {} bytes of credit, {} were left", cost, left + cost));
   }
   if (!is_message(p.kind)) return {};
   // Numbers of messages that were taken back before they left are missing. They may wrap.

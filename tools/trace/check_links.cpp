@@ -8,11 +8,6 @@
 namespace rmq::trace {
 namespace {
 
-// Entries of one direction of a pair, in the order of the rank that recorded them.
-struct Link {
-  std::vector<std::size_t> sent, received;
-};
-
 // All but the number that the method writes, which the sender's record may not have yet.
 bool same(const Packet& a, const Packet& b) {
   constexpr std::size_t kFrom = sizeof a.link;
@@ -22,44 +17,33 @@ bool same(const Packet& a, const Packet& b) {
 
 }  // namespace
 
-std::optional<Violation> check_links(const Trace& trace) {
-  std::map<std::pair<int, int>, Link> links;
-  for (std::size_t i = 0; i < trace.entries.size(); ++i) {
-    const Entry& e = trace.entries[i];
-    if (e.record.event == Event::packet_sent) links[{e.rank, e.record.peer}].sent.push_back(i);
-    if (e.record.event == Event::packet_received) links[{e.record.peer, e.rank}].received.push_back(i);
+LinkOrder::LinkOrder(const std::vector<Recording>& ranks) {
+  for (const Recording& r : ranks) {
+    if (r.finished) finished_.insert(r.rank);
   }
-  std::set<int> ended;
-  for (const Recording& r : trace.ranks) {
-    if (r.finished) ended.insert(r.rank);
+}
+
+Finding LinkOrder::look(const Entry& e, const Packet& p) {
+  if (e.sends()) {
+    links_[{e.rank, e.record.peer}].sent.push_back(p);
+    return {};
   }
-  std::optional<Violation> first;
-  const auto found = [&](std::size_t entry, Finding f) {
-    if (!first || entry < first->entry) first = Violation{entry, f.rule, std::move(f.why)};
-  };
-  for (const auto& [pair, link] : links) {
-    for (std::size_t n = 0; n < link.received.size(); ++n) {
-      const std::size_t at = link.received[n];
-      const Packet got = trace.entries[at].packet();
-      if (n >= link.sent.size()) {
-        // A rank that was killed may have died between the link and the record: one packet, the last.
-        if (ended.contains(pair.first) || n > link.sent.size()) {
-          found(at,
-                broken(ProtocolRule::sent, fmt::format("rank {} has sent only {} packets to rank {}; this is number {}",
-                                                       pair.first, link.sent.size(), pair.second, n + 1)));
-        }
-        break;
-      }
-      if (same(got, trace.entries[link.sent[n]].packet())) continue;
-      const bool elsewhere = std::any_of(link.sent.begin(), link.sent.end(),
-                                         [&](std::size_t s) { return same(got, trace.entries[s].packet()); });
-      const std::string which = fmt::format("packet {} from rank {} to rank {}", n + 1, pair.first, pair.second);
-      found(at, elsewhere ? broken(ProtocolRule::order, which + " was sent at another place of the order")
-                          : broken(ProtocolRule::sent, which + " was sent with other fields"));
-      break;
-    }
+  const int from = e.record.peer;
+  Way& way = links_[{from, e.rank}];
+  ++way.received;
+  if (!way.sent.empty() && same(p, way.sent.front())) {
+    way.sent.pop_front();
+    return {};
   }
-  return first;
+  const std::string which = fmt::format("packet {} from rank {} to rank {}", way.received, from, e.rank);
+  if (way.sent.empty()) {
+    // A rank that was killed may have died between the link and the record: one packet, the last.
+    if (!finished_.contains(from) && !std::exchange(way.one_missing, true)) return {};
+    return broken(ProtocolRule::sent, fmt::format("{}: that rank has sent only {}", which, way.received - 1));
+  }
+  const bool elsewhere = std::any_of(way.sent.begin(), way.sent.end(), [&](const Packet& s) { return same(p, s); });
+  return elsewhere ? broken(ProtocolRule::order, which + " was sent at another place of the order")
+                   : broken(ProtocolRule::sent, which + " was sent with other fields, or has come before");
 }
 
 }  // namespace rmq::trace

@@ -44,7 +44,8 @@ Machines::Machines() {
     const auto machine =
         std::find_if(machines.begin(), machines.end(), [&](const auto& x) { return x.name == m.machine; });
     const PacketField* key = m.key.empty() ? nullptr : find_field(m.kind, m.key);
-    const Step step{static_cast<int>(machine - machines.begin()), m.by_owner, machine->by_context, key, {}};
+    const Step step{static_cast<int>(machine - machines.begin()), m.by_owner, machine->by_context, key,
+                    key && key->size == sizeof(std::uint64_t),    {}};  // the keys of 64 bits are handles
     auto& steps = steps_[static_cast<std::size_t>(m.kind)];
     auto at = std::find_if(steps.begin(), steps.end(), [&](const Step& s) {
       return s.machine == step.machine && s.by_owner == step.by_owner && s.key == step.key;
@@ -67,11 +68,22 @@ Finding Machines::take(const Step& step, const Entry& e, const Packet& p) {
   const bool sent = e.record.event == Event::packet_sent;
   const int sender = sent ? e.rank : e.record.peer, receiver = sent ? e.record.peer : e.rank;
   const int owner = step.by_owner ? sender : receiver, other = step.by_owner ? receiver : sender;
-  Conversation& c = conversations_[{step.machine, e.rank, owner, other, step.by_context ? p.context : 0, id}];
+  const Key key{step.machine, e.rank, owner, other, step.by_context ? p.context : 0, static_cast<std::uint32_t>(id)};
+  const auto at = conversations_.try_emplace(key).first;
+  Conversation& c = at->second;
+  bool over = false;
+  if (const auto generation = static_cast<std::uint32_t>(id >> 32); step.by_handle && generation != c.generation) {
+    over = c.generation != 0 && static_cast<std::int32_t>(generation - c.generation) < 0;
+    if (!over) {
+      c = {};
+      c.generation = generation;
+    }
+  }
   for (const ProtocolMove* m : step.moves) {
-    if (m->from != c.state || !passes(m->guard, p, c)) continue;
+    if (over || m->from != c.state || !passes(m->guard, p, c)) continue;
     note(m->to, p, c);
     c.state = m->to;
+    if (c.state == "none" && !step.by_handle) conversations_.erase(at);
     return {};
   }
   const ProtocolMachine& machine = protocol_machines()[static_cast<std::size_t>(step.machine)];
@@ -81,8 +93,8 @@ Finding Machines::take(const Step& step, const Entry& e, const Packet& p) {
     allowed +=
         fmt::format("{}{}{}", allowed.empty() ? "" : "; ", m->from, guard.empty() ? "" : fmt::format(" ({})", guard));
   }
-  std::string what =
-      fmt::format("for rank {} it is in the state {} (owner rank {}, other rank {})", e.rank, c.state, owner, other);
+  std::string what = fmt::format("for rank {} it is in the state {} (owner rank {}, other rank {})", e.rank,
+                                 over ? "over" : c.state, owner, other);
   if (step.key) what += fmt::format(", {} = {:#x}", step.key->name, id);
   return {machine.name, fmt::format("{}; this packet may come in: {}", what, allowed)};
 }
@@ -132,7 +144,7 @@ bool Machines::passes(Guard guard, const Packet& p, const Conversation& c) {
 }
 
 void Machines::note(std::string_view to, const Packet& p, Conversation& c) {
-  if (p.kind == Kind::OK_TO_SEND && to == "landing") c = {to, p.ok_to_send.size, 0};
+  if (p.kind == Kind::OK_TO_SEND && to == "landing") c.size = p.ok_to_send.size, c.have = 0;
   if (p.kind == Kind::RNDV_DATA) c.have += p.length;
   if (p.kind == Kind::DATATYPE_DEFN) c.have = p.datatype_defn.at + p.length;
   if (to == "riding" && c.state == "none") c.size = field_of(p, "ticket");

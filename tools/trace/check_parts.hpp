@@ -2,12 +2,14 @@
 // rank knows by then, and says what is wrong with an event.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/protocol.hpp"
@@ -35,8 +37,7 @@ class Machines {
  private:
   struct Key {
     int machine, viewer, owner, other;
-    std::uint32_t context;
-    std::uint64_t id;
+    std::uint32_t context, id;  // id: of a handle only the slot
     bool operator==(const Key&) const = default;
   };
   struct Hash {
@@ -45,11 +46,13 @@ class Machines {
   struct Conversation {
     std::string_view state = "none";
     std::uint64_t size = 0, have = 0;  // bytes of what comes in pieces, or in `size` the ticket that brought the lock
+    std::uint32_t generation = 0;      // of the handle that uses the slot, or has used it last
   };
   struct Step {  // what one packet does in one machine
     int machine;
     bool by_owner, by_context;
     const PacketField* key;  // nullptr: pair and scope name the conversation
+    bool by_handle;          // the key is a Handle: each generation of a slot is a conversation, and the last is known
     std::vector<const ProtocolMove*> moves;
   };
   Finding take(const Step& step, const Entry& e, const Packet& p);
@@ -63,23 +66,21 @@ class Machines {
 /// What is counted for each pair of ranks, as the rank that records it counts.
 class Counts {
  public:
-  explicit Counts(const Trace& trace);
   Finding look(const Entry& e, const Packet& p);
 
  private:
   using Pair = std::pair<int, int>;  // who records, the other
-  struct Credit {
-    std::int64_t first = 0;    // at the start, bytes
-    bool known = false;        // it is: a credit event has told
-    std::int64_t balance = 0;  // returned minus spent
-  };
+  Finding credit(const Entry& e);
   Finding sent(const Entry& e, const Packet& p);
   void received(const Entry& e, const Packet& p);
   Finding both(const Entry& e, const Packet& p, Pair from_to);
   Finding matched(const Entry& e, const Packet& p);
 
-  std::map<Pair, Credit> credit_;
-  std::map<Pair, std::uint32_t> next_;                                       // least number of the next message
+  std::int64_t& credit_of(Pair pair) { return credit_.try_emplace(pair, full_[pair.first]).first->second; }
+
+  std::map<int, std::int64_t> full_;     // by who records: what it starts with at each peer, bytes
+  std::map<Pair, std::int64_t> credit_;  // what is left
+  std::map<Pair, std::uint32_t> next_;   // least number of the next message
   std::map<std::tuple<int, int, int>, std::int64_t> envelopes_;              // viewer, sender, receiver
   std::map<std::tuple<int, int, int, std::uint32_t>, std::int64_t> queued_;  // viewer, putter, owner, queue
   std::map<std::tuple<int, int, int, std::uint32_t, std::uint64_t>, std::uint32_t> words_;  // … window, what and round
@@ -111,8 +112,20 @@ class Locks {
   std::set<std::pair<int, int>> missed_;                   // target, origin: a datatype was asked for
 };
 
-/// Both ends of each link compared: the n-th packet that is received is the n-th that was sent. The earliest
-/// difference.
-std::optional<Violation> check_links(const Trace& trace);
+/// Both ends of each link compared: the n-th packet that is received is the n-th that was sent.
+class LinkOrder {
+ public:
+  explicit LinkOrder(const std::vector<Recording>& ranks);
+  Finding look(const Entry& e, const Packet& p);
+
+ private:
+  struct Way {
+    std::deque<Packet> sent;  // and not received
+    std::uint64_t received = 0;
+    bool one_missing = false;  // of a rank that was killed
+  };
+  std::map<std::pair<int, int>, Way> links_;  // from, to
+  std::set<int> finished_;                    // ranks that came to their end
+};
 
 }  // namespace rmq::trace

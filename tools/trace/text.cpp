@@ -1,59 +1,134 @@
+// Written for traces of gigabytes: the words that a line consists of are put together once, and numbers are formatted
+// by hand into one growing text.
 #include "tools/trace/text.hpp"
 
 #include <fmt/format.h>
 
-#include <iterator>
+#include <array>
+#include <charconv>
+#include <memory>
+#include <vector>
 
-#include "methods/method.hpp"
-#include "tools/trace/view.hpp"
+#include "tools/trace/words.hpp"
 
 namespace rmq::trace {
 namespace {
 
-const EventKind* kind_of(Event e) {
-  for (const EventKind& k : event_kinds()) {
-    if (k.event == e) return &k;
-  }
-  return nullptr;
+void put(std::string& text, std::uint64_t value) {
+  const fmt::format_int digits(value);
+  text.append(digits.data(), digits.size());
 }
 
-void append_packet(std::string& line, const Packet& p, bool bare) {
-  auto out = std::back_inserter(line);
-  fmt::format_to(out, "  {}", packet_name(p.kind));
-  fmt::format_to(out, " context={} source={} tag={} msg={} length={}", p.context, p.source, p.tag, p.msg, p.length);
-  if (p.credit) fmt::format_to(out, " credit={}", p.credit);
-  if (p.flags) fmt::format_to(out, " flags={:#x}", p.flags);
-  const PacketKind* k = find_packet_kind(p.kind);
-  if (!k || bare) return;
+void put(std::string& text, std::int32_t value) {
+  const fmt::format_int digits(value);
+  text.append(digits.data(), digits.size());
+}
+
+void put_hex(std::string& text, std::uint64_t value) {
+  char digits[16];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value, 16).ptr;
+  text.append("0x").append(digits, end);
+}
+
+// Fills up with blanks: the text is so long from `from` on at least.
+void pad(std::string& text, std::size_t from, std::size_t width) {
+  if (text.size() < from + width) text.append(from + width - text.size(), ' ');
+}
+
+// Microseconds with three decimals, fourteen characters wide.
+void put_us(std::string& text, std::int64_t ns) {
+  const auto size = static_cast<std::uint64_t>(ns < 0 ? -ns : ns);
+  const fmt::format_int digits(size / 1000);
+  const std::size_t length = digits.size() + 4 + (ns < 0);
+  if (length < 14) text.append(14 - length, ' ');
+  if (ns < 0) text += '-';
+  text.append(digits.data(), digits.size());
+  const auto rest = static_cast<unsigned>(size % 1000);
+  const char decimals[] = {'.', static_cast<char>('0' + rest / 100), static_cast<char>('0' + rest / 10 % 10),
+                           static_cast<char>('0' + rest % 10)};
+  text.append(decimals, sizeof decimals);
+}
+
+// The words around the fields of a kind of packet.
+struct KindWords {
+  struct Field {
+    std::string before;  // " size="
+    const PacketField* field;
+    bool opaque;
+  };
+  std::string head;  // "  RMQ_PKT_SHORT context="
+  std::vector<Field> fields;
+};
+
+KindWords words_of(Kind kind) {
+  KindWords w{fmt::format("  {} context=", packet_name(kind)), {}};
+  const PacketKind* k = find_packet_kind(kind);
+  if (!k) return w;
   for (const PacketField& f : k->fields) {
-    const std::uint64_t v = packet_field(p, f);
     // Handles and addresses are opaque: hexadecimal tells them from counts.
     const bool opaque = f.name == "sender" || f.name == "receiver" || f.name == "address" || f.name == "request";
-    if (opaque) {
-      fmt::format_to(out, " {}={:#x}", f.name, v);
-    } else {
-      fmt::format_to(out, " {}={}", f.name, v);
-    }
+    w.fields.push_back({fmt::format(" {}=", f.name), &f, opaque});
+  }
+  return w;
+}
+
+const KindWords& words(Kind kind) {
+  static std::array<std::unique_ptr<KindWords>, 256> known;
+  auto& slot = known[static_cast<std::size_t>(kind)];
+  if (!slot) slot = std::make_unique<KindWords>(words_of(kind));
+  return *slot;
+}
+
+void put_packet(std::string& text, const Packet& p, bool bare) {
+  const KindWords& w = words(p.kind);
+  text += w.head;
+  put(text, std::uint64_t{p.context});
+  put(text.append(" source="), p.source);
+  put(text.append(" tag="), p.tag);
+  put(text.append(" msg="), std::uint64_t{p.msg});
+  put(text.append(" length="), std::uint64_t{p.length});
+  if (p.credit) put(text.append(" credit="), std::uint64_t{p.credit});
+  if (p.flags) put_hex(text.append(" flags="), p.flags);
+  if (bare) return;
+  for (const KindWords::Field& f : w.fields) {
+    text += f.before;
+    const std::uint64_t value = packet_field(p, *f.field);
+    f.opaque ? put_hex(text, value) : put(text, value);
   }
 }
 
-void append_argument(std::string& line, const EventKind& k, int argument, std::string_view name, std::uint64_t value) {
+void put_argument(std::string& text, const EventKind& k, int argument, std::string_view name, std::uint64_t value) {
   if (name.empty()) return;
-  auto out = std::back_inserter(line);
-  const std::string_view gap = argument == 0 ? "  " : " ";
+  text += argument == 0 ? "  " : " ";
   if (k.event == Event::call_enter || k.event == Event::call_leave) {
-    fmt::format_to(out, "{}{}", gap, call_name(static_cast<std::uint32_t>(value)));
-  } else if (const std::string_view word = event_value(k.event, argument, value); !word.empty()) {
-    fmt::format_to(out, "{}{}={} ({})", gap, name, value, word);
-  } else {
-    fmt::format_to(out, "{}{}={}", gap, name, value);
+    text += call_name(static_cast<std::uint32_t>(value));
+    return;
   }
+  text.append(name) += '=';
+  put(text, value);
+  if (const std::string_view word = event_value(k.event, argument, value); !word.empty())
+    text.append(" (").append(word) += ')';
 }
 
 bool is_from(Event e) {
-  return e == Event::packet_received || e == Event::matched || e == Event::unexpected || e == Event::posted || e == Event::unanswered ||
-         e == Event::withdrawn || e == Event::taken_back || e == Event::credit || e == Event::win_wait ||
-         e == Event::type_hit || e == Event::type_learned || e == Event::type_evicted || e == Event::type_miss;
+  switch (e) {
+    case Event::packet_received:
+    case Event::matched:
+    case Event::unexpected:
+    case Event::posted:
+    case Event::unanswered:
+    case Event::withdrawn:
+    case Event::taken_back:
+    case Event::credit:
+    case Event::win_wait:
+    case Event::type_hit:
+    case Event::type_learned:
+    case Event::type_evicted:
+    case Event::type_miss:
+      return true;
+    default:
+      return false;
+  }
 }
 
 std::string_view without_prefix(std::string_view name) {
@@ -63,11 +138,7 @@ std::string_view without_prefix(std::string_view name) {
 }  // namespace
 
 bool Filter::shows(const Entry& e) const {
-  const double us = static_cast<double>(e.ns) / 1000.0;
-  if (rank && *rank != e.rank) return false;
   if (peer && *peer != e.record.peer) return false;
-  if (from_us && us < *from_us) return false;
-  if (to_us && us > *to_us) return false;
   const EventKind* k = kind_of(e.record.event);
   const bool has_packet = k && k->carries_packet;
   if (tag && !(has_packet && e.packet().tag == *tag)) return false;
@@ -76,21 +147,34 @@ bool Filter::shows(const Entry& e) const {
   return has_packet && without_prefix(packet_name(e.packet().kind)) == without_prefix(kind);
 }
 
-std::string line_of(const Entry& e) {
+void append_line(std::string& text, const Entry& e) {
   const EventKind* k = kind_of(e.record.event);
-  const auto method = static_cast<methods::MethodId>(e.record.method);
-  std::string line =
-      fmt::format("{:>14.3f} us  rank {:<3} {:<15}", static_cast<double>(e.ns) / 1000.0, e.rank, k ? k->name : "?");
-  auto out = std::back_inserter(line);
+  put_us(text, e.ns);
+  text += " us  rank ";
+  std::size_t column = text.size();
+  put(text, e.rank);
+  pad(text, column, 3);
+  column = (text += ' ').size();
+  text += k ? k->name : "?";
+  pad(text, column, 15);
   if (e.record.peer >= 0) {
-    const std::string_view way = is_from(e.record.event) ? "from" : "to";
-    fmt::format_to(out, " {:<4} {:<3} {:<6}", way, e.record.peer,
-                   e.record.method ? methods::method_name(method) : std::string_view{});
+    text += is_from(e.record.event) ? " from " : " to   ";
+    column = text.size();
+    put(text, e.record.peer);
+    pad(text, column, 3);
+    column = (text += ' ').size();
+    text += method_word(e.record.method);
+    pad(text, column, 6);
   }
-  if (!k) return line;
-  if (k->carries_packet) append_packet(line, e.packet(), e.bare);
-  append_argument(line, *k, 0, k->a0, e.record.a0);
-  append_argument(line, *k, 1, k->a1, e.record.a1);
+  if (!k) return;
+  if (k->carries_packet) put_packet(text, e.packet(), e.bare);
+  put_argument(text, *k, 0, k->a0, e.record.a0);
+  put_argument(text, *k, 1, k->a1, e.record.a1);
+}
+
+std::string line_of(const Entry& e) {
+  std::string line;
+  append_line(line, e);
   return line;
 }
 

@@ -4,19 +4,19 @@
 #include <optional>
 #include <string>
 
-#include "tools/trace/file.hpp"
+#include "tools/trace/entry.hpp"
 
 namespace rmq::trace {
 
 /// What to show; unset: everything.
 struct Filter {
-  std::optional<int> rank, peer, tag;
-  std::string kind;                            // of the packet, with or without RMQ_PKT_, or the name of an event
-  std::optional<double> from_us, to_us;        // time since the first event
+  std::optional<int> peer, tag;
+  std::string kind;  // of the packet, with or without RMQ_PKT_, or the name of an event
   bool shows(const Entry& e) const;
 };
 
-/// One line without a line feed.
+/// Appends one line without a line feed.
+void append_line(std::string& text, const Entry& e);
 std::string line_of(const Entry& e);
 
 }  // namespace rmq::trace

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <iterator>
 
 #include "tools/trace/text.hpp"
+#include "tools/trace/words.hpp"
 
 namespace rmq::trace {
 namespace {
@@ -40,33 +40,7 @@ bool waits(const Entry& e) {
   }
 }
 
-constexpr std::string_view kNames[] = {
-#define RMQ_MPI_FUNCTION(result, name, parameters) "MPI_" #name,
-#define RMQ_MPIX_FUNCTION(result, name, parameters) "MPIX_" #name,
-#include "mpi/include/rmq_mpi_functions.inc"
-#define RMQ_MPI_FUNCTION(result, name, parameters) "MPI_" #name,
-#include "mpi/include/rmq_mpi_functions_newer.inc"
-    "rmq_queue_create", "rmq_queue_free", "rmq_queue_put",    "rmq_queue_most",
-    "rmq_queue_get",    "rmq_queue_lock", "rmq_queue_unlock",
-};
-
-constexpr bool ids_differ() {
-  std::array<std::uint32_t, std::size(kNames)> ids{};
-  std::transform(std::begin(kNames), std::end(kNames), ids.begin(), call_id);
-  std::sort(ids.begin(), ids.end());
-  return ids[0] != 0 && std::adjacent_find(ids.begin(), ids.end()) == ids.end();
-}
-static_assert(ids_differ(), "two functions have one call_id(), or one has that of no call");
-
 }  // namespace
-
-std::string call_name(std::uint32_t id) {
-  if (id == 0) return {};
-  for (const std::string_view name : kNames) {
-    if (call_id(name) == id) return std::string(name);
-  }
-  return "MPI_?";
-}
 
 std::optional<View> View::over(const std::byte* memory, std::size_t bytes) {
   if (bytes < sizeof(TraceHeader)) return {};
@@ -107,12 +81,12 @@ std::vector<Entry> View::last(std::size_t most) const {
 
 std::string View::report(std::size_t most) const {
   const std::vector<Entry> entries = last(most);
-  const std::string where = call_name(call());
+  const std::string_view where = call_name(call());
   const bool past = finished() && (where.empty() || where == "MPI_Finalize");  // not so when MPI_Init has failed
   std::string text = fmt::format("rank {} was {}; its last {} of {} events (times before now):\n", rank(),
                                  past            ? "past MPI_Finalize"
                                  : where.empty() ? "outside of MPI"
-                                                 : "in " + where,
+                                                 : "in " + std::string(where),
                                  entries.size(), written());
   for (const Entry& e : entries) text += line_of(e) + "\n";
   return text;

@@ -1,5 +1,5 @@
 // The flight recorder of one rank, read from the memory it is written to, by whoever holds that memory: while the rank
-// runs, hangs, or after its death. (Full traces: tools/trace/file.hpp.)
+// runs, hangs, or after its death. (Full traces: tools/trace/reader.hpp.)
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,9 @@
 #include <vector>
 
 #include "base/trace.hpp"
-#include "tools/trace/file.hpp"
+#include "tools/trace/entry.hpp"
 
 namespace rmq::trace {
-
-/// The name of the MPI function with this call_id(), as "MPI_Recv"; empty for 0, "MPI_?" for an unknown one.
-std::string call_name(std::uint32_t id);
 
 /// A view of memory that stays the caller's. The rank may write to it all the time: every look is a copy, and what was
 /// overwritten meanwhile is left out.

@@ -1,0 +1,47 @@
+#!/bin/sh
+# The page of rmqtrace chart in a browser: clicks, measuring, the teaching mode, a trace that is too long to be drawn whole.
+#   chart_test.sh <bin folder> <program> <long trace program>          77 (skipped) without chromium
+set -eu
+bin=$1 program=$2 long=$3
+browser=$(command -v chromium || true)
+[ -n "$browser" ] || { echo "no chromium: skipped"; exit 77; }
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+die() { echo "chart_test: $1" >&2; exit 1; }
+# page <part behind #>: the document after its script has run.
+page() {
+  timeout 100 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
+    --disable-component-update --disable-sync "--user-data-dir=$dir/profile" --virtual-time-budget=3000 --window-size=1200,800 \
+    --dump-dom "file://$dir/chart.html#$1" >"$dir/dom" 2>/dev/null || die "the browser failed"
+}
+"$bin/rmqrun" -n 2 --trace "$dir/t" --timeout 60 "$program"
+"$bin/rmqtrace" chart "$dir/t" -o "$dir/chart.html"
+packets=$("$bin/rmqtrace" text "$dir/t" --kind packet_sent | wc -l)
+page click=0
+grep -q " $packets packets" "$dir/dom" || die "the chart shows another number of packets"
+grep -q "<h2>RMQ_PKT_" "$dir/dom" || die "a click on a packet shows nothing"
+grep -q "<td class=\"v\">rank 1</td>" "$dir/dom" || die "the clicked packet lacks its fields"
+grep -q '<div id="cut"></div>' "$dir/dom" || die "nothing is cut"
+page measure=0
+# Between the two ends of a packet lies the time that it was on its way.
+measured=$(sed -n 's/.*id="measure">between: \([0-9.]*\) .*/\1/p' "$dir/dom")
+sent=$("$bin/rmqtrace" text "$dir/t" --kind packet_sent --limit 1)
+at() { echo "$1" | awk '{print $1}'; }
+came=$("$bin/rmqtrace" text "$dir/t" --kind packet_received | grep " rank $(echo "$sent" | sed 's/.* to *\([0-9]*\) .*/\1/') " | head -n 1)
+awk -v m="$measured" -v a="$(at "$sent")" -v b="$(at "$came")" 'BEGIN { d = b - a - m; exit !(m != "" && d < 0.002 && d > -0.002) }' ||
+  die "measured $measured us, it is $(at "$came") - $(at "$sent")"
+page teach
+grep -q "<h2>RMQ_PKT_REQUEST_SEND</h2>" "$dir/dom" || die "the teaching mode shows no rendezvous"
+grep -q "request: none → announced" "$dir/dom" || die "the line of the design is missing"
+
+# Too many packets: the page says which are drawn, and how to get others.
+"$long" "$dir/long" 20
+"$bin/rmqtrace" chart "$dir/long" -o "$dir/chart.html"
+page view=50000,50100
+grep -Eq 'id="cut">The first 100,000 of [0-9,]+ packets are drawn, up to ' "$dir/dom" || die "the cut is not told"
+command=$(sed -n 's/.*For the packets in view: rmqtrace chart [^ ]* \(--from [0-9]* --to [0-9]*\).*/\1/p' "$dir/dom")
+[ "$command" = "--from 50000 --to 50100" ] || die "the command for the part in view: $command"
+"$bin/rmqtrace" chart "$dir/long" $command -o "$dir/chart.html"
+page click=3
+grep -q '<div id="cut"></div>' "$dir/dom" || die "a part that is drawn whole"
+grep -q "<h2>RMQ_PKT_" "$dir/dom" || die "a click on a packet of the part"

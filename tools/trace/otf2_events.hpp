@@ -1,0 +1,85 @@
+// The events of an OTF2 archive, and what its definitions must have for them.
+#pragma once
+
+#include <otf2/otf2.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tools/trace/reader.hpp"
+
+namespace rmq::trace {
+
+inline constexpr OTF2_CommRef kPackets = 0;  // the communicator of what is no message; that of a context: comm_of()
+inline constexpr OTF2_RegionRef kSleep = 0;  // others: MPI calls
+inline constexpr OTF2_AttributeRef kKind = 0, kMessage = 1;
+
+/// The communicator of a context: collectives have an odd one beside the even one of messages.
+inline OTF2_CommRef comm_of(std::uint32_t context) {
+  return context / 2 + 1;
+}
+
+/// The operation that a call takes part in; OTF2_COLLECTIVE_OP_BARRIER and `found` false when it is none of OTF2's.
+struct Collective {
+  OTF2_CollectiveOp op;
+  bool found;
+};
+Collective collective_of(std::string_view call);
+
+class Otf2Events {
+ public:
+  Otf2Events(OTF2_Archive* archive, const std::vector<Recording>& ranks);
+  Otf2Events(const Otf2Events&) = delete;
+  Otf2Events& operator=(const Otf2Events&) = delete;
+  ~Otf2Events();
+
+  void look(const Entry& e);
+  /// Ends what is open, and all writers.
+  void close();
+
+  struct Region {
+    OTF2_RegionRef ref;
+    Collective collective;
+  };
+  const std::unordered_map<std::uint32_t, Region>& regions() const { return regions_; }  // by call_id()
+  const std::set<std::uint32_t>& contexts() const { return contexts_; }                  // even ones
+  const std::set<std::uint32_t>& windows() const { return windows_; }
+  std::uint64_t events_of(int rank) const { return ranks_.at(rank).events; }
+  std::uint64_t last_ns() const { return last_; }
+
+ private:
+  struct Call {
+    std::uint32_t id = 0, context = 0;  // context: of the latest collective packet in it
+    std::uint64_t sent = 0, received = 0;
+  };
+  struct Rank {
+    OTF2_EvtWriter* writer = nullptr;
+    std::uint64_t events = 0;
+    std::vector<Call> calls;  // that are open, one inside of the other
+    bool sleeps = false;
+    std::set<std::uint32_t> windows;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, OTF2_LockType> locks;  // window, peer: what was asked for last
+  };
+  void enter(Rank& r, std::uint32_t call);
+  void leave(Rank& r);
+  void sleep(Rank& r, bool begins);
+  void packet(Rank& r, const Entry& e);
+  void operation(Rank& r, const Entry& e, const Packet& p);
+  void window(Rank& r, const Entry& e);
+  OTF2_RmaWinRef use(Rank& r, std::uint32_t window);
+  const Region& region_of(std::uint32_t call);
+
+  OTF2_Archive* archive_;
+  OTF2_AttributeList* attributes_;
+  std::unordered_map<int, Rank> ranks_;
+  std::unordered_map<std::uint32_t, Region> regions_;
+  std::set<std::uint32_t> contexts_, windows_;
+  OTF2_TimeStamp now_ = 0, last_ = 0;
+};
+
+}  // namespace rmq::trace
