@@ -36,7 +36,8 @@ if [ $what = perfetto ]; then
   # Time never goes back in the file.
   sed -n 's/^  timestamp: //p' "$dir/decoded" | sort -n -c || die "events are not in order"
 else
-  otf2-print "$dir/out/rmq.otf2" >"$dir/decoded" || die "otf2-print fails"
+  otf2-print "$dir/out/rmq.otf2" >"$dir/decoded" 2>"$dir/err" || die "otf2-print fails"
+  [ ! -s "$dir/err" ] || { cat "$dir/err" >&2; die "otf2-print complains"; }
   [ "$(grep -c '^MPI_SEND ' "$dir/decoded")" = "$(count packet_sent)" ] || die "packets sent"
   [ "$(grep -c '^MPI_RECV ' "$dir/decoded")" = "$(count packet_received)" ] || die "packets received"
   grep -q 'RMQ_PKT_REQUEST_SEND' "$dir/decoded" || die "names of packets"

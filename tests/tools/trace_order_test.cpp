@@ -174,6 +174,8 @@ TEST_F(TraceOrder, TheStreamHasTheOrderOfTheWholeTrace) {
   for (unsigned seed = 0; seed < 30; ++seed) {
     std::mt19937 random(seed);
     const int ranks = 2 + static_cast<int>(random() % 4);
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
     const std::int64_t spread = seed % 3 == 0 ? 1 : 20'000;  // ns by which clocks disagree
     std::vector<std::vector<Whole>> lanes(static_cast<std::size_t>(ranks));
     std::vector<std::int64_t> skew;

@@ -62,10 +62,11 @@ void write_definitions(const Reader& reader, const Otf2Events& events, OTF2_Glob
                                       OTF2_TYPE_UINT32);
   OTF2_GlobalDefWriter_WriteRegion(to, kSleep, text("sleep"), text("sleep"), text("the rank sleeps on its doorbell"),
                                    OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_MPI, OTF2_REGION_FLAG_NONE, text(""), 0, 0);
-  for (const auto& [call, region] : events.regions()) {
+  OTF2_RegionRef region = events.regions().first();
+  for (const std::uint32_t call : events.regions().names()) {
     const std::string_view known = call_name(call);
     const OTF2_StringRef name = text(std::string(known));
-    OTF2_GlobalDefWriter_WriteRegion(to, region.ref, name, name, text(""), role_of(known), OTF2_PARADIGM_MPI,
+    OTF2_GlobalDefWriter_WriteRegion(to, region++, name, name, text(""), role_of(known), OTF2_PARADIGM_MPI,
                                      OTF2_REGION_FLAG_NONE, text(""), 0, 0);
   }
   OTF2_GlobalDefWriter_WriteSystemTreeNode(to, 0, text("job"), text("machine"), OTF2_UNDEFINED_SYSTEM_TREE_NODE);
@@ -91,12 +92,14 @@ void write_definitions(const Reader& reader, const Otf2Events& events, OTF2_Glob
   OTF2_GlobalDefWriter_WriteGroup(to, 1, text("all"), OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
                                   OTF2_GROUP_FLAG_NONE, count, members.data());
   OTF2_GlobalDefWriter_WriteComm(to, kPackets, text("packets"), 1, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE);
-  for (const std::uint32_t context : events.contexts()) {
+  OTF2_CommRef comm = events.contexts().first();
+  for (const std::uint32_t context : events.contexts().names()) {
     const std::string name = context == 0 ? "MPI_COMM_WORLD" : fmt::format("context {}", context);
-    OTF2_GlobalDefWriter_WriteComm(to, comm_of(context), text(name), 1, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE);
+    OTF2_GlobalDefWriter_WriteComm(to, comm++, text(name), 1, OTF2_UNDEFINED_COMM, OTF2_COMM_FLAG_NONE);
   }
-  for (const std::uint32_t window : events.windows()) {
-    OTF2_GlobalDefWriter_WriteRmaWin(to, window, text(fmt::format("window {}", window)), kPackets,
+  OTF2_RmaWinRef win = events.windows().first();
+  for (const std::uint32_t window : events.windows().names()) {
+    OTF2_GlobalDefWriter_WriteRmaWin(to, win++, text(fmt::format("window {}", window)), kPackets,
                                      OTF2_RMA_WIN_FLAG_CREATE_DESTROY_EVENTS);
   }
 }

@@ -90,11 +90,10 @@ void Otf2Events::look(const Entry& e) {
 }
 
 void Otf2Events::enter(Rank& r, std::uint32_t call) {
-  const Region& region = region_of(call);
-  OTF2_EvtWriter_Enter(r.writer, nullptr, now_, region.ref);
+  OTF2_EvtWriter_Enter(r.writer, nullptr, now_, regions_(call));
   ++r.events;
   r.calls.push_back({call, 0, 0, 0});
-  if (!region.collective.found) return;
+  if (!collective(call).found) return;
   OTF2_EvtWriter_MpiCollectiveBegin(r.writer, nullptr, now_);
   ++r.events;
 }
@@ -103,14 +102,12 @@ void Otf2Events::leave(Rank& r) {
   if (r.calls.empty()) return;  // a slice of the trace begins inside of the call
   const Call c = r.calls.back();
   r.calls.pop_back();
-  const Region& region = region_of(c.id);
-  if (region.collective.found) {
-    contexts_.insert(c.context & ~1u);
-    OTF2_EvtWriter_MpiCollectiveEnd(r.writer, nullptr, now_, region.collective.op, comm_of(c.context),
-                                    OTF2_UNDEFINED_UINT32, c.sent, c.received);
+  if (const Collective& coll = collective(c.id); coll.found) {
+    OTF2_EvtWriter_MpiCollectiveEnd(r.writer, nullptr, now_, coll.op, contexts_(c.context & ~1u), OTF2_UNDEFINED_UINT32,
+                                    c.sent, c.received);
     ++r.events;
   }
-  OTF2_EvtWriter_Leave(r.writer, nullptr, now_, region.ref);
+  OTF2_EvtWriter_Leave(r.writer, nullptr, now_, regions_(c.id));
   ++r.events;
 }
 
@@ -138,8 +135,7 @@ void Otf2Events::packet(Rank& r, const Entry& e) {
   std::uint32_t tag = kind;
   std::uint64_t length = p.length;
   if (!inside && is_message(p.kind)) {
-    contexts_.insert(p.context);
-    comm = comm_of(p.context);
+    comm = contexts_(p.context);
     tag = static_cast<std::uint32_t>(p.tag);
     if (p.kind == Kind::REQUEST_SEND) length = p.request_send.size;
   }
@@ -231,25 +227,23 @@ void Otf2Events::window(Rank& r, const Entry& e) {
 }
 
 OTF2_RmaWinRef Otf2Events::use(Rank& r, std::uint32_t window) {
-  windows_.insert(window);
-  if (r.windows.insert(window).second) {
-    OTF2_EvtWriter_RmaWinCreate(r.writer, nullptr, now_, window);
-    ++r.events;
-  }
-  return window;
+  const OTF2_RmaWinRef win = windows_(window);
+  if (!r.windows.insert(win).second) return win;
+  OTF2_EvtWriter_RmaWinCreate(r.writer, nullptr, now_, win);
+  ++r.events;
+  return win;
 }
 
-const Otf2Events::Region& Otf2Events::region_of(std::uint32_t call) {
-  const auto known = regions_.find(call);
-  if (known != regions_.end()) return known->second;
-  const auto ref = static_cast<OTF2_RegionRef>(regions_.size() + 1);
-  return regions_.try_emplace(call, Region{ref, collective_of(call_name(call))}).first->second;
+const Collective& Otf2Events::collective(std::uint32_t call) {
+  const auto known = collectives_.find(call);
+  return known != collectives_.end() ? known->second
+                                     : collectives_.try_emplace(call, collective_of(call_name(call))).first->second;
 }
 
 void Otf2Events::close() {
   now_ = last_;
   for (auto& [rank, r] : ranks_) {
-    for (const std::uint32_t w : r.windows) {
+    for (const OTF2_RmaWinRef w : r.windows) {
       OTF2_EvtWriter_RmaWinDestroy(r.writer, nullptr, now_, w);
       ++r.events;
     }

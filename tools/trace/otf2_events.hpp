@@ -15,14 +15,27 @@
 
 namespace rmq::trace {
 
-inline constexpr OTF2_CommRef kPackets = 0;  // the communicator of what is no message; that of a context: comm_of()
+inline constexpr OTF2_CommRef kPackets = 0;  // the communicator of what is no message; others: contexts
 inline constexpr OTF2_RegionRef kSleep = 0;  // others: MPI calls
 inline constexpr OTF2_AttributeRef kKind = 0, kMessage = 1;
 
-/// The communicator of a context: collectives have an odd one beside the even one of messages.
-inline OTF2_CommRef comm_of(std::uint32_t context) {
-  return context / 2 + 1;
-}
+/// Numbers for names, from `first` on in the order in which they are asked for: the references of definitions.
+class Numbers {
+ public:
+  explicit Numbers(std::uint32_t first) : first_(first) {}
+  std::uint32_t operator()(std::uint32_t name) {
+    const auto [at, fresh] = of_.try_emplace(name, first_ + static_cast<std::uint32_t>(names_.size()));
+    if (fresh) names_.push_back(name);
+    return at->second;
+  }
+  std::uint32_t first() const { return first_; }
+  const std::vector<std::uint32_t>& names() const { return names_; }  // the first has the number first()
+
+ private:
+  std::uint32_t first_;
+  std::unordered_map<std::uint32_t, std::uint32_t> of_;
+  std::vector<std::uint32_t> names_;
+};
 
 /// The operation that a call takes part in; OTF2_COLLECTIVE_OP_BARRIER and `found` false when it is none of OTF2's.
 struct Collective {
@@ -42,13 +55,9 @@ class Otf2Events {
   /// Ends what is open, and all writers.
   void close();
 
-  struct Region {
-    OTF2_RegionRef ref;
-    Collective collective;
-  };
-  const std::unordered_map<std::uint32_t, Region>& regions() const { return regions_; }  // by call_id()
-  const std::set<std::uint32_t>& contexts() const { return contexts_; }                  // even ones
-  const std::set<std::uint32_t>& windows() const { return windows_; }
+  const Numbers& regions() const { return regions_; }    // of call_id()s
+  const Numbers& contexts() const { return contexts_; }  // of even ones: collectives have an odd one beside it
+  const Numbers& windows() const { return windows_; }
   std::uint64_t events_of(int rank) const { return ranks_.at(rank).events; }
   std::uint64_t last_ns() const { return last_; }
 
@@ -62,7 +71,7 @@ class Otf2Events {
     std::uint64_t events = 0;
     std::vector<Call> calls;  // that are open, one inside of the other
     bool sleeps = false;
-    std::set<std::uint32_t> windows;
+    std::set<OTF2_RmaWinRef> windows;
     std::map<std::pair<std::uint32_t, std::uint32_t>, OTF2_LockType> locks;  // window, peer: what was asked for last
   };
   void enter(Rank& r, std::uint32_t call);
@@ -72,13 +81,13 @@ class Otf2Events {
   void operation(Rank& r, const Entry& e, const Packet& p);
   void window(Rank& r, const Entry& e);
   OTF2_RmaWinRef use(Rank& r, std::uint32_t window);
-  const Region& region_of(std::uint32_t call);
+  const Collective& collective(std::uint32_t call);
 
   OTF2_Archive* archive_;
   OTF2_AttributeList* attributes_;
   std::unordered_map<int, Rank> ranks_;
-  std::unordered_map<std::uint32_t, Region> regions_;
-  std::set<std::uint32_t> contexts_, windows_;
+  Numbers regions_{kSleep + 1}, contexts_{kPackets + 1}, windows_{0};
+  std::unordered_map<std::uint32_t, Collective> collectives_;  // by call_id()
   OTF2_TimeStamp now_ = 0, last_ = 0;
 };
 
