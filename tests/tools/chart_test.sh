@@ -1,15 +1,17 @@
 #!/bin/sh
 # The page of rmqtrace chart in a browser: clicks, measuring, the teaching mode, a trace that is too long to be drawn whole.
-#   chart_test.sh <bin folder> <program> <long trace program>          77 (skipped) without chromium
+#   chart_test.sh <bin folder> <program> <long trace program>          77 (skipped) without chromium and node
 set -eu
 bin=$1 program=$2 long=$3
-browser=$(command -v chromium || true)
-[ -n "$browser" ] || { echo "no chromium: skipped"; exit 77; }
+here=$(cd "$(dirname "$0")" && pwd)
+browser=$(command -v chromium || true) node=$(command -v node || true)
+[ -n "$browser$node" ] || { echo "neither chromium nor node: skipped"; exit 77; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 die() { echo "chart_test: $1" >&2; exit 1; }
 # page <part behind #>: the document after its script has run.
 page() {
+  [ -n "$browser" ] || { "$node" "$here/dom.js" "$dir/chart.html" "$1" >"$dir/dom" || die "the page's scripts fail"; return; }
   timeout 100 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
     --disable-component-update --disable-sync "--user-data-dir=$dir/profile" --virtual-time-budget=3000 --window-size=1200,800 \
     --dump-dom "file://$dir/chart.html#$1" >"$dir/dom" 2>/dev/null || die "the browser failed"
@@ -35,12 +37,12 @@ grep -q "<h2>RMQ_PKT_REQUEST_SEND</h2>" "$dir/dom" || die "the teaching mode sho
 grep -q "request: none → announced" "$dir/dom" || die "the line of the design is missing"
 
 # Too many packets: the page says which are drawn, and how to get others.
-"$long" "$dir/long" 20
+"$long" "$dir/long" 40
 "$bin/rmqtrace" chart "$dir/long" -o "$dir/chart.html"
-page view=50000,50100
+page view=250000,250100
 grep -Eq 'id="cut">The first 100,000 of [0-9,]+ packets are drawn, up to ' "$dir/dom" || die "the cut is not told"
 command=$(sed -n 's/.*For the packets in view: rmqtrace chart [^ ]* \(--from [0-9]* --to [0-9]*\).*/\1/p' "$dir/dom")
-[ "$command" = "--from 50000 --to 50100" ] || die "the command for the part in view: $command"
+[ "$command" = "--from 250000 --to 250100" ] || die "the command for the part in view: $command"
 "$bin/rmqtrace" chart "$dir/long" $command -o "$dir/chart.html"
 page click=3
 grep -q '<div id="cut"></div>' "$dir/dom" || die "a part that is drawn whole"

@@ -31,7 +31,7 @@ came=$(grep -nE "rank 1 +packet_received .*tag=102" "$dir/all" | head -n 1 | cut
 # What the browser makes of it: chart_test.sh.
 "$bin/rmqtrace" chart "$dir/t" -o "$dir/chart.html"
 grep -q '"name":"RMQ_PKT_REQUEST_SEND"' "$dir/chart.html" || die "chart"
-grep -q "\"total\":$(grep -c packet_sent "$dir/all")," "$dir/chart.html" || die "the chart has another number of packets"
+grep -Eq "\"total\":$(grep -c packet_sent "$dir/all")[,}]" "$dir/chart.html" || die "the chart has another number of packets"
 
 # Where the time in MPI went.
 "$bin/rmqtrace" stats "$dir/t" >"$dir/stats"
