@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <map>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -22,6 +24,23 @@ OTF2_FlushType flush_all(void*, OTF2_FileType, OTF2_LocationRef, void*, bool) {
 }
 OTF2_TimeStamp no_time(void*, OTF2_FileType, OTF2_LocationRef) {
   return 0;
+}
+
+// The chunks of a writer. Left to itself libotf2 gives each 128 MiB before it writes anything.
+struct Chunks {
+  static constexpr std::size_t kMost = 2;
+  std::vector<std::unique_ptr<std::byte[]>> taken;
+};
+void* take_chunk(void*, OTF2_FileType, OTF2_LocationRef, void** of, std::uint64_t bytes) {
+  if (!*of) *of = new Chunks;
+  auto& taken = static_cast<Chunks*>(*of)->taken;
+  if (taken.size() == Chunks::kMost) return nullptr;  // they are to be written now
+  return taken.emplace_back(std::make_unique<std::byte[]>(bytes)).get();
+}
+void free_chunks(void*, OTF2_FileType, OTF2_LocationRef, void** of, bool last) {
+  auto* chunks = static_cast<Chunks*>(*of);
+  if (chunks) chunks->taken.clear();
+  if (last) delete chunks, *of = nullptr;
 }
 
 // Strings of the definitions, each written once.
@@ -116,6 +135,8 @@ Result<void> otf2(Reader& reader, const Slice& slice, const std::string& folder)
   }
   static const OTF2_FlushCallbacks callbacks{flush_all, no_time};
   OTF2_Archive_SetFlushCallbacks(archive, &callbacks, nullptr);
+  static const OTF2_MemoryCallbacks memory{take_chunk, free_chunks};
+  OTF2_Archive_SetMemoryCallbacks(archive, &memory, nullptr);
   OTF2_Archive_SetSerialCollectiveCallbacks(archive);
   OTF2_Archive_SetCreator(archive, "rmqtrace");
   OTF2_Archive_OpenEvtFiles(archive);
