@@ -9,7 +9,7 @@ die() { echo "long_test: $1" >&2; exit 1; }
 "$make" "$dir/t" 300
 [ "$(du -sm "$dir/t" | cut -f1)" -ge 290 ] || die "the trace is too small"
 # small <command>...: with less address space than the trace has bytes.
-small() { (ulimit -v 260000 && exec "$bin/rmqtrace" "$@"); }
+small() { (ulimit -v 140000 && exec "$bin/rmqtrace" "$@"); }
 small text "$dir/t" >"$dir/text" || die "text"
 events=$(wc -l <"$dir/text")
 [ "$events" -gt 5000000 ] || die "all events"
