@@ -26,6 +26,15 @@ bool is_known(std::uint8_t kind) {
   return (kind >= 1 && kind <= 11) || (kind >= 16 && kind <= 22);
 }
 
+std::string encode_pair(FrameKind kind, std::string_view key, std::string_view value) {
+  std::string body;
+  body.reserve(1 + key.size() + value.size());
+  body.push_back(static_cast<char>(key.size()));
+  body.append(key);
+  body.append(value);
+  return encode(kind, body);
+}
+
 }  // namespace
 
 std::string encode(FrameKind kind, std::string_view body) {
@@ -47,12 +56,11 @@ std::string encode_hello(int rank) {
 }
 
 std::string encode_put(std::string_view key, std::string_view value) {
-  std::string body;
-  body.reserve(1 + key.size() + value.size());
-  body.push_back(static_cast<char>(key.size()));
-  body.append(key);
-  body.append(value);
-  return encode(FrameKind::put, body);
+  return encode_pair(FrameKind::put, key, value);
+}
+
+std::string encode_value(std::string_view key, std::string_view value) {
+  return encode_pair(FrameKind::value, key, value);
 }
 
 std::string encode_join(FrameKind join_or_mind, int rank, std::string_view ticket) {

@@ -31,7 +31,7 @@ enum class FrameKind : std::uint8_t {
   died = 9,  // minder → server: i32 wait status, program: how the rank ended; no answer
   clock = 10,       // rank → server  (empty); answered by `time`
   answer = 11,      // rank → server: u32 number of the question, 0 for one by a signal; JSON: what the rank is in
-  value = 16,       // server → rank  the value asked for
+  value = 16,       // server → rank  u8 key length, key, the value asked for
   fence_done = 17,  // server → rank  (empty)
   refused = 18,     // server → rank  text: a request broke the rules; the rank's calls fail from then on
   end = 19,         // server → rank  i32 exit code, text: the job is over; exit with this code
@@ -40,7 +40,7 @@ enum class FrameKind : std::uint8_t {
   ask = 22,         // server → rank  u32 number, u32 1: all there is to tell, 0: progress only; answered by `answer`
 };
 
-inline constexpr std::uint32_t wire_version = 2;
+inline constexpr std::uint32_t wire_version = 3;
 inline constexpr std::size_t header_bytes = 8;
 inline constexpr std::size_t max_body = 66 * 1024;  // a put with the longest key and value fits
 inline constexpr std::size_t max_text = 1024;       // longer reasons are cut
@@ -55,6 +55,7 @@ struct Frame {
 std::string encode(FrameKind kind, std::string_view body = {});
 std::string encode_hello(int rank);
 std::string encode_put(std::string_view key, std::string_view value);
+std::string encode_value(std::string_view key, std::string_view value);
 std::string encode_join(FrameKind join_or_mind, int rank, std::string_view ticket);
 std::string encode_ask(std::uint32_t number, bool all);
 /// Header and number of an answer whose text, of so many bytes, follows. Allocates nothing.

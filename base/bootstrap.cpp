@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 
 #include "base/boot_wire.hpp"
@@ -50,7 +51,8 @@ class ServerBootstrap final : public Bootstrap {
   const JobInfo& job() const override { return job_; }
   Result<void> hello() { return send(boot::encode_hello(job_.rank)); }
   Result<void> put(std::string_view key, std::string_view value) override;
-  Result<std::string> get(std::string_view key) override { return call(FrameKind::get, key, FrameKind::value); }
+  Result<std::string> get(std::string_view key) override;
+  Result<std::optional<std::string>> look_up(std::string_view key) override;
   Result<void> fence() override;
   Result<ClockOffset> clock_offset() override;
   void abort(int code, std::string_view why) override;
@@ -64,7 +66,12 @@ class ServerBootstrap final : public Bootstrap {
   Result<void> check_open() const;
   Result<void> send(std::string_view frame);
   Result<void> send_locked(std::string_view frame);
-  Result<std::string> call(FrameKind request, std::string_view body, FrameKind answer);
+  Result<std::string> call(FrameKind request, FrameKind answer);
+  Result<void> check_key(std::string_view key) const;
+  Result<void> ask_for(const std::string& key);
+  std::optional<std::string> take_value(const std::string& key);
+  tl::unexpected<Error> break_with(const Error& error);
+  tl::unexpected<Error> unasked(const Frame& frame) const;
   Result<void> receive(int flags);
   Result<std::optional<Frame>> next_frame();
   Result<void> answer(std::string_view body);
@@ -74,14 +81,23 @@ class ServerBootstrap final : public Bootstrap {
   const JobInfo job_;
   const int fd_;
   std::atomic<bool> finalized_{false};
-  // Lock order: call_mutex_ before send_mutex_. call_mutex_ is held for a whole round trip and guards reader_ and
-  // broken_; send_mutex_ only keeps the bytes of two frames apart, so that abort and put never wait for an answer.
+  // Lock order: call_mutex_ before send_mutex_. call_mutex_ is held for a whole round trip and guards reader_, asked_
+  // and broken_; send_mutex_ only keeps the bytes of two frames apart, so that abort and put never wait for an answer.
   std::mutex call_mutex_, send_mutex_;
   boot::FrameReader reader_;
   std::optional<Error> broken_;  // what every later call returns
-  Teller teller_ = nullptr;      // guarded by call_mutex_
+  // Keys that the server has been asked for: with the value once it has come, until it is taken.
+  std::map<std::string, std::optional<std::string>> asked_;
+  Teller teller_ = nullptr;  // guarded by call_mutex_
   void* teller_who_ = nullptr;
   bool in_call_ = false;  // a round trip is under way: the device may be in the middle of something
+  struct InCall {
+    explicit InCall(bool& flag) : in_call(flag) { in_call = true; }
+    ~InCall() { in_call = false; }
+    InCall(const InCall&) = delete;
+    InCall& operator=(const InCall&) = delete;
+    bool& in_call;
+  };
 };
 
 tl::unexpected<Error> ServerBootstrap::lost(const char* how) const {
@@ -121,7 +137,7 @@ Result<void> ServerBootstrap::put(std::string_view key, std::string_view value) 
 }
 
 Result<void> ServerBootstrap::fence() {
-  return call(FrameKind::fence, {}, FrameKind::fence_done).map([](const std::string&) {});
+  return call(FrameKind::fence, FrameKind::fence_done).map([](const std::string&) {});
 }
 
 Result<ClockOffset> ServerBootstrap::clock_offset() {
@@ -129,7 +145,7 @@ Result<ClockOffset> ServerBootstrap::clock_offset() {
   ClockOffset best{0, ~std::uint64_t{0}};
   for (int i = 0; i < kTries; ++i) {
     const std::uint64_t before = os::now_ns();
-    const auto answer = call(FrameKind::clock, {}, FrameKind::time);
+    const auto answer = call(FrameKind::clock, FrameKind::time);
     const std::uint64_t after = os::now_ns();
     if (!answer) return tl::make_unexpected(answer.error());
     boot::BodyReader body(*answer);
@@ -160,8 +176,18 @@ Result<void> ServerBootstrap::receive(int flags) {
 // The next frame an answer may be; those that the server sends unasked are dealt with here.
 Result<std::optional<Frame>> ServerBootstrap::next_frame() {
   auto frame = reader_.next();
-  for (; frame && *frame && (*frame)->kind == FrameKind::ask; frame = reader_.next())
-    if (auto answered = answer((*frame)->body); !answered) return tl::make_unexpected(answered.error());
+  for (; frame && *frame; frame = reader_.next()) {
+    if ((*frame)->kind == FrameKind::ask) {
+      if (auto answered = answer((*frame)->body); !answered) return tl::make_unexpected(answered.error());
+    } else if ((*frame)->kind == FrameKind::value) {
+      boot::BodyReader body((*frame)->body);
+      const auto asked = asked_.find(std::string(body.short_text()));
+      if (!body.ok() || asked == asked_.end() || asked->second) return unasked(**frame);
+      asked->second = body.rest();
+    } else {
+      break;
+    }
+  }
   if (!frame || !*frame) return frame;
   boot::BodyReader body((*frame)->body);
   switch ((*frame)->kind) {
@@ -202,21 +228,75 @@ bool ServerBootstrap::tell(std::string_view report) {
   return lock && !finalized_.load(std::memory_order_relaxed) && send_answer(0, report).has_value();
 }
 
-Result<std::string> ServerBootstrap::call(FrameKind request, std::string_view body, FrameKind answer) {
+tl::unexpected<Error> ServerBootstrap::break_with(const Error& error) {
+  broken_ = error;
+  return tl::make_unexpected(error);
+}
+
+tl::unexpected<Error> ServerBootstrap::unasked(const Frame& frame) const {
+  return fail(Errc::protocol, fmt::format("rank {}: the connection server sent frame {}, which nobody asked for",
+                                          job_.rank, static_cast<int>(frame.kind)));
+}
+
+Result<void> ServerBootstrap::check_key(std::string_view key) const {
+  if (auto open = check_open(); !open) return open;
+  if (key.size() > max_boot_key) return fail(Errc::argument, "a start-up key that is too long to exist");
+  return {};
+}
+
+// With call_mutex_ held, as below. Once for each key until its value has been taken.
+Result<void> ServerBootstrap::ask_for(const std::string& key) {
+  if (broken_) return tl::make_unexpected(*broken_);
+  if (!asked_.try_emplace(key).second) return {};
+  if (auto sent = send(boot::encode(FrameKind::get, key)); !sent) return break_with(sent.error());
+  return {};
+}
+
+std::optional<std::string> ServerBootstrap::take_value(const std::string& key) {
+  const auto asked = asked_.find(key);
+  if (asked == asked_.end() || !asked->second) return std::nullopt;
+  std::optional<std::string> value = std::move(asked->second);
+  asked_.erase(asked);
+  return value;
+}
+
+Result<std::string> ServerBootstrap::get(std::string_view key) {
+  if (auto good = check_key(key); !good) return tl::make_unexpected(good.error());
+  const std::lock_guard lock(call_mutex_);
+  const InCall in_call(in_call_);
+  const std::string name(key);
+  if (auto asked = ask_for(name); !asked) return tl::make_unexpected(asked.error());
+  while (true) {
+    const auto frame = next_frame();
+    if (!frame) return break_with(frame.error());
+    if (*frame) return break_with(unasked(**frame).value());
+    if (auto value = take_value(name)) return *std::move(value);
+    if (auto got = receive(0); !got) return break_with(got.error());
+  }
+}
+
+Result<std::optional<std::string>> ServerBootstrap::look_up(std::string_view key) {
+  if (auto good = check_key(key); !good) return tl::make_unexpected(good.error());
+  const std::unique_lock lock(call_mutex_, std::try_to_lock);
+  if (!lock) return std::nullopt;  // a thread is in a call, and reads for us too
+  const InCall in_call(in_call_);
+  const std::string name(key);
+  if (auto asked = ask_for(name); !asked) return tl::make_unexpected(asked.error());
+  if (auto value = take_value(name)) return value;
+  if (auto got = receive(MSG_DONTWAIT); !got) return break_with(got.error());
+  const auto frame = next_frame();
+  if (!frame) return break_with(frame.error());
+  if (*frame) return break_with(unasked(**frame).value());
+  return take_value(name);
+}
+
+// Another round trip, of a request without a body.
+Result<std::string> ServerBootstrap::call(FrameKind request, FrameKind answer) {
   if (auto open = check_open(); !open) return tl::make_unexpected(open.error());
-  if (body.size() > max_boot_key) return fail(Errc::argument, "a start-up key that is too long to exist");
   const std::lock_guard lock(call_mutex_);
   if (broken_) return tl::make_unexpected(*broken_);
-  in_call_ = true;
-  const struct Leave {
-    bool& in_call;
-    ~Leave() { in_call = false; }
-  } leave{in_call_};
-  const auto break_with = [&](const Error& error) {
-    broken_ = error;
-    return tl::make_unexpected(error);
-  };
-  if (auto sent = send(boot::encode(request, body)); !sent) return break_with(sent.error());
+  const InCall in_call(in_call_);
+  if (auto sent = send(boot::encode(request)); !sent) return break_with(sent.error());
   while (true) {
     const auto frame = next_frame();
     if (!frame) return break_with(frame.error());
@@ -226,10 +306,7 @@ Result<std::string> ServerBootstrap::call(FrameKind request, std::string_view bo
       if (const auto more = next_frame(); !more) broken_ = more.error();
       return value;
     }
-    if (*frame)
-      return break_with(
-          {Errc::protocol, fmt::format("rank {}: the connection server sent frame {} as an answer to frame {}",
-                                       job_.rank, static_cast<int>((*frame)->kind), static_cast<int>(request))});
+    if (*frame) return break_with(unasked(**frame).value());
     if (auto got = receive(0); !got) return break_with(got.error());
   }
 }
@@ -257,8 +334,7 @@ void ServerBootstrap::on_watch() {
     broken_ = frame.error();
     return;
   }
-  std::fprintf(stderr, "rmq: %s\n",
-               frame ? "the connection server sent a frame nobody asked for" : frame.error().what.c_str());
+  std::fprintf(stderr, "rmq: %s\n", (frame ? unasked(**frame).value() : frame.error()).what.c_str());
   exit_with(1);
 }
 

@@ -2,7 +2,7 @@
 //
 // Static facts come in environment variables (base/bootstrap_env.hpp lists them), everything else over one socket that
 // the rank inherits already connected (format: base/boot_wire.hpp). put and finalize cost no round trip, get and fence
-// one.
+// one, look_up one that nobody waits for.
 //
 // Threads: every function may be called by any thread. A get or fence that waits holds back other gets and fences of
 // this rank, but neither put, abort nor finalize. Who ends a rank when its launcher dies, even by kill -9: the kernel
@@ -15,8 +15,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -63,6 +65,12 @@ class Bootstrap {
 
   /// The value of `key`; waits until some rank has put it. Errc::peer_lost when the job ends meanwhile.
   virtual Result<std::string> get(std::string_view key) = 0;
+
+  /// The same without waiting: nothing while no rank has put it, or the server's answer is on its way (watch_fd() tells
+  /// when it has come). To be called again then. This default waits after all.
+  virtual Result<std::optional<std::string>> look_up(std::string_view key) {
+    return get(key).map([](std::string value) { return std::optional<std::string>(std::move(value)); });
+  }
 
   /// Returns when every rank has called fence as often as this one. Errc::peer_lost when the job ends meanwhile.
   virtual Result<void> fence() = 0;

@@ -43,6 +43,13 @@ Result<std::string> LocalBoard::get(std::string_view key) {
   }
 }
 
+Result<std::optional<std::string>> LocalBoard::look_up(std::string_view key) {
+  const std::lock_guard lock(mutex_);
+  if (auto alive = check_alive(); !alive) return tl::make_unexpected(alive.error());
+  const auto found = values_.find(key);
+  return found == values_.end() ? std::nullopt : std::optional(found->second);
+}
+
 Result<void> LocalBoard::fence() {
   std::unique_lock lock(mutex_);
   const unsigned round = fence_round_;

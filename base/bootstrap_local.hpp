@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,7 @@ class LocalBoard {
 
   Result<void> put(std::string_view key, std::string_view value);
   Result<std::string> get(std::string_view key);
+  Result<std::optional<std::string>> look_up(std::string_view key);
   Result<void> fence();
   void abort(int rank, int code, std::string_view why);
 
@@ -42,6 +44,7 @@ class LocalBootstrap : public Bootstrap {
   const JobInfo& job() const override { return job_; }
   Result<void> put(std::string_view key, std::string_view value) override;
   Result<std::string> get(std::string_view key) override { return board_->get(key); }
+  Result<std::optional<std::string>> look_up(std::string_view key) override { return board_->look_up(key); }
   Result<void> fence() override { return board_->fence(); }
   void abort(int code, std::string_view why) override { board_->abort(job_.rank, code, why); }
   Result<void> finalize() override { return {}; }

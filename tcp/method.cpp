@@ -216,7 +216,7 @@ void TcpMethod::drain(Link& link, std::string_view why) {
 
 // Asks the ready set.
 int TcpMethod::look() {
-  int happened = 0;
+  int happened = switchboard_->look_up();
   for (const Tag tag : ready_->ready()) {
     if (tag.sort != Tag::Sort::link) {
       happened += switchboard_->on_ready(tag);

@@ -41,6 +41,7 @@ void Switchboard::stop() {
   while (!incoming_.empty()) drop(incoming_.begin());
   for (auto& [rank, call] : outgoing_) hang_up(call);
   outgoing_.clear();
+  asking_ = 0;
   for (std::size_t i = 0; listener_ && i < listener_->size(); ++i) setup_.ready.remove(listener_->fd(i));
   listener_.reset();
   deaf_until_ = 0;
@@ -50,13 +51,30 @@ void Switchboard::stop() {
 void Switchboard::call(Rank to) {
   const auto [place, fresh] = outgoing_.try_emplace(to);
   if (!fresh) return;
-  Outgoing& call = place->second;
+  ++asking_;
+  look_up(to, place->second);
+  set_timer();
+}
+
+int Switchboard::look_up() {
+  if (asking_ == 0) return 0;
+  int found = 0;
+  for (auto& [to, call] : outgoing_) found += call.asking && look_up(to, call);
+  if (found != 0) set_timer();
+  return found;
+}
+
+// False while there is no answer.
+bool Switchboard::look_up(Rank to, Outgoing& call) {
   const auto give_up = [&](std::string why) {
     call.trouble = std::move(why);
     call.give_up_at = call.retry_at = os::now_ns();
   };
-  const auto text = setup_.bootstrap.get(fmt::format("tcp.{}", to));
-  const auto theirs = text ? parse_place(*text) : Result<Place>(tl::unexpected(text.error()));
+  const auto text = setup_.bootstrap.look_up(fmt::format("tcp.{}", to));
+  if (text && !*text) return false;
+  call.asking = false;
+  --asking_;
+  const auto theirs = text ? parse_place(**text) : Result<Place>(tl::unexpected(text.error()));
   if (!theirs) {
     give_up(theirs.error().what);
   } else {
@@ -67,7 +85,7 @@ void Switchboard::call(Rank to) {
       dial(to, call);
     }
   }
-  set_timer();
+  return true;
 }
 
 int Switchboard::on_ready(Tag tag) {
@@ -151,10 +169,11 @@ void Switchboard::judge(Incoming& incoming) {
   if (setup_.keeper.is_settled(from)) {
     // If our own call has just won, the other side has accepted it before and does not hear this any more.
     incoming.greeting.reject(Handshake::kRefused);
-  } else if (own != outgoing_.end() && own_wins) {
+  } else if (own != outgoing_.end() && own_wins && !own->second.asking) {
     incoming.greeting.reject(Handshake::kGivesWay);
   } else {
     if (own != outgoing_.end()) {
+      asking_ -= own->second.asking;
       hang_up(own->second);
       outgoing_.erase(own);
     }
@@ -269,6 +288,7 @@ void Switchboard::overdue(Rank to, Outgoing& call, std::uint64_t now) {
 }
 
 std::uint64_t Switchboard::Outgoing::due() const {
+  if (asking) return ReadySet::kNever;
   if (greeting) return greeting->connecting() ? connect_by : ReadySet::kNever;
   return awaited || give_up_at == 0 ? retry_at : std::min(retry_at, give_up_at);
 }

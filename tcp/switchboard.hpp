@@ -12,6 +12,8 @@
 // it polls, and its death shows as a reset. The called side hangs up on a caller that has not proved itself within the
 // limit, or speaks nonsense; a true one calls again. At most job size + 64 callers are heard at once, and the oldest
 // gives way.
+//
+// Nothing here waits. A rank that has not published its place yet is asked for until it has.
 #pragma once
 
 #include <cstdint>
@@ -59,9 +61,10 @@ class Switchboard {
   Switchboard(const Switchboard&) = delete;
   Switchboard& operator=(const Switchboard&) = delete;
 
-  /// Starts calling the rank, unless a call is under way. Waits for the bootstrap if the rank has not published its
-  /// place yet. The outcome comes to the keeper, later.
+  /// Starts calling the rank, unless a call is under way. The outcome comes to the keeper, later.
   void call(Rank to);
+  /// Asks again for the places of ranks that are not known yet. To be called by each poll; returns how much happened.
+  int look_up();
 
   /// Whether something is under way that on_ready() should soon hear of.
   bool busy() const { return !outgoing_.empty() || !incoming_.empty(); }
@@ -81,6 +84,7 @@ class Switchboard {
     std::vector<Endpoint> endpoints;
     std::size_t next = 0;              // endpoint to try next
     std::optional<Greeting> greeting;  // while a try is under way
+    bool asking = true;                // where the rank is has not been answered yet
     bool awaited = false;              // we gave way: the other side is calling
     // Times are os::now_ns(); due() tells which of them counts.
     std::uint64_t connect_by = 0;  // when the present try fails unless it is connected
@@ -92,6 +96,7 @@ class Switchboard {
     std::uint64_t due() const;
   };
 
+  bool look_up(Rank to, Outgoing& call);
   void answer(std::size_t listener_index);
   void hear(std::uint32_t id);
   void judge(Incoming& incoming);
@@ -108,6 +113,7 @@ class Switchboard {
   std::unique_ptr<Listener> listener_;
   std::map<std::uint32_t, Incoming> incoming_;  // by id, hence by age
   std::map<Rank, Outgoing> outgoing_;
+  std::size_t asking_ = 0;  // calls whose `asking` is set
   std::uint32_t next_id_ = 0;
   std::uint64_t deaf_until_ = 0;  // the system was out of descriptors: the listener is not watched until then; 0: it is
 };

@@ -226,5 +226,13 @@ TEST(ConnectionServer, ALostSocketIsExplained) {
   EXPECT_NE(job.err.find("wrapper"), std::string::npos) << job.err;
 }
 
+// Answers that nobody waits for come while it is asked for other things.
+TEST(ConnectionServer, AnswersALookUpWhenItCan) {
+  const Outcome job = run(rmqrun({"-n", "3", "PROBE", "peek", "k%n", "fence", "put", "k%r", "v%r", "fence", "get", "k0",
+                                  "look", "k%n", "print", "look", "k0", "print", "finalize"}));
+  EXPECT_EQ(job.code, 0) << job.err;
+  EXPECT_EQ(sorted_lines(job.out), (std::vector<std::string>{"v0", "v0", "v0", "v0", "v1", "v2"})) << job.err;
+}
+
 }  // namespace
 }  // namespace rmq::test

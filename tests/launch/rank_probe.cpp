@@ -2,7 +2,9 @@
 //
 //   init            connect (implied by the words below that need it)
 //   put K V | get K | fence | finalize | abort CODE | watch (wait for the server, as an idle rank does)
-//   print           print what the last get returned
+//   peek K          look it up once: nothing may be there yet
+//   look K          look it up until it is there
+//   print           print what the last get or look returned
 //   exit CODE | kill SIGNAL | hang | echo TEXT | cat | env NAME | where | rank R WORDS…: the rest only in rank R
 //   rank-kill R | rank-abort R   kill -9 myself, or abort with code 7, if I am rank R
 //   say TEXT        print "<rank> TEXT"; %r in keys and values is the rank, %n the next rank
@@ -126,6 +128,22 @@ class Probe {
       const auto value = boot().get(next_text());
       require(value);
       last_ = *value;
+    } else if (word == "peek") {
+      const auto value = boot().look_up(next_text());
+      require(value);
+      if (*value) std::printf("too early: %s\n", (*value)->c_str());
+    } else if (word == "look") {
+      const std::string key = next_text();
+      for (auto value = boot().look_up(key);; value = boot().look_up(key)) {
+        require(value);
+        if (*value) {
+          last_ = **value;
+          break;
+        }
+        pollfd server{boot().watch_fd(), POLLIN, 0};
+        ::poll(&server, 1, 1000);
+        if (server.revents != 0) boot().on_watch();
+      }
     } else if (word == "print") {
       std::printf("%s\n", last_.c_str());
     } else if (word == "fence") {

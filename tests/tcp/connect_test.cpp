@@ -249,5 +249,53 @@ TEST(Sleep, EndsWhenAFullSocketCanBeWritten) {
   EXPECT_EQ(world[1].received[0].payload, data);
 }
 
+TEST(Connecting, WaitsForNobodyToComeToTheJob) {
+  const auto boots = local_bootstraps(3);
+  Config config;
+  Node first(*boots[0], config), third(*boots[2], config);
+  // Rank 1 has not been started yet, but nobody stands still for it.
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(first.method().send(1, short_packet(1, 0), {}, nullptr), methods::Outcome::retry);
+    first.method().poll();
+  }
+  first.others = {&third};
+  ASSERT_TRUE(first.say(2, 7));
+  Node second(*boots[1], config);
+  first.others = {&second, &third};
+  ASSERT_TRUE(first.say(1, 8));
+  while (second.received.empty() || third.received.empty()) {
+    for (Node* node : {&first, &second, &third}) node->method().poll();
+  }
+  EXPECT_EQ(second.received[0].packet.tag, 8);
+  EXPECT_EQ(third.received[0].packet.tag, 7);
+}
+
+// The lower rank's call would win, but it does not know yet where to call.
+TEST(Connecting, TakesTheCallOfARankThatItAsksFor) {
+  class NeverTold final : public Bootstrap {
+   public:
+    explicit NeverTold(Bootstrap& inner) : inner_(inner) {}
+    const JobInfo& job() const override { return inner_.job(); }
+    Result<void> put(std::string_view key, std::string_view value) override { return inner_.put(key, value); }
+    Result<std::string> get(std::string_view key) override { return inner_.get(key); }
+    Result<std::optional<std::string>> look_up(std::string_view) override { return std::nullopt; }
+    Result<void> fence() override { return {}; }
+    void abort(int, std::string_view) override {}
+    Result<void> finalize() override { return {}; }
+
+   private:
+    Bootstrap& inner_;
+  };
+  const auto boots = local_bootstraps(2);
+  NeverTold deaf(*boots[0]);
+  Config config;
+  Node first(deaf, config), second(*boots[1], config);
+  ASSERT_EQ(first.method().send(1, short_packet(1, 0), {}, nullptr), methods::Outcome::retry);
+  second.others = {&first};
+  ASSERT_TRUE(second.say(0, 1));
+  first.others = {&second};
+  ASSERT_TRUE(first.say(1, 2));
+}
+
 }  // namespace
 }  // namespace rmq::tcp::test

@@ -173,14 +173,14 @@ void Server::on_put(int rank, std::string_view body) {
   }
   entry.published = true;
   entry.value = reader.rest();
-  for (const int waiting : entry.waiting) send(waiting, boot::encode(FrameKind::value, entry.value));
+  for (const int waiting : entry.waiting) send(waiting, boot::encode_value(key, entry.value));
   entry.waiting.clear();
 }
 
 void Server::on_get(int rank, std::string_view key) {
   Entry& entry = board_[std::string(key)];
   if (entry.published) {
-    send(rank, boot::encode(FrameKind::value, entry.value));
+    send(rank, boot::encode_value(key, entry.value));
   } else {
     entry.waiting.push_back(rank);
   }
