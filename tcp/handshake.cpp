@@ -10,7 +10,7 @@ namespace rmq::tcp {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x31514d52;  // "RMQ1"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 const unsigned char* raw(const std::byte* bytes) {
   return reinterpret_cast<const unsigned char*>(bytes);
@@ -27,10 +27,13 @@ Handshake Handshake::calling(const Identity& identity, Rank to) {
   Packet packet(Kind::LINK_HELLO);
   packet.link_hello = {
       kMagic, kVersion, static_cast<std::uint32_t>(identity.self), static_cast<std::uint32_t>(to), identity.session, 0};
-  std::array<std::byte, kNonce> nonce;
-  ::randombytes_buf(nonce.data(), nonce.size());
-  made.say(packet, nonce);
-  std::copy_n(made.out_.begin(), kHello, made.hello_.begin());
+  packet.length = kNonce + kProof;
+  constexpr std::size_t head = wire_bytes(Kind::LINK_HELLO);
+  std::memcpy(made.hello_.data(), &packet, head);
+  ::randombytes_buf(made.hello_.data() + head, kNonce);
+  const Proof proof = made.prove("hello", head + kNonce, 0);
+  std::copy(proof.begin(), proof.end(), made.hello_.begin() + head + kNonce);
+  made.say(packet, std::span(made.hello_).subspan(head));
   made.expect(Awaits::challenge);
   return made;
 }
@@ -41,7 +44,7 @@ Handshake Handshake::called(const Identity& identity) {
   return made;
 }
 
-// The header first: it tells a stranger at once, and a LINK_REJECT from what was hoped for.
+// The header first: it tells a stranger at once, and a LINK_REJECT from the verdict that was hoped for.
 std::size_t Handshake::wanted() const {
   if (!output().empty() || awaits_ == Awaits::nothing) return 0;
   if (in_bytes_ < kHeaderBytes) return kHeaderBytes - in_bytes_;
@@ -74,9 +77,9 @@ bool Handshake::header_fits() const {
     case Awaits::nothing:
       return false;
     case Awaits::hello:
-      return is(Kind::LINK_HELLO, kNonce);
+      return is(Kind::LINK_HELLO, kNonce + kProof);
     case Awaits::challenge:
-      return is(Kind::LINK_CHALLENGE, kNonce + kProof) || is(Kind::LINK_REJECT, 0);
+      return is(Kind::LINK_CHALLENGE, kNonce + kProof);
     case Awaits::proof:
       return is(Kind::LINK_PROOF, kProof);
     case Awaits::verdict:
@@ -112,8 +115,12 @@ void Handshake::on_hello(const Packet& packet) {
   if (hello.to != self || hello.from == self || hello.from >= static_cast<std::uint32_t>(identity_.size)) {
     return fail("it has ranks of another job");
   }
-  peer_ = static_cast<Rank>(hello.from);
   std::copy_n(in_.begin(), kHello, hello_.begin());
+  const Proof theirs = prove("hello", kHello - kProof, 0);
+  if (::sodium_memcmp(theirs.data(), hello_.data() + kHello - kProof, kProof) != 0) {
+    return fail("it does not know the job's secret");
+  }
+  peer_ = static_cast<Rank>(hello.from);
 
   Packet answer(Kind::LINK_CHALLENGE);
   answer.link_challenge = {identity_.session, 0};
@@ -121,7 +128,7 @@ void Handshake::on_hello(const Packet& packet) {
   constexpr std::size_t head = wire_bytes(Kind::LINK_CHALLENGE);
   std::memcpy(challenge_.data(), &answer, head);
   ::randombytes_buf(challenge_.data() + head, kNonce);
-  const Proof proof = prove("called", head + kNonce);
+  const Proof proof = prove("called", kHello, head + kNonce);
   std::copy(proof.begin(), proof.end(), challenge_.begin() + head + kNonce);
   say(answer, std::span(challenge_).subspan(head));
   expect(Awaits::proof);
@@ -129,16 +136,16 @@ void Handshake::on_hello(const Packet& packet) {
 
 void Handshake::on_challenge() {
   std::copy_n(in_.begin(), kChallenge, challenge_.begin());
-  const Proof proof = prove("called", kChallenge - kProof);
+  const Proof proof = prove("called", kHello, kChallenge - kProof);
   if (::sodium_memcmp(proof.data(), challenge_.data() + kChallenge - kProof, kProof) != 0) {
     return fail("it does not know the job's secret");
   }
-  say(Packet(Kind::LINK_PROOF), prove("caller", kChallenge));
+  say(Packet(Kind::LINK_PROOF), prove("caller", kHello, kChallenge));
   expect(Awaits::verdict);
 }
 
 void Handshake::on_proof() {
-  const Proof proof = prove("caller", kChallenge);
+  const Proof proof = prove("caller", kHello, kChallenge);
   if (::sodium_memcmp(proof.data(), in_.data() + wire_bytes(Kind::LINK_PROOF), kProof) != 0) {
     return fail("it does not know the job's secret");
   }
@@ -180,11 +187,11 @@ void Handshake::fail(const char* why) {
   expect(Awaits::nothing);
 }
 
-Handshake::Proof Handshake::prove(std::string_view role, std::size_t challenge_bytes) const {
+Handshake::Proof Handshake::prove(std::string_view role, std::size_t hello_bytes, std::size_t challenge_bytes) const {
   crypto_auth_hmacsha256_state hmac;
   ::crypto_auth_hmacsha256_init(&hmac, raw(identity_.secret.data()), identity_.secret.size());
   ::crypto_auth_hmacsha256_update(&hmac, reinterpret_cast<const unsigned char*>(role.data()), role.size());
-  ::crypto_auth_hmacsha256_update(&hmac, raw(hello_.data()), hello_.size());
+  ::crypto_auth_hmacsha256_update(&hmac, raw(hello_.data()), hello_bytes);
   ::crypto_auth_hmacsha256_update(&hmac, raw(challenge_.data()), challenge_bytes);
   static_assert(crypto_auth_hmacsha256_BYTES == kProof);
   Proof proof;

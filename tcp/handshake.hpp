@@ -1,7 +1,7 @@
 // The keyed handshake that opens a connection, as pure protocol: bytes in, bytes out, no socket, no clock.
 //
 //   caller                                     called
-//     | LINK_HELLO  ranks, session, nonce A      |
+//     | LINK_HELLO  ranks, session, nonce A, proof H |    proof H = HMAC(secret, "hello" | HELLO up to nonce A)
 //     |----------------------------------------->|
 //     | LINK_CHALLENGE session, nonce B, proof B |    proof B = HMAC(secret, "called" | HELLO | CHALLENGE up to nonce
 //     B)
@@ -11,8 +11,10 @@
 //     | LINK_ACCEPT, or LINK_REJECT reason       |
 //     |<-----------------------------------------|
 //
-// HMAC-SHA-256 (libsodium) under the job's secret. Each proof covers every byte said before and the role of the
-// speaker, so neither a recorded handshake nor a reflected proof is worth anything. The secret itself never travels.
+// HMAC-SHA-256 (libsodium) under the job's secret. Proofs A and B cover every byte said before and the role of the
+// speaker, so neither a recorded handshake nor a reflected proof is worth anything. Proof H can be replayed and opens
+// nothing: it tells callers that are worth waiting for from the crowd, and a stranger gets no answer to learn from. The
+// secret itself never travels. Nothing is believed before the other side's proof, not even a rejection.
 //
 // What comes from a stranger: every packet has one size, known before it is read; at most kLongest bytes are kept; a
 // packet that differs in any fixed byte breaks the handshake.
@@ -52,7 +54,8 @@ class Handshake {
   static Handshake called(const Identity& identity);
 
   State state() const { return state_; }
-  /// The rank at the other end: a claim until the state is proven or open. kNoRank while unknown.
+  /// The rank at the other end: a claim until the state is proven or open, though of somebody who has once heard a
+  /// member of the job. kNoRank while unknown.
   Rank peer() const { return peer_; }
   std::uint32_t reason() const { return reason_; }
   /// Why the handshake is broken, in a few words.
@@ -74,7 +77,7 @@ class Handshake {
 
  private:
   static constexpr std::size_t kNonce = 32, kProof = 32;
-  static constexpr std::size_t kHello = wire_bytes(Kind::LINK_HELLO) + kNonce;
+  static constexpr std::size_t kHello = wire_bytes(Kind::LINK_HELLO) + kNonce + kProof;
   static constexpr std::size_t kChallenge = wire_bytes(Kind::LINK_CHALLENGE) + kNonce + kProof;
   static constexpr std::size_t kLongest = 128;
   static_assert(kHello <= kLongest && kChallenge <= kLongest);
@@ -91,7 +94,7 @@ class Handshake {
   void say(const Packet& packet, std::span<const std::byte> payload);
   void expect(Awaits what);
   void fail(const char* why);
-  Proof prove(std::string_view role, std::size_t challenge_bytes) const;
+  Proof prove(std::string_view role, std::size_t hello_bytes, std::size_t challenge_bytes) const;
 
   Identity identity_;
   State state_ = State::talking;

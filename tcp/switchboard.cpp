@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kMillisecond = 1000000;
 constexpr std::uint64_t kShortestPause = 2 * kMillisecond, kLongestPause = 100 * kMillisecond;
-constexpr std::size_t kSpareCallers = 64;
+constexpr std::size_t kUnmarked = 64;  // callers without the mark of a member that are heard at once
 constexpr int kAnswersAtOnce = 64;
 
 Tag listener_tag(std::size_t index) {
@@ -126,13 +126,30 @@ void Switchboard::answer(std::size_t listener_index) {
     }
     if (ec) continue;  // that caller has given up already
     tune(socket);
-    if (incoming_.size() >= static_cast<std::size_t>(setup_.identity.size) + kSpareCallers) drop(incoming_.begin());
+    make_room();
     const std::uint32_t id = next_id_++;
     const auto [place, fresh] =
         incoming_.try_emplace(id, Incoming{Greeting(std::move(socket), Handshake::called(setup_.identity), false),
                                            os::now_ns() + setup_.time_limit});
-    if (!setup_.ready.add(place->second.greeting.fd(), {Tag::Sort::incoming, id})) incoming_.erase(place);
+    if (!setup_.ready.add(place->second.greeting.fd(), {Tag::Sort::incoming, id})) {
+      incoming_.erase(place);
+    } else {
+      hear(id);  // a member has said its first word already
+    }
   }
+}
+
+// Who has the mark is not pushed out by who has none; only a crowd that replays recorded marks makes the oldest go.
+void Switchboard::make_room() {
+  const auto is_unmarked = [](const auto& one) { return one.second.greeting.peer() == kNoRank; };
+  const auto unmarked = static_cast<std::size_t>(std::ranges::count_if(incoming_, is_unmarked));
+  const bool full = incoming_.size() >= static_cast<std::size_t>(setup_.identity.size) + kUnmarked;
+  if (unmarked < kUnmarked && !full) return;
+  if (unmarked == 0) return drop(incoming_.begin());
+  const std::uint32_t oldest = std::ranges::find_if(incoming_, is_unmarked)->first;
+  hear(oldest);  // its first word may have come since
+  const auto place = incoming_.find(oldest);
+  if (place != incoming_.end() && is_unmarked(*place)) drop(place);
 }
 
 void Switchboard::hear(std::uint32_t id) {

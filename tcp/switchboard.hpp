@@ -10,8 +10,9 @@
 // stranger answers) is repeated, with pauses growing to 100 ms, until the limit has passed since the first failure.
 // Once connected, the caller waits for as long as the connection lives: the called rank may compute for minutes before
 // it polls, and its death shows as a reset. The called side hangs up on a caller that has not proved itself within the
-// limit, or speaks nonsense; a true one calls again. At most job size + 64 callers are heard at once, and the oldest
-// gives way.
+// limit, or speaks nonsense; a true one calls again. At most job size + 64 callers are heard at once, of whom at most
+// 64 have not shown the mark of a member yet (proof H). Each is heard as soon as it is accepted, and the oldest without
+// the mark gives way first: whoever connects and says nothing cannot push out a caller in the middle of its handshake.
 //
 // Nothing here waits. A rank that has not published its place yet is asked for until it has.
 #pragma once
@@ -96,6 +97,7 @@ class Switchboard {
     std::uint64_t due() const;
   };
 
+  void make_room();
   bool look_up(Rank to, Outgoing& call);
   void answer(std::size_t listener_index);
   void hear(std::uint32_t id);

@@ -81,20 +81,44 @@ TEST_F(HandshakeTest, CarriesTheReasonOfARejection) {
   EXPECT_EQ(talk.caller.reason(), Handshake::kGivesWay);
 }
 
-TEST_F(HandshakeTest, BreaksOnTheWrongSecretOnEitherSide) {
+TEST_F(HandshakeTest, TellsAStrangerNothing) {
   Handshake caller = Handshake::calling(identity(1, 8), 2);
   Handshake called = Handshake::called(identity(2));
   feed(called, drain(caller));
-  feed(caller, drain(called));
+  EXPECT_EQ(called.state(), State::broken);
+  EXPECT_STREQ(called.trouble(), "it does not know the job's secret");
+  EXPECT_EQ(called.peer(), kNoRank);
+  EXPECT_TRUE(called.output().empty());
+}
+
+TEST_F(HandshakeTest, BreaksOnTheWrongProofOnEitherSide) {
+  Talk other = up_to_proof();
+  Handshake caller = Handshake::calling(identity(1), 2);
+  drain(caller);
+  feed(caller, other.challenge);  // of another conversation
   EXPECT_EQ(caller.state(), State::broken);
   EXPECT_STREQ(caller.trouble(), "it does not know the job's secret");
   EXPECT_TRUE(caller.output().empty());
-  Bytes guess(96, std::byte{1});
-  const Packet packet(Kind::LINK_PROOF);
-  std::memcpy(guess.data(), &packet, 32);
-  guess[20] = std::byte{32};
-  feed(called, guess);
+  Handshake called = Handshake::called(identity(2));
+  feed(called, other.hello);
+  EXPECT_EQ(called.peer(), 1);
+  drain(called);
+  feed(called, other.proof);
   EXPECT_EQ(called.state(), State::broken);
+}
+
+TEST_F(HandshakeTest, BelievesNoRejectionBeforeAProof) {
+  for (const std::uint32_t reason : {Handshake::kGivesWay, Handshake::kRefused}) {
+    Handshake caller = Handshake::calling(identity(1), 2);
+    drain(caller);
+    Packet packet(Kind::LINK_REJECT);
+    packet.link_reject.reason = reason;
+    Bytes bytes(wire_bytes(packet.kind));
+    std::memcpy(bytes.data(), &packet, bytes.size());
+    feed(caller, bytes);
+    EXPECT_EQ(caller.state(), State::broken);
+    EXPECT_EQ(caller.reason(), 0u);
+  }
 }
 
 TEST_F(HandshakeTest, BreaksOnEveryFlippedBit) {

@@ -103,21 +103,22 @@ TEST(Strangers, WithAnOversizedLengthAreHungUpOn) {
   expect_unharmed(world);
 }
 
-TEST(Strangers, WithTheWrongSecretGetNoFurtherThanTheChallenge) {
+TEST(Strangers, WithTheWrongSecretGetNoAnswer) {
   World world(2);
   Identity liar = who(world, 1);
   liar.secret[0] ^= std::byte{1};
   Stranger stranger(world, 0);
-  Handshake caller = Handshake::calling(liar, 0);
-  play(world, stranger, caller);
-  EXPECT_EQ(caller.state(), Handshake::State::broken);
-  // Even who goes on with a made-up proof.
+  stranger.send(Handshake::calling(liar, 0).output());
+  EXPECT_TRUE(world.until([&] { return stranger.hung_up(); }, "hanging up"));
+  // Even who goes on with a made-up proof, after another's first word.
+  Stranger second(world, 0);
+  second.send(Handshake::calling(who(world, 1), 0).output());
   std::byte proof[64] = {};
   Packet packet(Kind::LINK_PROOF);
   packet.length = 32;
   std::memcpy(proof, &packet, 32);
-  stranger.send(proof);
-  EXPECT_TRUE(world.until([&] { return stranger.hung_up(); }, "hanging up"));
+  second.send(proof);
+  EXPECT_TRUE(world.until([&] { return second.hung_up(); }, "hanging up"));
   EXPECT_EQ(world[0].method().connections(), 0);
   expect_unharmed(world);
 }
@@ -157,6 +158,37 @@ TEST(Strangers, InACrowdCannotKeepTheRankFromHearingItsPeers) {
   }
   expect_unharmed(world);
   EXPECT_TRUE(crowd.front()->hung_up());
+}
+
+// All that come between two polls of a rank that computes.
+TEST(Strangers, InACrowdCannotPushOutWhoIsInTheMiddleOfAHandshake) {
+  World world(2);
+  Stranger member(world, 0);
+  Handshake caller = Handshake::calling(who(world, 1), 0);
+  std::vector<std::unique_ptr<Stranger>> crowd;
+  const auto come = [&](int count) {
+    for (int i = 0; i < count; ++i) crowd.push_back(std::make_unique<Stranger>(world, 0));
+  };
+  come(100);
+  const auto step = [&](bool answers) {
+    member.send(caller.output());
+    caller.written(caller.output().size());
+    come(100);  // behind it
+    for (int i = 0; i < 10; ++i) world[0].method().poll();
+    std::byte bytes[128];
+    while (answers && caller.wanted() != 0) {
+      const std::size_t got = member.receive(std::span(bytes).first(caller.wanted()));
+      if (got == 0) break;
+      caller.take({bytes, got});
+    }
+  };
+  step(true);
+  ASSERT_FALSE(caller.output().empty()) << "no challenge came";
+  come(200);
+  for (int i = 0; i < 10; ++i) world[0].method().poll();
+  step(true);
+  EXPECT_EQ(caller.state(), Handshake::State::open);
+  EXPECT_EQ(world[0].method().connections(), 1);
 }
 
 TEST(Strangers, DoNotKeepASleepingRankAwake) {
