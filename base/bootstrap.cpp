@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -338,6 +339,13 @@ void ServerBootstrap::on_watch() {
   exit_with(1);
 }
 
+// The rank is this process from now on: what it starts is no part of the job and need not be able to speak for it. The
+// text is wiped too, as /proc shows it to whoever may debug us, and core dumps keep it.
+void hide_secret() {
+  if (char* text = std::getenv("RMQ_SECRET")) ::explicit_bzero(text, std::strlen(text));
+  ::unsetenv("RMQ_SECRET");
+}
+
 Result<void> check_socket(int fd) {
   int type = 0;
   socklen_t length = sizeof type;
@@ -361,6 +369,7 @@ Result<std::unique_ptr<Bootstrap>> connect_bootstrap() {
   auto rank = boot::read_launched_rank(get);
   if (!rank) return tl::make_unexpected(rank.error());
   if (auto good = check_socket(rank->server_fd); !good) return tl::make_unexpected(good.error());
+  hide_secret();
   // Programs that the rank starts are no part of the job and must not keep its socket open.
   ::fcntl(rank->server_fd, F_SETFD, FD_CLOEXEC);
   if (rank->job.flight_fd >= 0) ::fcntl(rank->job.flight_fd, F_SETFD, FD_CLOEXEC);

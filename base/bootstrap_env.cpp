@@ -146,8 +146,14 @@ Result<LaunchedRank> read_launched_rank(const GetEnv& get) {
   if (id == nullptr || !from_hex(id, unused)) return bad("RMQ_JOB", id);
   out.job.job = id;
   const char* secret = get("RMQ_SECRET");
-  if (secret == nullptr || !from_hex(secret, out.job.secret))
-    return bad("RMQ_SECRET", secret == nullptr ? nullptr : "(hidden)");
+  if (secret == nullptr) {
+    return fail(
+        Errc::config,
+        fmt::format("RMQ_SECRET is not set, though this process has the other variables of rank {}: an MPI program "
+                    "was started from within a rank; start MPI programs with rmqrun",
+                    out.job.rank));
+  }
+  if (!from_hex(secret, out.job.secret)) return bad("RMQ_SECRET", "(hidden)");
   find_flight(get("RMQ_FLIGHT_MEMORY"), out.job);
   const char* name = get("RMQ_HOST_NAME");
   out.job.host_name = name != nullptr ? name : host_name();

@@ -234,5 +234,16 @@ TEST(ConnectionServer, AnswersALookUpWhenItCan) {
   EXPECT_EQ(sorted_lines(job.out), (std::vector<std::string>{"v0", "v0", "v0", "v0", "v1", "v2"})) << job.err;
 }
 
+TEST(ConnectionServer, HandsTheSecretToWhoeverInitialisesMpiAndNobodyAfter) {
+  const char* const script =
+      "PROBE env RMQ_SECRET | tr -d '0-9a-f' | wc -c\n"  // a wrapper's child has it: a line end
+      "PROBE init env RMQ_SECRET finalize";
+  const Outcome job = run(rmqrun({"-n", "1", "bash", "-c", script}));
+  EXPECT_EQ(job.code, 0) << job.err;
+  EXPECT_EQ(job.out, "1\n(unset)\n");
+  const Outcome nested = run(rmqrun({"-n", "1", "PROBE", "init", "run", "PROBE init", "finalize"}));
+  EXPECT_NE(nested.err.find("was started from within a rank"), std::string::npos) << nested.err;
+}
+
 }  // namespace
 }  // namespace rmq::test

@@ -4,6 +4,7 @@
 //   put K V | get K | fence | finalize | abort CODE | watch (wait for the server, as an idle rank does)
 //   peek K          look it up once: nothing may be there yet
 //   look K          look it up until it is there
+//   run COMMAND     as the shell does
 //   print           print what the last get or look returned
 //   exit CODE | kill SIGNAL | hang | echo TEXT | cat | env NAME | where | rank R WORDS…: the rest only in rank R
 //   rank-kill R | rank-abort R   kill -9 myself, or abort with code 7, if I am rank R
@@ -104,6 +105,8 @@ class Probe {
     } else if (word == "fork") {
       if (::fork() == 0)
         while (true) ::pause();
+    } else if (word == "run") {
+      static_cast<void>(std::system(next().c_str()) == 0);
     } else if (word == "echo") {
       std::printf("%s\n", next().c_str());
       std::fflush(stdout);
