@@ -16,6 +16,7 @@
 #include "base/boot_wire.hpp"
 #include "base/bootstrap_env.hpp"
 #include "base/bootstrap_local.hpp"
+#include "base/os/children.hpp"
 #include "base/os/clock.hpp"
 
 namespace rmq {
@@ -372,6 +373,7 @@ Result<std::unique_ptr<Bootstrap>> connect_bootstrap() {
   hide_secret();
   // Programs that the rank starts are no part of the job and must not keep its socket open.
   ::fcntl(rank->server_fd, F_SETFD, FD_CLOEXEC);
+  os::keep_from_children(rank->server_fd);
   if (rank->job.flight_fd >= 0) ::fcntl(rank->job.flight_fd, F_SETFD, FD_CLOEXEC);
   auto server = std::make_unique<ServerBootstrap>(std::move(rank->job), rank->server_fd);
   if (auto sent = server->hello(); !sent) return tl::make_unexpected(sent.error());

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/os/children.hpp"
+
 namespace rmq {
 namespace {
 
@@ -30,6 +32,7 @@ Result<std::unique_ptr<Doorbell>> Doorbell::open(std::string_view job, Rank rank
   if (bell->epoll_ < 0) return fail_errno(fmt::format("rank {} cannot create an epoll set (see ulimit -n)", rank));
   bell->socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (bell->socket_ < 0) return fail_errno(fmt::format("rank {} cannot create its doorbell (see ulimit -n)", rank));
+  os::keep_from_children(bell->socket_);
   sockaddr_un address;
   const socklen_t length = bell_address(address, job, rank);
   if (::bind(bell->socket_, reinterpret_cast<const sockaddr*>(&address), length) < 0) {

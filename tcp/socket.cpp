@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/os/children.hpp"
+
 namespace rmq::tcp {
 namespace {
 
@@ -55,6 +57,7 @@ Socket open_socket(asio::io_context& io, const Endpoint& endpoint, std::uint64_t
     ::close(fd);
     return socket;
   }
+  os::keep_from_children(fd);
   if (buffer == 0 && endpoint.address().is_loopback()) buffer = kLoopbackBuffer;
   if (buffer != 0) {
     // Before connect and listen, because the window scale is agreed upon then.
@@ -89,7 +92,11 @@ Socket accept_socket(asio::io_context& io, Acceptor& acceptor, ErrorCode& ec) {
   }
   const auto local = acceptor.local_endpoint(ec);
   if (!ec) socket.assign(local.protocol(), fd, ec);
-  if (ec) ::close(fd);
+  if (ec) {
+    ::close(fd);
+  } else {
+    os::keep_from_children(fd);
+  }
   return socket;
 }
 

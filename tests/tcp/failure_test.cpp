@@ -71,6 +71,24 @@ TEST(DeadPeer, IsReportedByName) {
   expect_lost_once(pair);
 }
 
+// What a rank forks has copies of its sockets, and may live on.
+TEST(DeadPeer, IsNotHiddenByAProcessThatItHasForked) {
+  Pair pair([](Node& node) {
+    while (node.received.empty()) node.method().poll();
+    if (::fork() == 0) {
+      ::alarm(60);
+      for (;;) ::pause();
+    }
+    node.say(0, 2);
+    poll_for_ever(node);
+  });
+  ASSERT_TRUE(pair.node->say(1, 1));
+  ASSERT_TRUE(pair.until([&] { return !pair.node->received.empty(); }));
+  pair.kill();
+  ASSERT_TRUE(pair.until([&] { return !pair.node->lost.empty(); }));
+  expect_lost_once(pair);
+}
+
 TEST(DeadPeer, EndsASleep) {
   Pair pair(poll_for_ever);
   ASSERT_TRUE(pair.node->say(1, 1));
