@@ -28,10 +28,17 @@ function(rmq_floor name)
   rmq_precompile(rmq_${name})
 endfunction()
 
+# rmq_uses_contract(<target>): has a file that includes methods/contract.hpp.
+function(rmq_uses_contract target)
+  add_dependencies(${target} rmq_contract)
+  target_include_directories(${target} PRIVATE ${rmq_contract_dir})
+endfunction()
+
 # rmq_plugin(<method>): the method as rmq_method_<method>.so beside the library, for builds that load methods by name.
 function(rmq_plugin name)
   add_library(rmq_method_${name} MODULE plugin.cpp)
   target_link_libraries(rmq_method_${name} PRIVATE rmq_${name})
+  rmq_uses_contract(rmq_method_${name})
   set_target_properties(rmq_method_${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
   if(RMQ_DISPATCH STREQUAL "plugin")
     install(TARGETS rmq_method_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

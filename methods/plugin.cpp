@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdint>
+
+#include "methods/contract.hpp"
 
 namespace rmq::methods {
 namespace {
@@ -76,14 +79,14 @@ Result<std::unique_ptr<Method>> open_plugin(std::string_view name, const MethodC
   void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return unusable(file, fmt::format("{} (rebuild it with this version of RMQ)", ::dlerror()));
 
-  const auto* const contract = static_cast<const std::uint32_t*>(::dlsym(library, kContractSymbol));
+  const auto* const contract = static_cast<const std::uint64_t*>(::dlsym(library, kContractSymbol));
   const auto open = reinterpret_cast<OpenMethod>(::dlsym(library, kOpenSymbol));
   if (contract == nullptr || open == nullptr) {
     return unusable(file, fmt::format("it has no symbol {} (a plug-in is made with RMQ_METHOD_PLUGIN)",
                                       contract == nullptr ? kContractSymbol : kOpenSymbol));
   }
   if (*contract != kContract) {
-    return unusable(file, fmt::format("{} is {}, and this RMQ needs {} (rebuild it with this version of RMQ)",
+    return unusable(file, fmt::format("{} is {:x}, and this RMQ needs {:x} (rebuild it with this version of RMQ)",
                                       kContractSymbol, *contract, kContract));
   }
   Error error;

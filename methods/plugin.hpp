@@ -1,12 +1,10 @@
 // Methods that are loaded by name while the program runs: one shared object for each, `rmq_method_<name>.so`, found in
 // the folders of RMQ_PLUGIN_PATH and then in the folder of the library or program that this code is part of.
 //
-// A plug-in is written with RMQ_METHOD_PLUGIN(make_it) in one source file. It shares the C++ types of methods/ and
-// base/ with its host, so both must be built from the same contract; a number that the plug-in carries is checked
-// first.
+// A plug-in is written with RMQ_METHOD_PLUGIN(make_it) in one source file (methods/contract.hpp). It shares the C++ types
+// of methods/ and base/ with its host, so both must be built from the same contract, which is checked first.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,15 +13,6 @@
 #include "methods/method.hpp"
 
 namespace rmq::methods {
-
-/// Goes up whenever method.hpp or a type that it shows changes its layout or meaning.
-inline constexpr std::uint32_t kContract = 1;
-
-inline constexpr const char* kOpenSymbol = "rmq_method_open";
-inline constexpr const char* kContractSymbol = "rmq_method_contract";
-
-/// What kOpenSymbol names. The caller owns the method; nullptr: `error` has been filled in.
-using OpenMethod = Method* (*)(const MethodContext* context, Error* error);
 
 /// "rmq_method_shm.so" for "shm".
 std::string plugin_file(std::string_view name);
@@ -37,17 +26,3 @@ std::vector<std::string> plugin_folders(std::string_view plugin_path);
 Result<std::unique_ptr<Method>> open_plugin(std::string_view name, const MethodContext& context);
 
 }  // namespace rmq::methods
-
-/// Makes this shared object a plug-in whose method comes from `make` (a MakeMethod). Once, at namespace scope.
-#define RMQ_METHOD_PLUGIN(make)                                                                    \
-  extern "C" __attribute__((visibility("default"))) const std::uint32_t rmq_method_contract;       \
-  extern "C" const std::uint32_t rmq_method_contract = ::rmq::methods::kContract;                  \
-  extern "C" __attribute__((visibility("default"))) ::rmq::methods::Method* rmq_method_open(       \
-      const ::rmq::methods::MethodContext* context, ::rmq::Error* error);                          \
-  extern "C" ::rmq::methods::Method* rmq_method_open(const ::rmq::methods::MethodContext* context, \
-                                                     ::rmq::Error* error) {                        \
-    ::rmq::Result<std::unique_ptr<::rmq::methods::Method>> made = make(*context);                  \
-    if (made) return made->release();                                                              \
-    *error = made.error();                                                                         \
-    return nullptr;                                                                                \
-  }

@@ -1,5 +1,5 @@
 // The plug-in: the same method as a shared object that the device loads by name.
-#include "methods/plugin.hpp"
+#include "methods/contract.hpp"
 
 #include "shm/method.hpp"
 

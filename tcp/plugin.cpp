@@ -1,6 +1,5 @@
 // The door of the plug-in rmq_method_tcp.so. Not part of the static library.
-#include "methods/plugin.hpp"
-
+#include "methods/contract.hpp"
 #include "tcp/method.hpp"
 
 RMQ_METHOD_PLUGIN(::rmq::tcp::make_tcp)

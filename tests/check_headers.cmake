@@ -22,5 +22,7 @@ if(check_headers_definitions)
   target_compile_definitions(check_headers PRIVATE ${check_headers_definitions})
 endif()
 
+rmq_uses_contract(check_headers)
+
 add_test(NAME check_headers COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target check_headers)
 set_tests_properties(check_headers PROPERTIES LABELS unit TIMEOUT 900 RUN_SERIAL ON)

@@ -1,6 +1,6 @@
 // Shared objects for plugin_test: good makes a method that reaches nobody, refusing returns an error, stale carries
 // another contract, empty lacks the symbols.
-#include "methods/plugin.hpp"
+#include "methods/contract.hpp"
 
 #if !defined(FIXTURE_EMPTY)
 namespace {
@@ -30,8 +30,8 @@ class Nowhere final : public rmq::methods::Method {
 }  // namespace
 
 #if defined(FIXTURE_STALE)
-extern "C" __attribute__((visibility("default"))) const std::uint32_t rmq_method_contract;
-extern "C" const std::uint32_t rmq_method_contract = rmq::methods::kContract + 1;
+extern "C" __attribute__((visibility("default"))) const std::uint64_t rmq_method_contract;
+extern "C" const std::uint64_t rmq_method_contract = rmq::methods::kContract + 1;
 extern "C" __attribute__((visibility("default"))) void rmq_method_open();
 extern "C" void rmq_method_open() {}
 #else
