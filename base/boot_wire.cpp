@@ -23,7 +23,7 @@ std::uint32_t read_u32(const char* at) {
 }
 
 bool is_known(std::uint8_t kind) {
-  return (kind >= 1 && kind <= 11) || (kind >= 16 && kind <= 22);
+  return (kind >= 1 && kind <= 12) || (kind >= 16 && kind <= 23);
 }
 
 std::string encode_pair(FrameKind kind, std::string_view key, std::string_view value) {
@@ -63,10 +63,11 @@ std::string encode_value(std::string_view key, std::string_view value) {
   return encode_pair(FrameKind::value, key, value);
 }
 
-std::string encode_join(FrameKind join_or_mind, int rank, std::string_view ticket) {
+std::string encode_join(FrameKind join_or_mind, int rank, std::string_view nonce, std::string_view mark) {
   std::string body;
   append_u32(body, static_cast<std::uint32_t>(rank));
-  body.append(ticket);
+  body.append(nonce);
+  body.append(mark);
   return encode(join_or_mind, body);
 }
 

@@ -26,18 +26,21 @@ enum class FrameKind : std::uint8_t {
   fence = 4,     // rank → server  (empty); answered by `fence_done` when all ranks have sent theirs
   abort = 5,     // rank → server  i32 exit code, text: end the job
   finalize = 6,  // rank → server  (empty): I leave properly; no answer
-  join = 7,  // rmqboot → server, first frame of a rank's TCP connection: u32 rank, 32 bytes ticket; answer `joined`
-  mind = 8,  // the same for the connection of the rank's minder (tools/boot/minder.hpp)
-  died = 9,  // minder → server: i32 wait status, program: how the rank ended; no answer
-  clock = 10,       // rank → server  (empty); answered by `time`
-  answer = 11,      // rank → server: u32 number of the question, 0 for one by a signal; JSON: what the rank is in
-  value = 16,       // server → rank  u8 key length, key, the value asked for
+  join = 7,      // rmqboot → server, first frame of a rank's TCP connection: u32 rank, 32 bytes nonce, 32 bytes mark;
+                 // answered by `challenge` (tools/boot/ticket.hpp)
+  mind = 8,      // the same for the connection of the rank's minder (tools/boot/minder.hpp)
+  died = 9,      // minder → server: i32 wait status, program: how the rank ended; no answer
+  clock = 10,    // rank → server  (empty); answered by `time`
+  answer = 11,   // rank → server: u32 number of the question, 0 for one by a signal; JSON: what the rank is in
+  value = 16,    // server → rank  u8 key length, key, the value asked for
   fence_done = 17,  // server → rank  (empty)
   refused = 18,     // server → rank  text: a request broke the rules; the rank's calls fail from then on
   end = 19,         // server → rank  i32 exit code, text: the job is over; exit with this code
-  joined = 20,      // server → rmqboot  (empty): the ticket is good
+  joined = 20,      // server → rmqboot  (empty): the proof is good
   time = 21,        // server → rank  u64 nanoseconds since 1970 on the server's clock
   ask = 22,         // server → rank  u32 number, u32 1: all there is to tell, 0: progress only; answered by `answer`
+  challenge = 23,   // server → rmqboot  32 bytes nonce, 32 bytes proof; answered by `proof`
+  proof = 12,       // rmqboot → server  32 bytes; answered by `joined`
 };
 
 inline constexpr std::uint32_t wire_version = 3;
@@ -56,7 +59,7 @@ std::string encode(FrameKind kind, std::string_view body = {});
 std::string encode_hello(int rank);
 std::string encode_put(std::string_view key, std::string_view value);
 std::string encode_value(std::string_view key, std::string_view value);
-std::string encode_join(FrameKind join_or_mind, int rank, std::string_view ticket);
+std::string encode_join(FrameKind join_or_mind, int rank, std::string_view nonce, std::string_view mark);
 std::string encode_ask(std::uint32_t number, bool all);
 /// Header and number of an answer whose text, of so many bytes, follows. Allocates nothing.
 std::array<char, header_bytes + 4> encode_answer(std::uint32_t number, std::size_t text_bytes);

@@ -11,10 +11,10 @@ rmq_precompile(rmq_diagnosis <nlohmann/json.hpp>)
 
 add_library(rmq_launch STATIC
   diag/control.cpp diag/inquiry.cpp diag/watch.cpp
-  launch/debug.cpp launch/env.cpp launch/flight.cpp launch/front.cpp launch/job.cpp launch/loop.cpp launch/options.cpp
+  launch/debug.cpp launch/env.cpp launch/flight.cpp launch/front.cpp launch/job.cpp launch/loop.cpp launch/open_files.cpp launch/options.cpp
   launch/output.cpp launch/reap.cpp launch/report.cpp launch/server.cpp launch/spawn.cpp launch/verdict.cpp
-  boot/address.cpp boot/gate.cpp boot/minder.cpp boot/server.cpp)
-target_link_libraries(rmq_launch PUBLIC rmq_base rmq_diagnosis rmq_trace_text)
+  boot/address.cpp boot/gate.cpp boot/minder.cpp boot/server.cpp boot/ticket.cpp)
+target_link_libraries(rmq_launch PUBLIC rmq_base rmq_diagnosis rmq_trace_text PRIVATE PkgConfig::SODIUM)
 rmq_precompile(rmq_launch <nlohmann/json.hpp>)
 
 add_executable(rmqrun rmqrun.cpp)
@@ -25,7 +25,7 @@ foreach(tool rmqrun rmqboot)
 endforeach()
 # Loading a second copy of libstdc++ costs every start half a millisecond.
 if(NOT CMAKE_CXX_FLAGS MATCHES "fsanitize")
-  target_link_options(rmqrun PRIVATE -static-libstdc++ -static-libgcc)
+  target_link_options(rmqrun PRIVATE -static-libstdc++ -static-libgcc -Wl,--as-needed)
 endif()
 add_custom_command(TARGET rmqrun POST_BUILD
   COMMAND ${CMAKE_COMMAND} -E create_symlink rmqrun mpiexec

@@ -18,9 +18,11 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include "base/bootstrap_env.hpp"
+#include "tools/boot/ticket.hpp"
 
 namespace rmq::launch {
 
@@ -110,21 +112,36 @@ UniqueFd connect_to(const std::string& ip, const std::string& port) {
   return socket;
 }
 
-// Shows the ticket and waits for the answer, which is one frame without a body.
-bool present(int socket, boot::FrameKind role, int rank, std::string_view ticket) {
-  const std::string frame = boot::encode_join(role, rank, ticket);
-  if (::send(socket, frame.data(), frame.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(frame.size())) return false;
-  const std::string expected = boot::encode(boot::FrameKind::joined);
-  std::string answer(expected.size(), '\0');
-  for (std::size_t have = 0; have < answer.size();) {
-    if (!wait_for(socket, POLLIN)) return false;
-    const ssize_t got = ::recv(socket, answer.data() + have, answer.size() - have, 0);
+// The body of one frame of the server's, of known size, and not a byte of what lies behind it; nothing when it does not
+// come, and errno says why.
+std::optional<std::string> hear(int socket, boot::FrameKind kind, std::size_t body_bytes) {
+  std::string frame(boot::header_bytes + body_bytes, '\0');
+  for (std::size_t have = 0; have < frame.size();) {
+    if (!wait_for(socket, POLLIN)) return std::nullopt;
+    const ssize_t got = ::recv(socket, frame.data() + have, frame.size() - have, 0);
     if (got == 0) errno = ECONNREFUSED;
-    if (got <= 0) return false;
+    if (got <= 0) return std::nullopt;
     have += static_cast<std::size_t>(got);
   }
+  std::string body = frame.substr(boot::header_bytes);
   errno = EPROTO;
-  return answer == expected;
+  if (frame != boot::encode(kind, body)) return std::nullopt;
+  return body;
+}
+
+bool say(int socket, const std::string& frame) {
+  return ::send(socket, frame.data(), frame.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(frame.size());
+}
+
+// Each side shows the other that it knows the ticket. Nothing of use is told to whoever else listens there.
+bool present(int socket, boot::FrameKind role, int rank, std::string_view ticket) {
+  Entry entry(role, rank, ticket);
+  if (!say(socket, entry.opening())) return false;
+  const auto challenge = hear(socket, boot::FrameKind::challenge, Entry::challenge_bytes);
+  if (!challenge) return false;
+  const auto answer = entry.answer({boot::FrameKind::challenge, *challenge});
+  errno = EPROTO;
+  return answer && say(socket, *answer) && hear(socket, boot::FrameKind::joined, 0);
 }
 
 }  // namespace

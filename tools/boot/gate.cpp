@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string_view>
 
@@ -13,14 +14,7 @@ namespace rmq::launch {
 namespace {
 
 constexpr std::chrono::seconds patience{5};
-
-// In time that does not depend on where the texts differ.
-bool equal_secret(std::string_view left, std::string_view right) {
-  unsigned difference = left.size() == right.size() ? 0 : 1;
-  for (std::size_t i = 0; i < left.size() && i < right.size(); ++i)
-    difference |= static_cast<unsigned char>(left[i]) ^ static_cast<unsigned char>(right[i]);
-  return difference == 0;
-}
+constexpr std::chrono::milliseconds moment{50};  // until descriptors may have come free
 
 }  // namespace
 
@@ -32,66 +26,115 @@ Gate::Gate(EventLoop& loop, UniqueFd listener, std::string tickets, Admit admit)
       minder_in_(rank_in_.size()),
       admit_(std::move(admit)),
       missing_(static_cast<int>(2 * rank_in_.size())) {
-  loop_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { on_connection(); });
+  listen();
 }
 
 Gate::~Gate() {
+  if (opens_) loop_.cancel(*opens_);
   if (listener_.is_open()) loop_.forget(listener_.get());
-  while (!visitors_.empty()) dismiss(visitors_.begin()->first);
+  while (!visitors_.empty()) dismiss(visitors_.begin());
+}
+
+void Gate::listen() {
+  loop_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { on_connection(); });
+}
+
+// The listener stays readable all the while: watching it would be a busy loop.
+void Gate::shut_for_a_moment() {
+  loop_.forget(listener_.get());
+  opens_ = loop_.after(moment, [this] {
+    opens_.reset();
+    listen();
+  });
 }
 
 void Gate::on_connection() {
-  UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!socket.is_open() || visitors_.size() >= 64u + static_cast<unsigned>(missing_)) return;
+  UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket.is_open()) {
+    if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return;
+    if (const Place oldest = oldest_unmarked(); oldest != visitors_.end()) dismiss(oldest);
+    return shut_for_a_moment();
+  }
+  make_room();
   const int fd = socket.get();
-  loop_.watch(fd, EPOLLIN, [this, fd](std::uint32_t) { on_ready(fd); });
-  visitors_.emplace(fd, Visitor{std::move(socket), {}, loop_.after(patience, [this, fd] { dismiss(fd); })});
+  const Id id = next_id_++;
+  const auto timer = loop_.after(patience, [this, id] { dismiss(visitors_.find(id)); });
+  visitors_.emplace(id, Visitor{std::move(socket), {}, timer, {}});
+  loop_.watch(fd, EPOLLIN, [this, id](std::uint32_t) { on_ready(id); });
+  on_ready(id);  // a rank has said its first word already
 }
 
-void Gate::on_ready(int fd) {
-  Visitor& visitor = visitors_.at(fd);
-  constexpr std::size_t join_frame = boot::header_bytes + 4 + boot::ticket_bytes;
-  const ssize_t got = ::recv(fd, visitor.reader.reserve(join_frame), join_frame, MSG_DONTWAIT);
+Gate::Place Gate::oldest_unmarked() {
+  return std::find_if(visitors_.begin(), visitors_.end(), [](const auto& one) { return !one.second.entry; });
+}
+
+void Gate::make_room() {
+  const auto unmarked =
+      std::count_if(visitors_.begin(), visitors_.end(), [](const auto& one) { return !one.second.entry; });
+  const Place oldest = oldest_unmarked();
+  // Marks can be replayed, so those who have one are not without number either.
+  if (static_cast<std::size_t>(unmarked) >= kUnmarked) {
+    dismiss(oldest);
+  } else if (visitors_.size() >= kUnmarked + static_cast<std::size_t>(missing_)) {
+    dismiss(oldest != visitors_.end() ? oldest : visitors_.begin());
+  }
+}
+
+void Gate::on_ready(Id id) {
+  const Place place = visitors_.find(id);
+  Visitor& visitor = place->second;
+  constexpr std::size_t chunk = 128;  // a frame of ours
+  const ssize_t got = ::recv(visitor.socket.get(), visitor.reader.reserve(chunk), chunk, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got > 0) visitor.reader.commit(static_cast<std::size_t>(got));
   const auto frame = got > 0 ? visitor.reader.next() : fail(Errc::peer_lost, "");
   if (frame && !*frame) return;
-  std::size_t rank = 0;
-  const bool known = frame && check(**frame, rank);
-  const boot::FrameKind role = known ? (*frame)->kind : boot::FrameKind::join;
-  UniqueFd socket = dismiss(fd);
-  if (!known) return;  // a stranger; closing is all the answer it gets
+  if (frame && visitor.entry && !used(visitor.entry->role())[visitor.entry->rank()] &&
+      visitor.entry->is_proven_by(**frame)) {
+    return let_in(place);
+  }
+  // A stranger; closing is all the answer it gets.
+  if (!frame || !hear(visitor, **frame)) dismiss(place);
+}
 
+// Its first frame.
+bool Gate::hear(Visitor& visitor, const boot::Frame& frame) {
+  if (visitor.entry) return false;
+  visitor.entry = Entry::opened(frame, tickets_);
+  return visitor.entry && !used(visitor.entry->role())[visitor.entry->rank()] &&
+         say(visitor, visitor.entry->challenge());
+}
+
+void Gate::let_in(Place place) {
+  const boot::FrameKind role = place->second.entry->role();
+  const std::size_t rank = place->second.entry->rank();
+  const bool told = say(place->second, boot::encode(boot::FrameKind::joined));
+  UniqueFd socket = dismiss(place);
+  if (!told) return;
   const int on = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  const std::string welcome = boot::encode(boot::FrameKind::joined);
-  if (::send(fd, welcome.data(), welcome.size(), MSG_NOSIGNAL | MSG_DONTWAIT) != static_cast<ssize_t>(welcome.size()))
-    return;
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   used(role)[rank] = true;
   if (--missing_ == 0) {
+    if (opens_) loop_.cancel(*opens_);
+    opens_.reset();
     loop_.forget(listener_.get());
     listener_.reset();
   }
   admit_(role, static_cast<int>(rank), std::move(socket));
 }
 
-// True when the frame shows a ticket that has not been used in this role; `rank` is whose.
-bool Gate::check(const boot::Frame& frame, std::size_t& rank) {
-  if (frame.kind != boot::FrameKind::join && frame.kind != boot::FrameKind::mind) return false;
-  boot::BodyReader body(frame.body);
-  rank = body.u32();
-  const std::string_view ticket = body.bytes(boot::ticket_bytes);
-  if (!body.done() || rank >= rank_in_.size() || used(frame.kind)[rank]) return false;
-  return equal_secret(ticket, std::string_view(tickets_).substr(rank * boot::ticket_bytes, boot::ticket_bytes));
+// A fresh connection takes a small frame whole.
+bool Gate::say(const Visitor& visitor, std::string_view frame) {
+  return ::send(visitor.socket.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+         static_cast<ssize_t>(frame.size());
 }
 
-UniqueFd Gate::dismiss(int fd) {
-  const auto found = visitors_.find(fd);
-  loop_.forget(fd);
-  loop_.cancel(found->second.patience);
-  UniqueFd socket = std::move(found->second.socket);
-  visitors_.erase(found);
+UniqueFd Gate::dismiss(Place place) {
+  loop_.forget(place->second.socket.get());
+  loop_.cancel(place->second.patience);
+  UniqueFd socket = std::move(place->second.socket);
+  visitors_.erase(place);
   return socket;
 }
 

@@ -1,14 +1,15 @@
-// The gate of rmqboot's connection server: lets in who shows a rank's ticket, once for the
-// rank and once for its minder, and nobody else.
+// The gate of rmqboot's connection server: lets in who shows that it knows a rank's ticket (tools/boot/ticket.hpp),
+// once for the rank and once for its minder, and nobody else.
 #pragma once
 
+#include <cstdint>
 #include <functional>
-#include <memory>
+#include <map>
+#include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "base/boot_wire.hpp"
+#include "tools/boot/ticket.hpp"
 #include "tools/launch/fd.hpp"
 #include "tools/launch/loop.hpp"
 
@@ -20,8 +21,9 @@ class Gate {
   using Admit = std::function<void(boot::FrameKind role, int rank, UniqueFd socket)>;
 
   /// Takes over `listener`; `tickets` holds boot::ticket_bytes for each rank, in rank order. `admit` is called from the
-  /// event loop when someone has come in. Strangers are dropped: after 5 s of silence, or at the first wrong byte; at
-  /// most 64 + the number of the missing are kept waiting at once.
+  /// event loop when someone has come in. Strangers are dropped: after 5 s of silence, or at the first wrong byte. At
+  /// most 64 without a mark are kept waiting at once, and the oldest of them gives way: a crowd of silent ones keeps
+  /// nobody out. Without descriptors the gate is shut for a moment.
   Gate(EventLoop& loop, UniqueFd listener, std::string tickets, Admit admit);
   ~Gate();
   Gate(const Gate&) = delete;
@@ -29,26 +31,40 @@ class Gate {
 
   /// Ranks and minders that have not come yet.
   int missing() const { return missing_; }
+  /// Descriptors that a gate with so many missing may need, its listener included.
+  static std::size_t descriptors(std::size_t missing) { return 1 + kUnmarked + missing; }
 
  private:
+  static constexpr std::size_t kUnmarked = 64;
+  using Id = std::uint64_t;  // grows: the order of coming
   struct Visitor {
     UniqueFd socket;
     boot::FrameReader reader;
     EventLoop::TimerId patience;
+    std::optional<Entry> entry;  // has the mark, and has been challenged
   };
+  using Place = std::map<Id, Visitor>::iterator;
 
+  void listen();
+  void shut_for_a_moment();
   void on_connection();
-  void on_ready(int fd);
-  bool check(const boot::Frame& frame, std::size_t& rank);
+  void make_room();
+  Place oldest_unmarked();
+  void on_ready(Id id);
+  bool hear(Visitor& visitor, const boot::Frame& frame);
+  void let_in(Place place);
+  static bool say(const Visitor& visitor, std::string_view frame);
   std::vector<bool>& used(boot::FrameKind role) { return role == boot::FrameKind::mind ? minder_in_ : rank_in_; }
-  UniqueFd dismiss(int fd);
+  UniqueFd dismiss(Place place);
 
   EventLoop& loop_;
   UniqueFd listener_;
   std::string tickets_;
   std::vector<bool> rank_in_, minder_in_;  // by rank
   Admit admit_;
-  std::unordered_map<int, Visitor> visitors_;  // by descriptor
+  std::map<Id, Visitor> visitors_;
+  Id next_id_ = 0;
+  std::optional<EventLoop::TimerId> opens_;  // while it is shut
   int missing_;
 };
 

@@ -14,6 +14,7 @@
 #include "tools/boot/gate.hpp"
 #include "tools/diag/control.hpp"
 #include "tools/diag/inquiry.hpp"
+#include "tools/launch/open_files.hpp"
 #include "tools/launch/server.hpp"
 #include "tools/launch/verdict.hpp"
 
@@ -160,6 +161,10 @@ class RemoteJob final : private Server::Upcalls {
 
 int serve_remote_ranks(UniqueFd listener, int size, const std::string& job) {
   std::string tickets(static_cast<std::size_t>(size) * boot::ticket_bytes, '\0');
+  // Two connections a rank, its own and its minder's, come through the gate and stay.
+  const std::size_t connections = 2 * static_cast<std::size_t>(size);
+  const auto raised = raise_open_files(size, connections + Gate::descriptors(connections) + 16);
+  if (!raised) std::fprintf(stderr, "rmqboot: %s\n", raised.error().what.c_str());  // some ranks will not come in
   auto loop = EventLoop::create();
   if (!loop || !read_tickets(tickets)) return exit_cannot_start;
   RemoteJob(**loop, std::move(listener), size, std::move(tickets), job).run();

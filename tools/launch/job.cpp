@@ -17,6 +17,7 @@
 #include "base/bootstrap_env.hpp"
 #include "tools/launch/debug.hpp"
 #include "tools/launch/env.hpp"
+#include "tools/launch/open_files.hpp"
 #include "tools/launch/reap.hpp"
 #include "tools/launch/signals.hpp"
 #include "tools/launch/verdict.hpp"
@@ -101,14 +102,10 @@ int Job::run() {
 
 Result<void> Job::raise_descriptor_limit() {
   const rlim_t needed = static_cast<rlim_t>(job_.size) * static_cast<rlim_t>(1 + output_.descriptors_per_rank()) + 64;
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return {};
-  users_limit_ = limit;
-  limit.rlim_cur = limit.rlim_max;
-  if (limit.rlim_max >= needed && ::setrlimit(RLIMIT_NOFILE, &limit) == 0) return {};
-  return fail(Errc::system,
-              fmt::format("{} ranks need {} file descriptors here, but the limit is {}; raise it with ulimit -Hn",
-                          job_.size, needed, limit.rlim_max));
+  auto raised = raise_open_files(job_.size, needed);
+  if (!raised) return tl::unexpected(raised.error());
+  users_limit_ = *raised;
+  return {};
 }
 
 Result<void> Job::start() {

@@ -1,0 +1,18 @@
+#include "tools/launch/open_files.hpp"
+
+#include <fmt/format.h>
+
+namespace rmq::launch {
+
+Result<std::optional<rlimit>> raise_open_files(int ranks, rlim_t needed) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return std::nullopt;
+  const rlimit before = limit;
+  limit.rlim_cur = limit.rlim_max;
+  if (limit.rlim_max >= needed && ::setrlimit(RLIMIT_NOFILE, &limit) == 0) return before;
+  return fail(Errc::system,
+              fmt::format("{} ranks need {} file descriptors here, but the limit is {}; raise it with ulimit -Hn",
+                          ranks, needed, limit.rlim_max));
+}
+
+}  // namespace rmq::launch
