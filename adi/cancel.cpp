@@ -38,7 +38,7 @@ void Device::MPID_Cancel(Request* r) {
 
 void Device::on_anti_send(void* device, Rank from, const Packet& p, const std::byte*) {
   auto& d = *static_cast<Device*>(device);
-  d.received(from, p);
+  if (!d.take_control(from, p)) return;
   Request* found = nullptr;
   d.match_.for_each_exact({p.context, p.source, p.tag}, [&](Request* message) {
     if (message->peer == from && message->packet.msg == p.msg && message->complete()) found = message;
@@ -59,11 +59,16 @@ void Device::on_anti_send(void* device, Rank from, const Packet& p, const std::b
 
 void Device::on_anti_send_ok(void* device, Rank from, const Packet& p, const std::byte*) {
   auto& d = *static_cast<Device*>(device);
-  d.received(from, p);
+  if (!d.take_control(from, p)) return;
   Request* r = d.pool_.find(Handle::from_wire(p.anti_send_ok.sender));
-  if (!r || r->kind != RequestKind::send || r->peer != from || !(r->flags & request_flag::cancelling)) {
-    return d.protocol_error(from, p);
+  if (!r || r->kind != RequestKind::send || r->peer != from || r->complete() ||
+      !(r->flags & request_flag::cancelling)) {
+    return d.protocol_error(from, p, "no send is being cancelled that it could answer");
   }
+  if (p.anti_send_ok.cancelled && (r->flags & request_flag::matched)) {
+    return d.protocol_error(from, p, "it takes back a message that has been matched");
+  }
+  r->flags &= static_cast<std::uint8_t>(~request_flag::cancelling);  // one answer
   if (p.anti_send_ok.cancelled) {
     r->status.cancelled = true;
     return d.complete(r, Errc::ok);

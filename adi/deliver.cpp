@@ -41,9 +41,11 @@ methods::Landing Device::on_arriving(void* device, Rank from, const Packet& p) {
     case Kind::SHORT:
     case Kind::SHORT_SYNC: {
       d.received(from, p);
+      if (!d.may_come(from, p)) return {};
       const Match m{p.context, p.source, p.tag};
       Request* recv = d.match_.match_arrival(m);
       if (!recv) {
+        if (!d.may_be_kept(from, p, p.length)) return {};
         Request* message = d.keep(from, p, m, p.length);
         message->incomplete.store(1, std::memory_order_relaxed);  // under the lock; nobody waits for a message
         return {DataView::contiguous(message->owned, p.length), 0, p.length, message};
@@ -68,7 +70,7 @@ methods::Landing Device::on_arriving(void* device, Rank from, const Packet& p) {
         d.received(from, p);
         return e->on_arriving(from, p);
       }
-      d.protocol_error(from, p);
+      on_unknown(device, from, p, nullptr);
       return {};
   }
 }

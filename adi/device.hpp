@@ -197,8 +197,8 @@ class Device {
   std::size_t MPID_Eager_max(Rank to) const { return peers_[index(to)].method->eager_max(to); }
   /// One thing less has to happen to a request of kind `other`, of which the caller has counted `incomplete`.
   void MPID_Complete(Request* r, Errc error) { sent(r, error); }
-  /// A peer of this host sent what makes no sense: counted and traced.
-  void MPID_Protocol_error(Rank from, const Packet& p) { protocol_error(from, p); }
+  /// A peer sent what makes no sense to a floor above, which has an answer to it: counted and traced.
+  void MPID_Protocol_error(Rank from, const Packet& p);
   /// What the caller polled for has come, though not by a packet: its next wait starts with patience anew.
   void MPID_Waited() { waiter_.busy(); }
   /// Something that this rank may be waiting for has changed in memory that it shares with us.
@@ -376,6 +376,7 @@ class Device {
   static void on_rndv_done(void* device, Rank from, const Packet& p, const std::byte* payload);
   void answer_request_send(Request* recv, Rank from, const Packet& p);
   void fetch_or_ask(Request* recv);
+  void ask(Request* recv, std::uint64_t address);
   void put_or_push(Request* send);
   void moved(Request* r, std::uint64_t bytes);
   void push_data(Request* send, Peer& peer);
@@ -391,9 +392,9 @@ class Device {
   static void on_flow(void* device, Rank from, const Packet& p, const std::byte* payload);
   void take_credit(Peer& peer, Rank from, const Packet& p) {
     if (p.credit) [[unlikely]]
-      credit_came(peer, from, p.credit);
+      credit_came(peer, from, p);
   }
-  void credit_came(Peer& peer, Rank from, std::uint32_t bytes);
+  void credit_came(Peer& peer, Rank from, const Packet& p);
   void owe(Peer& peer, Rank to, std::uint32_t bytes) {
     peer.owed += bytes;
     if (peer.owed >= flow_threshold_) [[unlikely]]
@@ -417,6 +418,21 @@ class Device {
   void drop_ordered(Peer& peer);
   void sent(Request* owner, Errc error);
 
+  // ---- what a peer may do: trust.cpp ----
+  static constexpr unsigned kFirstOfFloors = 64;  // number of the first kind of packet that is not the device's
+  /// Counts it and has the method lose the peer, with an error that says `why`.
+  void protocol_error(Rank from, const Packet& p, const char* why);
+  /// Whether a message may have such a header; else the peer is dropped. Likewise below.
+  bool may_come(Rank from, const Packet& p);
+  /// Whether the sender has credit left for a message that no receive waits for.
+  bool may_be_kept(Rank from, const Packet& p, std::uint64_t data_bytes);
+  /// received() of a packet that is nothing but its fields.
+  bool take_control(Rank from, const Packet& p);
+  /// The send that has been announced to this rank and not been answered, or nullptr.
+  Request* announced(Rank from, std::uint64_t handle);
+  /// The receive that has asked this rank for its data, or nullptr.
+  Request* awaiting_data(Rank from, std::uint64_t handle);
+
   // ---- self-sends: self.cpp ----
   void copy_self(Request* recv, const Match& m, const DataView& data);
   void send_to_self(Request* r);
@@ -434,7 +450,6 @@ class Device {
     trace_.packet(Event::packet_received, id_of(from), from, p, p.length);
     take_credit(peers_[index(from)], from, p);
   }
-  void protocol_error(Rank from, const Packet& p);
   static constexpr std::uint8_t kNeedsCare = request_flag::detached | request_flag::staged;
   /// One thing less to happen; at zero the request is complete and may be gone.
   void finish(Request* r) {

@@ -20,6 +20,7 @@ void Device::MPID_Isend(Request* r) {
   if (peer.lost) [[unlikely]]
     return complete(r, Errc::peer_lost);
   Packet& p = r->packet;
+  p.kind = Kind::none;  // nothing has been sent that a packet could answer
   p.context = r->match.context;
   p.tag = r->match.tag;
   p.source = r->match.source;
@@ -75,12 +76,16 @@ methods::Outcome Device::try_short(Request* r, Peer& peer, std::int64_t cost) {
 
 void Device::arrive_short(Rank from, const Packet& p, const std::byte* payload) {
   received(from, p);
+  if (!may_come(from, p)) [[unlikely]]
+    return;
   const Match m{p.context, p.source, p.tag};
   if (Request* recv = match_.match_arrival(m)) [[likely]] {
     accept_short(from, p);
     deliver(recv, m, payload, p.length);
     return;
   }
+  if (!may_be_kept(from, p, p.length)) [[unlikely]]
+    return;
   Request* message = keep(from, p, m, p.length);
   if (p.length) std::memcpy(message->owned, payload, p.length);
 }
@@ -105,7 +110,9 @@ Request* Device::keep(Rank from, const Packet& p, const Match& m, std::uint64_t 
     message->owned_bytes = data_bytes;
   }
   const std::uint64_t cost = data_bytes + kMessageRecord;
-  peers_[index(from)].held += cost;
+  Peer& peer = peers_[index(from)];
+  peer.held += cost;
+  if (!(p.flags & packet_flag::envelope)) peer.spent += cost;
   ++counters_.unexpected;
   counters_.unexpected_bytes += cost;
   counters_.unexpected_peak = std::max(counters_.unexpected_peak, counters_.unexpected_bytes);
@@ -121,8 +128,9 @@ void Device::release_kept(Request* message) {
   counters_.unexpected_bytes -= cost;
   if (message->packet.flags & packet_flag::envelope) {
     ++envelopes_left_;
-  } else if (message->peer != rank_) {
-    owe(peer, message->peer, static_cast<std::uint32_t>(cost));
+  } else {
+    peer.spent -= cost;
+    if (message->peer != rank_) owe(peer, message->peer, static_cast<std::uint32_t>(cost));
   }
 }
 
@@ -167,11 +175,11 @@ void Device::receive_kept(Request* recv, Request* message) {
 
 void Device::on_sync_ack(void* device, Rank from, const Packet& p, const std::byte*) {
   auto& d = *static_cast<Device*>(device);
-  d.received(from, p);
+  if (!d.take_control(from, p)) return;
   Request* r = d.pool_.find(Handle::from_wire(p.sync_ack.sender));
-  if (!r || r->kind != RequestKind::send || r->peer != from || r->mode != SendMode::synchronous ||
-      (r->flags & request_flag::matched)) {
-    return d.protocol_error(from, p);
+  if (!r || r->kind != RequestKind::send || r->peer != from || r->complete() ||
+      (r->flags & (request_flag::matched | request_flag::queued)) || r->packet.kind != Kind::SHORT_SYNC) {
+    return d.protocol_error(from, p, "no synchronous send waits for it");
   }
   r->flags |= request_flag::matched;
   d.finish(r);

@@ -142,9 +142,12 @@ int Device::drain_peer(Peer& peer, Rank rank) {
   return n;
 }
 
-void Device::credit_came(Peer& peer, Rank from, std::uint32_t bytes) {
-  peer.credit += bytes;
-  trace_.event(Event::credit, static_cast<std::uint8_t>(peer.id), from, bytes, static_cast<std::uint64_t>(peer.credit));
+void Device::credit_came(Peer& peer, Rank from, const Packet& p) {
+  if (p.credit > static_cast<std::int64_t>(credit_per_peer_) - peer.credit) [[unlikely]]
+    return protocol_error(from, p, "it returns more credit than was spent");
+  peer.credit += p.credit;
+  trace_.event(Event::credit, static_cast<std::uint8_t>(peer.id), from, p.credit,
+               static_cast<std::uint64_t>(peer.credit));
 }
 
 void Device::send_flow(Peer& peer, Rank to, std::uint32_t envelopes) {
@@ -156,8 +159,10 @@ void Device::send_flow(Peer& peer, Rank to, std::uint32_t envelopes) {
 
 void Device::on_flow(void* device, Rank from, const Packet& p, const std::byte*) {
   auto& d = *static_cast<Device*>(device);
-  d.received(from, p);
-  d.peers_[d.index(from)].envelopes += p.flow.envelopes;
+  if (!d.take_control(from, p)) return;
+  std::uint32_t& envelopes = d.peers_[d.index(from)].envelopes;
+  if (p.flow.envelopes > UINT32_MAX - envelopes) return d.protocol_error(from, p, "it allows more than can be counted");
+  envelopes += p.flow.envelopes;
 }
 
 void Device::feed_the_starving() {

@@ -60,6 +60,7 @@ struct alignas(kCacheLine) Peer {
   std::uint32_t owed = 0;       // credit to return with the next packet to it
   std::uint32_t envelopes = 0;  // messages that may go as REQUEST_SEND without credit
   std::uint64_t held = 0;       // bytes of our unexpected memory that its messages fill
+  std::uint64_t spent = 0;      // those of them that it has spent credit for: all but envelopes beyond it
 
   RequestList control;               // packets that spend no credit: only a full link holds them up
   RequestList pending;               // messages, in order: credit or the link holds them up

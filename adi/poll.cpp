@@ -198,15 +198,6 @@ void Device::complete(Request* r, Errc error) {
   completed(r);
 }
 
-void Device::protocol_error(Rank from, const Packet& p) {
-  ++counters_.protocol_errors;
-  trace_.packet(Event::protocol_error, id_of(from), from, p);
-}
-
-void Device::on_unknown(void* device, Rank from, const Packet& p, const std::byte*) {
-  static_cast<Device*>(device)->protocol_error(from, p);
-}
-
 void Device::on_sent(void* device, Request* owner, Errc error) {
   auto& d = *static_cast<Device*>(device);
   if (owner->kind == RequestKind::other) return d.sent(owner, error);  // one of perhaps several packets of its own

@@ -54,16 +54,17 @@ Outcome Device::try_request_send(Request* r, Peer& peer, std::int64_t cost) {
 void Device::on_request_send(void* device, Rank from, const Packet& p, const std::byte*) {
   auto& d = *static_cast<Device*>(device);
   d.received(from, p);
+  if (!d.may_come(from, p)) return;
   Peer& peer = d.peers_[d.index(from)];
   const bool beyond_credit = p.flags & packet_flag::envelope;
   if (beyond_credit) {
-    if (peer.envelopes_out == 0) return d.protocol_error(from, p);
+    if (peer.envelopes_out == 0) return d.protocol_error(from, p, "it goes beyond the credit and was not asked for");
     --peer.envelopes_out;
   }
   const Match m{p.context, p.source, p.tag};
   Request* recv = d.match_.match_arrival(m);
   if (!recv) {
-    d.keep(from, p, m, 0);
+    if (d.may_be_kept(from, p, 0)) d.keep(from, p, m, 0);
     return;
   }
   d.trace_.packet(Event::matched, d.id_of(from), from, p, recv->self.wire(), p.request_send.size);
@@ -111,15 +112,9 @@ void Device::fetch_or_ask(Request* recv) {
       return o == Outcome::done ? moved(recv, recv->expected) : void();
     }
   }
-  Packet ok(Kind::OK_TO_SEND);
-  ok.context = recv->packet.context;
-  ok.msg = recv->packet.msg;
-  ok.ok_to_send.sender = recv->remote;
-  ok.ok_to_send.receiver = recv->self.wire();
-  ok.ok_to_send.size = recv->expected;
   // Where a get is possible but not wanted, or has failed, the other way round is no better: the data comes as packets.
-  ok.ok_to_send.address = recv->expected && address == 0 ? peer.method->expose(from, recv->view) : 0;
-  if (ok.ok_to_send.address != 0) {
+  const std::uint64_t exposed = recv->expected && address == 0 ? peer.method->expose(from, recv->view) : 0;
+  if (exposed != 0) {
     chose(kPut, config_.get_mode ? kReachable : kNoGets, from);
   } else {
     const Because without = config_.get_mode ? kUnreachable : kNoGets;
@@ -130,8 +125,19 @@ void Device::fetch_or_ask(Request* recv) {
                                       : kRefused,
           from);
   }
-  send_control(from, ok);
+  ask(recv, exposed);
   if (recv->expected == 0) finish(recv);
+}
+
+// From here on the sender may deliver: as packets, or, where there is an address, by a put and RNDV_DONE.
+void Device::ask(Request* recv, std::uint64_t address) {
+  Packet ok(Kind::OK_TO_SEND);
+  ok.context = recv->packet.context;
+  ok.msg = recv->packet.msg;
+  ok.ok_to_send = {recv->remote, recv->self.wire(), recv->expected, address};
+  recv->packet.ok_to_send = ok.ok_to_send;
+  recv->flags |= request_flag::asked;
+  send_control(recv->peer, ok);
 }
 
 void Device::moved(Request* r, std::uint64_t bytes) {
@@ -148,12 +154,10 @@ void Device::moved(Request* r, std::uint64_t bytes) {
 
 void Device::on_ok_to_send(void* device, Rank from, const Packet& p, const std::byte*) {
   auto& d = *static_cast<Device*>(device);
-  d.received(from, p);
-  Request* r = d.pool_.find(Handle::from_wire(p.ok_to_send.sender));
-  if (!r || r->kind != RequestKind::send || r->peer != from || r->complete() || r->packet.kind != Kind::REQUEST_SEND ||
-      (r->flags & request_flag::matched) || p.ok_to_send.size > r->view.bytes) {
-    return d.protocol_error(from, p);
-  }
+  if (!d.take_control(from, p)) return;
+  Request* r = d.announced(from, p.ok_to_send.sender);
+  if (!r) return d.protocol_error(from, p, "no message of this handle waits for it");
+  if (p.ok_to_send.size > r->view.bytes) return d.protocol_error(from, p, "it wants more than the message has");
   r->flags |= request_flag::matched;
   r->remote = p.ok_to_send.receiver;
   r->expected = p.ok_to_send.size;
@@ -209,11 +213,12 @@ Outcome Device::push_fragment(Request* send, Peer& peer) {
 }
 
 Request* Device::rendezvous_receiver(Rank from, const Packet& p) {
-  Request* r = pool_.find(Handle::from_wire(p.rndv_data.receiver));
-  if (!r || r->kind != RequestKind::recv || r->peer != from || r->complete() || p.rndv_data.offset > r->expected ||
-      p.length > r->expected - p.rndv_data.offset) {
-    protocol_error(from, p);
-    return nullptr;
+  Request* r = awaiting_data(from, p.rndv_data.receiver);
+  if (!r) {
+    protocol_error(from, p, "no receive of this handle waits for data");
+  } else if (p.rndv_data.offset != r->moved || p.length == 0 || p.length > r->expected - r->moved) {
+    protocol_error(from, p, "it is not the next piece of the message");
+    r = nullptr;
   }
   return r;
 }
@@ -234,11 +239,14 @@ void Device::data_arrived(Request* recv, std::uint64_t bytes) {
 
 void Device::on_rndv_done(void* device, Rank from, const Packet& p, const std::byte*) {
   auto& d = *static_cast<Device*>(device);
-  d.received(from, p);
-  Request* r = d.pool_.find(Handle::from_wire(p.rndv_done.request));
-  if (!r || (r->kind != RequestKind::send && r->kind != RequestKind::recv) || r->peer != from || r->complete()) {
-    return d.protocol_error(from, p);
+  if (!d.take_control(from, p)) return;
+  Request* r = d.announced(from, p.rndv_done.request);
+  if (r) {
+    if (r->packet.request_send.address == 0 || p.rndv_done.size > r->view.bytes) r = nullptr;
+  } else if ((r = d.awaiting_data(from, p.rndv_done.request))) {
+    if (r->packet.ok_to_send.address == 0 || r->moved != 0 || p.rndv_done.size != r->expected) r = nullptr;
   }
+  if (!r) return d.protocol_error(from, p, "nothing of this handle could have been read or written so");
   r->flags |= request_flag::matched;
   d.finish(r);
 }
@@ -251,11 +259,7 @@ void Device::on_moved(void* device, Request* owner, std::uint64_t bytes, Errc er
   d.chose(kPackets, kRefused, owner->peer);
   owner->moved = 0;
   if (owner->kind == RequestKind::recv) {
-    Packet ok(Kind::OK_TO_SEND);
-    ok.context = owner->packet.context;
-    ok.msg = owner->packet.msg;
-    ok.ok_to_send = {owner->remote, owner->self.wire(), owner->expected, 0};
-    d.send_control(owner->peer, ok);
+    d.ask(owner, 0);
   } else {
     owner->packet.kind = Kind::RNDV_DATA;
     d.push_data(owner, d.peers_[d.index(owner->peer)]);

@@ -105,6 +105,7 @@ inline constexpr std::uint8_t detached = 1;    // nobody waits: the device frees
 inline constexpr std::uint8_t matched = 2;     // recv: has met its message; send: the receiver has answered
 inline constexpr std::uint8_t cancelling = 4;  // send: an ANTI_SEND is on its way
 inline constexpr std::uint8_t queued = 8;      // stands in a pending queue
+inline constexpr std::uint8_t asked = 32;      // recv: OK_TO_SEND has gone, data or the end of a put may come
 inline constexpr std::uint8_t staged = 16;     // internal receive into a buffer of its own; `user` is the real one
 }  // namespace request_flag
 

@@ -1,5 +1,7 @@
 #include "methods/inproc.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -160,9 +162,13 @@ Outcome InprocWorld::transfer(Rank at, Rank peer, std::uint64_t address, const D
                               bool is_get, Request* owner) {
   Endpoint& me = *endpoints_[static_cast<std::size_t>(at)];
   if (me.dead || me.lost.contains(peer)) return Outcome::failed;
-  RMQ_CHECK(address != 0 && address <= exposures_.size());
-  const Exposure& e = exposures_[address - 1];
-  RMQ_CHECK(e.owner == peer && e.peer == at && bytes <= e.view.bytes && bytes <= local.bytes);
+  RMQ_CHECK(bytes <= local.bytes);
+  const Exposure none;
+  const Exposure& e = address != 0 && address <= exposures_.size() ? exposures_[address - 1] : none;
+  if (e.owner != peer || e.peer != at || bytes > e.view.bytes) {
+    drop(at, peer, {Errc::protocol, fmt::format("rank {} gave an address of nothing that it has exposed", peer)});
+    return Outcome::failed;
+  }
   if (chance_.in(rules_.retry)) return Outcome::retry;
   if (endpoints_[static_cast<std::size_t>(peer)]->dead) {
     // Its memory may be gone already; the loss will be reported when its time has come.

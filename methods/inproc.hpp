@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/packet.hpp"
@@ -86,6 +87,8 @@ class InprocWorld {
   void took_first(Link& link);
   bool deliver(Endpoint& at, Link& link);
   bool advance(Endpoint& at, std::size_t transfer);
+  void end_link(Link& link, std::size_t keep, std::uint64_t loss_due, std::string why);
+  void drop(Rank at, Rank from, const Error& why);
   bool lose_if_due(Endpoint& at, Link& link);
   Outcome send(Rank from, Rank to, const Packet& packet, const Payload& payload, Request* owner);
   Outcome transfer(Rank at, Rank peer, std::uint64_t address, const DataView& local, std::uint64_t bytes, bool is_get,
@@ -124,6 +127,7 @@ class InprocMethod final : public Method {
   std::uint64_t mem_token(const void* memory, std::uint64_t bytes) const override;
   std::byte* mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const override;
   bool wake(Rank) override { return true; }  // nobody sleeps
+  void drop(Rank rank, const Error& why) override;
   bool drained() const override;
   void close() override;
 

@@ -18,11 +18,24 @@ void InprocWorld::kill(Rank rank) {
     Link& l = link(rank, other->rank);
     const auto whole =
         std::find_if(l.frames.begin(), l.frames.end(), [](const Frame& f) { return f.departed < f.data.size(); });
-    l.ending = true;
-    l.keep = chance_.below(static_cast<std::uint64_t>(whole - l.frames.begin()) + 1);
-    l.loss_due = travel();
-    other->mourning = true;
+    const std::size_t keep = chance_.below(static_cast<std::uint64_t>(whole - l.frames.begin()) + 1);
+    end_link(l, keep, travel(), {});
   }
+}
+
+void InprocWorld::end_link(Link& l, std::size_t keep, std::uint64_t loss_due, std::string why) {
+  if (l.ending) return;
+  l.ending = true;
+  l.keep = keep;
+  l.loss_due = loss_due;
+  l.why = std::move(why);
+  endpoints_[static_cast<std::size_t>(l.to)]->mourning = true;
+}
+
+// Both ends lose each other, as when a connection is closed: the dropped one without what is under way.
+void InprocWorld::drop(Rank at, Rank from, const Error& why) {
+  end_link(link(from, at), 0, now_, why.what);
+  end_link(link(at, from), 0, travel(), {});
 }
 
 // Tells everyone who waits for the lost rank, then the device.
@@ -58,7 +71,9 @@ bool InprocWorld::lose_if_due(Endpoint& at, Link& l) {
   }
   at.mourning = std::any_of(at.in.begin(), at.in.end(),
                             [&](const auto& in) { return in->ending && !at.lost.contains(in->from); });
-  const Error why{Errc::peer_lost, fmt::format("rank {} is lost (in-process world, seed {})", gone, rules_.seed)};
+  const Error why = l.why.empty() ? Error{Errc::peer_lost, fmt::format("rank {} is lost (in-process world, seed {})",
+                                                                       gone, rules_.seed)}
+                                  : Error{Errc::protocol, l.why};
   up.on_peer_lost(up.device, gone, why);
   return true;
 }

@@ -94,6 +94,10 @@ std::byte* InprocMethod::mem_map(Rank, std::uint64_t token, std::uint64_t) const
   return reinterpret_cast<std::byte*>(token);  // one process: the address itself
 }
 
+void InprocMethod::drop(Rank rank, const Error& why) {
+  world_.drop(rank_, rank, why);
+}
+
 bool InprocMethod::drained() const {
   return world_.drained(rank_);
 }

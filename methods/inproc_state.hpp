@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -38,6 +39,7 @@ struct InprocWorld::Link {
   bool ending = false;  // the sender has died: after `keep` more frames comes the loss
   std::size_t keep = 0;
   std::uint64_t loss_due = 0;  // not before this time, ns
+  std::string why;             // the rank is lost; empty: it has died
 
   bool can_deliver(std::uint64_t now) const {
     if (frames.empty() || frames.front().due > now || (ending && keep == 0)) return false;

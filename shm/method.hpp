@@ -91,6 +91,7 @@ class ShmMethod final : public methods::Method {
     return true;
   }
 
+  void drop(Rank rank, const Error& why) override;
   bool drained() const override { return transfers_ == nullptr || transfers_->empty(); }
   void close() override;
 

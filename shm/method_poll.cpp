@@ -50,12 +50,18 @@ void ShmMethod::update_busy() {
 }
 
 void ShmMethod::lose(std::uint32_t host_rank, Errc code, const std::string& why) {
+  const Rank rank = peers_[host_rank].rank;
+  drop(rank, {code, fmt::format("rank {} (process {} on this host) {}", rank, directory_->control(host_rank).pid, why)});
+}
+
+// A process that lives on is not told: it finds its ring full.
+void ShmMethod::drop(Rank rank, const Error& why) {
+  const std::uint32_t host_rank = host_rank_of(rank);
   Peer& peer = peers_[host_rank];
   if (peer.lost) return;
   peer.lost = true;
-  outbound_[static_cast<std::size_t>(peer.rank)] = &nowhere_;
-  losses_.push_back({host_rank, Error{code, fmt::format("rank {} (process {} on this host) {}", peer.rank,
-                                                        directory_->control(host_rank).pid, why)}});
+  outbound_[static_cast<std::size_t>(rank)] = &nowhere_;
+  losses_.push_back({host_rank, why});
   busy_ = true;
 }
 

@@ -29,6 +29,7 @@ struct Link {
   State state = State::unlinked;
   int fd = -1;                   // of `socket`, while up
   std::optional<Socket> socket;  // while up
+  std::optional<Error> verdict;  // the device has dropped the rank: the next poll loses it
   std::string address;           // of the other end, for messages
   Outbox out;
   Inbox in;

@@ -147,7 +147,9 @@ int TcpMethod::advance_busy(bool also_blocked) {
   const std::size_t count = busy_.size();
   for (std::size_t i = 0; i < count; ++i) {
     Link& link = *busy_[i];
-    if (link.state == Link::State::left) {
+    if (link.verdict) {
+      declare_lost(link, *link.verdict);
+    } else if (link.state == Link::State::left) {
       lose(link, Errc::peer_lost, "it has left the job");
     } else if (link.state == Link::State::up && (also_blocked || !link.out.blocked())) {
       link.burst.flushed(os::ticks(), scale_);
@@ -160,7 +162,9 @@ int TcpMethod::advance_busy(bool also_blocked) {
     }
   }
   std::erase_if(busy_, [](Link* link) {
-    const bool done = link->state != Link::State::left && (link->state != Link::State::up || link->out.idle());
+    const bool waits = link->verdict && link->state != Link::State::lost;
+    const bool done =
+        !waits && link->state != Link::State::left && (link->state != Link::State::up || link->out.idle());
     if (done) link->busy = false;
     return done;
   });
@@ -274,7 +278,7 @@ void TcpMethod::cool(Link& link) {
 bool TcpMethod::arm() {
   for (Link* link : busy_) {
     // Only a full socket is worth sleeping for; everything else can be done now.
-    if (link->state != Link::State::up || link->out.error() != 0 || !link->out.blocked()) return false;
+    if (link->state != Link::State::up || link->verdict || link->out.error() != 0 || !link->out.blocked()) return false;
     if (!watch(*link, true)) return false;
   }
   for (std::size_t i = 0; i < hot_count_; ++i) {
@@ -287,6 +291,13 @@ bool TcpMethod::arm() {
 }
 
 // ---- connections come and go ----
+
+void TcpMethod::drop(Rank rank, const Error& why) {
+  Link& link = this->link(rank);
+  if (link.verdict) return;
+  link.verdict = why;
+  make_busy(link);
+}
 
 bool TcpMethod::is_settled(Rank rank) const {
   const auto& link = links_[static_cast<std::size_t>(rank)];

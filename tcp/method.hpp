@@ -41,6 +41,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   void gather(Rank to, bool on) override;
   int poll() override;
   bool arm() override;
+  void drop(Rank rank, const Error& why) override;
   bool drained() const override { return busy_.empty(); }
   void close() override;
 

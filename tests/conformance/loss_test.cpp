@@ -50,6 +50,29 @@ TEST_P(Conformance, ADeathEndsWhatWaitsForTheDeadAndNothingElse) {
   expect_message(0, from_anyone, c, 2, 100, 2, 2);
 }
 
+TEST_P(Conformance, APeerThatBreaksTheProtocolIsLostByNameAndNobodyElseIs) {
+  ASSERT_TRUE(open(3));
+  Buffer small(100, Shape::contiguous), large(200000, Shape::contiguous), after(200000, Shape::contiguous);
+  const Buffer data = message(1, 200000);
+  Request* waits = world().irecv(0, 1, 1, small);
+  Request* half = world().irecv(0, 1, 2, large);
+  Request* out = world().isend(0, 1, 3, data);  // announced, perhaps on its way
+  world().settle();
+  Packet bad(Kind::RNDV_DONE);
+  bad.rndv_done.request = waits->self.wire();
+  methods::Method& link = *rank(1).methods().front();
+  ASSERT_TRUE(world().run_until([&] { return link.send(0, bad, {}, nullptr) != methods::Outcome::retry; }, "a packet"));
+  ASSERT_TRUE(world().wait_all({waits, half, out}, "operations with the rank that was dropped"));
+  for (const Request* r : {waits, half, out}) EXPECT_EQ(r->status.error, Errc::peer_lost);
+  EXPECT_EQ(rank(0).counters().protocol_errors, 1u);
+  EXPECT_NE(rank(0).peer_error(1).find("rank 1 breaks the protocol"), std::string::npos) << rank(0).peer_error(1);
+  Request* from_living = world().irecv(0, 2, 2, after);
+  Request* sent = world().isend(2, 0, 2, data);
+  ASSERT_TRUE(world().wait_all({from_living, sent}, "operations between the others"));
+  expect_message(0, from_living, after, 1, 200000, 2, 2);
+  world().abandon();
+}
+
 TEST_P(Conformance, AnEnvelopeOfTheDeadWhoseDataIsGoneGivesAnError) {
   if (!GetParam().inproc) GTEST_SKIP() << "process_test kills real processes";
   ASSERT_TRUE(open(2));

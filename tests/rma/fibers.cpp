@@ -59,6 +59,7 @@ class Fibers::FiberMethod final : public methods::Method {
     return inner_->mem_map(owner, token, bytes);
   }
   bool wake(Rank rank) override { return inner_->wake(rank); }
+  void drop(Rank rank, const Error& why) override { inner_->drop(rank, why); }
   bool drained() const override { return inner_->drained(); }
   void close() override { inner_->close(); }
 

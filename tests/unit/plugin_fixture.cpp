@@ -15,6 +15,7 @@ class Nowhere final : public rmq::methods::Method {
     return rmq::methods::Outcome::failed;
   }
   int poll() override { return 0; }
+  void drop(rmq::Rank, const rmq::Error&) override {}
   bool drained() const override { return true; }
   void close() override {}
 };

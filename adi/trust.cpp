@@ -1,0 +1,77 @@
+// What a peer may do. The handshake has proved that it belongs to the job, not that its memory is sound or that it runs
+// the same code: so each packet is held against what this rank knows (base/protocol.def says what may follow what), and
+// a peer that sends one which no rank of ours could send is dropped. Requests that wait for it end with peer_lost, and
+// the error handlers decide whether the job does.
+#include <fmt/format.h>
+
+#include "adi/device.hpp"
+
+namespace rmq::adi {
+
+void Device::protocol_error(Rank from, const Packet& p, const char* why) {
+  MPID_Protocol_error(from, p);
+  peers_[index(from)].method->drop(
+      from, {Errc::protocol, fmt::format("rank {} breaks the protocol and is given up: {} (packet {} of its link): {}",
+                                         from, packet_name(p.kind), p.link, why)});
+}
+
+void Device::MPID_Protocol_error(Rank from, const Packet& p) {
+  ++counters_.protocol_errors;
+  trace_.packet(Event::protocol_error, id_of(from), from, p);
+}
+
+void Device::on_unknown(void* device, Rank from, const Packet& p, const std::byte*) {
+  auto& d = *static_cast<Device*>(device);
+  // A floor above that has closed already may still be sent to by a rank that has not.
+  if (static_cast<unsigned>(p.kind) >= kFirstOfFloors && find_packet_kind(p.kind))
+    return d.MPID_Protocol_error(from, p);
+  d.protocol_error(from, p, "no packet of this kind belongs here");
+}
+
+bool Device::may_come(Rank from, const Packet& p) {
+  const char* why = nullptr;
+  if (static_cast<std::size_t>(static_cast<std::uint32_t>(p.source)) >= peers_.size()) {
+    why = "its source is no rank";
+  } else if (p.kind == Kind::REQUEST_SEND) {
+    if (p.length != 0) why = "it has a payload";
+  } else if (p.flags & packet_flag::envelope) {
+    why = "only bare envelopes may go beyond the credit";
+  }
+  if (why) [[unlikely]]
+    protocol_error(from, p, why);
+  return !why;
+}
+
+bool Device::may_be_kept(Rank from, const Packet& p, std::uint64_t data_bytes) {
+  if (p.flags & packet_flag::envelope) return true;  // counted by envelopes_out
+  const std::uint64_t spent = peers_[index(from)].spent + data_bytes + kMessageRecord;
+  if (spent <= credit_per_peer_) [[likely]]
+    return true;
+  protocol_error(from, p, "it is beyond the sender's credit (RMQ_UNEXPECTED_MAX must be the same in all ranks)");
+  return false;
+}
+
+bool Device::take_control(Rank from, const Packet& p) {
+  received(from, p);
+  if (p.length == 0) [[likely]]
+    return true;
+  protocol_error(from, p, "it has a payload");
+  return false;
+}
+
+Request* Device::announced(Rank from, std::uint64_t handle) {
+  constexpr std::uint8_t kNotNow = request_flag::queued | request_flag::matched;
+  Request* r = pool_.find(Handle::from_wire(handle));
+  const bool is = r && r->kind == RequestKind::send && r->peer == from && !r->complete() && !(r->flags & kNotNow) &&
+                  r->packet.kind == Kind::REQUEST_SEND;
+  return is ? r : nullptr;
+}
+
+Request* Device::awaiting_data(Rank from, std::uint64_t handle) {
+  Request* r = pool_.find(Handle::from_wire(handle));
+  const bool is =
+      r && r->kind == RequestKind::recv && r->peer == from && !r->complete() && (r->flags & request_flag::asked);
+  return is ? r : nullptr;
+}
+
+}  // namespace rmq::adi
