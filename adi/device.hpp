@@ -394,13 +394,14 @@ class Device {
       credit_came(peer, from, p.credit);
   }
   void credit_came(Peer& peer, Rank from, std::uint32_t bytes);
-  void owe(Peer& peer, Rank to, std::uint32_t bytes) {
+  void return_credit(Peer& peer, Rank to, std::uint32_t bytes) {
     peer.owed += bytes;
-    if (peer.owed >= flow_threshold_) [[unlikely]]
-      send_flow(peer, to, 0);
+    if (peer.owed >= flow_threshold_ && !peer.flow_due) [[unlikely]]
+      send_flow(peer, to);
   }
-  void send_flow(Peer& peer, Rank to, std::uint32_t envelopes);
-  void feed_the_starving();
+  void send_flow(Peer& peer, Rank to);
+  methods::Outcome try_flow(Peer& peer, Rank to);
+  void grant_envelopes();
   enum PendingReason : std::uint8_t { kLinkFull = 1, kNoCredit = 2, kBehindOthers = 3 };
   void enqueue_message(Request* r, Peer& peer, PendingReason reason);
   void send_control(Rank to, Packet& p);

@@ -122,7 +122,7 @@ void Device::release_kept(Request* message) {
   if (message->packet.flags & packet_flag::envelope) {
     ++envelopes_left_;
   } else if (message->peer != rank_) {
-    owe(peer, message->peer, static_cast<std::uint32_t>(cost));
+    return_credit(peer, message->peer, static_cast<std::uint32_t>(cost));
   }
 }
 
@@ -137,7 +137,7 @@ void Device::acknowledge_sync(Rank from, const Packet& p) {
 
 void Device::accept_short(Rank from, const Packet& p) {
   trace_.packet(Event::matched, id_of(from), from, p, 0, p.length);
-  owe(peers_[index(from)], from, p.length + kMessageRecord);
+  return_credit(peers_[index(from)], from, p.length + kMessageRecord);
   acknowledge_sync(from, p);
 }
 

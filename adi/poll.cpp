@@ -11,8 +11,11 @@
 namespace rmq::adi {
 namespace {
 
-// Non-blocking polls in a row that find nothing before a rank that tests in a loop is taken for starving.
+// Non-blocking polls in a row that find nothing before a rank that tests in a loop is taken for one that waits, and
+// looks whether credit holds back what it waits for.
 constexpr std::uint32_t kIdleTests = 512;
+// The same for polls of every sort, also those that find something: what a rank waits for may not be what it gets.
+constexpr std::uint64_t kTurnsToGrant = 8192;
 // The same before it gives its core to others where ranks outnumber CPUs.
 constexpr std::uint32_t kIdleTestsCrowded = 16;
 // The same before it looks whether the launcher asks what it is doing, which is a system call.
@@ -61,6 +64,8 @@ void Device::MPID_Poll(bool blocking, Awaited what) {
     if (armed_for_agent_) disarm();
   }
   int brought = progress();
+  if (turn_ % kTurnsToGrant == 0) [[unlikely]]
+    grant_envelopes();
   if (errand_) [[unlikely]] {
     errand_();  // perhaps what the caller waits for has happened there
     ++brought;
@@ -77,7 +82,7 @@ void Device::MPID_Poll(bool blocking, Awaited what) {
   awaited_ = what;
   if (!blocking) {
     ++idle_tests_;
-    if (idle_tests_ % kIdleTests == 0) feed_the_starving();
+    if (idle_tests_ % kIdleTests == 0) grant_envelopes();
     if (waiter_.crowded() && idle_tests_ % kIdleTestsCrowded == 0) give_way();
     if (idle_tests_ % kIdleTestsToLook == 0) look(Doing::testing);
     return;
@@ -135,7 +140,7 @@ void Device::note_unanswered() {
 }
 
 void Device::sleep() {
-  feed_the_starving();
+  grant_envelopes();
   bool may_sleep = waiting_peers_.empty() && waiting_gets_.empty();
   for (const auto& m : methods_) may_sleep = m->arm() && may_sleep;
   for (Extension* e : extensions_) may_sleep = e->may_sleep() && may_sleep;
@@ -244,3 +249,6 @@ void Device::fail_requests_of(Rank rank) {
 }
 
 }  // namespace rmq::adi
+  peer.flow_due = false;
+  d.envelopes_left_ += peer.envelopes_out;
+  peer.envelopes_out = peer.envelopes_due = 0;

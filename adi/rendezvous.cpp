@@ -70,7 +70,7 @@ void Device::on_request_send(void* device, Rank from, const Packet& p, const std
   if (beyond_credit) {
     ++d.envelopes_left_;
   } else {
-    d.owe(peer, from, kMessageRecord);
+    d.return_credit(peer, from, kMessageRecord);
   }
   d.answer_request_send(recv, from, p);
 }
