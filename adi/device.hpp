@@ -367,6 +367,11 @@ class Device {
   void staged_complete(Request* s);
   static methods::Landing on_arriving(void* device, Rank from, const Packet& p);
   static void on_landed(void* device, Rank from, const Packet& p, const methods::Landing& landing, Errc error);
+  /// One message of a receive will never be whole; others may still land there.
+  void fail_part(Request* recv, Errc error) {
+    recv->status.error = error;
+    finish(recv);
+  }
 
   // ---- rendezvous protocol: rendezvous.cpp ----
   methods::Outcome try_request_send(Request* r, Peer& peer, std::int64_t cost);

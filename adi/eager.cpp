@@ -158,7 +158,7 @@ void Device::receive_kept(Request* recv, Request* message) {
     return;
   }
   if (message->status.error != Errc::ok) [[unlikely]] {
-    complete(recv, message->status.error);
+    fail_part(recv, message->status.error);
   } else {
     deliver(recv, message->match, message->owned, message->owned_bytes);
   }

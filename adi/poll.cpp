@@ -240,11 +240,15 @@ void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
 
 void Device::fail_requests_of(Rank rank) {
   std::erase_if(waiting_gets_, [&](Request* r) { return r->peer == rank; });
-  for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
-    Request* r = pool_.at(i);
-    if (!(r->self.generation & 1) || r->peer != rank || r->complete()) continue;
-    if (r->kind == RequestKind::recv && !(r->flags & request_flag::matched)) withdraw(r);
-    if (r->kind == RequestKind::recv || r->kind == RequestKind::send) complete(r, Errc::peer_lost);
+  // Parts of receives first: each ends its own share of the receive, which may still be waited for by others.
+  for (const std::uint8_t staged : {request_flag::staged, std::uint8_t{0}}) {
+    for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
+      Request* r = pool_.at(i);
+      if (!(r->self.generation & 1) || r->peer != rank || r->complete()) continue;
+      if ((r->flags & request_flag::staged) != staged) continue;
+      if (r->kind == RequestKind::recv && !(r->flags & request_flag::matched)) withdraw(r);
+      if (r->kind == RequestKind::recv || r->kind == RequestKind::send) complete(r, Errc::peer_lost);
+    }
   }
 }
 
