@@ -57,6 +57,7 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
       rank_(bootstrap.job().rank),
       threads_(options.threads),
       several_(options.threads),
+      sleep_for_ever_(options.sleep_for_ever),
       config_(std::move(options.config)),
       bootstrap_(bootstrap) {
   sink_.device = this;

@@ -81,6 +81,8 @@ void Device::schedule(Peer& peer, Rank rank) {
   if (peer.scheduled) return;
   peer.scheduled = true;
   waiting_peers_.push_back(rank);
+  if (armed_) [[unlikely]]
+    doorbell_->ring(rank_);  // another thread sleeps, and does not know yet that it waits for this too
 }
 
 int Device::drain_queues() {
@@ -121,13 +123,13 @@ int Device::drain_peer(Peer& peer, Rank rank) {
     if (peer.control.empty()) return n;  // the peer was lost meanwhile
     pool_.put(peer.control.pop_front());
   }
-  n += drain_ordered(peer, rank);
-  while (!peer.pending.empty()) {
   if (peer.flow_due) {
     if (try_flow(peer, rank) == Outcome::retry) return n;
     peer.flow_due = false;
     ++n;
   }
+  n += drain_ordered(peer, rank);
+  while (!peer.pending.empty()) {
     // Out of the list first: sending may complete the request, and completion may free it.
     Request* r = peer.pending.front();
     r->flags &= static_cast<std::uint8_t>(~request_flag::queued);
@@ -196,9 +198,9 @@ void Device::grant_envelopes() {
     if (grant == 0) continue;
     envelopes_left_ -= grant;
     peer.envelopes_out += grant;
+    peer.envelopes_due += grant;
     counters_.envelopes_granted += grant;
     trace_.event(Event::starved, static_cast<std::uint8_t>(peer.id), r, grant);
-    peer.envelopes_due += grant;
     send_flow(peer, r);
   }
 }
