@@ -57,6 +57,7 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
       rank_(bootstrap.job().rank),
       threads_(options.threads),
       several_(options.threads),
+      sleep_for_ever_(options.sleep_for_ever),
       config_(std::move(options.config)),
       bootstrap_(bootstrap) {
   sink_.device = this;
@@ -185,9 +186,9 @@ void Device::share_out_credit() {
     peer.credit = static_cast<std::int64_t>(credit_per_peer_);
     const std::size_t own = peer.method->eager_max(r);
     const std::size_t wanted = config_.eager_max ? static_cast<std::size_t>(config_.eager_max) : own;
-    // A quarter of the credit: see feed_the_starving().
-    peer.eager_max =
-        static_cast<std::uint32_t>(std::min({own, wanted, static_cast<std::size_t>(credit_per_peer_ / 4)}));
+    // No message costs more than a quarter of the credit: the proof in flow.cpp rests on it.
+    const std::size_t affordable = static_cast<std::size_t>(credit_per_peer_ / 4) - kMessageRecord;
+    peer.eager_max = static_cast<std::uint32_t>(std::min({own, wanted, affordable}));
   }
 }
 

@@ -15,6 +15,7 @@ void Device::MPID_Cancel(Request* r) {
     return complete(r, Errc::ok);
   }
   if (r->kind != RequestKind::send || (r->flags & (request_flag::matched | request_flag::cancelling))) return;
+  if (r->status.cancelled) return;
   if (r->peer == rank_) return cancel_send_to_self(r);
   Peer& peer = peers_[index(r->peer)];
   if (peer.lost) return;
@@ -71,7 +72,9 @@ void Device::on_anti_send_ok(void* device, Rank from, const Packet& p, const std
   r->flags &= static_cast<std::uint8_t>(~request_flag::cancelling);  // one answer
   if (p.anti_send_ok.cancelled) {
     r->status.cancelled = true;
-    return d.complete(r, Errc::ok);
+    // No receive will answer any more. But the method may still have the data: on_sent ends that.
+    const bool unanswered = r->mode == SendMode::synchronous || r->packet.kind == Kind::REQUEST_SEND;
+    if (unanswered) d.finish(r);
   }
   d.finish(r);
 }

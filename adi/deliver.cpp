@@ -56,7 +56,7 @@ methods::Landing Device::on_arriving(void* device, Rank from, const Packet& p) {
         return {s->view, 0, s->view.bytes, s};
       }
       const Place to = d.place(recv, m, p.length);
-      recv->peer = from;
+      if (recv->dest_op == DestOp::copy) recv->peer = from;
       return {recv->view, to.offset, to.bytes, recv};
     }
     case Kind::RNDV_DATA: {
@@ -91,7 +91,7 @@ void Device::on_landed(void* device, Rank from, const Packet& p, const methods::
     if (error == Errc::ok) {
       d.deliver(recv, owner->match, owner->owned, owner->owned_bytes);
     } else {
-      d.complete(recv, error);
+      d.fail_part(recv, error);
     }
     d.pool_.put(owner);
   }

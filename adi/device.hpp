@@ -36,9 +36,10 @@ using MethodMaker = std::function<Result<std::unique_ptr<methods::Method>>(const
 
 struct DeviceOptions {
   Config config;
-  bool threads = false;    // several threads call (MPI_THREAD_MULTIPLE)
-  bool connect = true;     // MPID_Init reaches the other ranks; else MPID_Connect does, later
-  std::uint32_t call = 0;  // call_id() of the function that makes the device, for the flight recorder
+  bool threads = false;         // several threads call (MPI_THREAD_MULTIPLE)
+  bool connect = true;          // MPID_Init reaches the other ranks; else MPID_Connect does, later
+  std::uint32_t call = 0;       // call_id() of the function that makes the device, for the flight recorder
+  bool sleep_for_ever = false;  // sleeps end by a ring only: for tests, where a wake-up that is lost shall show
   /// Methods to use instead of those that the configuration names, in order of preference (tests, simulation).
   std::vector<MethodMaker> methods;
 };
@@ -74,7 +75,8 @@ class Device {
   // ---- life ----
   /// Opens every method that is configured and needed. `bootstrap` must outlive the device.
   static Result<std::unique_ptr<Device>> MPID_Init(DeviceOptions options, Bootstrap& bootstrap);
-  /// Opens the methods, unless they are open: until then there is only this rank. Waits for ranks whose memory it needs.
+  /// Opens the methods, unless they are open: until then there is only this rank. Waits for ranks whose memory it
+  /// needs.
   Result<void> MPID_Connect();
   /// After a job-wide barrier: sends what is left, says good-bye. The device stays valid for look-ups only.
   Result<void> MPID_Finalize();
@@ -363,6 +365,11 @@ class Device {
     put_down(recv, place(recv, from, bytes), data);
     finish(recv);
   }
+  /// One message of a receive will never be whole; others may still land there.
+  void fail_part(Request* recv, Errc error) {
+    recv->status.error = error;
+    finish(recv);
+  }
   Request* stage(Request* recv, const Match& from, std::uint64_t bytes);
   void staged_complete(Request* s);
   static methods::Landing on_arriving(void* device, Rank from, const Packet& p);
@@ -395,13 +402,14 @@ class Device {
       credit_came(peer, from, p);
   }
   void credit_came(Peer& peer, Rank from, const Packet& p);
-  void owe(Peer& peer, Rank to, std::uint32_t bytes) {
+  void return_credit(Peer& peer, Rank to, std::uint32_t bytes) {
     peer.owed += bytes;
-    if (peer.owed >= flow_threshold_) [[unlikely]]
-      send_flow(peer, to, 0);
+    if (peer.owed >= flow_threshold_ && !peer.flow_due) [[unlikely]]
+      send_flow(peer, to);
   }
-  void send_flow(Peer& peer, Rank to, std::uint32_t envelopes);
-  void feed_the_starving();
+  void send_flow(Peer& peer, Rank to);
+  methods::Outcome try_flow(Peer& peer, Rank to);
+  void grant_envelopes();
   enum PendingReason : std::uint8_t { kLinkFull = 1, kNoCredit = 2, kBehindOthers = 3 };
   void enqueue_message(Request* r, Peer& peer, PendingReason reason);
   void send_control(Rank to, Packet& p);
@@ -484,13 +492,17 @@ class Device {
   void fail_requests_of(Rank rank);
   // ---- the agent: serve.cpp ----
   bool serve_while_busy(std::uint64_t linger_ns);
-  bool arm_for_agent();
-  void disarm();
+  // ---- waiting: poll.cpp ----
   void attend(bool here) {
     attending_ = here;
     waits_ += here;
     if (attention_) attention_->store(here ? 1 : 0, std::memory_order_relaxed);  // a hint
+    if (!here && sleepers_ > 0 && !armed_) [[unlikely]]
+      doorbell_->ring(rank_);  // this thread has listened for those that sleep; one of them takes over
   }
+  bool arm();
+  void disarm();
+  void wake_agent();
   void lock();
   void give_way();
   void sleep();
@@ -522,14 +534,17 @@ class Device {
   bool several_ = false;  // threads of the program; else the only other one is the agent, which keeps out of its way
   bool open_ = false;
   bool connected_ = false;
-  bool armed_for_agent_ = false;         // the methods are armed, and the agent sleeps
-  bool attending_ = false;               // inside of a call that waits
-  std::atomic<std::uintptr_t> call_{0};  // name of the MPI function, kCallLeft, kCallBack
+  bool armed_ = false;                     // the methods are armed: somebody sleeps, or is about to
+  bool attending_ = false;                 // inside of a call that waits
+  int sleepers_ = 0;                       // threads of the program that sleep
+  std::atomic<bool> agent_sleeps_{false};  // set with the device held; the agent itself clears it, without
+  std::atomic<std::uintptr_t> call_{0};    // name of the MPI function, kCallLeft, kCallBack
   std::uint32_t call_kind_ = 0;
   void (*errand_)() = nullptr;                       // rarely set: see after_progress()
   std::atomic<std::uint32_t>* attention_ = nullptr;  // where peers see it
   bool wants_turns_ = false;                         // of the extensions
   Waiter waiter_;
+  bool sleep_for_ever_ = false;
   std::uint64_t credit_per_peer_ = 0;
   std::uint64_t envelopes_left_ = 0;
   Awaited awaited_;                 // of the call that polls; meaningful only from inside of its poll

@@ -130,7 +130,7 @@ void Device::release_kept(Request* message) {
     ++envelopes_left_;
   } else {
     peer.spent -= cost;
-    if (message->peer != rank_) owe(peer, message->peer, static_cast<std::uint32_t>(cost));
+    if (message->peer != rank_) return_credit(peer, message->peer, static_cast<std::uint32_t>(cost));
   }
 }
 
@@ -145,7 +145,7 @@ void Device::acknowledge_sync(Rank from, const Packet& p) {
 
 void Device::accept_short(Rank from, const Packet& p) {
   trace_.packet(Event::matched, id_of(from), from, p, 0, p.length);
-  owe(peers_[index(from)], from, p.length + kMessageRecord);
+  return_credit(peers_[index(from)], from, p.length + kMessageRecord);
   acknowledge_sync(from, p);
 }
 
@@ -166,7 +166,7 @@ void Device::receive_kept(Request* recv, Request* message) {
     return;
   }
   if (message->status.error != Errc::ok) [[unlikely]] {
-    complete(recv, message->status.error);
+    fail_part(recv, message->status.error);
   } else {
     deliver(recv, message->match, message->owned, message->owned_bytes);
   }

@@ -2,13 +2,24 @@
 //
 // Each message that may end up unexpected spends credit at its sender: its data, if it travels with it, plus
 // kMessageRecord. The receiver owes that credit back as soon as a receive has taken the message, and returns it in the
-// header of the next packet, or in a FLOW packet when much has gathered. So the unexpected memory of a rank never
-// exceeds credit_per_peer x peers, the published ceiling.
+// header of the next packet, or in a FLOW packet when a quarter of the credit has gathered. So the unexpected memory of
+// a rank never exceeds credit_per_peer x peers, the published ceiling.
 //
 // A sender without credit keeps its messages, in order, in the pending queue. That alone could hold back a message that
-// the receiver is waiting for; MPI says it must get through. So a receiver that finds nothing to do, while a peer may
-// be out of credit, is starving: it allows that peer a number of bare envelopes beyond the credit (REQUEST_SEND with
-// the envelope flag), more each time.
+// the receiver is waiting for; MPI says it must get through. So a receiver that waits, while the messages that it keeps
+// of a peer fill at least half of that peer's credit, allows the peer a number of bare envelopes beyond the credit
+// (REQUEST_SEND with the envelope flag), more each time.
+//
+// Why that is always enough. Of a peer's credit C, at rest, with nothing under way, each byte is in one place:
+//
+//       C = credit (at the sender) + held (by messages kept here) + owed (gathered to be returned)
+//
+// (held also counts the records of envelopes, which spent no credit: then it is larger still.) The sender is stuck only
+// if its next message costs more than its credit, and it has no envelopes. No message costs more than C/4
+// (share_out_credit), so credit < C/4. From C/4 on what is owed is returned, so owed < C/4. Hence held > C/2, and
+// envelopes are granted as often as the sender is stuck: each takes the first message out of its pending queue, until
+// the one that is waited for has come. A grant comes from every rank that waits, in whatever manner and however busy
+// others keep it; its only end is RMQ_ENVELOPES_MAX, the bound of what all envelopes may fill.
 //
 //   four queues a peer: control (no credit needed, goes first), ordered (packets of the floors above: extend.cpp),
 //   pending (messages, in order), bulk (rendezvous data)
@@ -70,6 +81,8 @@ void Device::schedule(Peer& peer, Rank rank) {
   if (peer.scheduled) return;
   peer.scheduled = true;
   waiting_peers_.push_back(rank);
+  if (armed_) [[unlikely]]
+    doorbell_->ring(rank_);  // another thread sleeps, and does not know yet that it waits for this too
 }
 
 int Device::drain_queues() {
@@ -79,7 +92,7 @@ int Device::drain_queues() {
     const Rank rank = waiting_peers_[i];
     Peer& peer = peers_[index(rank)];
     n += drain_peer(peer, rank);
-    if (peer.control.empty() && peer.ordered.empty() && peer.pending.empty() && peer.bulk.empty()) {
+    if (!peer.waits()) {
       peer.scheduled = false;
       waiting_peers_[i] = waiting_peers_.back();
       waiting_peers_.pop_back();
@@ -109,6 +122,11 @@ int Device::drain_peer(Peer& peer, Rank rank) {
     if (hand_down(rank, peer, r->packet, Payload{}, nullptr) == Outcome::retry) return n;
     if (peer.control.empty()) return n;  // the peer was lost meanwhile
     pool_.put(peer.control.pop_front());
+  }
+  if (peer.flow_due) {
+    if (try_flow(peer, rank) == Outcome::retry) return n;
+    peer.flow_due = false;
+    ++n;
   }
   n += drain_ordered(peer, rank);
   while (!peer.pending.empty()) {
@@ -150,11 +168,21 @@ void Device::credit_came(Peer& peer, Rank from, const Packet& p) {
                static_cast<std::uint64_t>(peer.credit));
 }
 
-void Device::send_flow(Peer& peer, Rank to, std::uint32_t envelopes) {
-  if (peer.lost) return;
+// At most one FLOW packet waits for a full link: when it leaves, it tells all that has gathered, unless other packets
+// have taken the credit along.
+void Device::send_flow(Peer& peer, Rank to) {
+  if (peer.lost || peer.flow_due || try_flow(peer, to) != Outcome::retry) return;
+  peer.flow_due = true;
+  schedule(peer, to);
+}
+
+Outcome Device::try_flow(Peer& peer, Rank to) {
+  if (peer.owed == 0 && peer.envelopes_due == 0) return Outcome::done;
   Packet p(Kind::FLOW);
-  p.flow.envelopes = envelopes;
-  send_control(to, p);
+  p.flow.envelopes = peer.envelopes_due;
+  const Outcome o = hand_down(to, peer, p, Payload{}, nullptr);
+  if (o != Outcome::retry) peer.envelopes_due = 0;
+  return o;
 }
 
 void Device::on_flow(void* device, Rank from, const Packet& p, const std::byte*) {
@@ -165,21 +193,20 @@ void Device::on_flow(void* device, Rank from, const Packet& p, const std::byte*)
   envelopes += p.flow.envelopes;
 }
 
-void Device::feed_the_starving() {
+void Device::grant_envelopes() {
   if (counters_.unexpected_bytes < credit_per_peer_ / 2) return;
   for (Rank r = 0; r < size(); ++r) {
     Peer& peer = peers_[index(r)];
-    // Half: a sender whose next message is larger than its last credit is stuck long before the credit is at zero, and
-    // messages never exceed a quarter of it.
     if (r == rank_ || peer.lost || peer.envelopes_out > 0 || peer.held < credit_per_peer_ / 2) continue;
     peer.envelope_grant = std::clamp<std::uint32_t>(peer.envelope_grant * 2, 64, 4096);
     const auto grant = static_cast<std::uint32_t>(std::min<std::uint64_t>(peer.envelope_grant, envelopes_left_));
     if (grant == 0) continue;
     envelopes_left_ -= grant;
     peer.envelopes_out += grant;
+    peer.envelopes_due += grant;
     counters_.envelopes_granted += grant;
     trace_.event(Event::starved, static_cast<std::uint8_t>(peer.id), r, grant);
-    send_flow(peer, r, grant);
+    send_flow(peer, r);
   }
 }
 

@@ -54,20 +54,27 @@ struct alignas(kCacheLine) Peer {
   methods::MethodId id = methods::MethodId::none;
   bool lost = false;
   bool scheduled = false;       // stands in the device's list of peers with waiting packets
+  bool flow_due = false;        // a full link holds up a FLOW packet, which is made when it leaves
   std::uint32_t eager_max = 0;  // bytes of payload that may travel without rendezvous
   std::uint32_t next_msg = 0;   // number of the next message to it
   std::int64_t credit = 0;      // bytes of its unexpected memory that we may still fill
-  std::uint32_t owed = 0;       // credit to return with the next packet to it
+  std::uint32_t owed = 0;       // credit to return with the next packet to it; bytes
   std::uint32_t envelopes = 0;  // messages that may go as REQUEST_SEND without credit
   std::uint64_t held = 0;       // bytes of our unexpected memory that its messages fill
   std::uint64_t spent = 0;      // those of them that it has spent credit for: all but envelopes beyond it
 
-  RequestList control;               // packets that spend no credit: only a full link holds them up
-  RequestList pending;               // messages, in order: credit or the link holds them up
-  RequestList ordered;               // packets of the floors above, in order: only a full link holds them up
-  RequestList bulk;                  // rendezvous data under way, one fragment at a time
+  RequestList control;  // packets that spend no credit: only a full link holds them up
+  RequestList pending;  // messages, in order: credit or the link holds them up
+  RequestList ordered;  // packets of the floors above, in order: only a full link holds them up
+  RequestList bulk;     // rendezvous data under way, one fragment at a time
+  /// Whether anything waits to be sent.
+  bool waits() const { return flow_due || !control.empty() || !pending.empty() || !ordered.empty() || !bulk.empty(); }
+  /// Packets that wait beside the messages.
+  std::size_t waiting_packets() const { return control.size() + ordered.size() + bulk.size() + flow_due; }
+
   std::uint32_t envelope_grant = 0;  // size of the last grant to a starving peer, doubled each time
   std::uint32_t envelopes_out = 0;   // granted and not yet used
+  std::uint32_t envelopes_due = 0;   // granted and not yet told
   std::string error;                 // why it is lost
 };
 

@@ -11,8 +11,11 @@
 namespace rmq::adi {
 namespace {
 
-// Non-blocking polls in a row that find nothing before a rank that tests in a loop is taken for starving.
+// Non-blocking polls in a row that find nothing before a rank that tests in a loop is taken for one that waits, and
+// looks whether credit holds back what it waits for.
 constexpr std::uint32_t kIdleTests = 512;
+// The same for polls of every sort, also those that find something: what a rank waits for may not be what it gets.
+constexpr std::uint64_t kTurnsToGrant = 8192;
 // The same before it gives its core to others where ranks outnumber CPUs.
 constexpr std::uint32_t kIdleTestsCrowded = 16;
 // The same before it looks whether the launcher asks what it is doing, which is a system call.
@@ -55,12 +58,17 @@ int Device::progress() {
 
 void Device::MPID_Poll(bool blocking, Awaited what) {
   if (threads_) [[unlikely]] {
-    // Only the lock's holder writes; the agent reads it as a sign that the program polls. Relaxed: nothing else hangs on
-    // it.
+    // Only the lock's holder writes; the agent reads it as a sign that the program polls. Relaxed: nothing else hangs
+    // on it.
     visits_.store(visits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    if (armed_for_agent_) disarm();
+    if (armed_ && sleepers_ == 0) {  // for the agent, which sleeps
+      disarm();
+      wake_agent();
+    }
   }
   int brought = progress();
+  if (turn_ % kTurnsToGrant == 0) [[unlikely]]
+    grant_envelopes();
   if (errand_) [[unlikely]] {
     errand_();  // perhaps what the caller waits for has happened there
     ++brought;
@@ -77,7 +85,7 @@ void Device::MPID_Poll(bool blocking, Awaited what) {
   awaited_ = what;
   if (!blocking) {
     ++idle_tests_;
-    if (idle_tests_ % kIdleTests == 0) feed_the_starving();
+    if (idle_tests_ % kIdleTests == 0) grant_envelopes();
     if (waiter_.crowded() && idle_tests_ % kIdleTestsCrowded == 0) give_way();
     if (idle_tests_ % kIdleTestsToLook == 0) look(Doing::testing);
     return;
@@ -134,35 +142,53 @@ void Device::note_unanswered() {
   });
 }
 
-void Device::sleep() {
-  feed_the_starving();
-  bool may_sleep = waiting_peers_.empty() && waiting_gets_.empty();
-  for (const auto& m : methods_) may_sleep = m->arm() && may_sleep;
-  for (Extension* e : extensions_) may_sleep = e->may_sleep() && may_sleep;
-  if (may_sleep) {
-    ++counters_.sleeps;
-    const std::uint64_t from = trace_.on() ? os::now_ns() : 0;
-    trace_.saw_clock(from);
-    note_unanswered();
-    trace_.event(Event::sleep, 0, kNoRank);
-    {
-      const Away away(*this, false);
-      if (threads_) mutex_.unlock();
-      const std::uint64_t most = std::clamp(waiter_.idle_ns(), kFirstSleepNs, kLongestSleepNs);
-      doorbell_->wait(several_ ? kLongestSleepThreadsNs : static_cast<std::int64_t>(most));
-      if (threads_) lock();
-    }
-    if (bootstrap_.watch_fd() >= 0) look(Doing::waiting);  // the connection server may be what has woken us
-    if (trace_.on()) {
-      const std::uint64_t now = os::now_ns();
-      trace_.saw_clock(now);
-      trace_.event(Event::wake, 0, kNoRank, now - from);
-    }
-  }
+// Announces that somebody of this rank is about to sleep, and looks once more: false, and nothing is announced, when
+// there is something to do after all. What waits in the queues of the peers is nothing to do: whoever ends its wait,
+// for credit, for room in a link or for a connection, rings.
+bool Device::arm() {
+  armed_ = true;
+  bool may_sleep = waiting_gets_.empty();  // these wait for turns of the loop
+  for (const auto& m : methods_) may_sleep = may_sleep && m->arm();
+  for (Extension* e : extensions_) may_sleep = may_sleep && e->may_sleep();
+  if (!may_sleep) disarm();
+  return may_sleep;
+}
+
+void Device::disarm() {
+  armed_ = false;
   for (const auto& m : methods_) m->disarm();
-  if (may_sleep) return;
-  give_way();
-  if (++sleepless_ % kSleeplessToLook == 0) look(Doing::waiting);
+}
+
+void Device::sleep() {
+  grant_envelopes();
+  if (!arm()) {
+    give_way();
+    if (++sleepless_ % kSleeplessToLook == 0) look(Doing::waiting);
+    return;
+  }
+  ++counters_.sleeps;
+  const std::uint64_t from = trace_.on() ? os::now_ns() : 0;
+  trace_.saw_clock(from);
+  note_unanswered();
+  trace_.event(Event::sleep, 0, kNoRank);
+  {
+    const Away away(*this, false);
+    ++sleepers_;
+    if (threads_) mutex_.unlock();
+    const auto most = static_cast<std::int64_t>(std::clamp(waiter_.idle_ns(), kFirstSleepNs, kLongestSleepNs));
+    doorbell_->wait(sleep_for_ever_ ? -1 : several_ ? kLongestSleepThreadsNs : most);
+    if (threads_) lock();
+    --sleepers_;
+  }
+  if (threads_) wake_agent();  // the ring that has ended this sleep may have been for the agent
+  if (bootstrap_.watch_fd() >= 0) look(Doing::waiting);  // the connection server may be what has woken us
+  if (trace_.on()) {
+    const std::uint64_t now = os::now_ns();
+    trace_.saw_clock(now);
+    trace_.event(Event::wake, 0, kNoRank, now - from);
+  }
+  disarm();
+  turn_ |= kSecondaryStride - 1;  // whichever method has woken us: the next turn looks everywhere
 }
 
 void Device::MPID_Wait(Request* r) {
@@ -219,6 +245,9 @@ void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
   while (!peer.control.empty()) d.pool_.put(peer.control.pop_front());
   while (!peer.pending.empty()) peer.pending.pop_front()->flags &= static_cast<std::uint8_t>(~request_flag::queued);
   while (!peer.bulk.empty()) peer.bulk.pop_front();
+  peer.flow_due = false;
+  d.envelopes_left_ += peer.envelopes_out;
+  peer.envelopes_out = peer.envelopes_due = 0;
   d.drop_ordered(peer);
   d.fail_requests_of(rank);
   for (Extension* e : d.extensions_) e->on_peer_lost(rank);
@@ -226,11 +255,15 @@ void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
 
 void Device::fail_requests_of(Rank rank) {
   std::erase_if(waiting_gets_, [&](Request* r) { return r->peer == rank; });
-  for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
-    Request* r = pool_.at(i);
-    if (!(r->self.generation & 1) || r->peer != rank || r->complete()) continue;
-    if (r->kind == RequestKind::recv && !(r->flags & request_flag::matched)) withdraw(r);
-    if (r->kind == RequestKind::recv || r->kind == RequestKind::send) complete(r, Errc::peer_lost);
+  // Parts of receives first: each ends its own share of the receive, which may still be waited for by others.
+  for (const std::uint8_t staged : {request_flag::staged, std::uint8_t{0}}) {
+    for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
+      Request* r = pool_.at(i);
+      if (!(r->self.generation & 1) || r->peer != rank || r->complete()) continue;
+      if ((r->flags & request_flag::staged) != staged) continue;
+      if (r->kind == RequestKind::recv && !(r->flags & request_flag::matched)) withdraw(r);
+      if (r->kind == RequestKind::recv || r->kind == RequestKind::send) complete(r, Errc::peer_lost);
+    }
   }
 }
 

@@ -71,15 +71,15 @@ void Device::on_request_send(void* device, Rank from, const Packet& p, const std
   if (beyond_credit) {
     ++d.envelopes_left_;
   } else {
-    d.owe(peer, from, kMessageRecord);
+    d.return_credit(peer, from, kMessageRecord);
   }
   d.answer_request_send(recv, from, p);
 }
 
 void Device::answer_request_send(Request* recv, Rank from, const Packet& p) {
-  recv->peer = from;
+  if (recv->dest_op == DestOp::copy) recv->peer = from;
   if (peers_[index(from)].lost) [[unlikely]]
-    return complete(recv, Errc::peer_lost);  // its envelope is here, its data is gone
+    return fail_part(recv, Errc::peer_lost);  // its envelope is here, its data is gone
   const Match m{p.context, p.source, p.tag};
   if (recv->dest_op != DestOp::copy) {
     recv = stage(recv, m, p.request_send.size);

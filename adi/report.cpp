@@ -163,12 +163,12 @@ void Device::tell_peers(ReportText& to) const {
     const Peer& p = peers_[index(r)];
     if (!p.method) continue;
     const bool low = p.credit < static_cast<std::int64_t>(credit_per_peer_ / 4);
-    if (p.pending.empty() && p.control.empty() && p.ordered.empty() && p.bulk.empty() && !low && !p.lost) continue;
+    if (!p.waits() && !low && !p.lost) continue;
     to.begin_object();
     to.field("rank", r);
     to.field("credit", p.credit);
     to.field("pending", p.pending.size());
-    to.field("packets", p.control.size() + p.ordered.size() + p.bulk.size());
+    to.field("packets", p.waiting_packets());
     // Without credit the next message waits for the receiver, else the link is full.
     if (!p.pending.empty()) {
       const Request& next = *p.pending.front();
@@ -192,7 +192,7 @@ Device::Levels Device::levels() const {
   Levels l;
   for (const Peer& p : peers_) {
     l.messages += p.pending.size();
-    l.packets += p.control.size() + p.ordered.size() + p.bulk.size();
+    l.packets += p.waiting_packets();
     l.lost += p.lost;
   }
   return l;

@@ -8,7 +8,9 @@
 //     looks again after a while;
 //   - when the agent wakes on the doorbell and finds the program there, it rings again, for the ring may have been the
 //     program's, and naps;
-//   - the program's first poll disarms what the agent has armed.
+//   - the program's first poll disarms what the agent has armed, and wakes it, so that it naps, and listens again soon
+//     after the program has stopped polling. A program that sleeps on the doorbell meanwhile may take that ring: it
+//     rings again when it wakes, as long as the agent sleeps.
 //
 // What it costs a program that computes and is left alone: nothing, the agent sleeps. A program that polls: a look of
 // the agent a millisecond. The first access after the program has begun to compute waits up to two naps.
@@ -57,29 +59,32 @@ void Device::MPID_Serve(const std::atomic<bool>& stop) {
       nap();
       continue;
     }
-    const bool alone = !attending_;
-    bool sleep = false;
-    if (alone) {
+    bool busy = false, sleep = false;
+    if (!attending_) {
+      busy = serve_while_busy(linger_ns);
       // What has woken us may be the launcher, which asks what the rank is doing.
-      if (!serve_while_busy(linger_ns) && bootstrap_.watch_fd() >= 0) look(doing());
-      sleep = arm_for_agent();
+      if (!busy && bootstrap_.watch_fd() >= 0) look(doing());
+      sleep = arm();
+      // Relaxed: only the agent clears it; a program that sees it too long rings once too often.
+      agent_sleeps_.store(sleep, std::memory_order_relaxed);
     }
     mutex_.unlock();
-    if (!alone) {
-      nap();
-    } else if (sleep) {
-      doorbell_->wait(kAgentSleepNs);
+    if (sleep) {
+      doorbell_->wait(sleep_for_ever_ ? -1 : kAgentSleepNs);
+      agent_sleeps_.store(false, std::memory_order_relaxed);
       if (visits_.load(std::memory_order_relaxed) != seen) doorbell_->ring(rank_);
+    } else if (!busy) {  // the program waits, or what is under way takes time
+      nap();
     }
   }
   lock();
-  if (armed_for_agent_) disarm();
+  if (armed_ && sleepers_ == 0) disarm();
   mutex_.unlock();
 }
 
 // Whether there was anything.
 bool Device::serve_while_busy(std::uint64_t linger_ns) {
-  if (armed_for_agent_) disarm();
+  if (armed_ && sleepers_ == 0) disarm();
   std::uint64_t last = 0;
   bool any = false;
   do {
@@ -93,18 +98,8 @@ bool Device::serve_while_busy(std::uint64_t linger_ns) {
   return any;
 }
 
-bool Device::arm_for_agent() {
-  bool may_sleep = waiting_peers_.empty() && waiting_gets_.empty();
-  for (const auto& m : methods_) may_sleep = m->arm() && may_sleep;
-  for (Extension* e : extensions_) may_sleep = e->may_sleep() && may_sleep;
-  armed_for_agent_ = true;
-  if (!may_sleep) disarm();
-  return may_sleep;
-}
-
-void Device::disarm() {
-  armed_for_agent_ = false;
-  for (const auto& m : methods_) m->disarm();
+void Device::wake_agent() {
+  if (agent_sleeps_.load(std::memory_order_relaxed)) doorbell_->ring(rank_);
 }
 
 }  // namespace rmq::adi

@@ -23,6 +23,7 @@ InprocRules InprocRules::drawn(std::uint64_t seed) {
   r.pieces = c.pick({0, 200, 1000});
   r.no_expose = c.pick({0, 300, 1000});
   r.expose_layouts = c.in(500);
+  r.told_late = c.pick({0, 300, 1000});
   return r;
 }
 
@@ -95,7 +96,26 @@ Outcome InprocWorld::send(Rank from, Rank to, const Packet& packet, const Payloa
   }
   if (payload.bytes > 0) pack(f.data.data(), payload.view, payload.offset, payload.bytes);
   f.departed = payload.bytes;
-  return Outcome::done;
+  if (owner == nullptr || !chance_.in(rules_.told_late)) return Outcome::done;
+  tell_later(me, to, owner);
+  return Outcome::queued;
+}
+
+// Later than an answer may come.
+void InprocWorld::tell_later(Endpoint& at, Rank to, Request* owner) {
+  const std::uint64_t longest = 4 * rules_.latency_ns + 256 * rules_.poll_ns * endpoints_.size();
+  at.untold.push_back({to, owner, now_ + chance_.below(longest + 1)});
+  ++under_way_;
+}
+
+bool InprocWorld::tell_if_due(Endpoint& at, std::size_t index) {
+  const Untold told = at.untold[index];
+  if (told.due > now_) return false;
+  at.untold.erase(at.untold.begin() + static_cast<std::ptrdiff_t>(index));
+  --under_way_;
+  note(Log::told, at.rank, told.to, 0, 0);
+  at.sink->on_sent(at.sink->device, told.owner, Errc::ok);
+  return true;
 }
 
 // Lets some more bytes of the first frame that is still leaving go out. In order, as on a stream.
@@ -112,7 +132,10 @@ bool InprocWorld::depart(Endpoint& at, Link& l) {
     Request* owner = std::exchange(f->owner, nullptr);
     --l.departing;
     --at.departing;
-    at.sink->on_sent(at.sink->device, owner, Errc::ok);
+    if (chance_.in(rules_.told_late))
+      tell_later(at, l.to, owner);
+    else
+      at.sink->on_sent(at.sink->device, owner, Errc::ok);
   }
   return true;
 }
@@ -205,6 +228,7 @@ int InprocWorld::poll(Rank rank) {
   int happened = 0;
   for (std::size_t i = 0; me.departing > 0 && i < me.out.size(); ++i) happened += depart(me, *me.out[i]);
   for (std::size_t i = me.transfers.size(); i-- > 0;) happened += advance(me, i);
+  for (std::size_t i = me.untold.size(); i-- > 0;) happened += tell_if_due(me, i);
 
   int budget = rules_.burst == 0 ? -1 : static_cast<int>(chance_.between(1, static_cast<std::uint64_t>(rules_.burst)));
   std::vector<Link*>& ready = me.ready;
@@ -226,7 +250,7 @@ int InprocWorld::poll(Rank rank) {
 
 bool InprocWorld::drained(Rank rank) const {
   const Endpoint& me = *endpoints_[static_cast<std::size_t>(rank)];
-  return me.departing == 0 && me.transfers.empty();
+  return me.departing == 0 && me.transfers.empty() && me.untold.empty();
 }
 
 }  // namespace rmq::methods

@@ -2,10 +2,11 @@
 // the unit, property and conformance tests of every protocol, and simulations of many ranks.
 //
 // What chance decides (InprocRules): how long a frame travels, so that links overtake each other (one link never
-// overtakes itself); when a link refuses (`retry`); whether a send is `done` or `queued`, and in which pieces a queued
-// one leaves; whether payload arrives whole (on_packet) or in pieces (on_arriving … on_landed); whether memory can be
-// exposed, and whether get and put finish at once or later, in pieces. The same seed and the same calls give the same
-// run: log_hash() of two such runs is equal.
+// overtakes itself); when a link refuses (`retry`); whether a send is `done` or `queued`, in which pieces a queued one
+// leaves, and whether its owner is told then or later, when the packet may long have been answered; whether payload
+// arrives whole (on_packet) or in pieces (on_arriving … on_landed); whether memory can be exposed, and whether get and
+// put finish at once or later, in pieces. The same seed and the same calls give the same run: log_hash() of two such
+// runs is equal.
 //
 // Time is virtual: it moves only when an endpoint polls. Single-threaded: one thread owns the world and all its devices
 // and polls them in turn. Blocking waits of a device would wait for ever, so arm() always refuses sleep.
@@ -34,6 +35,7 @@ struct InprocRules {
   int burst = 0;               // most frames that one poll delivers, drawn from 1 … this; 0: all that are due
   int retry = 0;               // per mille of sends and transfers that are refused though there is room
   int queued = 0;              // per mille of sends with owner, and of transfers, that finish later
+  int told_late = 0;           // per mille of sends with owner whose owner is told some time after they have left
   int pieces = 0;              // per mille of payloads that arrive through on_arriving
   int no_expose = 0;           // per mille of expose() calls that give 0
   bool shared_memory = false;  // whether mem_alloc gives memory that all endpoints reach
@@ -72,18 +74,21 @@ class InprocWorld {
   struct Frame;
   struct Link;
   struct Transfer;
+  struct Untold;
   struct Endpoint;
   struct Exposure {
     Rank owner = kNoRank;
     Rank peer = kNoRank;
     DataView view;
   };
-  enum class Log : std::uint8_t { sent, refused, departed, delivered, arriving, landed, moved, lost, exposed };
+  enum class Log : std::uint8_t { sent, refused, departed, delivered, arriving, landed, moved, lost, exposed, told };
 
   void note(Log what, Rank a, Rank b, std::uint64_t x, std::uint64_t y);
   Link& link(Rank from, Rank to);
   std::uint64_t travel();
   bool depart(Endpoint& at, Link& link);
+  void tell_later(Endpoint& at, Rank to, Request* owner);
+  bool tell_if_due(Endpoint& at, std::size_t untold);
   void took_first(Link& link);
   bool deliver(Endpoint& at, Link& link);
   bool advance(Endpoint& at, std::size_t transfer);

@@ -13,6 +13,8 @@ void InprocWorld::kill(Rank rank) {
   Endpoint& victim = *endpoints_[static_cast<std::size_t>(rank)];
   if (victim.dead) return;
   victim.dead = true;
+  under_way_ -= victim.untold.size();
+  victim.untold.clear();
   for (const auto& other : endpoints_) {
     if (other->rank == rank || other->dead || other->closed) continue;
     Link& l = link(rank, other->rank);
@@ -61,6 +63,13 @@ bool InprocWorld::lose_if_due(Endpoint& at, Link& l) {
     for (const Frame& f : frames) {
       if (f.owner != nullptr) up.on_sent(up.device, f.owner, Errc::peer_lost);
     }
+  }
+  for (std::size_t i = at.untold.size(); i-- > 0;) {
+    const Untold told = at.untold[i];
+    if (told.to != gone) continue;
+    at.untold.erase(at.untold.begin() + static_cast<std::ptrdiff_t>(i));
+    --under_way_;
+    up.on_sent(up.device, told.owner, Errc::peer_lost);
   }
   for (std::size_t i = at.transfers.size(); i-- > 0;) {
     if (at.transfers[i].peer != gone) continue;

@@ -36,6 +36,8 @@ InprocMethod::~InprocMethod() {
   }
   world_.under_way_ -= me.transfers.size();
   me.transfers.clear();
+  world_.under_way_ -= me.untold.size();
+  me.untold.clear();
   me.departing = 0;
 }
 
@@ -108,6 +110,12 @@ void InprocMethod::close() {
   for (std::size_t i = 0; i < me.out.size(); ++i) {
     while (world_.depart(me, *me.out[i])) {
     }
+  }
+  while (!me.untold.empty()) {
+    Request* owner = me.untold.back().owner;
+    me.untold.pop_back();
+    --world_.under_way_;
+    me.sink->on_sent(me.sink->device, owner, Errc::ok);
   }
   me.closed = true;
 }

@@ -59,6 +59,13 @@ struct InprocWorld::Transfer {
   Request* owner;
 };
 
+/// The owner of a send that has left, not told yet.
+struct InprocWorld::Untold {
+  Rank to;
+  Request* owner;
+  std::uint64_t due;  // ns
+};
+
 struct InprocWorld::Endpoint {
   Rank rank = kNoRank;
   const Sink* sink = nullptr;             // nullptr: not open (yet, or any more)
@@ -67,6 +74,7 @@ struct InprocWorld::Endpoint {
   std::unordered_map<Rank, Link*> out_by_rank;
   std::vector<Link*> ready;  // poll's scratch
   std::vector<Transfer> transfers;
+  std::vector<Untold> untold;
   std::size_t departing = 0;  // over all links out
   std::unordered_set<Rank> lost;
   bool dead = false;      // killed

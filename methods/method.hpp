@@ -122,7 +122,9 @@ class Method {
   virtual int poll() = 0;
 
   /// The rank is about to sleep: announce it, so that peers ring the doorbell, then look once more. Returns false when
-  /// there is work (the caller must not sleep). disarm() follows in either case.
+  /// there is work (the caller must not sleep). From then on the bell rings for whatever arrives, and when a send()
+  /// that was refused may be tried again: there is room, or the connection stands. disarm() follows in either case,
+  /// also without arm().
   virtual bool arm() { return true; }
   virtual void disarm() {}
 

@@ -139,6 +139,8 @@ Outcome TcpMethod::send_unlinked(Rank to) {
 void TcpMethod::make_busy(Link& link) {
   if (std::exchange(link.busy, true)) return;
   busy_.push_back(&link);
+  if (armed_) [[unlikely]]
+    doorbell_.ring(self_);  // another thread sleeps, and does not watch this socket for writability yet
 }
 
 // Writes what waits. The upcalls may make further links busy; those are looked at by the next poll.
@@ -276,6 +278,8 @@ void TcpMethod::cool(Link& link) {
 }
 
 bool TcpMethod::arm() {
+  armed_ = true;
+  if (switchboard_->asks()) return false;
   for (Link* link : busy_) {
     // Only a full socket is worth sleeping for; everything else can be done now.
     if (link->state != Link::State::up || link->verdict || link->out.error() != 0 || !link->out.blocked()) return false;

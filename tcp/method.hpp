@@ -42,6 +42,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   int poll() override;
   bool arm() override;
   void drop(Rank rank, const Error& why) override;
+  void disarm() override { armed_ = false; }
   bool drained() const override { return busy_.empty(); }
   void close() override;
 
@@ -100,6 +101,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   std::size_t hot_count_ = 0;
   std::uint32_t interval_ = 1;  // polls from one look at the ready set to the next
   std::uint32_t until_look_ = 1;
+  bool armed_ = false;  // somebody of this rank sleeps, or is about to
 
   std::unique_ptr<ReadySet> ready_;
   std::unique_ptr<Switchboard> switchboard_;

@@ -69,6 +69,8 @@ class Switchboard {
 
   /// Whether something is under way that on_ready() should soon hear of.
   bool busy() const { return !outgoing_.empty() || !incoming_.empty(); }
+  /// Whether it waits for an address that a rank has not told yet: only look_up() sees when it has.
+  bool asks() const { return asking_ != 0; }
 
   /// One of the tags that belong here (timer, listener, incoming, outgoing) is ready. Returns how much happened.
   int on_ready(Tag tag);

@@ -73,6 +73,49 @@ TEST_P(Conformance, APeerThatBreaksTheProtocolIsLostByNameAndNobodyElseIs) {
   world().abandon();
 }
 
+// A receive of two messages, from whoever comes; one of the senders dies, at every moment.
+TEST_P(Conformance, ADeathEndsOnlyItsShareOfAReceiveOfSeveral) {
+  if (!GetParam().inproc) GTEST_SKIP() << "process_test kills real processes";
+  auto by_packets = GetParam();
+  by_packets.inproc->no_expose = 1000;
+  by_packets.inproc->fragment_max = 5000;
+  for (DestOp op : {DestOp::cat, DestOp::join}) {
+    for (std::size_t bytes : {std::size_t{200}, std::size_t{40000}}) {
+      for (int moment = 0; moment < 40; ++moment) {
+        for (bool posted : {true, false}) {
+          World world(3, by_packets);
+          ASSERT_TRUE(world.ok());
+          const Buffer data(bytes, Shape::contiguous);
+          Buffer into(2 * bytes, Shape::contiguous);
+          Request* recv = world.make_recv(0, kAnySource, 1, into);
+          recv->dest_op = op;
+          recv->parts = 2;
+          recv->join_op = ReduceOp::sum;
+          recv->join_type = Basic::i8;
+          if (posted) world[0].MPID_Irecv(recv);
+          world.isend(1, 0, 1, data);
+          if (moment % 2) world.isend(2, 0, 1, data);
+          for (int turn = 0; turn < moment; ++turn) world.turn();
+          world.kill(1);
+          ASSERT_TRUE(world.run_until([&] { return !world[0].peer_error(1).empty(); }, "the news of the death"));
+          if (!posted) world[0].MPID_Irecv(recv);
+          // Enough for either case: whether the dead rank's message was matched or never came.
+          std::vector<Request*> sends{world.isend(2, 0, 1, data), world.isend(2, 0, 1, data)};
+          ASSERT_TRUE(world.wait(recv, "a receive of two messages"));
+          world.settle();
+          EXPECT_EQ(recv->incomplete.load(), 0) << "moment " << moment;
+          EXPECT_EQ(world[0].posted(), 0u) << "moment " << moment;
+          EXPECT_TRUE(recv->status.error == Errc::ok || recv->status.error == Errc::peer_lost);
+          world.free(0, recv);
+          EXPECT_EQ(world[0].pool().alive(), world[0].unexpected()) << "moment " << moment;
+          EXPECT_EQ(world[0].counters().protocol_errors, 0u);
+          world.abandon();
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Conformance, AnEnvelopeOfTheDeadWhoseDataIsGoneGivesAnError) {
   if (!GetParam().inproc) GTEST_SKIP() << "process_test kills real processes";
   ASSERT_TRUE(open(2));

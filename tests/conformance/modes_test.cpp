@@ -85,6 +85,35 @@ TEST_P(Conformance, ASendThatIsStillUnexpectedCanBeTakenBack) {
   expect_clean();
 }
 
+// A link may have a message delivered, and taken back, before it tells that it needs the data no longer.
+TEST_P(Conformance, ASendThatWasTakenBackIsNotOverBeforeTheLinkLetsGoOfIt) {
+  if (!GetParam().inproc) GTEST_SKIP() << "in-process links choose when they let go";
+  auto late = GetParam();
+  late.inproc->told_late = 1000;
+  late.inproc->retry = 0;
+  World world(2, late);
+  ASSERT_TRUE(world.ok());
+  for (int round = 0; round < 50; ++round) {
+    for (SendMode mode : {SendMode::standard, SendMode::synchronous}) {
+      for (std::size_t bytes : {0, 100, 50000}) {
+        const Buffer data = message(1, bytes);
+        Request* send = world.isend(0, 1, 4, data, mode);
+        world[0].MPID_Cancel(send);
+        ASSERT_TRUE(world.wait(send, "a cancelled send"));
+        EXPECT_TRUE(send->status.cancelled) << bytes;
+        EXPECT_EQ(send->status.error, Errc::ok);
+        EXPECT_EQ(world.inproc()->under_way(), 0u) << bytes << " bytes are still in the hands of the link";
+        world.free(0, send);
+      }
+    }
+  }
+  world.settle();
+  for (int r : {0, 1}) {
+    EXPECT_EQ(world[r].pool().alive(), 0u);
+    EXPECT_EQ(world[r].counters().protocol_errors, 0u);
+  }
+}
+
 TEST_P(Conformance, ASendThatWasMatchedCannotBeTakenBack) {
   ASSERT_TRUE(open(2));
   for (std::size_t bytes : edge_sizes()) {

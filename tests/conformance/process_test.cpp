@@ -14,6 +14,17 @@ class Processes : public ::testing::TestWithParam<Setup> {
   void SetUp() override {
     if (!GetParam().available()) GTEST_SKIP() << "this build has no " << GetParam().method;
   }
+  /// Ranks that sleep at once and for ever: a wake-up that is lost hangs.
+  static rmq::testing::Setup sleepy(const std::function<void(Config&)>& adjust = {}) {
+    auto s = GetParam();
+    s.sleep_for_ever = true;
+    s.adjust = [before = s.adjust, adjust](Config& c) {
+      if (before) before(c);
+      c.wait = "sleep";
+      if (adjust) adjust(c);
+    };
+    return s;
+  }
 };
 
 std::vector<Setup> real_setups() {
@@ -31,7 +42,7 @@ Buffer message(std::uint64_t id, std::size_t bytes, Shape shape = Shape::contigu
 }
 
 TEST_P(Processes, ARingPassesMessagesOfEverySize) {
-  const RankExits exits = run_ranks(4, GetParam(), [](adi::Device& d) {
+  const RankExits exits = run_ranks(4, sleepy(), [](adi::Device& d) {
     const int to = (d.rank() + 1) % d.size(), from = (d.rank() + d.size() - 1) % d.size();
     for (std::size_t bytes : {0, 1, 32, 33, 1000, 20000, 70000, 1000000, 5000000}) {
       const Buffer data = message(bytes + 1, bytes, Shape::ragged);
@@ -50,7 +61,7 @@ TEST_P(Processes, ARingPassesMessagesOfEverySize) {
 }
 
 TEST_P(Processes, ARankThatSleepsIsWokenByAMessage) {
-  const RankExits exits = run_ranks(2, GetParam(), [](adi::Device& d) {
+  const RankExits exits = run_ranks(2, sleepy(), [](adi::Device& d) {
     const Buffer ping = message(1, 16);
     Buffer into(16, Shape::contiguous);
     for (int round = 0; round < 5; ++round) {
@@ -84,6 +95,50 @@ TEST_P(Processes, ARankThatHasNothingToDoLooksLessAndLess) {
   EXPECT_TRUE(exits.all_well());
 }
 
+// Many messages to a rank that comes late; meanwhile their sender sleeps, and all of them arrive.
+void flood_a_late_rank(const Setup& setup, int count, std::size_t bytes) {
+  const RankExits exits = run_ranks(2, setup, [=](adi::Device& d) {
+    const Buffer data = message(1, bytes), hello = message(2, 0);
+    Buffer into(bytes, Shape::contiguous);
+    if (d.rank() == 1) {
+      EXPECT_EQ(receive(d, 0, 0, into), Errc::ok);
+      EXPECT_EQ(send(d, 0, 0, hello), Errc::ok);
+      ::usleep(100000);
+      for (int i = 0; i < count; ++i) EXPECT_EQ(receive(d, 0, 1, into), Errc::ok);
+      return;
+    }
+    EXPECT_EQ(send(d, 1, 0, hello), Errc::ok);
+    EXPECT_EQ(receive(d, 1, 0, into), Errc::ok);
+    std::vector<Request*> sends;
+    for (int i = 0; i < count; ++i) {
+      sends.push_back(d.MPID_Request_create(RequestKind::send));
+      sends.back()->peer = 1;
+      sends.back()->match = {1, 0, 1};
+      sends.back()->view = data.view();
+      d.MPID_Isend(sends.back());
+    }
+    EXPECT_GT(d.levels().messages, 0u) << "nothing is held up";
+    const std::uint64_t before = d.counters().sleeps;
+    while (d.levels().messages > 0) d.MPID_Poll(true);
+    EXPECT_GT(d.counters().sleeps, before);
+    for (Request* r : sends) d.MPID_Wait(r);
+  });
+  EXPECT_TRUE(exits.all_well());
+}
+
+TEST_P(Processes, ASenderWithoutCreditSleeps) {
+  flood_a_late_rank(sleepy([](Config& c) { c.unexpected_max = 1; }), 400, 1000);
+}
+
+TEST_P(Processes, ASenderWhoseLinkIsFullSleeps) {
+  const auto narrow = [](Config& c) {
+    c.shm_cells = 4096;
+    c.shm_ring = 64 * 1024;
+    c.tcp_buffer = 16 * 1024;
+  };
+  flood_a_late_rank(sleepy(narrow), 2000, 4000);
+}
+
 TEST_P(Processes, ADeathIsReportedWithTheRankThatDied) {
   const RankExits exits = run_ranks(3, GetParam(), [](adi::Device& d) {
     Buffer into(100, Shape::contiguous);
@@ -113,7 +168,7 @@ TEST_P(Processes, ADeathIsReportedWithTheRankThatDied) {
 }
 
 TEST_P(Processes, AnyToAnyTrafficOfEightRanksFinishes) {
-  const RankExits exits = run_ranks(8, GetParam(), [](adi::Device& d) {
+  const RankExits exits = run_ranks(8, sleepy(), [](adi::Device& d) {
     const int n = d.size();
     std::vector<Buffer> data, into;
     std::vector<Request*> requests;

@@ -16,6 +16,7 @@ int be_rank(Bootstrap& bootstrap, const Setup& setup, const std::function<void(a
   if (auto c = Config::from_environment()) options.config = *c;
   options.config.shm_heap = 1 << 20;
   options.config.methods = setup.method;
+  options.sleep_for_ever = setup.sleep_for_ever;
   if (setup.adjust) setup.adjust(options.config);
   {
     auto device = adi::Device::MPID_Init(std::move(options), bootstrap);

@@ -48,6 +48,7 @@ methods::InprocRules rough() {
   r.burst = 3;
   r.retry = 100;
   r.queued = 500;
+  r.told_late = 300;
   r.pieces = 500;
   r.no_expose = 300;
   return r;

@@ -25,6 +25,7 @@ struct Setup {
   std::optional<methods::InprocRules> inproc;  // in-process with these rules, or else …
   std::string method;                          // … "shm" or "tcp"
   std::function<void(Config&)> adjust = {};    // applied to each device's configuration
+  bool sleep_for_ever = false;                 // of the ranks: a wake-up that is lost hangs
 
   /// Whether this build has the method.
   bool available() const;

@@ -10,7 +10,7 @@ namespace rmq::testing {
 
 Program::Program(std::uint64_t seed, bool deaths)
     : seed_(seed), chance_(seed * 2 + 1), rules_(methods::InprocRules::drawn(seed)), deaths_(deaths) {
-  ranks_ = static_cast<int>(chance_.between(2, 6));
+  ranks_ = static_cast<int>(chance_.in(30) ? chance_.between(7, 16) : chance_.between(2, 6));
   actions_ = static_cast<int>(chance_.between(20, 200));
   Setup setup;
   setup.name = "inproc";
@@ -21,6 +21,7 @@ Program::Program(std::uint64_t seed, bool deaths)
   world_ = std::make_unique<World>(ranks_, setup, [&](Config& c) {
     c.get_mode = get_mode;
     c.eager_max = eager_override;
+    c.wait = "spin";  // no clock decides: a seed replays exactly
     if (scarce_) c.unexpected_max = 1;  // the device makes it the least that works
   });
   eager_ = eager_override ? std::min<std::size_t>(eager_override, rules_.eager_max) : rules_.eager_max;
@@ -31,9 +32,9 @@ Program::~Program() = default;
 std::string Program::describe() const {
   return fmt::format(
       "seed {}: {} ranks, {} actions, eager {}, fragment {}, link {}, latency {}, burst {}, retry {}, queued "
-      "{}, pieces {}, no_expose {}",
+      "{}, told_late {}, pieces {}, no_expose {}",
       seed_, ranks_, actions_, eager_, rules_.fragment_max, rules_.link_frames, rules_.latency_ns, rules_.burst,
-      rules_.retry, rules_.queued, rules_.pieces, rules_.no_expose);
+      rules_.retry, rules_.queued, rules_.told_late, rules_.pieces, rules_.no_expose);
 }
 
 std::vector<std::string> Program::run() {
@@ -100,11 +101,14 @@ void Program::send(int from, int to, int tag, SendMode mode, bool detached) {
 void Program::flood() {
   const int from = any_rank();
   const int to = any_rank();
-  const std::size_t bytes = chance_.pick<std::size_t>({0, 500, eager_, eager_ + 1});
+  const auto size = [&] { return chance_.pick<std::size_t>({0, 500, 2891, eager_, eager_ + 1}); };
+  const bool mixed = chance_.in(500);
+  std::size_t bytes = size();
   const int tag = 100000 + static_cast<int>(now_);
   receive(to, {1, from, tag}, 200);
   receive(to, {2, from, tag}, 200);
   for (std::uint64_t n = chance_.between(20, 200); n > 0; --n) {
+    if (mixed) bytes = size();
     send(from, to, a_tag(), chance_.in(100) ? SendMode::synchronous : SendMode::standard, false, bytes);
   }
   send(from, to, tag, SendMode::standard, false, 100);
@@ -239,7 +243,7 @@ void Program::die() {
 void Program::poll_some() {
   for (std::uint64_t n = chance_.below(2 * static_cast<std::uint64_t>(ranks_)); n > 0; --n) {
     const int r = any_rank();
-    if (alive(r)) (*world_)[r].MPID_Poll(false);
+    if (alive(r)) (*world_)[r].MPID_Poll(chance_.in(200));
     sweep();
   }
 }

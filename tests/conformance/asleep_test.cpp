@@ -1,0 +1,177 @@
+// Who listens while threads of a rank sleep: the program, its agent, other threads. Above a method that has nothing to
+// say and writes down whether it is armed. All sleeps are for ever: who is not woken when it must be never listens
+// again.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "adi/device.hpp"
+
+namespace rmq::testing {
+namespace {
+
+class SilentMethod final : public methods::Method {
+ public:
+  explicit SilentMethod(std::atomic<bool>& armed) : armed_(armed) {}
+  methods::MethodId id() const override { return methods::MethodId::inproc; }
+  bool reaches(Rank) const override { return true; }
+  std::size_t eager_max(Rank) const override { return 100; }
+  std::size_t fragment_max(Rank) const override { return 100; }
+  methods::Outcome send(Rank, const Packet&, const Payload&, Request*) override { return methods::Outcome::retry; }
+  int poll() override { return 0; }
+  bool arm() override {
+    armed_ = true;
+    return true;
+  }
+  void disarm() override { armed_ = false; }
+  bool drained() const override { return true; }
+  void close() override {}
+
+ private:
+  std::atomic<bool>& armed_;
+};
+
+class Asleep : public ::testing::Test {
+ protected:
+  void open(bool threads) {
+    bootstraps_ = local_bootstraps(2);
+    adi::DeviceOptions options;
+    options.threads = threads;
+    options.config.wait = "sleep";
+    options.sleep_for_ever = true;
+    options.methods.push_back(
+        [this](const methods::MethodContext& context) -> Result<std::unique_ptr<methods::Method>> {
+          bell_ = &context.doorbell;
+          return std::make_unique<SilentMethod>(armed_);
+        });
+    auto device = adi::Device::MPID_Init(std::move(options), *bootstraps_[0]);
+    ASSERT_TRUE(device) << device.error().what;
+    device_ = std::move(*device);
+  }
+  /// A watchdog, not a bound: what comes at all comes in a moment.
+  [[nodiscard]] static bool comes(const std::function<bool()>& what) {
+    for (int ms = 0; ms < 30000; ++ms) {
+      if (what()) return true;
+      ::usleep(1000);
+    }
+    return false;
+  }
+  /// The same for what needs a ring of the bell, perhaps several, since any sleeper may take it.
+  [[nodiscard]] bool rung_now_and_then(const std::function<bool()>& what) {
+    int looks = 0;
+    return comes([&] {
+      if (++looks % 20 == 0) bell_->ring(0);
+      return what();
+    });
+  }
+  bool armed() const { return armed_; }
+  /// Polls as a call that waits does, until the thread has slept and woken. Inside an Entry.
+  void sleep_once() {
+    const std::uint64_t before = device_->counters().sleeps;
+    while (device_->counters().sleeps == before) device_->MPID_Poll(true);
+  }
+  std::uint64_t sleeps() {
+    const adi::Device::Entry entry(*device_);
+    return device_->counters().sleeps;
+  }
+
+  std::atomic<bool> armed_{false};
+  Doorbell* bell_ = nullptr;
+  std::vector<std::unique_ptr<Bootstrap>> bootstraps_;
+  std::unique_ptr<adi::Device> device_;
+};
+
+class AsleepWithAgent : public Asleep {
+ protected:
+  void SetUp() override {
+    open(false);
+    {
+      const adi::Device::Entry entry(*device_);
+      device_->MPID_Enable_threads();
+    }
+    agent_ = std::thread([this] { device_->MPID_Serve(stop_); });
+  }
+  void TearDown() override {
+    stop_ = true;
+    device_->MPID_Wake_agent();
+    agent_.join();
+  }
+  std::atomic<bool> stop_{false};
+  std::thread agent_;
+};
+
+TEST_F(AsleepWithAgent, TheAgentListensAgainWhenTheProgramHasPolled) {
+  for (int round = 0; round < 30; ++round) {
+    ASSERT_TRUE(comes([&] { return armed(); })) << "round " << round;
+    const adi::Device::Entry entry(*device_);
+    device_->MPID_Poll(false);
+    ASSERT_FALSE(armed());
+  }
+  ASSERT_TRUE(comes([&] { return armed(); }));
+}
+
+// The program sleeps on the same bell, and may hear the ring that is for the agent.
+TEST_F(AsleepWithAgent, TheAgentListensAgainWhenTheProgramHasSlept) {
+  for (int round = 0; round < 30; ++round) {
+    ASSERT_TRUE(comes([&] { return armed(); })) << "round " << round;
+    std::atomic<bool> awake{false};
+    std::thread program([&] {
+      {
+        const adi::Device::Entry entry(*device_);
+        sleep_once();
+      }
+      awake = true;
+    });
+    EXPECT_TRUE(rung_now_and_then([&] { return awake.load(); }));
+    program.join();
+  }
+  ASSERT_TRUE(comes([&] { return armed(); }));
+}
+
+// A message that cannot leave, for the link is full and stays so.
+TEST_F(AsleepWithAgent, TheAgentSleepsThoughAMessageWaitsForItsLink) {
+  std::byte data[8]{};
+  {
+    const adi::Device::Entry entry(*device_);
+    Request* r = device_->MPID_Request_create(RequestKind::send);
+    r->peer = 1;
+    r->match = {1, 0, 1};
+    r->view = DataView::contiguous(data, sizeof data);
+    device_->MPID_Isend(r);
+    device_->MPID_Poll(false);
+    ASSERT_EQ(device_->levels().messages, 1u);
+  }
+  ASSERT_TRUE(comes([&] { return armed(); }));
+}
+
+// What one thread could not send waits for the link; the thread that sleeps has to listen for that too.
+TEST_F(Asleep, AThreadThatSleepsHearsOfWhatAnotherCouldNotSend) {
+  open(true);
+  std::atomic<bool> over{false};
+  std::thread sleeper([&] {
+    const adi::Device::Entry entry(*device_);
+    while (!over) device_->MPID_Poll(true);
+  });
+  EXPECT_TRUE(comes([&] { return armed(); }));
+  const std::uint64_t before = sleeps();
+  std::byte data[8]{};
+  {
+    const adi::Device::Entry entry(*device_);
+    Request* r = device_->MPID_Request_create(RequestKind::send);
+    r->peer = 1;
+    r->match = {1, 0, 1};
+    r->view = DataView::contiguous(data, sizeof data);
+    device_->MPID_Isend(r);
+  }
+  EXPECT_TRUE(comes([&] { return sleeps() > before; }));
+  over = true;
+  bell_->ring(0);
+  sleeper.join();
+}
+
+}  // namespace
+}  // namespace rmq::testing
