@@ -4,6 +4,8 @@
 #include <array>
 #include <memory>
 
+#include "rma/store.hpp"
+
 namespace rmq::rma {
 namespace {
 
@@ -27,7 +29,7 @@ void for_each_piece(const DataView& target, std::uint64_t at, std::uint64_t byte
 
 void combine_run(ReduceOp op, const Element& e, std::byte* at, const std::byte* in, std::uint64_t n) {
   if (op == ReduceOp::no_op) return;
-  if (op == ReduceOp::replace) return copy_bytes(at, in, n * e.packed);
+  if (op == ReduceOp::replace) return store_once(at, in, n * e.packed);
   reduce(op, e.basic, in, at, n);
 }
 

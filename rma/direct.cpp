@@ -1,6 +1,7 @@
 // Operations: what all have in common, and those on memory that is mapped here. The other ones go on in origin.cpp.
 #include "base/error.hpp"
 #include "rma/apply.hpp"
+#include "rma/store.hpp"
 #include "rma/window_state.hpp"
 
 namespace rmq::rma {
@@ -88,7 +89,7 @@ Fault Window::put(const DataView& origin, const Target& target) {
   domain_.stored_ = true;
   const DataView to = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
   if (origin.is_contiguous() && to.is_contiguous()) [[likely]]
-    copy_bytes(to.base, origin.base, to.bytes);
+    store_once(to.base, origin.base, to.bytes);
   else
     copy(to, 0, origin, 0, to.bytes);
   return Fault::none;

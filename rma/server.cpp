@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "rma/apply.hpp"
+#include "rma/store.hpp"
 #include "rma/window_state.hpp"
 
 namespace rmq::rma {
@@ -153,7 +154,10 @@ bool Window::execute(Origin& o, const Packet& p, const std::byte* payload) {
   if (fault == Fault::none) {
     switch (p.kind) {
       case Kind::RMA_PUT:
-        unpack(view, p.rma_put.at, payload, p.length);
+        if (view.is_contiguous())
+          store_once(view.base + p.rma_put.at, payload, p.length);
+        else
+          unpack(view, p.rma_put.at, payload, p.length);
         break;
       case Kind::RMA_GET:
         fault = execute_get(o, view, p);
