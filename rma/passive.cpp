@@ -49,6 +49,7 @@ Fault Window::unlock(int target) {
   t.exclusive = t.nocheck = false;
   std::erase(locked_, target);
   return fault;
+  serve_released();
 }
 
 Fault Window::lock_all(unsigned assertions) {
@@ -83,6 +84,7 @@ Fault Window::unlock_all() {
   const Fault fault = settle(busy, true, true);
   all_ = 0;
   return fault;
+  serve_released();
 }
 
 Fault Window::flush(int target) {

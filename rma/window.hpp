@@ -286,6 +286,9 @@ class Window {
   Domain& domain_;
   std::unique_ptr<Reach[]> reach_;  // by place
   unsigned members_ = 0;
+  /// Whether an operation that was checked here may still turn out wrong at its target: then the epoch that it belongs
+  /// to waits for the target's word.
+  bool targets_find_out() const { return options_.flavor == Flavor::dynamic; }
   int me_ = 0;
   std::uint32_t calls_ = 0;     // of flush and sync, for now and then a poll
   std::uint8_t all_ = 0;        // access that the epoch gives to all targets
