@@ -16,12 +16,6 @@ rma::LockType lock_type_arg(int type) {
                                           type));
 }
 
-void check_locks(const Win& w) {
-  if (w.window->hints().no_locks) {
-    fail_call(MPI_ERR_RMA_SYNC, "argument win was made with the info key no_locks, so that it cannot be locked");
-  }
-}
-
 /// A call that is about one target: `body(Win&, int rank)`.
 template <class Body>
 [[gnu::always_inline]] inline int enter_for(int rank, MPI_Win win, Body&& body,
@@ -42,7 +36,6 @@ RMQ_MPI(int, Win_lock, (int lock_type, int rank, int assertion, MPI_Win win)) {
   return enter_for(rank, win, [&](Win& w) {
     const rma::LockType type = lock_type_arg(lock_type);
     const unsigned assertions = assertion_arg(assertion, MPI_MODE_NOCHECK);
-    check_locks(w);
     return w.window->lock(type, rank, assertions);
   });
 }
@@ -54,7 +47,6 @@ RMQ_MPI(int, Win_unlock, (int rank, MPI_Win win)) {
 RMQ_MPI(int, Win_lock_all, (int assertion, MPI_Win win)) {
   return enter_win(win, [&](Win& w) {
     const unsigned assertions = assertion_arg(assertion, MPI_MODE_NOCHECK);
-    check_locks(w);
     check(w, w.window->lock_all(assertions));
   });
 }

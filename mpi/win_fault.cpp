@@ -36,6 +36,8 @@ int class_of(Fault fault) {
       return MPIX_ERR_PROC_FAILED;
     case Fault::protocol:
       return MPI_ERR_INTERN;
+    case Fault::definition:
+      return MPI_ERR_TYPE;
   }
   return MPI_ERR_INTERN;
 }
@@ -85,6 +87,11 @@ Failure failure_of_fault(const Win* w, Fault fault) {
 }
 
 namespace detail {
+
+void too_much(MPI_Count count, const char* name) {
+  fail_call(MPI_ERR_COUNT,
+            fmt::format("invalid count {} (argument {}; the data would be larger than 2^64 bytes)", count, name));
+}
 
 void bad_target(const Win& w, int rank, const char* name) {
   fail_call(MPI_ERR_RANK, fmt::format("invalid rank {} (argument {}; allowed 0..{} and MPI_PROC_NULL)", rank, name,

@@ -1,6 +1,7 @@
 // Life of windows.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <climits>
 
 #include "mpi/coll/coll.hpp"
@@ -65,6 +66,15 @@ rma::WindowOptions options_of(const NewWin& made, const Info* info, Comm& own) {
   return o;
 }
 
+/// The first member whose part of making the window has failed, or -1. Only mapping others' memory can fail in some
+/// members and not in others: all learn of it, so that none goes on to use a window that not all have.
+int first_failed(Comm& own, bool mine_is_well) {
+  const std::uint64_t mine = mine_is_well ? 0 : 1;
+  const auto all = gather_all(whole_party(own), {&mine, 1});
+  const auto failed = std::find(all.begin(), all.end(), std::uint64_t{1});
+  return failed == all.end() ? -1 : static_cast<int>(failed - all.begin());
+}
+
 void check_new(const NewWin& made) {
   if (made.size < 0)
     fail_call(MPI_ERR_SIZE, fmt::format("invalid size {} (argument size; must not be negative)", made.size));
@@ -96,9 +106,15 @@ Win& make_window(Comm& c, const NewWin& made) {
   w->window = rma::Window::prepare(*all.domain, options_of(made, info, *w->comm));
   const auto words = w->window->contribution();
   const auto everyone = gather_all(whole_party(*w->comm), words);
-  if (const auto opened = w->window->open(everyone); !opened) {
+  const auto opened = w->window->open(everyone);
+  const int failed = made.flavor == rma::Flavor::shared ? first_failed(*w->comm, opened.has_value()) : -1;
+  if (!opened) {
     const bool memory = opened.error().code == Errc::no_memory;
     fail_call(memory ? MPI_ERR_NO_MEM : MPI_ERR_RMA_SHARED, opened.error().what);
+  }
+  if (failed >= 0) {
+    fail_call(MPI_ERR_NO_MEM, fmt::format("rank {} cannot map the window memory of the others",
+                                          w->comm->group->world[static_cast<std::size_t>(failed)]));
   }
   w->hints = describe_hints(w->window->hints(), made.flavor);
   w->bytes = static_cast<MPI_Aint>(w->window->bytes());

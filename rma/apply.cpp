@@ -4,6 +4,8 @@
 #include <array>
 #include <memory>
 
+#include "rma/store.hpp"
+
 namespace rmq::rma {
 namespace {
 
@@ -27,7 +29,7 @@ void for_each_piece(const DataView& target, std::uint64_t at, std::uint64_t byte
 
 void combine_run(ReduceOp op, const Element& e, std::byte* at, const std::byte* in, std::uint64_t n) {
   if (op == ReduceOp::no_op) return;
-  if (op == ReduceOp::replace) return copy_bytes(at, in, n * e.packed);
+  if (op == ReduceOp::replace) return store_once(at, in, n * e.packed);
   reduce(op, e.basic, in, at, n);
 }
 
@@ -57,24 +59,22 @@ void gather(const PairShape& s, std::byte* packed, const std::byte* memory) {
   std::memcpy(packed + s.value, memory + s.index_at, sizeof(std::int32_t));
 }
 
-void combine_pair(ReduceOp op, const Element& e, std::byte* at, const std::byte* in, std::byte* before,
-                  RegionGuard& guard) {
-  alignas(16) std::array<std::byte, 32> ours{}, theirs{};
+// The element's bytes are found by the target's layout alone, however its parts lie: a datatype from elsewhere may say
+// that it is made of pairs, and be anything.
+void combine_pair(ReduceOp op, const Element& e, const DataView& target, std::uint64_t at, const std::byte* in,
+                  std::byte* before) {
+  alignas(16) std::array<std::byte, 32> ours{}, theirs{}, packed{};
   const PairShape s = shape_of(e.basic);
-  const std::size_t end = s.index_at + sizeof(std::int32_t);
-  guard.cover(at, end, 1);
-  if (before) gather(s, before, at);
+  const std::size_t size = s.value + sizeof(std::int32_t);  // e.packed
+  pack(packed.data(), target, at, size);
+  if (before) std::memcpy(before, packed.data(), size);
   if (op == ReduceOp::no_op) return;
+  if (op == ReduceOp::replace) return unpack(target, at, in, size);
   spread(s, theirs.data(), in);
-  gather(s, ours.data(), at);  // via packed order, so that the gap holds zeros
-  std::array<std::byte, 32> packed = ours;
   spread(s, ours.data(), packed.data());
-  if (op == ReduceOp::replace)
-    ours = theirs;
-  else
-    reduce(op, e.basic, theirs.data(), ours.data(), 1);
-  std::memcpy(at, ours.data(), s.value);
-  std::memcpy(at + s.index_at, ours.data() + s.index_at, sizeof(std::int32_t));
+  reduce(op, e.basic, theirs.data(), ours.data(), 1);
+  gather(s, packed.data(), ours.data());
+  unpack(target, at, packed.data(), size);
 }
 
 std::byte* address_of(const DataView& view, std::uint64_t at) {
@@ -123,8 +123,8 @@ void combine(ReduceOp op, const Element& e, const DataView& target, std::uint64_
   RegionGuard guard(regions);
   if (e.has_gap()) {
     for (std::uint64_t done = 0; done + e.packed <= bytes; done += e.packed) {
-      combine_pair(op, e, address_of(target, at + done), in ? in + done : nullptr, before ? before + done : nullptr,
-                   guard);
+      guard.cover(address_of(target, at + done), e.memory, 1);
+      combine_pair(op, e, target, at + done, in ? in + done : nullptr, before ? before + done : nullptr);
     }
     return;
   }
@@ -178,14 +178,16 @@ void compare_and_swap(const Element& e, std::byte* at, const void* compare, cons
   std::memcpy(before, found.data(), e.packed);
 }
 
+Span span_of(const Layout& layout, std::uint64_t count) {
+  if (count == 0 || layout.size() == 0) return {};
+  const __int128 steps = static_cast<__int128>(layout.extent()) * static_cast<__int128>(count - 1);
+  return {layout.true_lb() + std::min<__int128>(steps, 0), layout.true_extent() + (steps < 0 ? -steps : steps)};
+}
+
 bool lies_within(const Layout& layout, std::uint64_t count, std::uint64_t offset, std::uint64_t size) {
-  if (count == 0 || layout.size() == 0) return true;
-  using Wide = __int128;
-  const Wide span = static_cast<Wide>(layout.extent()) * static_cast<Wide>(count - 1);
-  const Wide first = static_cast<Wide>(offset) + layout.true_lb();
-  const Wide low = first + (span < 0 ? span : 0);
-  const Wide high = first + layout.true_extent() + (span > 0 ? span : 0);
-  return low >= 0 && high <= static_cast<Wide>(size);
+  const Span span = span_of(layout, count);
+  const __int128 low = span.low + offset;
+  return span.length == 0 || (low >= 0 && low + span.length <= size);
 }
 
 }  // namespace rmq::rma

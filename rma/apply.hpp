@@ -47,6 +47,13 @@ void combine_one(ReduceOp op, const Element& element, std::byte* at, const void*
 void compare_and_swap(const Element& element, std::byte* at, const void* compare, const void* value, void* before,
                       const Regions& regions);
 
+/// The bytes that `count` elements of a layout lie in, from `low` on relative to the first one's origin; nothing for no
+/// data. Wide enough for whatever a program or a packet says.
+struct Span {
+  __extension__ __int128 low = 0, length = 0;
+};
+Span span_of(const Layout& layout, std::uint64_t count);
+
 /// Whether `count` elements of `layout` at `offset` lie within `size` bytes.
 bool lies_within(const Layout& layout, std::uint64_t count, std::uint64_t offset, std::uint64_t size);
 

@@ -14,7 +14,11 @@
 // Operations are queued until the lock is held; then a few short ones still are, so that they leave together, and the
 // latest until the next call shows whether it is the last. Acknowledgements count: each says that everything up to a
 // number has been done.
+//
+// What is under way is bounded (kFlightMost): bytes are counted as pieces leave, and settled by answers; half of the
+// flight without an answer on its way asks for one (RMA_FLUSH, between the pieces of a large operation too).
 #include <algorithm>
+#include <utility>
 
 #include "rma/window_state.hpp"
 
@@ -58,6 +62,7 @@ Channel& Window::channel(int rank) {
   return c;
 }
 
+// Sends what may leave by now.
 void Window::pump(Channel& c) {
   if (c.state == Channel::State::unlocked &&
       (c.urgent || c.queued_bytes > device().config().rma_queue || c.queued > kQueueMost)) {
@@ -65,25 +70,26 @@ void Window::pump(Channel& c) {
   }
   if (c.state == Channel::State::unposted && has_posted(c.rank)) c.state = Channel::State::open;
   if (c.state != Channel::State::open || !c.head) return;
+  const bool under_way = c.head->number != 0, all = c.urgent || c.draining > 0;
   const bool small = c.queued <= kLagging && c.queued_bytes <= kLagMost && c.tail->bytes <= kLagMost;
-  if (!c.urgent && small) return;
+  if (!all && small && !under_way) return;
   const adi::Device::Together together(device(), c.to);
-  if (!c.urgent) keep_get_for_last(c, kLagMost);
+  if (!all) keep_get_for_last(c, kLagMost);
   while (c.head) {
-    const bool waits = !c.urgent && c.head == c.tail && c.head->bytes <= kLagMost;
-    if (waits) return;
-    send(c, c.head, 0);
+    const bool waits = !all && c.head == c.tail && c.head->bytes <= kLagMost && c.head->number == 0;
+    if (waits || !send(c, 0)) return;
   }
   c.urgent = false;
 }
 
 // Moves the first get to the end of the queue, unless something with an answer stands there: gets are not ordered with
-// anything, and the answer to the last operation acknowledges all.
+// anything, and the answer to the last operation acknowledges all. Not while somebody drains: what has been issued
+// after the drain's goal must not come before what it waits for.
 void Window::keep_get_for_last(Channel& c, std::uint64_t most) {
-  if (c.head == c.tail || c.tail->replies) return;
+  if (c.head == c.tail || c.tail->replies || c.draining > 0) return;
   for (Op** link = &c.head; *link; link = &(*link)->next) {
     Op* get = *link;
-    if (get->packet.kind != Kind::RMA_GET || get->bytes > most) continue;
+    if (get->packet.kind != Kind::RMA_GET || get->bytes > most || get->number != 0) continue;
     *link = get->next;
     c.tail->next = get;
     get->next = nullptr;
@@ -115,11 +121,22 @@ void Window::lock_answered(int rank, Fault fault, Rank culprit) {
   abandon(*slot, fault);
 }
 
-void Window::acknowledged(int rank, std::uint64_t number, Fault fault, Rank culprit) {
+void Window::acknowledged(int rank, std::uint64_t number, std::uint64_t position, Fault fault, Rank culprit) {
   Channel& c = *channels_[static_cast<std::size_t>(rank)];
   c.acked = std::max(c.acked, number);
+  c.settled = std::max(c.settled, position);
+  release_types(c, number);
   if (fault != Fault::none) note_fault(rank, fault, culprit);
-  if (c.rider != 0 && number >= c.rider && c.state == Channel::State::asked) granted(c);
+  if (c.rider != 0 && number >= c.rider && c.state == Channel::State::asked) return granted(c);
+  pump(c);
+}
+
+// Operations up to this one are done: nobody asks for their datatypes again.
+void Window::release_types(Channel& c, std::uint64_t number) {
+  for (; !c.types.empty() && c.types.front().number <= number; c.types.pop_front()) {
+    domain_.types_out_.release(c.types.front().type);
+    --c.typed;
+  }
 }
 
 void Window::note_fault(int rank, Fault fault, Rank culprit) {
@@ -133,73 +150,101 @@ void Window::note_fault(int rank, Fault fault, Rank culprit) {
 void Window::lead_out(Channel& c, bool unlock) {
   if (c.state != Channel::State::unlocked || !c.head) return;
   const std::uint64_t most = std::min<std::uint64_t>(kRideMost, device().MPID_Fragment_max(c.to));
-  if (c.head != c.tail || c.head->data.bytes > most) return ask_for_lock(c);
+  const bool leaves_at_once = c.head == c.tail && c.head->data.bytes <= most && piece_of(*c.head) >= c.head->bytes &&
+                              has_room(c, c.head->bytes) && domain_.has_ticket();
+  if (!leaves_at_once) return ask_for_lock(c);
   c.state = Channel::State::asked;
   if (unlock) c.locks = false;  // nothing will be left to release
-  send(c, c.head, static_cast<std::uint8_t>(lock_flag(c.type) | rma_flag::ack | (unlock ? rma_flag::unlock : 0)));
+  send(c, static_cast<std::uint8_t>(lock_flag(c.type) | rma_flag::ack | (unlock ? rma_flag::unlock : 0)));
 }
 
-// The last step: all that is queued leaves, the last of it with the flags. The caller gathers (Device::Together).
-void Window::drain(Channel& c, bool unlock, bool remote) {
+// The channel of a target with operations, or null.
+Channel* Window::in_use(int rank) const {
+  Channel* c = channels_[static_cast<std::size_t>(rank)].get();
+  return c && c->state != Channel::State::closed ? c : nullptr;
+}
+
+Goal Window::goal_of(int rank) const {
+  const Channel* c = in_use(rank);
+  return {rank, c ? c->sent + c->queued : 0};
+}
+
+std::vector<Goal> Window::goals() const {
+  std::vector<Goal> all;
+  for (const int rank : busy_) all.push_back(goal_of(rank));
+  return all;
+}
+
+// The last step: everything up to the goal leaves, the last of it with the flags. Where the flight is full, the rest
+// leaves as answers come, and what the flags would have said is said by a packet of its own: to be called again until
+// is_settled(). The caller gathers (Device::Together).
+void Window::drain(Channel& c, const Goal& goal, bool unlock, bool asks) {
   if (c.state != Channel::State::open) return;
-  if (unlock || remote) keep_get_for_last(c, UINT64_MAX);
-  const bool release = unlock && c.locks;
-  if (c.head) {
-    while (c.head) {
-      const bool last = c.head == c.tail;
-      const auto flags = static_cast<std::uint8_t>((release ? rma_flag::unlock : 0) | (remote ? rma_flag::ack : 0));
-      send(c, c.head, last ? flags : 0);
-    }
-    c.urgent = false;
+  if (unlock || asks) keep_get_for_last(c, UINT64_MAX);
+  const auto release = [&] { return unlock && c.locks; };
+  while (c.head && (c.head->number != 0 ? c.head->number : c.sent + 1) <= goal.number) {
+    const bool last = c.head->number == 0 && c.sent + 1 == goal.number;
+    const auto flags = static_cast<std::uint8_t>((release() ? rma_flag::unlock : 0) | (asks ? rma_flag::ack : 0));
+    const bool whole = send(c, last ? flags : 0);
+    if (last && unlock && c.sent == goal.number) c.locks = false;
+    if (!whole) return;
+  }
+  if (c.state != Channel::State::open) return;  // a packet has shown that the target is lost
+  if (!c.head) c.urgent = false;
+  if (!release()) {
+    if (asks && c.asked_to < goal.number) ask(c);
     return;
   }
-  const bool ask = remote && c.asked_to < c.sent;
-  if (!ask && !release) return;
-  Packet p(release ? Kind::RMA_UNLOCK : Kind::RMA_FLUSH);
-  p.context = options_.id;
-  p.source = me();
+  if (!domain_.has_ticket()) return;
   // An unlock counts as an operation, but nobody waits for its acknowledgement before the window's end, unless it
   // stands for those of others.
-  if (release) ++c.sent;
-  if (ask) c.needed = c.sent;
-  c.asked_to = c.sent;
-  const std::uint32_t ticket = domain_.new_ticket(*this, c.rank, nullptr, c.sent);
-  if (release)
-    p.rma_unlock.ticket = ticket;
-  else
-    p.rma_flush.ticket = ticket;
+  c.locks = false;
+  c.asked_to = ++c.sent;
+  c.asked_position = c.position;
+  ++c.asks;
+  Packet p(Kind::RMA_UNLOCK);
+  p.context = options_.id;
+  p.source = me();
+  p.rma_unlock.ticket = domain_.new_ticket(*this, c.rank, nullptr, c.sent, c.position);
   device().MPID_Send_packet(c.to, p, Payload{}, nullptr);
 }
 
-bool Window::is_settled(const Channel& c, bool remote) const {
-  return c.state == Channel::State::closed ||
-         (!c.head && c.answers == 0 && c.sending == 0 && (!remote || c.acked >= c.needed));
+bool Window::is_settled(const Channel& c, const Goal& goal, bool remote) const {
+  if (c.state == Channel::State::closed) return true;
+  return c.sent >= goal.number && (!c.oldest || c.oldest->number > goal.number) && (!remote || c.acked >= goal.number);
 }
 
 // Flush, or unlock: for all of these targets at the same time.
-Fault Window::settle(std::span<const int> ranks, bool unlock, bool remote) {
-  const auto each = [&](auto&& act) {
-    for (const int rank : ranks) {
-      Channel* c = channels_[static_cast<std::size_t>(rank)].get();
-      if (c && c->state != Channel::State::closed) act(*c);
-    }
-  };
-  each([&](Channel& c) { lead_out(c, unlock); });
-  each([&](Channel& c) {
-    wait_until({WaitFor::What::operations, c.rank}, [&] {
-      pump(c);  // a post may have come through shared memory
-      // A rider that is all there is needs no more than its own answer.
-      const bool alone = c.rider != 0 && !c.head && !(unlock && c.locks);
-      return alone || (c.state != Channel::State::asked && c.state != Channel::State::unposted);
-    });
-    const adi::Device::Together together(device(), c.to);
-    drain(c, unlock, remote);
-  });
-  each([&](Channel& c) { wait_until({WaitFor::What::operations, c.rank}, [&] { return is_settled(c, remote); }); });
-  Fault first = Fault::none;
-  for (const int rank : ranks) {
-    Channel* c = channels_[static_cast<std::size_t>(rank)].get();
+Fault Window::settle(std::span<Goal> goals, bool unlock, bool remote) {
+  for (const Goal& g : goals) {
+    if (Channel* c = in_use(g.rank)) lead_out(*c, unlock);
+  }
+  for (Goal& g : goals) {
+    Channel* c = in_use(g.rank);
     if (!c) continue;
+    wait_until({WaitFor::What::operations, c->rank}, [&] {
+      pump(*c);  // a post may have come through shared memory
+      // A rider that is all there is needs no more than its own answer.
+      const bool alone = c->rider != 0 && !c->head && !(unlock && c->locks);
+      return alone || (c->state != Channel::State::asked && c->state != Channel::State::unposted);
+    });
+    const adi::Device::Together together(device(), c->to);
+    drain(*c, g, unlock, remote);
+    g.draining = true;
+    ++c->draining;
+  }
+  Fault first = Fault::none;
+  for (const Goal& g : goals) {
+    Channel* c = channels_[static_cast<std::size_t>(g.rank)].get();
+    if (!c) continue;
+    if (g.draining) {
+      wait_until({WaitFor::What::operations, c->rank}, [&] {
+        drain(*c, g, unlock, remote);
+        const bool still_holds = unlock && c->locks && c->state == Channel::State::open;
+        return !still_holds && is_settled(*c, g, remote);
+      });
+      --c->draining;
+    }
     const Fault f = take_fault(*c);
     if (first == Fault::none) first = f;
     if (unlock) close(*c);
@@ -219,19 +264,25 @@ void Window::close(Channel& c) {
 // Nothing more comes from this target: all that is queued or under way ends.
 void Window::abandon(Channel& c, Fault fault) {
   note_fault(c.rank, fault, c.culprit);
-  while (Op* op = c.head) {
-    c.head = op->next;
-    op->fault = fault;
-    op->pending = 1;
-    op_part_done(op);
-  }
-  c.tail = nullptr;
-  c.queued = 0;
-  c.queued_bytes = 0;
-  domain_.drop_tickets(*this, c.rank, fault);
-  c.acked = c.asked_to = c.needed = c.sent;
   c.state = Channel::State::closed;
   c.rider = 0;
+  Op* op = std::exchange(c.head, nullptr);
+  c.tail = nullptr;
+  c.sent += std::exchange(c.queued, 0);
+  c.queued_bytes = 0;
+  while (op) {
+    Op* next = op->next;
+    op->fault = fault;
+    if (op->number == 0) op->pending = 1;
+    if (Request* carrier = std::exchange(op->carrier, nullptr)) device().MPID_Complete(carrier, Errc::ok);
+    op_part_done(op);
+    op = next;
+  }
+  domain_.drop_tickets(*this, c.rank, fault);
+  release_types(c, UINT64_MAX);
+  c.asks = 0;
+  c.acked = c.asked_to = c.sent;
+  c.settled = c.asked_position = c.position;
 }
 
 Fault Window::take_fault(Channel& c) {

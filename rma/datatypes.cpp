@@ -16,6 +16,7 @@ TypeOut* TypesOut::use(const Layout& layout) {
     layout.retain();
     type->layout = LayoutRef(&layout);
     type->id = next_;
+    type->bytes = layout.serialise().size();
     type->told.resize(static_cast<std::size_t>(device_.size()));
     next_ = next_ == UINT32_MAX ? 1 : next_ + 1;
     by_id_[type->id] = std::move(fresh);
@@ -39,7 +40,6 @@ void TypesOut::tell(Rank to, TypeOut& type) {
 
 void TypesOut::define(Rank to, TypeOut& type) {
   const std::vector<std::byte> bytes = type.layout->serialise();
-  type.bytes = bytes.size();
   type.told[static_cast<std::size_t>(to)] = true;
   ++counters_.type_definitions;
   device_.trace().event(Event::type_told, 0, to, type.id, type.bytes);
@@ -95,13 +95,15 @@ const Layout* TypesIn::find(Rank from, std::uint32_t id) {
   }
   ++counters_.type_hits;
   note(Event::type_hit, key(from, id), 0);
-  entries_.splice(entries_.begin(), entries_, found->second);
+  Entries& entries = shares_[from].entries;
+  entries.splice(entries.begin(), entries, found->second);
+  found->second->used = ++clock_;
   return found->second->layout.get();
 }
 
 bool TypesIn::defined(Rank from, const wire::DATATYPE_DEFN& piece, std::span<const std::byte> bytes, bool& sane) {
   Partial& partial = partial_[from];
-  sane = piece.type != 0;
+  sane = piece.type != 0 && piece.size <= most_bytes_;
   if (piece.size == 0) {
     erase(key(from, piece.type));
     partial_.erase(from);
@@ -127,34 +129,53 @@ bool TypesIn::defined(Rank from, const wire::DATATYPE_DEFN& piece, std::span<con
 
 void TypesIn::insert(std::uint64_t key, LayoutRef layout, std::uint64_t bytes) {
   erase(key);
-  entries_.push_front({key, std::move(layout), bytes});
-  index_[key] = entries_.begin();
+  Share& share = shares_[static_cast<Rank>(key >> 32)];
+  share.entries.push_front({key, std::move(layout), bytes, ++clock_});
+  share.bytes += bytes;
+  index_[key] = share.entries.begin();
   bytes_ += bytes;
   note(Event::type_learned, key, bytes);
-  while (entries_.size() > 1 && (entries_.size() > most_ || bytes_ > most_bytes_)) {
-    note(Event::type_evicted, entries_.back().key, entries_.back().bytes);
-    erase(entries_.back().key);
+  while (index_.size() > 1 && (index_.size() > most_ || bytes_ > most_bytes_)) evict(key);
+}
+
+// Makes room: the least recently used of the origin with most datatypes, or with most bytes when these are too many.
+void TypesIn::evict(std::uint64_t keep) {
+  const bool count = index_.size() > most_;
+  const Entry* victim = nullptr;
+  std::uint64_t fill = 0;
+  for (const auto& [rank, share] : shares_) {
+    if (share.entries.empty() || share.entries.back().key == keep) continue;
+    const std::uint64_t has = count ? share.entries.size() : share.bytes;
+    const Entry& oldest = share.entries.back();
+    if (victim && (has < fill || (has == fill && oldest.used > victim->used))) continue;
+    victim = &oldest;
+    fill = has;
   }
+  note(Event::type_evicted, victim->key, victim->bytes);
+  erase(victim->key);
 }
 
 void TypesIn::erase(std::uint64_t key) {
   const auto found = index_.find(key);
   if (found == index_.end()) return;
+  Share& share = shares_[static_cast<Rank>(key >> 32)];
+  share.bytes -= found->second->bytes;
   bytes_ -= found->second->bytes;
-  entries_.erase(found->second);
+  share.entries.erase(found->second);
   index_.erase(found);
 }
 
 void TypesIn::forget_rank(Rank from) {
   partial_.erase(from);
-  for (auto it = entries_.begin(); it != entries_.end();) {
-    const std::uint64_t key = (it++)->key;
-    if (static_cast<std::uint32_t>(key >> 32) == static_cast<std::uint32_t>(from)) erase(key);
-  }
+  const auto share = shares_.find(from);
+  if (share == shares_.end()) return;
+  for (const Entry& e : share->second.entries) index_.erase(e.key);
+  bytes_ -= share->second.bytes;
+  shares_.erase(share);
 }
 
 void TypesIn::clear() {
-  entries_.clear();
+  shares_.clear();
   index_.clear();
   bytes_ = 0;
 }

@@ -2,8 +2,10 @@
 // number.
 //
 // The origin remembers whom it has told; the target keeps what it was told within bounds (RMQ_RMA_TYPES,
-// RMQ_RMA_TYPE_BYTES), the latest used longest, and may forget at any time: an operation that names what it does not
-// know any more waits while the origin is asked to define it again.
+// RMQ_RMA_TYPE_BYTES), and may forget at any time: an operation that names what it does not know any more waits while
+// the origin is asked to define it again. So an origin keeps a datatype until the operations that name it are known to
+// be done, also when the program has freed it. What a target forgets is the least recently used of the origin that
+// fills most: one that uses many does not drive out what others use.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +27,8 @@ struct Counters;
 struct TypeOut {
   LayoutRef layout;
   std::uint32_t id = 0;
-  std::uint64_t bytes = 0;  // of its definition; 0: not serialised yet
-  std::uint32_t users = 0;  // operations that are not finished
+  std::uint64_t bytes = 0;  // of its definition
+  std::uint32_t users = 0;  // operations that are not known to be done
   bool doomed = false;      // to be forgotten with its last user
   std::vector<bool> told;   // by world rank
 };
@@ -67,7 +69,8 @@ class TypesIn {
 
   /// The datatype that `from` calls so, or nullptr. Valid until the next call.
   const Layout* find(Rank from, std::uint32_t id);
-  /// A piece of a definition; true when it is complete (`id` is known then). `sane` is false when it makes no sense.
+  /// A piece of a definition; true when it is complete (`id` is known then). `sane` is false when it makes no sense, or
+  /// is larger than all that may be kept.
   bool defined(Rank from, const wire::DATATYPE_DEFN& piece, std::span<const std::byte> bytes, bool& sane);
   void forget_rank(Rank from);
   /// Forgets everything, as it may at any time.
@@ -78,11 +81,16 @@ class TypesIn {
     std::uint64_t key;
     LayoutRef layout;
     std::uint64_t bytes;
+    std::uint64_t used;  // when it was, by clock_
   };
-  using Entries = std::list<Entry>;  // the latest used first
+  using Entries = std::list<Entry>;  // of one origin, the latest used first
   struct Partial {
     std::uint32_t id = 0;
     std::vector<std::byte> bytes;
+  };
+  struct Share {
+    Entries entries;
+    std::uint64_t bytes = 0;
   };
 
   static std::uint64_t key(Rank from, std::uint32_t id) {
@@ -93,13 +101,15 @@ class TypesIn {
   }
   void erase(std::uint64_t key);
   void insert(std::uint64_t key, LayoutRef layout, std::uint64_t bytes);
+  void evict(std::uint64_t keep);
 
   Trace& trace_;
   Counters& counters_;
   std::size_t most_;
   std::uint64_t most_bytes_;
   std::uint64_t bytes_ = 0;
-  Entries entries_;
+  std::uint64_t clock_ = 0;
+  std::unordered_map<Rank, Share> shares_;
   std::unordered_map<std::uint64_t, Entries::iterator> index_;
   std::unordered_map<Rank, Partial> partial_;
 };

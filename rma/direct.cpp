@@ -1,6 +1,7 @@
 // Operations: what all have in common, and those on memory that is mapped here. The other ones go on in origin.cpp.
 #include "base/error.hpp"
 #include "rma/apply.hpp"
+#include "rma/store.hpp"
 #include "rma/window_state.hpp"
 
 namespace rmq::rma {
@@ -33,16 +34,11 @@ Fault Window::locate(const Reach& t, const Target& target, std::uint64_t& offset
   if (target.disp < 0 || __builtin_mul_overflow(static_cast<std::uint64_t>(target.disp), t.unit, &offset)) [[unlikely]]
     return Fault::disp;
   const Layout& layout = *target.layout;
-  if (flavor() == Flavor::dynamic) [[unlikely]] {
-    if (!t.direct || layout.size() == 0 || target.count == 0) return Fault::none;
-    const std::int64_t span = layout.extent() * static_cast<std::int64_t>(target.count - 1);
-    const std::int64_t low = layout.true_lb() + std::min<std::int64_t>(span, 0);
-    const auto length = static_cast<std::uint64_t>(layout.true_extent() + std::abs(span));
-    return is_attached(offset + static_cast<std::uint64_t>(low), length) ? Fault::none : Fault::range;
-  }
+  if (__builtin_mul_overflow(layout.size(), target.count, &bytes)) [[unlikely]]
+    return Fault::range;
+  if (flavor() == Flavor::dynamic) [[unlikely]]
+    return !t.direct || is_attached(layout, target.count, offset) ? Fault::none : Fault::range;
   if (layout.is_dense() && layout.true_lb() == 0) [[likely]] {
-    if (__builtin_mul_overflow(layout.size(), target.count, &bytes)) [[unlikely]]
-      return Fault::range;
     return bytes == 0 || (offset <= t.size && bytes <= t.size - offset) ? Fault::none : Fault::range;
   }
   return lies_within(layout, target.count, offset, t.size) ? Fault::none : Fault::range;
@@ -59,8 +55,10 @@ inline Fault Window::begin(const Target& target, std::uint64_t& offset) {
 
 Fault Window::begin_combining(const Target& target, ReduceOp op, std::uint64_t& offset, Element& element) {
   if (const Fault f = begin(target, offset); f != Fault::none) return f;
+  if (target.layout->size() == 0 || target.count == 0)
+    return Fault::none;  // nothing is combined, whatever the operation
   const auto found = element_of(*target.layout);
-  if (!found) return target.layout->size() == 0 || target.count == 0 ? Fault::none : Fault::type;
+  if (!found) return Fault::type;
   element = *found;
   return reduce_defined(op, element.basic) ? Fault::none : Fault::op;
 }
@@ -88,7 +86,7 @@ Fault Window::put(const DataView& origin, const Target& target) {
   domain_.stored_ = true;
   const DataView to = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
   if (origin.is_contiguous() && to.is_contiguous()) [[likely]]
-    copy_bytes(to.base, origin.base, to.bytes);
+    store_once(to.base, origin.base, to.bytes);
   else
     copy(to, 0, origin, 0, to.bytes);
   return Fault::none;

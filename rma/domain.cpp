@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "rma/agent.hpp"
 #include "rma/window_state.hpp"
@@ -34,6 +35,7 @@ void Domain::remove(Window& window) {
   for (Ticket& t : tickets_) {  // none, unless it ends early: the answers will name nobody
     if (t.window == &window) t.window = nullptr;
   }
+  std::erase_if(starved_, [&](const auto& s) { return s.first == &window; });
   const auto found = windows_.find(window.id());
   if (found != windows_.end() && found->second == &window) windows_.erase(found);
 }
@@ -61,6 +63,7 @@ void Domain::on_peer_lost(Rank rank) {
   std::vector<Window*> all;
   for (const auto& [id, window] : windows_) all.push_back(window);
   for (Window* w : all) w->peer_lost(rank);
+  feed_starved();
 }
 
 void Domain::protocol_error(Rank from, const Packet& p) {
@@ -87,16 +90,16 @@ void Domain::free_op(Op* op) {
   free_ops_ = op;
 }
 
-std::uint32_t Domain::new_ticket(Window& window, int rank, Op* op, std::uint64_t number) {
+std::uint32_t Domain::new_ticket(Window& window, int rank, Op* op, std::uint64_t number, std::uint64_t position) {
   if (free_tickets_.empty()) {
-    RMQ_CHECK(tickets_.size() < (std::size_t{1} << 24) - 1);
+    RMQ_CHECK(has_ticket());
     free_tickets_.push_back(static_cast<std::uint32_t>(tickets_.size()));
     tickets_.emplace_back();
   }
   const std::uint32_t index = free_tickets_.back();
   free_tickets_.pop_back();
   Ticket& t = tickets_[index];
-  t = Ticket{&window, op, rank, static_cast<std::uint8_t>(t.generation + 1), number};
+  t = Ticket{&window, op, rank, static_cast<std::uint8_t>(t.generation + 1), number, position};
   return (index + 1) << 8 | t.generation;
 }
 
@@ -112,6 +115,21 @@ void Domain::free_ticket(std::uint32_t wire) {
   const std::uint32_t index = (wire >> 8) - 1;
   tickets_[index].window = nullptr;
   free_tickets_.push_back(index);
+}
+
+void Domain::starve(Window& window, Channel& channel) {
+  if (!std::exchange(channel.starved, true)) starved_.emplace_back(&window, channel.rank);
+}
+
+// Answers have made tickets free.
+void Domain::feed_starved() {
+  while (!starved_.empty() && has_ticket()) {
+    const auto [window, rank] = starved_.back();
+    starved_.pop_back();
+    Channel& c = *window->channels_[static_cast<std::size_t>(rank)];
+    c.starved = false;
+    window->pump(c);
+  }
 }
 
 // Nothing comes from this rank any more.
@@ -137,7 +155,7 @@ Window* Domain::window_of(Rank from, const Packet& p, int& member) {
 
 /// Whether these mean something: a fault, and a world rank plus 1, or 0.
 bool Domain::is_known(std::uint32_t fault, std::uint32_t culprit) const {
-  return fault <= static_cast<std::uint32_t>(Fault::protocol) &&
+  return fault <= static_cast<std::uint32_t>(Fault::definition) &&
          culprit <= static_cast<std::uint32_t>(device_.job().size);
 }
 
@@ -170,11 +188,11 @@ void Domain::on_reply(Rank from, const Packet& p, const std::byte* payload) {
   const Ticket* t = find_ticket(p.rma_reply.ticket, from);
   Op* op = t ? t->op : nullptr;
   const std::uint64_t at = p.rma_reply.at;
-  if (!op || at > op->bytes || p.length > op->bytes - at || p.length > op->bytes - op->arrived)
+  if (!op || at > op->bytes || p.length > op->bytes - at || p.length > op->sent - op->arrived)
     return protocol_error(from, p);
   if (payload) unpack(op->result, at, payload, p.length);  // else it has landed there
-  op->arrived += p.length;
-  if (op->arrived == op->bytes) op->window->answered(op, Fault::none);
+  op->window->answer_arrived(op, p.length, Fault::none);
+  feed_starved();
 }
 
 void Domain::on_ack(Rank from, const Packet& p) {
@@ -189,9 +207,15 @@ void Domain::on_ack(Rank from, const Packet& p) {
   const Ticket* found = find_ticket(p.rma_ack.ticket, from);
   if (!found) return protocol_error(from, p);
   const Ticket t = *found;
-  if (t.op) return fault == Fault::none ? protocol_error(from, p) : t.window->answered(t.op, fault);
-  free_ticket(p.rma_ack.ticket);
-  t.window->acknowledged(t.rank, t.number, fault, culprit);
+  if (t.op) {
+    if (fault == Fault::none || t.op->arrived >= t.op->sent) return protocol_error(from, p);
+    t.window->answer_arrived(t.op, 0, fault);
+  } else {
+    free_ticket(p.rma_ack.ticket);
+    --t.window->channels_[static_cast<std::size_t>(t.rank)]->asks;
+    t.window->acknowledged(t.rank, t.number, t.position, fault, culprit);
+  }
+  feed_starved();
 }
 
 void Domain::on_definition(Rank from, const Packet& p, const std::byte* payload) {
@@ -211,7 +235,7 @@ methods::Landing Domain::on_arriving(Rank from, const Packet& p) {
   if (p.kind == Kind::RMA_REPLY) {
     const Ticket* t = find_ticket(p.rma_reply.ticket, from);
     const std::uint64_t at = p.rma_reply.at;
-    if (!t || !t->op || at > t->op->bytes || p.length > t->op->bytes - at) {
+    if (!t || !t->op || at > t->op->bytes || p.length > t->op->bytes - at || p.length > t->op->sent - t->op->arrived) {
       protocol_error(from, p);
       return landing;
     }

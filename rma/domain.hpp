@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "adi/device.hpp"
@@ -21,6 +22,7 @@ namespace rmq::rma {
 
 class Window;
 class Agent;
+struct Channel;
 struct Op;
 
 /// Counted from the start; read at any time by the owner.
@@ -33,6 +35,7 @@ struct Counters {
   std::uint64_t type_bytes_saved = 0;  // of definitions that need not be sent again
   std::uint64_t locks_queued = 0;      // lock requests that had to wait here
   std::uint64_t protocol_errors = 0;   // packets that made no sense
+  std::uint64_t held_most = 0;         // bytes of one origin that had to wait here at the same time, most
 };
 
 class Domain final : public adi::Extension {
@@ -47,6 +50,10 @@ class Domain final : public adi::Extension {
 
   /// The program has freed a datatype: what targets remember of it is forgotten. `layout` is only compared.
   void forget(const Layout* layout) { types_out_.forget(layout); }
+  /// Windows here that others reach by packets, and that an agent serves.
+  int served() const { return agent_needs_; }
+  /// For tests: how many answers may be waited for at the same time, at least 1.
+  void limit_answers(std::size_t most) { most_tickets_ = most; }
   /// Forgets the datatypes of all origins, as a target may at any time.
   void drop_types() { types_in_.clear(); }
 
@@ -70,6 +77,7 @@ class Domain final : public adi::Extension {
     int rank = 0;
     std::uint8_t generation = 0;  // part of what travels, so that late answers are seen
     std::uint64_t number = 0;
+    std::uint64_t position = 0;  // of the channel: everything sent up to here
   };
 
   /// Somebody in a call waits for this; known while it polls, so that the rank does not sleep when it has come true.
@@ -98,7 +106,11 @@ class Domain final : public adi::Extension {
   /// Whether the window is served by packets, so that an agent has to be there while the program computes.
   void need_agent(bool need);
 
-  std::uint32_t new_ticket(Window& window, int rank, Op* op, std::uint64_t number);
+  bool has_ticket() const { return !free_tickets_.empty() || tickets_.size() < most_tickets_; }
+  /// Needs has_ticket(); without, the channel to that rank goes on (Window::pump) after starve(), when there is one.
+  std::uint32_t new_ticket(Window& window, int rank, Op* op, std::uint64_t number, std::uint64_t position);
+  void starve(Window& window, Channel& channel);
+  void feed_starved();
   Ticket* find_ticket(std::uint32_t wire, Rank from);
   void free_ticket(std::uint32_t wire);
   void drop_tickets(const Window& window, int rank, Fault fault);
@@ -130,6 +142,8 @@ class Domain final : public adi::Extension {
   std::vector<Wait*> waits_;
   std::vector<Ticket> tickets_;
   std::vector<std::uint32_t> free_tickets_;
+  std::size_t most_tickets_ = (std::size_t{1} << 24) - 1;  // an index travels in 24 bits
+  std::vector<std::pair<Window*, int>> starved_;           // channels that wait for a ticket
   std::vector<std::unique_ptr<Op>> ops_;
   Op* free_ops_ = nullptr;
   TypesOut types_out_;

@@ -30,6 +30,9 @@ std::string_view fault_text(Fault fault) {
       return "a rank of the window is lost";
     case Fault::protocol:
       return "a peer sent a packet that makes no sense";
+    case Fault::definition:
+      return "the definition of the target's datatype is larger than RMQ_RMA_TYPE_BYTES: raise it on all ranks, or use "
+             "smaller datatypes";
   }
   return "unknown fault";
 }

@@ -3,7 +3,8 @@
 // Each rank completes its own operations at their targets, then all meet in a barrier. The barrier is by dissemination:
 // in round k a rank signals the one 2^k places on and waits for the one 2^k places back. A signal that goes by packets
 // stands behind the operations to the same rank. With two ranks those therefore need no acknowledgement, and a fence
-// over packets is one packet each way. With more, a third rank could leave the barrier before they are there.
+// over packets is one packet each way. With more, a third rank could leave the barrier before they are there; and where
+// only the target can find out that an operation is wrong (dynamic windows), its word is waited for in any case.
 #include <atomic>
 
 #include "rma/window_state.hpp"
@@ -11,33 +12,36 @@
 namespace rmq::rma {
 
 bool Window::barrier_covers() const {
-  return size() == 2;
+  return size() == 2 && !targets_find_out();
 }
 
 Fault Window::fence(unsigned assertions) {
   if ((all_ & kLockAll) != 0 || !locked_.empty() || accessing_ || exposed_) return Fault::sync;
   note(Event::win_fence, -1, assertions);
-  const std::vector<int> busy = busy_;
+  const std::vector<Goal> all = goals();
   constexpr unsigned neither = assertion::noprecede | assertion::nosucceed;
   const bool meets = (assertions & neither) != neither;
   bool told = false;  // the barrier's first signal has left with the operations
-  for (const int rank : busy) {
-    Channel& c = *channels_[static_cast<std::size_t>(rank)];
+  for (const Goal& g : all) {
+    Channel& c = *channels_[static_cast<std::size_t>(g.rank)];
     const adi::Device::Together together(device(), c.to);
-    drain(c, false, !barrier_covers());
-    if (!barrier_covers() || !meets || c.answers > 0) continue;
+    drain(c, g, false, !barrier_covers() || c.typed > 0);
+    if (!barrier_covers() || !meets || c.head || c.answers > 0) continue;
     domain_.order();
-    signal(rank, 3, 0, barriers_ + 1);
+    signal(g.rank, 3, 0, barriers_ + 1);
     told = true;
   }
-  for (const int rank : busy) {
-    const Channel& c = *channels_[static_cast<std::size_t>(rank)];
-    wait_until({WaitFor::What::operations, rank}, [&] { return is_settled(c, !barrier_covers()); });
+  for (const Goal& g : all) {
+    Channel& c = *channels_[static_cast<std::size_t>(g.rank)];
+    wait_until({WaitFor::What::operations, g.rank}, [&] {
+      drain(c, g, false, !barrier_covers() || c.typed > 0);
+      return is_settled(c, g, !barrier_covers());
+    });
   }
   domain_.order();
   Fault fault = meets ? barrier(told) : Fault::none;
-  for (const int rank : busy) {
-    Channel& c = *channels_[static_cast<std::size_t>(rank)];
+  for (const Goal& g : all) {
+    Channel& c = *channels_[static_cast<std::size_t>(g.rank)];
     const Fault f = take_fault(c);
     if (fault == Fault::none) fault = f;
     c.acked = c.asked_to = c.sent;
@@ -56,7 +60,8 @@ Fault Window::barrier(bool told) {
     const auto& word = control_->rounds[round];
     // Acquire pairs with signal()'s release: what the others have stored. Counts may wrap.
     const auto come = [&] { return static_cast<std::int32_t>(word.load(std::memory_order_acquire) - count) >= 0; };
-    wait_until({WaitFor::What::fence, (me() + size() - step) % size()}, [&] { return come() || !lost_members_.empty(); });
+    wait_until({WaitFor::What::fence, (me() + size() - step) % size()},
+               [&] { return come() || !lost_members_.empty(); });
     if (!come()) return lost_because_of(lost_members_.front(), "");
   }
   return Fault::none;

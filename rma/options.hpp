@@ -20,9 +20,9 @@ inline constexpr unsigned nocheck = 1, nostore = 2, noput = 4, noprecede = 8, no
 
 /// What the info keys of MPI-4.0 section 12.2 promise; each must be the same in every member.
 struct Hints {
-  bool no_locks = false;        // no passive target: then no agent is needed
-  bool same_size = false;       // taken note of
-  bool same_disp_unit = false;  // taken note of
+  bool no_locks = false;        // no passive target: no agent; a lock works nevertheless, while its target is in calls
+  bool same_size = false;       // open() takes back what is not so
+  bool same_disp_unit = false;  // open() takes back what is not so
   bool same_op_no_op = true;    // accumulate_ops: same_op_no_op (the default) or same_op
   bool ordered = true;          // accumulate_ordering: anything but `none`; order is kept in either case
   bool noncontiguous = false;   // alloc_shared_noncontig

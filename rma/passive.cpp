@@ -43,11 +43,13 @@ Fault Window::unlock(int target) {
       release_lock(target, t.place);
     }
   } else {
-    fault = settle({&target, 1}, true, true);
+    Goal goal = goal_of(target);
+    fault = settle({&goal, 1}, true, true);
   }
   t.access = static_cast<std::uint8_t>(t.access & ~kLock);
   t.exclusive = t.nocheck = false;
   std::erase(locked_, target);
+  serve_released();
   return fault;
 }
 
@@ -79,9 +81,10 @@ Fault Window::unlock_all() {
     note(Event::lock_released, i, 0);
     release_lock(i, t.place);
   }
-  const std::vector<int> busy = busy_;
-  const Fault fault = settle(busy, true, true);
+  std::vector<Goal> all = goals();
+  const Fault fault = settle(all, true, true);
   all_ = 0;
+  serve_released();
   return fault;
 }
 
@@ -90,7 +93,10 @@ Fault Window::flush(int target) {
   if (((t.access & kLock) | (all_ & kLockAll)) == 0) [[unlikely]]
     return Fault::sync;
   note(Event::win_flush, target, 0);
-  if (!t.direct) return settle({&target, 1}, false, true);
+  if (!t.direct) {
+    Goal goal = goal_of(target);
+    return settle({&goal, 1}, false, true);
+  }
   // Later stores must not be seen before these: that is all there is to do. Later loads: short_way.hpp.
   std::atomic_thread_fence(std::memory_order_release);
   if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
@@ -101,7 +107,10 @@ Fault Window::flush_local(int target) {
   Reach& t = at(target);
   if (((t.access & kLock) | (all_ & kLockAll)) == 0) return Fault::sync;
   note(Event::win_flush, target, 1);
-  if (!t.direct) return settle({&target, 1}, false, false);
+  if (!t.direct) {
+    Goal goal = goal_of(target);
+    return settle({&goal, 1}, false, false);
+  }
   if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
   return Fault::none;
 }
@@ -112,8 +121,8 @@ Fault Window::flush_all() {
   std::atomic_thread_fence(std::memory_order_release);
   if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
   if (busy_.empty()) return Fault::none;
-  const std::vector<int> busy = busy_;
-  return settle(busy, false, true);
+  std::vector<Goal> all = goals();
+  return settle(all, false, true);
 }
 
 Fault Window::flush_local_all() {
@@ -121,8 +130,8 @@ Fault Window::flush_local_all() {
   note(Event::win_flush, -1, 1);
   if (++calls_ % kCallsPerPoll == 0) device().MPID_Poll(false);
   if (busy_.empty()) return Fault::none;
-  const std::vector<int> busy = busy_;
-  return settle(busy, false, false);
+  std::vector<Goal> all = goals();
+  return settle(all, false, false);
 }
 
 Fault Window::sync() {

@@ -56,7 +56,7 @@ Fault Window::start(std::span<const int> group, unsigned assertions) {
 Fault Window::complete() {
   if (!accessing_) return Fault::sync;
   for (const int rank : access_group_) note(Event::win_complete, rank);
-  const std::vector<int> busy = busy_;
+  std::vector<Goal> all = goals();
   Fault fault = Fault::none;
   // Posts without operations are waited for as well: none is still on its way when the window ends.
   for (const int rank : access_group_) {
@@ -64,25 +64,24 @@ Fault Window::complete() {
     if (fault == Fault::none && !has_posted(rank)) fault = lost_because_of(rank, "");
   }
   domain_.order();
-  std::vector<int> later;  // they read for us, so they may go on only when all answers are here
+  std::vector<int> later;  // they read for us, or not all has left: they may go on only when all is done here
   for (const int rank : access_group_) {
     at(rank).access = static_cast<std::uint8_t>(at(rank).access & ~kStart);
-    Channel* c = channels_[static_cast<std::size_t>(rank)].get();
-    const bool open = c && c->state != Channel::State::closed;
+    Channel* c = in_use(rank);
     const adi::Device::Together together(device(), world(rank));
-    if (open) {
+    if (c) {
       c->state = Channel::State::open;
-      drain(*c, false, false);
+      drain(*c, goal_of(rank), false, targets_find_out() || c->typed > 0);
     }
-    if (open && c->answers > 0)
+    if (c && (c->head || c->answers > 0))
       later.push_back(rank);
     else
       signal(rank, 2, 0, started_[static_cast<std::size_t>(rank)]);
   }
-  if (const Fault f = settle(busy, false, false); fault == Fault::none) fault = f;
+  if (const Fault f = settle(all, false, targets_find_out()); fault == Fault::none) fault = f;
   for (const int rank : later) signal(rank, 2, 0, started_[static_cast<std::size_t>(rank)]);
-  for (const int rank : busy) {
-    Channel& c = *channels_[static_cast<std::size_t>(rank)];
+  for (const Goal& g : all) {
+    Channel& c = *channels_[static_cast<std::size_t>(g.rank)];
     c.acked = c.asked_to = c.sent;  // the target's wait is what speaks for it
     close(c);
   }

@@ -87,9 +87,13 @@ Result<std::unique_ptr<Queue>> Queue::prepare(QueueHub& hub, QueueOptions option
   q->stores_.resize(q->options_.ranks.size());
   q->remotes_.resize(q->options_.ranks.size());
   q->senders_.resize(q->options_.ranks.size());
-  q->share_ = std::max(kShareLeast, q->options_.capacity / static_cast<std::uint32_t>(q->size()));
+  q->share_ = share_of(q->options_.capacity, static_cast<std::uint32_t>(q->size()));
   hub.queues_.push_back(q.get());
   return q;
+}
+
+std::uint32_t Queue::share_of(std::uint32_t capacity, std::uint32_t members) {
+  return std::min(std::max(kShareLeast, capacity / members), (INT32_MAX - capacity) / members);
 }
 
 std::array<std::uint64_t, Queue::kWords> Queue::contribution() const {

@@ -84,6 +84,9 @@ class Queue {
 
   int size() const { return static_cast<int>(options_.ranks.size()); }
   std::uint32_t message_bytes() const { return options_.message; }
+  /// Places that each member has in the store for packets: of the capacity its share, at least 4, and so few that
+  /// most() fits an int.
+  static std::uint32_t share_of(std::uint32_t capacity, std::uint32_t members);
   /// Most messages that one get() may bring: both stores full.
   std::uint32_t most() const { return options_.capacity + share_ * static_cast<std::uint32_t>(senders_.size()); }
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "rma/apply.hpp"
+#include "rma/store.hpp"
 #include "rma/window_state.hpp"
 
 namespace rmq::rma {
@@ -60,6 +61,16 @@ std::optional<Element> element_of_packet(const Packet& p) {
   return e;
 }
 
+// Whether the lock flags make sense: a request names one kind of lock, an operation may bring one along, and nothing
+// else has any.
+bool may_lock(const Packet& p) {
+  const int locks = p.flags & kLockFlags;
+  const bool one = locks == rma_flag::lock_shared || locks == rma_flag::lock_exclusive;
+  if (p.kind == Kind::RMA_LOCK) return one;
+  const bool operation = p.kind != Kind::RMA_UNLOCK && p.kind != Kind::RMA_FLUSH && p.kind != Kind::RMA_SYNC;
+  return locks == 0 || (one && operation);
+}
+
 bool is_whole(const Packet& p, const Element& e) {
   return p.length % e.packed == 0 && p.rma_put.at % e.packed == 0;
 }
@@ -81,7 +92,12 @@ void Window::arrive(int from, const Packet& p, const std::byte* payload) {
   if (!o.held.empty() || !process(o, p, payload, false)) hold(o, p, payload);
 }
 
+// Keeps what has to wait. No origin of ours has more under way than a flight, and some small packets besides.
 void Window::hold(Origin& o, const Packet& p, const std::byte* payload) {
+  constexpr std::uint64_t kHeldMost = kFlightMost + kFlightMost / 4;
+  if (o.held_bytes + p.length + kPacketCost > kHeldMost) return domain_.protocol_error(o.world, p);
+  o.held_bytes += p.length + kPacketCost;
+  domain_.counters_.held_most = std::max(domain_.counters_.held_most, o.held_bytes);
   Held h{p, nullptr};
   if (p.length > 0) {
     h.payload = std::make_unique_for_overwrite<std::byte[]>(p.length);
@@ -92,12 +108,26 @@ void Window::hold(Origin& o, const Packet& p, const std::byte* payload) {
 
 // Goes on with what was kept; `locked`: the first of it has got its lock.
 void Window::run(Origin& o, bool locked) {
+  o.running = true;  // what is executed stays where it is, also when an answer shows that the origin is lost
   while (!o.held.empty()) {
     const Held& h = o.held.front();
-    if (!process(o, h.packet, h.payload.get(), locked)) return;
+    if (!process(o, h.packet, h.payload.get(), locked)) break;
     locked = false;
-    o.held.pop_front();
+    drop_first(o);
   }
+  o.running = false;
+  if (o.lost) drop_all(o);
+}
+
+void Window::drop_all(Origin& o) {
+  if (o.running) return;
+  o.held.clear();
+  o.held_bytes = 0;
+}
+
+void Window::drop_first(Origin& o) {
+  o.held_bytes -= o.held.front().packet.length + kPacketCost;
+  o.held.pop_front();
 }
 
 void Window::retry_type(int from, std::uint32_t id) {
@@ -109,6 +139,10 @@ void Window::retry_type(int from, std::uint32_t id) {
 
 /// Executes a packet; false when it has to wait.
 bool Window::process(Origin& o, const Packet& p, const std::byte* payload, bool locked) {
+  if (!may_lock(p)) {
+    domain_.protocol_error(o.world, p);
+    return true;
+  }
   if ((p.flags & kLockFlags) != 0 && !locked) {
     if (o.lock != Origin::Lock::none) {
       domain_.protocol_error(o.world, p);
@@ -153,7 +187,10 @@ bool Window::execute(Origin& o, const Packet& p, const std::byte* payload) {
   if (fault == Fault::none) {
     switch (p.kind) {
       case Kind::RMA_PUT:
-        unpack(view, p.rma_put.at, payload, p.length);
+        if (view.is_contiguous())
+          store_once(view.base + p.rma_put.at, payload, p.length);
+        else
+          unpack(view, p.rma_put.at, payload, p.length);
         break;
       case Kind::RMA_GET:
         fault = execute_get(o, view, p);
@@ -185,17 +222,12 @@ Fault Window::find_place(Origin& o, const Packet& p, DataView& view, bool& missi
   }
   std::byte* at = moved(dynamic ? nullptr : base_, static_cast<std::int64_t>(f.offset));
   if (layout) {
-    using Wide = __int128;
-    const Wide span = static_cast<Wide>(layout->extent()) * static_cast<Wide>(f.count ? f.count - 1 : 0);
-    const Wide low = static_cast<Wide>(f.offset) + layout->true_lb() + (span < 0 ? span : 0);
-    const Wide length = layout->true_extent() + (span < 0 ? -span : span);
     std::uint64_t bytes = 0;
     if (__builtin_mul_overflow(layout->size(), f.count, &bytes)) return Fault::range;
-    const bool inside = dynamic ? low >= 0 && low + length <= INT64_MAX &&
-                                      is_attached(static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(length))
-                                : low >= 0 && low + length <= static_cast<Wide>(options_.size);
+    const bool inside =
+        dynamic ? is_attached(*layout, f.count, f.offset) : lies_within(*layout, f.count, f.offset, options_.size);
     if (!inside) return Fault::range;
-    if (bytes > kRepeatedMost && static_cast<Wide>(bytes) > length) return Fault::type;
+    if (bytes > kRepeatedMost && span_of(*layout, f.count).length < bytes) return Fault::type;
     view = layout->view(at, f.count);
   } else {
     const bool inside =
@@ -230,7 +262,7 @@ Fault Window::execute_get(Origin& o, const DataView& view, const Packet& p) {
       if (view.layout) owner->layout = LayoutRef(view.layout);
     }
   }
-  reply(o, p.rma_get.ticket, view, 0, owner);
+  reply(o, p.rma_get.ticket, Payload{view, 0, view.bytes}, 0, owner);
   return Fault::none;
 }
 
@@ -246,20 +278,17 @@ Fault Window::execute_combine(Origin& o, const DataView& view, const Packet& p, 
     if (op != ReduceOp::no_op) combine(op, *e, view, p.rma_put.at, payload, p.length, nullptr, regions);
     return Fault::none;
   }
-  // With no_op one packet asks for everything; else each brings, and fetches, its own part.
-  std::uint64_t at = p.rma_put.at;
-  const std::uint64_t end = op == ReduceOp::no_op ? view.bytes : at + p.length;
-  const std::uint64_t most = std::max<std::uint64_t>(device().MPID_Fragment_max(o.world) / e->packed, 1) * e->packed;
-  for (; at < end; at += most) {
-    const std::uint64_t bytes = std::min(most, end - at);
-    Request* owner = device().MPID_Request_create(RequestKind::other);
-    owner->owned = static_cast<std::byte*>(std::malloc(bytes));
-    RMQ_CHECK(owner->owned != nullptr);
-    owner->owned_bytes = bytes;
-    combine(op, *e, view, at, op == ReduceOp::no_op ? nullptr : payload + (at - p.rma_put.at), bytes, owner->owned,
-            regions);
-    reply(o, p.rma_get_accumulate.ticket, DataView::contiguous(owner->owned, bytes), at, owner);
-  }
+  // With no_op the packet asks for a piece; else it brings, and fetches, its own.
+  const std::uint64_t at = p.rma_put.at, piece = std::max<std::uint64_t>(kPieceMost / e->packed, 1) * e->packed;
+  const std::uint64_t bytes = op == ReduceOp::no_op ? std::min(piece, view.bytes - at) : p.length;
+  Request* owner = device().MPID_Request_create(RequestKind::other);
+  // Zeroes: an element that a hostile datatype tears apart is not fetched, and nothing else of ours is told instead.
+  owner->owned = static_cast<std::byte*>(std::calloc(std::max<std::uint64_t>(bytes, 1), 1));
+  RMQ_CHECK(owner->owned != nullptr);
+  owner->owned_bytes = bytes;
+  combine(op, *e, view, at, op == ReduceOp::no_op ? nullptr : payload, bytes, owner->owned, regions);
+  const Payload before{DataView::contiguous(owner->owned, bytes), 0, bytes};
+  reply(o, p.rma_get_accumulate.ticket, before, at, owner);
   return Fault::none;
 }
 
@@ -280,7 +309,7 @@ Fault Window::execute_one(Origin& o, const Packet& p, const std::byte* payload) 
     if (e->packed > before.size() || (op_of(p) != ReduceOp::no_op && p.length != e->packed)) return Fault::protocol;
     combine_one(op_of(p), *e, at, payload, before.data(), regions_for(o));
   }
-  reply(o, p.rma_fetch_op.ticket, DataView::contiguous(before.data(), e->packed), 0, nullptr);
+  reply(o, p.rma_fetch_op.ticket, Payload{DataView::contiguous(before.data(), e->packed), 0, e->packed}, 0, nullptr);
   return Fault::none;
 }
 
@@ -292,7 +321,7 @@ void Window::after(Origin& o, const Packet& p, Fault fault) {
 }
 
 /// Sends `data`, which belongs at `at` of the result. With an owner the data stays in place until it has left.
-void Window::reply(const Origin& o, std::uint32_t ticket, const DataView& data, std::uint64_t at, Request* owner) {
+void Window::reply(const Origin& o, std::uint32_t ticket, const Payload& data, std::uint64_t at, Request* owner) {
   const std::uint64_t most = device().MPID_Fragment_max(o.world);
   const std::uint64_t pieces = std::max<std::uint64_t>((data.bytes + most - 1) / most, 1);
   if (owner) {
@@ -304,7 +333,8 @@ void Window::reply(const Origin& o, std::uint32_t ticket, const DataView& data, 
     p.context = options_.id;
     p.source = me();
     p.rma_reply = {at + i * most, ticket};
-    device().MPID_Send_packet(o.world, p, Payload{data, i * most, std::min(most, data.bytes - i * most)}, owner);
+    const Payload piece{data.view, data.offset + i * most, std::min(most, data.bytes - i * most)};
+    device().MPID_Send_packet(o.world, p, piece, owner);
   }
 }
 
@@ -320,7 +350,7 @@ void Window::acknowledge(const Origin& o, std::uint32_t ticket, Fault fault, Ran
 void Window::refuse_lock(Origin& o, Rank culprit) {
   if (o.held.empty()) return;
   const Packet p = o.held.front().packet;
-  o.held.pop_front();
+  drop_first(o);
   if (p.kind != Kind::RMA_LOCK) {
     acknowledge(o, ticket_of(p), Fault::peer_lost, culprit);
   } else {

@@ -13,6 +13,7 @@
 
 #include "base/os/copy.hpp"
 #include "rma/control.hpp"
+#include "rma/store.hpp"
 #include "rma/window.hpp"
 
 namespace rmq::rma {
@@ -85,7 +86,7 @@ class ElementGuard {
   const Reach* t = plainly(rank, disp, bytes, offset);
   if (!t) return false;
   domain_.stored_ = true;
-  copy_bytes(t->base + offset, from, bytes);
+  store_once(t->base + offset, from, bytes);
   return true;
 }
 
@@ -112,10 +113,12 @@ class ElementGuard {
         T mine{}, theirs;
         if (op != ReduceOp::no_op) std::memcpy(&mine, in, sizeof mine);
         std::memcpy(&theirs, t->base + offset, sizeof theirs);
-        const T result = op == ReduceOp::sum ? static_cast<T>(mine + theirs) : op == ReduceOp::replace ? mine : theirs;
-        std::memcpy(t->base + offset, &result, sizeof result);
+        if (op != ReduceOp::no_op) {  // which stores nothing: the owner may store there meanwhile
+          const T result = op == ReduceOp::sum ? static_cast<T>(mine + theirs) : mine;
+          std::memcpy(t->base + offset, &result, sizeof result);
+          domain_.stored_ = true;
+        }
         if (before) std::memcpy(before, &theirs, sizeof theirs);
-        domain_.stored_ = true;
         return true;
       });
 }

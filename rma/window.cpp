@@ -138,20 +138,29 @@ Result<void> Window::open(std::span<const std::uint64_t> all) {
     place_shared();
   }
   for (int i = 0; i < size(); ++i) at(i).plain = at(i).direct && flavor() != Flavor::dynamic;
+  for (int i = 0; i < size(); ++i) {
+    options_.hints.same_size &= at(i).size == at(0).size;
+    options_.hints.same_disp_unit &= at(i).unit == at(0).unit;
+  }
   bool served = false;
   for (int i = 0; i < size(); ++i) {
-    // Whoever cannot reach my memory sends packets.
-    served = served || (i != me() && !reaches_me(i, all.subspan(static_cast<std::size_t>(i) * kWords, kWords)));
+    served = served || !reaches_me(i);  // who cannot reach my memory sends packets
   }
   needs_agent_ = served && !options_.hints.no_locks;
   if (needs_agent_) domain_.need_agent(true);
   return {};
 }
 
-// Whether that member reaches my memory, as I do its.
-bool Window::reaches_me(int rank, std::span<const std::uint64_t> words) const {
-  if (options_.flavor == Flavor::shared) return true;
-  return shares_ && device().MPID_Mem_map(world(rank), words[kControl], 0) != nullptr;
+// Whether that member reaches my memory directly. I may have to send packets to it nevertheless, for its memory may be
+// ordinary where mine is of the heap.
+bool Window::reaches_me(int rank) const {
+  return rank == me() || (shares_ && is_near(rank));
+}
+
+/// On my host.
+bool Window::is_near(int rank) const {
+  const std::vector<int>& host = device().job().host_of_rank;
+  return host[static_cast<std::size_t>(world(rank))] == host[static_cast<std::size_t>(world(me()))];
 }
 
 void Window::reach(int rank, std::span<const std::uint64_t> words) {
@@ -169,9 +178,7 @@ void Window::reach(int rank, std::span<const std::uint64_t> words) {
   const std::uint64_t bytes = Control::bytes(options_.ranks.size());
   if (words[kMemory] != 0) {
     HostMemory& theirs = memory_[static_cast<std::size_t>(rank)];
-    const std::vector<int>& host = device().job().host_of_rank;
-    const bool here = host[static_cast<std::size_t>(world(rank))] == host[static_cast<std::size_t>(world(me()))];
-    if (here) theirs = HostMemory::map(words[kMemory], words[kBytes]);
+    if (is_near(rank)) theirs = HostMemory::map(words[kMemory], words[kBytes]);
     if (!theirs || theirs.bytes() < data_at(options_.ranks.size())) return;
     t.control = reinterpret_cast<Control*>(theirs.data());
     t.base = theirs.data() + data_at(options_.ranks.size());
@@ -211,7 +218,7 @@ Fault Window::may_close() {
   const bool fenced = (all_ & kFence) != 0 && fence_used_;
   if ((all_ & kLockAll) != 0 || fenced || !locked_.empty() || accessing_ || exposed_) return Fault::sync;
   for (const auto& c : channels_) {
-    if (c) wait_until({WaitFor::What::operations, c->rank}, [&] { return c->acked >= c->sent; });
+    if (c) wait_until({WaitFor::What::operations, c->rank}, [&] { return c->asks == 0 && !c->oldest; });
   }
   return Fault::none;
 }
@@ -219,6 +226,9 @@ Fault Window::may_close() {
 Window::~Window() {
   if (needs_agent_) domain_.need_agent(false);
   domain_.remove(*this);
+  for (const auto& c : channels_) {
+    if (c) release_types(*c, UINT64_MAX);
+  }
   if (!memory_.empty()) return;
   if (control_ && shares_)
     device().MPID_Mem_free(control_);
@@ -232,6 +242,10 @@ Window::~Window() {
 Fault Window::attach(void* memory, std::uint64_t bytes) {
   if (flavor() != Flavor::dynamic) return Fault::attach;
   const auto from = reinterpret_cast<std::uintptr_t>(memory);
+  if (bytes == 0) {
+    attached_empty_.insert(from);
+    return Fault::none;
+  }
   const auto above = attached_.upper_bound(from);
   if (above != attached_.end() && bytes > above->first - from) return Fault::attach;
   if (above != attached_.begin()) {
@@ -243,7 +257,12 @@ Fault Window::attach(void* memory, std::uint64_t bytes) {
 }
 
 Fault Window::detach(void* memory) {
-  return attached_.erase(reinterpret_cast<std::uintptr_t>(memory)) == 1 ? Fault::none : Fault::attach;
+  const auto from = reinterpret_cast<std::uintptr_t>(memory);
+  if (attached_.erase(from) == 1) return Fault::none;
+  const auto empty = attached_empty_.find(from);
+  if (empty == attached_empty_.end()) return Fault::attach;
+  attached_empty_.erase(empty);
+  return Fault::none;
 }
 
 bool Window::is_attached(std::uint64_t from, std::uint64_t bytes) const {
@@ -257,6 +276,14 @@ bool Window::is_attached(std::uint64_t from, std::uint64_t bytes) const {
     if (reached - from >= bytes) return true;
   }
   return false;
+}
+
+/// `count` elements of `layout`, the first one's origin at that address.
+bool Window::is_attached(const Layout& layout, std::uint64_t count, std::uint64_t origin) const {
+  const Span span = span_of(layout, count);
+  const auto low = span.low + origin;
+  return span.length == 0 || (low >= 0 && low + span.length <= INT64_MAX &&
+                              is_attached(static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(span.length)));
 }
 
 Fault Window::shared_query(int rank, SharedMemory& memory) const {
@@ -292,7 +319,7 @@ void Window::peer_lost(Rank lost) {
   if (auto& c = channels_[static_cast<std::size_t>(rank)]) abandon(*c, Fault::peer_lost);
   if (auto& o = origins_[static_cast<std::size_t>(rank)]) {
     o->lost = true;
-    o->held.clear();
+    drop_all(*o);
     if (o->lock == Origin::Lock::held) unlock_for(*o);
   }
 }

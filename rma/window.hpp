@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,6 +52,7 @@ struct SharedMemory {
 };
 
 struct Channel;
+struct Goal;
 struct Op;
 struct Origin;
 struct Control;
@@ -93,9 +95,10 @@ class Window {
   const std::string& lost() const { return lost_; }
 
   // ---- operations ----
-  // Each returns at once: Fault::sync without an access epoch to that target, Fault::range, Fault::disp, Fault::op,
-  // Fault::type, Fault::peer_lost. What only the target can find out (dynamic windows: Fault::range for memory that is
-  // not attached) comes from the call that completes the operation.
+  // Each returns without the target's help, unless thousands are queued, or what may be under way to that target is
+  // full: then it *waits* until there is room. Fault::sync without an access epoch to that target, Fault::range,
+  // Fault::disp, Fault::op, Fault::type, Fault::peer_lost. What only the target can find out (dynamic windows:
+  // Fault::range for memory that is not attached) comes from the call that completes the operation.
 
   Fault put(const DataView& origin, const Target& target);
   Fault get(const DataView& origin, const Target& target);
@@ -183,7 +186,8 @@ class Window {
   void take_host_memory();
   void take_heap_memory();
   int elsewhere() const;
-  bool reaches_me(int rank, std::span<const std::uint64_t> words) const;
+  bool reaches_me(int rank) const;
+  bool is_near(int rank) const;
   void place_shared();
   void reach(int rank, std::span<const std::uint64_t> words);
   Rank world(int rank) const { return options_.ranks[static_cast<std::size_t>(rank)]; }
@@ -195,6 +199,7 @@ class Window {
     device().trace().event(event, 0, rank < 0 ? kNoRank : world(rank), options_.id, a1);
   }
   bool is_attached(std::uint64_t from, std::uint64_t bytes) const;
+  bool is_attached(const Layout& layout, std::uint64_t count, std::uint64_t origin) const;
 
   // ---- what all operations do, and direct ones: direct.cpp ----
   Reach* plainly(int rank, std::int64_t disp, std::uint64_t bytes, std::uint64_t& offset);
@@ -212,21 +217,30 @@ class Window {
                      const DataView* data, const DataView* result);
   Fault issue(Op* op, Request** request);
   void pump(Channel& c);
-  void send(Channel& c, Op* op, std::uint8_t flags);
-  void send_fragments(Channel& c, Op* op, std::uint8_t flags);
+  bool send(Channel& c, std::uint8_t flags);
+  bool start(Channel& c, Op* op, std::uint8_t flags);
+  static bool has_room(const Channel& c, std::uint64_t bytes);
+  std::uint64_t piece_of(const Op& op) const;
+  void send_piece(Channel& c, Op* op, std::uint64_t bytes);
+  bool ask(Channel& c);
   static void on_data_left(Request* carrier);
   void keep_get_for_last(Channel& c, std::uint64_t most);
   void ask_for_lock(Channel& c);
   void granted(Channel& c);
   void lock_answered(int rank, Fault fault, Rank culprit);
   void lead_out(Channel& c, bool unlock);
-  void drain(Channel& c, bool unlock, bool remote);
-  Fault settle(std::span<const int> ranks, bool unlock, bool remote);
-  bool is_settled(const Channel& c, bool remote) const;
+  Channel* in_use(int rank) const;
+  Goal goal_of(int rank) const;
+  std::vector<Goal> goals() const;
+  void drain(Channel& c, const Goal& goal, bool unlock, bool asks);
+  Fault settle(std::span<Goal> goals, bool unlock, bool remote);
+  bool is_settled(const Channel& c, const Goal& goal, bool remote) const;
   void close(Channel& c);
   void op_part_done(Op* op);
+  void answer_arrived(Op* op, std::uint64_t bytes, Fault fault);
   void answered(Op* op, Fault fault);
-  void acknowledged(int rank, std::uint64_t number, Fault fault, Rank culprit);
+  void acknowledged(int rank, std::uint64_t number, std::uint64_t position, Fault fault, Rank culprit);
+  void release_types(Channel& c, std::uint64_t number);
   void note_fault(int rank, Fault fault, Rank culprit);
   void abandon(Channel& c, Fault fault);
   Fault take_fault(Channel& c);
@@ -241,10 +255,12 @@ class Window {
   Fault execute_one(Origin& o, const Packet& p, const std::byte* payload);
   Regions regions_for(const Origin& o) const;
   void after(Origin& o, const Packet& p, Fault fault);
-  void reply(const Origin& o, std::uint32_t ticket, const DataView& data, std::uint64_t at, Request* owner);
+  void reply(const Origin& o, std::uint32_t ticket, const Payload& data, std::uint64_t at, Request* owner);
   void acknowledge(const Origin& o, std::uint32_t ticket, Fault fault, Rank culprit = kNoRank);
   void hold(Origin& o, const Packet& p, const std::byte* payload);
   void run(Origin& o, bool locked);
+  static void drop_first(Origin& o);
+  static void drop_all(Origin& o);
   void retry_type(int from, std::uint32_t id);
   Origin& origin(int rank);
   bool land(int from, const Packet& p, methods::Landing& landing);
@@ -257,6 +273,10 @@ class Window {
   Fault wait_for_lock(int rank);
   int broken_by(int rank) const;
   int serve_locks();
+  /// After a release by this rank's own calls: the program may compute from now on, and nobody wakes the agent for it.
+  void serve_released() {
+    if (!waiting_.empty()) serve_locks();
+  }
   bool serve_lock(Origin& o, LockType type);
   void refuse_lock(Origin& o, Rank culprit);
   void unlock_for(Origin& o);
@@ -266,6 +286,9 @@ class Window {
   void signalled(int from, const Packet& p);
   Fault barrier(bool told);
   bool barrier_covers() const;
+  /// Whether an operation that was checked here may still turn out wrong at its target: then the epoch that it belongs
+  /// to waits for the target's word.
+  bool targets_find_out() const { return options_.flavor == Flavor::dynamic; }
   bool has_posted(int rank) const;
   bool has_completed(int rank) const;
   bool all_completed() const;
@@ -311,6 +334,7 @@ class Window {
   std::vector<std::uint32_t> started_, posted_;  // by place: access and exposure epochs so far
   std::uint32_t barriers_ = 0;
   std::map<std::uintptr_t, std::uint64_t> attached_;  // address -> bytes
+  std::multiset<std::uintptr_t> attached_empty_;      // regions of no bytes: in nobody's way, only to be detached
   std::vector<int> lost_members_;
   std::string lost_;
 };

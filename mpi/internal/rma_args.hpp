@@ -33,14 +33,27 @@ struct LocalNames {
 };
 inline constexpr LocalNames kOrigin, kResult{"result_addr", "result_count", "result_datatype"};
 
+namespace detail {
+[[noreturn]] void too_much(MPI_Count count, const char* name);
+}
+
+/// What a count of elements comes to, bytes; an error when 64 bits do not hold it.
+[[gnu::always_inline]] inline void bytes_arg(const Datatype& type, MPI_Count count, const char* name) {
+  std::uint64_t bytes;
+  if (__builtin_mul_overflow(type.size, static_cast<std::uint64_t>(count), &bytes)) [[unlikely]]
+    detail::too_much(count, name);
+}
+
 [[gnu::always_inline]] inline DataView view_arg(const Local& l, const LocalNames& names = kOrigin) {
   const Buffer b = buffer_arg(l.data, l.count, l.type, names.data, names.count, names.type);
+  bytes_arg(*b.type, b.count, names.count);
   return view_of(*b.type, b.data, b.count);
 }
 
 [[gnu::always_inline]] inline rma::Target target_arg(const Remote& r) {
   count_arg(r.count, "target_count");
   const Datatype& type = committed_arg(r.type, "target_datatype");
+  bytes_arg(type, r.count, "target_count");
   return {r.rank, r.disp, type.layout.get(), static_cast<std::uint64_t>(r.count)};
 }
 
@@ -66,7 +79,8 @@ template <class Way>
 [[gnu::always_inline]] inline bool plain_run(const Local& origin, const Remote& target, Way&& way) {
   if (!origin.data || origin.type != target.type || origin.count != target.count || origin.count < 0) return false;
   const Datatype* type = plain_type(origin.type);
-  return type && way(type->size * static_cast<std::uint64_t>(origin.count));
+  std::uint64_t bytes;
+  return type && !__builtin_mul_overflow(type->size, static_cast<std::uint64_t>(origin.count), &bytes) && way(bytes);
 }
 
 /// The operations that go the short way; ReduceOp::none for any other.

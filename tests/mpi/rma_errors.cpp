@@ -49,6 +49,18 @@ void arguments(MPI_Win win) {
   CHECK_CLASS(MPI_Put(&x, 1, MPI_LONG, 1, -1, 1, MPI_LONG, win), MPI_ERR_DISP);
   CHECK_CLASS(MPI_Put(&x, 1, MPI_LONG, 1, 4, 1, MPI_LONG, win), MPI_ERR_RMA_RANGE);
   CHECK_CLASS(MPI_Get(&x, 1, MPI_LONG, 1, 0, 5, MPI_LONG, win), MPI_ERR_RMA_RANGE);
+  // Bytes that 64 bits do not hold, so that what is left of them would fit.
+  const MPI_Count lots = MPI_Count{1} << 61;
+  CHECK_CLASS(MPI_Put_c(&x, lots, MPI_LONG, 1, 0, lots, MPI_LONG, win), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Get_c(&x, lots + 1, MPI_LONG, 0, 0, lots + 1, MPI_LONG, win), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Put_c(&x, 1, MPI_LONG, 1, 0, lots + 1, MPI_LONG, win), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Accumulate_c(&x, lots, MPI_LONG, 1, 0, lots, MPI_LONG, MPI_SUM, win), MPI_ERR_COUNT);
+  CHECK_CLASS(MPI_Get_accumulate_c(&x, lots, MPI_LONG, &x, lots, MPI_LONG, 1, 0, lots, MPI_LONG, MPI_SUM, win),
+              MPI_ERR_COUNT);
+  // Nothing is combined with nothing by any operation.
+  CHECK(MPI_Accumulate(&x, 0, MPI_BYTE, 1, 0, 0, MPI_BYTE, MPI_SUM, win) == MPI_SUCCESS);
+  CHECK(MPI_Get_accumulate(&x, 0, MPI_BYTE, &x, 0, MPI_BYTE, 1, 0, 0, MPI_BYTE, MPI_SUM, win) == MPI_SUCCESS);
+  CHECK_CLASS(MPI_Accumulate(&x, 1, MPI_BYTE, 1, 0, 1, MPI_BYTE, MPI_SUM, win), MPI_ERR_OP);
   CHECK_CLASS(MPI_Accumulate(&x, 1, MPI_LONG, 1, 0, 1, MPI_LONG, MPI_OP_NULL, win), MPI_ERR_OP);
   CHECK_CLASS(MPI_Accumulate(&x, 1, MPI_LONG, 1, 0, 1, MPI_LONG, MPI_NO_OP, win), MPI_ERR_OP);
   CHECK_CLASS(MPI_Accumulate(&x, 1, MPI_LONG, 1, 0, 1, MPI_LONG, MPI_MINLOC, win), MPI_ERR_OP);

@@ -1,6 +1,6 @@
 // ranks: 2
 // MPI_THREAD_MULTIPLE: threads work on one window in one epoch, each on its own part and all on one counter; each with
-// a window of its own; one waits for a lock that another thread's messages make free.
+// a window of its own; one waits for a lock that another thread's messages make free; one flushes while another issues.
 #include <thread>
 
 #include "win_test.hpp"
@@ -80,6 +80,29 @@ void blocked_lock() {
   CHECK(check::rank() == 0 || w.memory[0] == 9);
 }
 
+/// A thread puts, and then waits for what another sends only after its flush.
+void flush_beside_a_put(int flavor) {
+  LongWindow w(flavor, 2);
+  const int me = check::rank(), other = 1 - me;
+  MPI_Win_lock_all(0, w.win);
+  for (int i = 0; i < kRounds; ++i) {
+    std::thread flusher([&] {
+      const long value = i;
+      MPI_Put(&value, 1, MPI_LONG, other, 0, 1, MPI_LONG, w.win);
+      MPI_Win_flush(other, w.win);
+      MPI_Send(nullptr, 0, MPI_INT, me, 7, MPI_COMM_WORLD);
+    });
+    const long value = -i;
+    MPI_Put(&value, 1, MPI_LONG, other, 1, 1, MPI_LONG, w.win);
+    MPI_Recv(nullptr, 0, MPI_INT, me, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    flusher.join();
+  }
+  MPI_Win_unlock_all(w.win);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(w.memory[0] == kRounds - 1 && w.memory[1] == 1 - kRounds);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -87,6 +110,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   CHECK(provided == MPI_THREAD_MULTIPLE);
   for (const int flavor : kFlavors) one_window(flavor);
+  for (const int flavor : kFlavors) flush_beside_a_put(flavor);
   own_windows();
   blocked_lock();
   return check::finish();

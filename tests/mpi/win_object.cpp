@@ -134,8 +134,29 @@ void info() {
   CHECK(value_of(used, "same_size") == "true" && value_of(used, "no_locks") == "true");
   MPI_Info_free(&used);
   MPI_Info_free(&hints);
-  MPI_Win_set_errhandler(w.win, MPI_ERRORS_RETURN);
-  CHECK_CLASS(MPI_Win_lock_all(0, w.win), MPI_ERR_RMA_SYNC);
+  // The key is a hint, not a lock on locks.
+  const long value = 7 + check::rank();
+  CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1 - check::rank(), 0, w.win) == MPI_SUCCESS);
+  MPI_Put(&value, 1, MPI_LONG, 1 - check::rank(), 0, 1, MPI_LONG, w.win);
+  CHECK(MPI_Win_unlock(1 - check::rank(), w.win) == MPI_SUCCESS);
+  MPI_Barrier(MPI_COMM_WORLD);
+  CHECK(w.memory[0] == 8 - check::rank());
+}
+
+/// What a hint claims and is not so is not shown as if it were.
+void false_hints() {
+  MPI_Info hints, used;
+  MPI_Info_create(&hints);
+  MPI_Info_set(hints, "same_size", "true");
+  MPI_Info_set(hints, "same_disp_unit", "true");
+  char* memory = nullptr;
+  MPI_Win win;
+  MPI_Win_allocate(8 + 8 * check::rank(), 1, hints, MPI_COMM_WORLD, &memory, &win);
+  MPI_Info_free(&hints);
+  MPI_Win_get_info(win, &used);
+  CHECK(value_of(used, "same_size") == "false" && value_of(used, "same_disp_unit") == "true");
+  MPI_Info_free(&used);
+  MPI_Win_free(&win);
 }
 
 int calls = 0, seen_class = 0;
@@ -177,6 +198,7 @@ int main(int argc, char** argv) {
   attributes();
   names_and_groups();
   info();
+  false_hints();
   error_handlers();
   return check::finish();
 }

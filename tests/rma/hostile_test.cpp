@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "rma/fibers.hpp"
@@ -152,6 +153,158 @@ TEST(RmaHostile, ADatatypeThatRepeatsItselfAsksForNoMoreThanIsReasonable) {
     f.barrier(me);
     f.close(me, std::move(w));
   }));
+}
+
+/// Rank 1 sends `packets` of its own making to rank 0, whose window lies in guarded memory; `check` sees rank 0
+/// afterwards.
+void attack(const std::function<void(Config&)>& adjust, const std::function<void(Fibers&)>& packets,
+            const std::function<void(Fibers&, Window&)>& check, bool locked = false) {
+  Fibers f(2, {}, adjust);
+  Guarded guarded[2];
+  bool over = false;
+  EXPECT_TRUE(f.run([&](int me) {
+    auto w = guarded[me].open(f, me);
+    if (me == 0 && locked) {
+      EXPECT_EQ(w->lock(rma::LockType::exclusive, 0, 0), Fault::none);
+    }
+    f.barrier(me);
+    if (me == 1) {
+      packets(f);
+      for (int i = 0; i < 2000; ++i) f.device(1).MPID_Poll(false);
+      over = true;
+      w.release();  // its counts know nothing of what was sent
+      return;
+    }
+    while (!over) f.device(0).MPID_Poll(false);
+    check(f, *w);
+    w.release();
+  }));
+  EXPECT_TRUE(guarded[0].is_whole());
+}
+
+/// Operation, element and its size, as accumulates have them in their tag.
+std::int32_t combining(ReduceOp op, Basic basic, std::uint32_t packed) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(op) | static_cast<std::uint32_t>(basic) << 8 |
+                                   packed << 16);
+}
+
+Packet packet(Kind kind) {
+  Packet p(kind);
+  p.context = kId;
+  p.source = 1;
+  return p;
+}
+
+void send(Fibers& f, Packet p, const std::vector<std::byte>& payload) {
+  f.device(1).MPID_Send_packet(0, p, Payload{DataView::contiguous(payload.data(), payload.size()), 0, payload.size()},
+                               nullptr);
+}
+
+void define(Fibers& f, std::uint32_t id, const std::vector<std::byte>& bytes) {
+  Packet p(Kind::DATATYPE_DEFN);
+  p.datatype_defn = {id, static_cast<std::uint32_t>(bytes.size()), 0};
+  send(f, p, bytes);
+}
+
+TEST(RmaHostile, PairsAtTheEndOfTheWindowStayInIt) {
+  struct Pair {
+    Basic basic;
+    std::uint32_t packed;
+  };
+  for (const Pair pair : {Pair{Basic::i16_i32, 6}, Pair{Basic::f64_i32, 12}, Pair{Basic::f80_i32, 20}}) {
+    for (const ReduceOp op : {ReduceOp::minloc, ReduceOp::maxloc, ReduceOp::replace}) {
+      for (const bool typed : {false, true}) {
+        attack(
+            {},
+            [&](Fibers& f) {
+              // A datatype of bytes in a row that claims to be made of one pair. In the serialised form the one record
+              // of its signature begins behind 52 bytes: kind, predefined type, bytes of one, how many.
+              std::vector<std::byte> lie = Layout::contiguous(pair.packed, *Layout::basic(Basic::byte, 1))->serialise();
+              const std::uint32_t unit = pair.packed;
+              const std::uint64_t one = 1;
+              lie[53] = static_cast<std::byte>(pair.basic);
+              std::memcpy(&lie[54], &unit, sizeof unit);
+              std::memcpy(&lie[58], &one, sizeof one);
+              EXPECT_TRUE(Layout::deserialise(lie).has_value());
+              define(f, 5, lie);
+              for (const Kind kind : {Kind::RMA_ACCUMULATE, Kind::RMA_GET_ACCUMULATE}) {
+                Packet p = packet(kind);
+                p.tag = combining(op, pair.basic, pair.packed);
+                p.rma_put = {kWindow - pair.packed, typed ? 1 : std::uint64_t{pair.packed}, 0, typed ? 5u : 0u, 0};
+                send(f, p, std::vector<std::byte>(pair.packed, std::byte{1}));
+              }
+            },
+            [](Fibers&, Window&) {});
+      }
+    }
+  }
+}
+
+TEST(RmaHostile, WhatIsKeptForALockIsBounded) {
+  attack(
+      {},
+      [&](Fibers& f) {
+        Packet lock = packet(Kind::RMA_LOCK);
+        lock.flags = rma_flag::lock_exclusive;
+        send(f, lock, {});
+        for (int i = 0; i < 20'000; ++i) {
+          Packet p = packet(Kind::RMA_PUT);
+          p.rma_put = {0, 512, 0, 0, 0};
+          send(f, p, std::vector<std::byte>(512));
+          if (i % 8 == 0) f.device(1).MPID_Poll(false);
+        }
+      },
+      [](Fibers& f, Window&) {
+        EXPECT_GT(f.domain(0).counters().protocol_errors, 0u);
+        EXPECT_LE(f.domain(0).counters().held_most, 5u << 19);  // a flight and a quarter
+      },
+      true);
+}
+
+TEST(RmaHostile, ADefinitionLargerThanWhatIsKeptIsRefusedAtItsFirstPiece) {
+  attack([](Config& c) { c.rma_type_bytes = 4096; },
+         [&](Fibers& f) {
+           Packet p(Kind::DATATYPE_DEFN);
+           p.datatype_defn = {1, 4097, 0};
+           send(f, p, std::vector<std::byte>(512));
+         },
+         [](Fibers& f, Window&) { EXPECT_EQ(f.domain(0).counters().protocol_errors, 1u); });
+}
+
+TEST(RmaHostile, ARequestForALockNamesOneKindOfLock) {
+  attack(
+      {},
+      [&](Fibers& f) {
+        send(f, packet(Kind::RMA_LOCK), {});
+        Packet both = packet(Kind::RMA_LOCK);
+        both.flags = rma_flag::lock_shared | rma_flag::lock_exclusive;
+        send(f, both, {});
+        Packet sync = packet(Kind::RMA_SYNC);
+        sync.rma_sync = {2, 0, 1};
+        sync.flags = rma_flag::lock_shared;
+        send(f, sync, {});
+      },
+      [](Fibers& f, Window& w) {
+        EXPECT_EQ(f.domain(0).counters().protocol_errors, 3u);
+        EXPECT_EQ(std::count(f.sent(0).begin(), f.sent(0).end(), "RMA_LOCK_GRANTED"), 0);
+        EXPECT_EQ(w.lock(rma::LockType::exclusive, 0, 0), Fault::none);  // nobody has it
+        EXPECT_EQ(w.unlock(0), Fault::none);
+      });
+}
+
+TEST(RmaHostile, AFetchIsAnsweredAPieceAtATime) {
+  attack(
+      {},
+      [&](Fibers& f) {
+        define(f, 6, Layout::resized(*Layout::basic(Basic::i64, 8), 0, 0)->serialise());
+        Packet p = packet(Kind::RMA_GET_ACCUMULATE);
+        p.tag = combining(ReduceOp::no_op, Basic::i64, 8);
+        p.rma_put = {0, std::uint64_t{1} << 26, 0, 6, 0};  // 512 MB, of the same eight bytes
+        send(f, p, {});
+      },
+      [](Fibers& f, Window&) {
+        EXPECT_EQ(std::count(f.sent(0).begin(), f.sent(0).end(), "RMA_REPLY"), 4);  // 256 KB in fragments of 64 KB
+      });
 }
 
 }  // namespace

@@ -123,6 +123,37 @@ TEST(RmaPackets, FetchAndOpTravelsInTheLock) {
   EXPECT_EQ(x.target, Packets{"RMA_REPLY"});
 }
 
+TEST(RmaPackets, ALockThatItsOwnerReleasesIsGivenAwayAtOnce) {
+  Fibers f(2, {});
+  EXPECT_TRUE(f.run([&](int me) {
+    std::vector<std::int64_t> memory(1000);
+    rmq::rma::WindowOptions o;
+    o.id = 5;
+    o.base = memory.data();
+    o.size = 8000;
+    o.disp_unit = 8;
+    for (const bool all : {false, true}) {
+      auto w = f.window(me, o);
+      if (me == 0) {
+        EXPECT_EQ(all ? w->lock_all(0) : w->lock(LockType::exclusive, 0, 0), Fault::none);
+      }
+      f.barrier(me);
+      if (me == 1) {
+        EXPECT_EQ(w->lock(LockType::exclusive, 0, 0), Fault::none);
+        for (int i = 0; i < 2; ++i) EXPECT_EQ(w->put(kWord, {0, i, kLong.get(), 1}), Fault::none);
+        EXPECT_EQ(w->unlock(0), Fault::none);
+      } else {
+        while (f.domain(0).counters().locks_queued < (all ? 2u : 1u)) f.device(0).MPID_Poll(false);
+        f.sent(0).clear();
+        // From here on rank 0 may compute for long: it must not take another poll.
+        EXPECT_EQ(all ? w->unlock_all() : w->unlock(0), Fault::none);
+        EXPECT_EQ(f.sent(0), Packets{"RMA_LOCK_GRANTED"});
+      }
+      f.close(me, std::move(w));
+    }
+  }));
+}
+
 TEST(RmaPackets, AFenceOfTwoIsOneSignalEachWay) {
   Fibers f(2, {});
   EXPECT_TRUE(f.run([&](int me) {

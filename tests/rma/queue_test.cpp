@@ -224,4 +224,14 @@ TEST(QueueBuffer, TakesNoTurnsAwayFromWindowsWhenItGoes) {
   }));
 }
 
+TEST(RmaQueue, WhatOneGetMayBringFitsAnInt) {
+  for (const std::uint32_t members : {1u, 2u, 3u, 1000u}) {
+    for (const std::uint32_t capacity : {1u, 7u, 1u << 20, 1u << 30}) {
+      const std::uint64_t share = rmq::rma::Queue::share_of(capacity, members);
+      EXPECT_GE(share, 4u);
+      EXPECT_LE(capacity + share * members, static_cast<std::uint64_t>(INT32_MAX)) << capacity << " " << members;
+    }
+  }
+}
+
 }  // namespace

@@ -59,9 +59,12 @@ class QueueBuffer {
 
 /// The window of each rank:   reserved | completed | message 0 | message 1 …
 ///
-/// put: fetch-and-add 1 to `reserved`; at or beyond the capacity the buffer is full or locked; else write the message
-/// to that place and, when it has arrived, add 1 to `completed`. get: set `reserved` to the capacity, which locks; wait
-/// until `completed` has reached what was reserved; copy out; zero both counters, which unlocks.
+/// put: add 1 to `reserved`; at the capacity the buffer is full or locked; else write the message to that place and,
+/// when it has arrived, add 1 to `completed`. get: set `reserved` to the capacity, which locks; wait until `completed`
+/// has reached all that was ever reserved; copy out; zero `reserved`, which unlocks.
+///
+/// What several ranks may do to one word at the same time is one operation, as the window's accumulate_ops says
+/// (same_op_no_op, the default): compare-and-swap for `reserved`, sums and reading for `completed`.
 class PortableQueueBuffer final : public QueueBuffer {
  public:
   PortableQueueBuffer(MPI_Comm comm, int message_bytes, int capacity)
@@ -80,7 +83,7 @@ class PortableQueueBuffer final : public QueueBuffer {
   }
 
   bool try_put(int target, const void* message) override {
-    const std::int64_t index = fetch(target, kReserved, 1, MPI_SUM);
+    const std::int64_t index = change(target, [](std::int64_t taken) { return taken + 1; });
     if (index >= capacity_) {
       ++counters_.refused;
       return false;
@@ -97,19 +100,19 @@ class PortableQueueBuffer final : public QueueBuffer {
   const std::byte* get(int& count) override {
     std::int64_t reserved = pending_;
     if (!locked_) {
-      if (fetch(me_, kReserved, 0, MPI_NO_OP) == 0) {
+      if (swap(me_, 0, 0) == 0) {
         count = 0;
         return out_.data();
       }
       reserved = close();
     }
-    while (fetch(me_, kCompleted, 0, MPI_NO_OP) < reserved) {
+    awaited_ += reserved;
+    while (completed() < awaited_) {
     }
     MPI_Win_sync(window_);
     std::memcpy(out_.data(), memory_ + kMessages, std::size_t(reserved) * std::size_t(bytes_));
-    fetch(me_, kCompleted, 0, MPI_REPLACE);
     pending_ = 0;
-    if (!locked_) fetch(me_, kReserved, 0, MPI_REPLACE);
+    if (!locked_) swap(me_, capacity_, 0);
     counters_.taken += std::uint64_t(reserved);
     if (reserved > 0) ++counters_.rounds;
     count = int(reserved);
@@ -124,7 +127,7 @@ class PortableQueueBuffer final : public QueueBuffer {
   void unlock() override {
     if (!locked_) return;
     locked_ = false;
-    fetch(me_, kReserved, pending_, MPI_REPLACE);
+    swap(me_, capacity_, pending_);
     pending_ = 0;
   }
   QueueBufferCounters counters() const override { return counters_; }
@@ -132,16 +135,32 @@ class PortableQueueBuffer final : public QueueBuffer {
  private:
   static constexpr MPI_Aint kReserved = 0, kCompleted = 8, kMessages = 16;  // bytes
 
-  std::int64_t fetch(int target, MPI_Aint at, std::int64_t operand, MPI_Op op) {
+  /// Sets `reserved` of the target from `from` to `to`, if that is what it is; what it was.
+  std::int64_t swap(int target, std::int64_t from, std::int64_t to) {
     std::int64_t before = 0;
-    MPI_Fetch_and_op(&operand, &before, MPI_INT64_T, target, at, op, window_);
+    MPI_Compare_and_swap(&to, &from, &before, MPI_INT64_T, target, kReserved, window_);
     MPI_Win_flush(target, window_);
     return before;
   }
+  /// Sets `reserved` of the target to what `next` makes of it, unless it is at the capacity; what it was.
+  template <class Next>
+  std::int64_t change(int target, Next&& next) {
+    for (std::int64_t guess = 0;;) {
+      const std::int64_t found = swap(target, guess, next(guess));
+      if (found == guess || found >= capacity_) return found;
+      guess = found;
+    }
+  }
+  /// Messages that have ever been written here.
+  std::int64_t completed() {
+    std::int64_t count = 0;
+    MPI_Fetch_and_op(&count, &count, MPI_INT64_T, me_, kCompleted, MPI_NO_OP, window_);
+    MPI_Win_flush(me_, window_);
+    return count;
+  }
   /// Locks; how many places were taken.
   std::int64_t close() {
-    const std::int64_t reserved = fetch(me_, kReserved, capacity_, MPI_REPLACE);
-    return reserved < capacity_ ? reserved : capacity_;
+    return change(me_, [this](std::int64_t) { return std::int64_t{capacity_}; });
   }
 
   int bytes_, capacity_, me_ = 0;
@@ -149,6 +168,7 @@ class PortableQueueBuffer final : public QueueBuffer {
   std::byte* memory_ = nullptr;
   MPI_Win window_ = MPI_WIN_NULL;
   std::int64_t pending_ = 0;  // taken when the owner locked
+  std::int64_t awaited_ = 0;  // messages that this rank has got or waits for, since the start
   bool locked_ = false;
   QueueBufferCounters counters_;
 };

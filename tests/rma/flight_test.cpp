@@ -1,0 +1,387 @@
+// What is under way to a target: how a call that drains it ends, how much it may be, and how long the datatypes that it
+// names are kept.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "rma/fibers.hpp"
+
+namespace {
+
+using namespace rmq;
+using rma::Fault;
+using rma::Flavor;
+using rma::LockType;
+using rma::Window;
+using rma::WindowOptions;
+using rmq::testing::Fibers;
+using Packets = std::vector<std::string>;
+
+const LayoutRef kLong = Layout::basic(Basic::i64, 8);
+const LayoutRef kByte = Layout::basic(Basic::byte, 1);
+
+std::unique_ptr<Window> open(Fibers& f, int me, std::vector<std::int64_t>& memory, std::size_t longs) {
+  memory.assign(longs, 0);
+  WindowOptions o;
+  o.id = 7;
+  o.base = memory.data();
+  o.size = longs * 8;
+  o.disp_unit = 8;
+  return f.window(me, o);
+}
+
+DataView view(const std::vector<std::int64_t>& data) {
+  return DataView::contiguous(data.data(), data.size() * 8);
+}
+
+std::size_t count_of(const Packets& packets, const char* name) {
+  return static_cast<std::size_t>(
+      std::count_if(packets.begin(), packets.end(), [&](const std::string& p) { return p.starts_with(name); }));
+}
+
+/// What another thread of the program does while a call polls: in each turn of the dispatch loop, a put.
+class OtherThread final : public adi::Extension {
+ public:
+  OtherThread(adi::Device& device, Window& window, int most) : device_(device), window_(window), most_(most) {
+    device_.MPID_Register(Kind::RMA_QUEUE_PUT, Kind::RMA_QUEUE_CREDIT, *this);
+    device_.MPID_Want_turns(true);
+  }
+  ~OtherThread() override {
+    device_.MPID_Want_turns(false);
+    device_.MPID_Unregister(*this);
+  }
+  int puts() const { return puts_; }
+
+  void on_packet(Rank, const Packet&, const std::byte*) override {}
+  methods::Landing on_arriving(Rank, const Packet&) override { return {}; }
+  void on_landed(Rank, const Packet&, const methods::Landing&, Errc) override {}
+  void on_peer_lost(Rank) override {}
+  int advance() override {
+    if (puts_ == most_) return 0;
+    ++puts_;
+    EXPECT_EQ(window_.put(DataView::contiguous(&word_, 8), {1, 1, kLong.get(), 1}), Fault::none);
+    return 0;
+  }
+  bool may_sleep() override { return true; }
+
+ private:
+  adi::Device& device_;
+  Window& window_;
+  int most_, puts_ = 0;
+  std::int64_t word_ = 5;
+};
+
+TEST(RmaFlight, AFlushWaitsForWhatWasIssuedBeforeIt) {
+  constexpr int kMost = 100'000;
+  for (const bool remote : {true, false}) {
+    Fibers f(2, {});
+    EXPECT_TRUE(f.run([&](int me) {
+      std::vector<std::int64_t> memory;
+      auto w = open(f, me, memory, 8);
+      if (me == 0) {
+        EXPECT_EQ(w->lock_all(0), Fault::none);
+        const std::int64_t x = 3;
+        std::int64_t y = 0;
+        EXPECT_EQ(w->put(DataView::contiguous(&x, 8), {1, 0, kLong.get(), 1}), Fault::none);
+        EXPECT_EQ(w->get(DataView::contiguous(&y, 8), {1, 0, kLong.get(), 1}), Fault::none);
+        {
+          OtherThread other(f.device(0), *w, kMost);
+          EXPECT_EQ(remote ? w->flush(1) : w->flush_local(1), Fault::none);
+          EXPECT_LT(other.puts(), kMost);
+        }
+        EXPECT_EQ(w->unlock_all(), Fault::none);
+      }
+      f.barrier(me);
+      if (me == 1) {
+        EXPECT_EQ(memory[0], 3);
+      }
+      f.close(me, std::move(w));
+    }));
+  }
+}
+
+// ---- datatypes ----
+
+/// Every other one of n longs.
+LayoutRef apart(std::uint64_t n) {
+  return Layout::hvector(n, 1, 16, *kLong);
+}
+
+TEST(RmaFlight, ADatatypeFreedBeforeItsOperationIsDoneIsDefinedAgain) {
+  Fibers f(2, {}, [](Config& c) { c.rma_types = 1; });
+  EXPECT_TRUE(f.run([&](int me) {
+    std::vector<std::int64_t> memory;
+    auto w = open(f, me, memory, 100);
+    if (me == 0) {
+      const LayoutRef a = apart(3), b = apart(4);
+      const std::vector<std::int64_t> data{1, 2, 3, 4};
+      EXPECT_EQ(w->lock_all(0), Fault::none);
+      const auto put = [&](const LayoutRef& type, std::uint64_t n) {
+        EXPECT_EQ(w->put(DataView::contiguous(data.data(), 8 * n), {1, 0, type.get(), 1}), Fault::none);
+      };
+      put(a, 3);
+      EXPECT_EQ(w->flush(1), Fault::none);
+      put(b, 4);
+      EXPECT_EQ(w->flush(1), Fault::none);
+      put(a, 3);
+      EXPECT_EQ(w->flush_local(1), Fault::none);
+      f.domain(0).forget(a.get());
+      EXPECT_EQ(w->unlock_all(), Fault::none);
+    }
+    f.barrier(me);
+    if (me == 1) {
+      EXPECT_EQ(memory[4], 3);
+    }
+    f.close(me, std::move(w));
+    EXPECT_EQ(f.domain(me).counters().protocol_errors, 0u);
+  }));
+}
+
+TEST(RmaFlight, AnEpochThatEndsWithoutAnAcknowledgementKeepsItsDatatypes) {
+  for (const bool fence : {true, false}) {
+    Fibers f(2, {});
+    EXPECT_TRUE(f.run([&](int me) {
+      std::vector<std::int64_t> memory;
+      auto w = open(f, me, memory, 100);
+      const int other = 1 - me;
+      const std::vector<std::int64_t> data{1, 2, 3};
+      EXPECT_EQ(fence ? w->fence(0) : Fault::none, Fault::none);
+      for (std::int64_t round = 0; round < 5; ++round) {
+        LayoutRef type = apart(3);
+        if (!fence) {
+          EXPECT_EQ(w->post({&other, 1}, 0), Fault::none);
+        }
+        if (!fence) {
+          EXPECT_EQ(w->start({&other, 1}, 0), Fault::none);
+        }
+        for (int i = 0; i < 3; ++i) {
+          const DataView from = DataView::contiguous(data.data(), 24);
+          EXPECT_EQ(w->put(from, {other, round, type.get(), 1}), Fault::none);
+        }
+        f.domain(me).drop_types();  // as when others have driven them out
+        EXPECT_EQ(fence ? w->fence(0) : w->complete(), Fault::none);
+        f.domain(me).forget(type.get());
+        type = {};
+        if (!fence) {
+          EXPECT_EQ(w->wait(), Fault::none);
+        }
+        EXPECT_EQ(memory[static_cast<std::size_t>(round) + 4], 3);
+      }
+      if (fence) {
+        EXPECT_EQ(w->fence(rma::assertion::nosucceed), Fault::none);
+      }
+      f.close(me, std::move(w));
+      EXPECT_EQ(f.domain(me).counters().protocol_errors, 0u);
+    }));
+  }
+}
+
+TEST(RmaFlight, AnOriginWithManyDatatypesDoesNotDriveOutThoseOfOthers) {
+  Fibers f(3, {}, [](Config& c) { c.rma_types = 4; });
+  EXPECT_TRUE(f.run([&](int me) {
+    std::vector<std::int64_t> memory;
+    auto w = open(f, me, memory, 200);
+    const std::vector<std::int64_t> data(20, 7);
+    EXPECT_EQ(w->lock_all(0), Fault::none);
+    const LayoutRef mine = apart(2);
+    for (std::uint64_t i = 0; i < 12; ++i) {
+      const LayoutRef type = me == 2 ? apart(2 + i) : mine;
+      const std::uint64_t n = me == 2 ? 2 + i : 2;
+      if (me != 0) {
+        EXPECT_EQ(w->put(DataView::contiguous(data.data(), 8 * n), {0, 0, type.get(), 1}), Fault::none);
+        EXPECT_EQ(w->flush(0), Fault::none);
+      }
+      if (me == 2) {  // four more than fit, all in turn
+        for (std::uint64_t k = 0; k < 5; ++k) {
+          const LayoutRef more = apart(14 + k);
+          EXPECT_EQ(w->put(DataView::contiguous(data.data(), 8 * (14 + k)), {0, 0, more.get(), 1}), Fault::none);
+        }
+        EXPECT_EQ(w->flush(0), Fault::none);
+      }
+      f.barrier(me);
+    }
+    EXPECT_EQ(w->unlock_all(), Fault::none);
+    if (me == 1) {
+      EXPECT_EQ(count_of(f.sent(1), "DATATYPE_DEFN"), 1u);
+    }
+    f.close(me, std::move(w));
+  }));
+}
+
+TEST(RmaFlight, ADefinitionThatNoTargetKeepsIsRefused) {
+  Fibers f(2, {}, [](Config& c) { c.rma_type_bytes = 1000; });
+  EXPECT_TRUE(f.run([&](int me) {
+    std::vector<std::int64_t> memory;
+    auto w = open(f, me, memory, 1000);
+    if (me == 0) {
+      std::vector<std::uint64_t> lengths;
+      std::vector<std::int64_t> places;
+      for (int i = 0; i < 100; ++i) {
+        lengths.push_back(1 + static_cast<std::uint64_t>(i) % 3);
+        places.push_back(40 * i + i % 2 * 8);
+      }
+      const LayoutRef irregular = Layout::hindexed(lengths, places, *kLong);
+      const std::vector<std::int64_t> data(irregular->size() / 8, 1);
+      EXPECT_EQ(w->lock_all(0), Fault::none);
+      EXPECT_EQ(w->put(view(data), {1, 0, irregular.get(), 1}), Fault::definition);
+      EXPECT_EQ(w->put(view(data), {0, 0, irregular.get(), 1}), Fault::none);  // nobody has to be told
+      EXPECT_EQ(w->unlock_all(), Fault::none);
+    }
+    f.close(me, std::move(w));
+  }));
+}
+
+// ---- bounds ----
+
+TEST(RmaFlight, AForgottenDatatypeHoldsUpNoMoreThanAFlight) {
+  for (const std::size_t fragment : {std::size_t{4096}, std::size_t{1} << 20}) {
+    methods::InprocRules rules;
+    rules.fragment_max = fragment;
+    Fibers f(2, rules);
+    constexpr std::uint64_t kLongs = 1 << 20;  // 8 MB, four flights
+    EXPECT_TRUE(f.run([&](int me) {
+      std::vector<std::int64_t> memory;
+      auto w = open(f, me, memory, 2 * kLongs);
+      const LayoutRef type = apart(kLongs);
+      std::vector<std::int64_t> data(kLongs);
+      std::iota(data.begin(), data.end(), 0);
+      EXPECT_EQ(w->lock_all(0), Fault::none);
+      if (me == 0) {
+        for (int i = 0; i < 2; ++i) {
+          EXPECT_EQ(w->put(view(data), {1, 0, type.get(), 1}), Fault::none);
+          f.domain(1).drop_types();
+          EXPECT_EQ(w->flush(1), Fault::none);
+          f.domain(1).drop_types();
+        }
+      }
+      EXPECT_EQ(w->unlock_all(), Fault::none);
+      f.barrier(me);
+      if (me == 1) {
+        for (std::size_t i = 0; i < kLongs; ++i) ASSERT_EQ(memory[2 * i], static_cast<std::int64_t>(i));
+        EXPECT_GT(f.domain(1).counters().held_most, 0u);
+        EXPECT_LE(f.domain(1).counters().held_most, 5u << 19);  // 2.5 MB
+        EXPECT_EQ(f.domain(1).counters().protocol_errors, 0u);
+      }
+      f.close(me, std::move(w));
+    }));
+  }
+}
+
+TEST(RmaFlight, WhoIssuesWithoutEndPolls) {
+  Fibers f(2, {});
+  EXPECT_TRUE(f.run([&](int me) {
+    std::vector<std::int64_t> memory;
+    auto w = open(f, me, memory, 8);
+    EXPECT_EQ(w->lock_all(0), Fault::none);
+    const std::int64_t one = 1;
+    constexpr int kMany = 50'000;
+    for (int i = 0; i < kMany; ++i) {
+      EXPECT_EQ(w->accumulate(DataView::contiguous(&one, 8), {1 - me, 0, kLong.get(), 1}, ReduceOp::sum), Fault::none);
+    }
+    EXPECT_GT(f.domain(me).counters().served, 0u);
+    EXPECT_EQ(w->unlock_all(), Fault::none);
+    f.barrier(me);
+    EXPECT_EQ(memory[0], kMany);
+    f.close(me, std::move(w));
+  }));
+}
+
+TEST(RmaFlight, AnswersBeyondTheNumberOfTicketsAreWaitedFor) {
+  for (const std::size_t tickets : {1, 2, 8}) {
+    Fibers f(3, {});
+    EXPECT_TRUE(f.run([&](int me) {
+      f.domain(me).limit_answers(tickets);
+      std::vector<std::int64_t> memory;
+      auto w = open(f, me, memory, 8);
+      EXPECT_EQ(w->lock_all(0), Fault::none);
+      std::vector<std::int64_t> seen(600, -1);
+      const std::int64_t one = 1;
+      for (std::size_t i = 0; i < seen.size(); ++i) {
+        const int to = static_cast<int>(i % 3);
+        EXPECT_EQ(w->fetch_and_op(&one, &seen[i], {to, 0, kLong.get(), 1}, ReduceOp::sum), Fault::none);
+        EXPECT_EQ(w->put(DataView::contiguous(&one, 8), {to, 1, kLong.get(), 1}), Fault::none);
+        if (i % 100 == 7) {
+          EXPECT_EQ(w->flush(to), Fault::none);
+        }
+      }
+      EXPECT_EQ(w->flush_all(), Fault::none);
+      EXPECT_EQ(std::count(seen.begin(), seen.end(), -1), 0);
+      Request* r = nullptr;
+      std::int64_t x = -1;
+      EXPECT_EQ(w->rget(DataView::contiguous(&x, 8), {(me + 1) % 3, 1, kLong.get(), 1}, r), Fault::none);
+      while (!r->complete()) f.device(me).MPID_Poll(false);
+      f.device(me).MPID_Request_free(r);
+      EXPECT_EQ(x, 1);
+      EXPECT_EQ(w->unlock_all(), Fault::none);
+      f.barrier(me);
+      EXPECT_EQ(memory[0], 600);
+      f.close(me, std::move(w));
+    }));
+  }
+}
+
+TEST(RmaFlight, AFetchWithoutAnOperationComesInPieces) {
+  Fibers f(2, {});
+  EXPECT_TRUE(f.run([&](int me) {
+    std::vector<std::int64_t> memory;
+    auto w = open(f, me, memory, 100'000);
+    std::iota(memory.begin(), memory.end(), me);
+    f.barrier(me);
+    if (me == 0) {
+      EXPECT_EQ(w->lock(LockType::shared, 1, 0), Fault::none);
+      std::vector<std::int64_t> got(memory.size());
+      f.sent(0).clear();
+      const rma::Target all{1, 0, kLong.get(), got.size()};
+      EXPECT_EQ(w->get_accumulate({}, view(got), all, ReduceOp::no_op), Fault::none);
+      EXPECT_EQ(w->unlock(1), Fault::none);
+      for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], static_cast<std::int64_t>(i) + 1);
+      EXPECT_EQ(f.sent(0), (Packets{"RMA_LOCK 1", "RMA_GET_ACCUMULATE", "RMA_GET_ACCUMULATE", "RMA_GET_ACCUMULATE",
+                                    "RMA_GET_ACCUMULATE", "RMA_UNLOCK"}));
+    }
+    f.close(me, std::move(w));
+  }));
+}
+
+// ---- faults that only the target finds ----
+
+TEST(RmaFlight, AnEpochReportsWhatItsTargetsHaveFound) {
+  for (const bool fence : {true, false}) {
+    Fibers f(2, {});
+    EXPECT_TRUE(f.run([&](int me) {
+      WindowOptions o;
+      o.id = 3;
+      o.flavor = Flavor::dynamic;
+      auto w = f.window(me, o);
+      std::vector<std::int64_t> memory(100, 0);
+      EXPECT_EQ(w->attach(memory.data(), 400), Fault::none);
+      const auto at = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(memory.data()));
+      const auto all = f.gather(me, {&at, 1});
+      const int other = 1 - me;
+      const auto there = static_cast<std::int64_t>(all[static_cast<std::size_t>(other)]);
+      const std::int64_t x = 4;
+      for (int round = 0; round < 6; ++round) {
+        EXPECT_EQ(fence ? w->fence(0) : w->post({&other, 1}, 0), Fault::none);
+        if (!fence) {
+          EXPECT_EQ(w->start({&other, 1}, 0), Fault::none);
+        }
+        const bool wrong = me == 0 && round % 2 == 1;  // 50 is not attached; not always the last
+        EXPECT_EQ(w->put(DataView::contiguous(&x, 8), {other, there + (wrong ? 400 : 0), kLong.get(), 1}), Fault::none);
+        if (round % 3 == 0) {
+          EXPECT_EQ(w->put(DataView::contiguous(&x, 8), {other, there + 8, kLong.get(), 1}), Fault::none);
+        }
+        EXPECT_EQ(fence ? w->fence(0) : w->complete(), wrong ? Fault::range : Fault::none) << round;
+        if (!fence) {
+          EXPECT_EQ(w->wait(), Fault::none);
+        }
+        EXPECT_EQ(memory[0], round > 0 || me == 0 || !wrong ? 4 : 0);
+      }
+      if (fence) {
+        EXPECT_EQ(w->fence(rma::assertion::nosucceed), Fault::none);
+      }
+      f.close(me, std::move(w));
+    }));
+  }
+}
+
+}  // namespace
