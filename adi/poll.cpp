@@ -160,6 +160,7 @@ void Device::sleep() {
     }
   }
   for (const auto& m : methods_) m->disarm();
+  turn_ |= kSecondaryStride - 1;  // whatever has woken us, the next turn looks everywhere
   if (may_sleep) return;
   give_way();
   if (++sleepless_ % kSleeplessToLook == 0) look(Doing::waiting);
