@@ -85,6 +85,7 @@ void Device::MPID_Serve(const std::atomic<bool>& stop) {
 // Whether there was anything.
 bool Device::serve_while_busy(std::uint64_t linger_ns) {
   if (armed_ && sleepers_ == 0) disarm();
+  turn_ |= kSecondaryStride - 1;  // whatever has woken us, the first turn looks everywhere
   std::uint64_t last = 0;
   bool any = false;
   do {

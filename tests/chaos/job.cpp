@@ -91,6 +91,8 @@ class Job {
     if (plan_.trouble == Trouble::full_trace) words.insert(words.end(), {"--trace", trace_});
     words.insert(words.end(),
                  {tools.traffic, "--seed", std::to_string(plan_.seed), "--steps", std::to_string(plan_.steps)});
+    if (plan_.trouble == Trouble::few_in_ranks)
+      words.insert(words.end(), {"--descriptors", std::to_string(plan_.limit)});
     if (plan_.trouble == Trouble::little_memory) words.insert(words.end(), {"--memory", std::to_string(plan_.limit)});
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
@@ -191,6 +193,7 @@ class Job {
       case Trouble::kill_keeper:
         return code() == 128 + SIGKILL ? "" : ended;
       case Trouble::few_descriptors:
+      case Trouble::few_in_ranks:
       case Trouble::little_memory:
       case Trouble::full_trace:
       case Trouble::small_shm:

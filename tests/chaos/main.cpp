@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "tests/chaos/job.hpp"
@@ -50,6 +51,10 @@ bool read_options(int argc, char** argv, Options& out) {
   return argc >= 3;
 }
 
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
 struct Tally {
   int jobs = 0, finished = 0, failed = 0;
 };
@@ -69,7 +74,8 @@ int run(const Options& options, const Tools& tools) {
     Tally& tally = tallies[static_cast<std::size_t>(plan.trouble)];
     ++tally.jobs;
     tally.finished += verdict.finished;
-    if (options.verbose) fmt::print("{}: {}\n", describe(plan), verdict.finished ? "finished" : "ended");
+    if (options.verbose)
+      fmt::print("{}: {}\n", describe(plan), verdict.finished ? "finished" : first_line(verdict.said));
     std::fflush(stdout);
     if (verdict.fault.empty()) continue;
     ++tally.failed;

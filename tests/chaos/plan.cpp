@@ -11,13 +11,16 @@ namespace rmq::test {
 namespace {
 
 constexpr std::array<const char*, static_cast<std::size_t>(Trouble::count)> kNames = {
-    "no trouble",      "kill a rank",   "kill the front",    "kill the keeper", "stop a rank",    "stop the keeper",
-    "few descriptors", "little memory", "a full trace disk", "small /dev/shm",  "no peer memory", "strangers"};
+    "no trouble",      "kill a rank",     "kill the front",   "kill the keeper", "stop a rank",
+    "stop the keeper", "few descriptors", "few in the ranks", "little memory",   "a full trace disk",
+    "small /dev/shm",  "no peer memory",  "strangers"};
 
 std::uint64_t draw_limit(methods::Chance& chance, Trouble trouble) {
   switch (trouble) {
     case Trouble::few_descriptors:
       return chance.between(3, chance.in(300) ? 30 : 150);
+    case Trouble::few_in_ranks:
+      return chance.between(6, 40);
     case Trouble::little_memory:
       return std::uint64_t{1} << chance.between(24, 36);
     case Trouble::full_trace:
@@ -53,7 +56,10 @@ Plan draw_plan(std::uint64_t seed, int pause_ms) {
     default:
       plan.way = {"--host-split", fmt::format("{},{}", first, plan.ranks - first)};
   }
-  if (chance.in(200)) plan.settings.push_back(fmt::format("RMQ_WAIT={}", chance.pick({"spin", "yield", "sleep"})));
+  // Spinning is for ranks with a core each: more of them than CPUs take a slice of time for each message.
+  if (chance.in(200))
+    plan.settings.push_back(
+        fmt::format("RMQ_WAIT={}", chance.pick({plan.ranks == 2 ? "spin" : "sleep", "yield", "sleep"})));
   if (chance.in(200)) plan.settings.emplace_back("RMQ_UNEXPECTED_MAX=64K");
   if (chance.in(200)) plan.settings.emplace_back("RMQ_SHM_RING=16K");
   if (chance.in(200)) plan.settings.emplace_back("RMQ_GET_MODE=0");

@@ -14,7 +14,8 @@ enum class Trouble : std::uint8_t {
   kill_keeper,      // its child, which keeps the ranks
   stop_rank,        // SIGSTOP, and later SIGCONT
   stop_keeper,      // the same
-  few_descriptors,  // RLIMIT_NOFILE
+  few_descriptors,  // RLIMIT_NOFILE, of rmqrun and the ranks
+  few_in_ranks,     // of the ranks alone
   little_memory,    // RLIMIT_AS
   full_trace,       // the trace folder's disk is full at some time
   small_shm,        // and a /dev/shm that is too small, with segments there

@@ -1,6 +1,6 @@
-// chaos_traffic --seed N --steps N [--memory BYTES] [--only STEP]: random MPI traffic that checks itself, as the ranks
-// of chaos (main.cpp). `--memory` limits the address space of each rank from before MPI_Init on; `--only` draws but one
-// kind of step, to look at it closely.
+// chaos_traffic --seed N --steps N [--memory BYTES] [--descriptors N] [--only STEP]: random MPI traffic that checks
+// itself, as the ranks of chaos (main.cpp). `--memory` and `--descriptors` limit each rank from before MPI_Init on;
+// `--only` draws but one kind of step, to look at it closely.
 //
 // All ranks draw the same steps from the seed, and each knows what every message of every rank holds. At the end rank 0
 // prints "traffic: N steps right". What is wrong is told with rank and step, and ends the job with exit code 98.
@@ -285,6 +285,12 @@ constexpr Step kSteps[] = {
     {"ring", ring},       {"everybody", everybody},     {"flood", flood},   {"backwards", backwards},
     {"strided", strided}, {"collectives", collectives}, {"window", window}, {"late", late}};
 
+void limit(__rlimit_resource resource, const char* number) {
+  const rlim_t most = std::strtoull(number, nullptr, 10);
+  const rlimit both{most, most};
+  ::setrlimit(resource, &both);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -295,10 +301,8 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--seed") == 0) seed = std::strtoull(argv[i + 1], nullptr, 10);
     if (std::strcmp(argv[i], "--steps") == 0) steps = std::atoi(argv[i + 1]);
     if (std::strcmp(argv[i], "--only") == 0) only = argv[i + 1];
-    if (std::strcmp(argv[i], "--memory") == 0) {
-      const rlimit limit{std::strtoull(argv[i + 1], nullptr, 10), RLIM_INFINITY};
-      ::setrlimit(RLIMIT_AS, &limit);
-    }
+    if (std::strcmp(argv[i], "--memory") == 0) limit(RLIMIT_AS, argv[i + 1]);
+    if (std::strcmp(argv[i], "--descriptors") == 0) limit(RLIMIT_NOFILE, argv[i + 1]);
   }
   std::set_new_handler(give_up);
   MPI_Init(&argc, &argv);
