@@ -107,7 +107,7 @@ void Device::MPID_Poll(bool blocking, Awaited what) {
       sleep();
       break;
     case Waiter::Step::look:
-      feed_the_starving();  // as before a sleep
+      grant_envelopes();  // as before a sleep
       look(Doing::waiting);
       break;
   }
