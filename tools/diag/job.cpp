@@ -125,10 +125,11 @@ void note_queues(Rank& r, const json& report) {
   announced -= std::count_if(r.waits.begin(), r.waits.end(), [](const Wait& w) { return w.message.announced; });
   if (announced > 0) note(fmt::format("{} more rendezvous unanswered", announced));
   for (const json& peer : list(report, "peers")) {
-    const std::string reason = text(peer, "reason");
-    if (!reason.empty())
-      note(fmt::format("{} pending to rank {}: {} (credit {})", number<int>(peer, "pending"), number<int>(peer, "rank"),
-                       reason, number<std::int64_t>(peer, "credit")));
+    const HeldUp held{number(peer, "rank", -1), number<std::size_t>(peer, "pending"), text(peer, "reason")};
+    if (held.reason.empty()) continue;
+    note(fmt::format("{} pending to rank {}: {} (credit {})", held.messages, held.to, held.reason,
+                     number<std::int64_t>(peer, "credit")));
+    r.held_up.push_back(held);
   }
   for (const Window& w : r.windows)
     if (!w.holders.empty())

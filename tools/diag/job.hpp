@@ -64,6 +64,13 @@ struct Window {
   bool accessing = false, exposed = false;
 };
 
+/// Messages that a rank may not send yet.
+struct HeldUp {
+  int to = -1;
+  std::size_t messages = 0;
+  std::string reason;  // "no credit", "link full"
+};
+
 struct Rank {
   int rank = 0;
   Fate fate = Fate::silent;
@@ -73,6 +80,7 @@ struct Rank {
   std::vector<Message> sends, receives, messages;  // not complete; posted or being filled; unexpected
   std::vector<Comm> comms;
   std::vector<Window> windows;
+  std::vector<HeldUp> held_up;
   std::vector<std::string> notes;  // of its queues, for people
 
   const Comm* comm_of(std::uint32_t context) const;

@@ -46,6 +46,24 @@ void look_among(const Rank& r, const Wait& w, const std::vector<Message>& messag
   }
 }
 
+// Senders whose messages wait for credit: what the receive wants may be among them, and nothing that is here tells.
+bool is_held_up(const Job& job, const Rank& r, const Wait& w, std::vector<Finding>& to) {
+  for (const int peer : w.peers) {
+    const Rank* sender = rank_of(job, peer);
+    if (!sender) continue;
+    for (const HeldUp& held : sender->held_up) {
+      if (held.to != r.rank || held.reason != "no credit") continue;
+      to.push_back({"no credit",
+                    fmt::format("Rank {} {}; rank {} has {} message{} for it that may not leave, for rank {} "
+                                "keeps as many others, which it does not receive, as RMQ_UNEXPECTED_MAX and "
+                                "RMQ_ENVELOPES_MAX allow. Receive them, or raise RMQ_ENVELOPES_MAX.",
+                                r.rank, doing_text(r), peer, held.messages, held.messages == 1 ? "" : "s", r.rank)});
+      return true;
+    }
+  }
+  return false;
+}
+
 bool is_receive(const Wait& w) {
   return (w.kind == "recv" || w.kind == "probe") && !w.message.matched && !is_collective(w.message);
 }
@@ -57,6 +75,7 @@ void find_near_misses(const Job& job, std::vector<Finding>& to) {
     if (r.fate != Fate::waiting) continue;
     for (const Wait& w : r.waits) {
       if (!is_receive(w) || may_still_come(job, w)) continue;
+      if (is_held_up(job, r, w, to)) break;
       const std::size_t before = to.size();
       look_among(r, w, r.messages, "it has", to);
       if (to.size() > before) break;
