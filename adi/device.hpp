@@ -250,8 +250,11 @@ class Device {
       if (call_) device_.trace_.leave(call_, before_);
       device_.call_.store(function_ | kCallLeft, std::memory_order_relaxed);
       if (device_.attending_) device_.attend(false);
-      if (device_.threads_) [[unlikely]]
+      if (device_.threads_) [[unlikely]] {
+        // A thread that wakes listens for those that still sleep. It leaves now: one of them takes over.
+        if (device_.sleepers_ > 0 && !device_.armed_) device_.doorbell_->ring(device_.rank_);
         device_.mutex_.unlock();
+      }
     }
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
@@ -497,8 +500,6 @@ class Device {
     attending_ = here;
     waits_ += here;
     if (attention_) attention_->store(here ? 1 : 0, std::memory_order_relaxed);  // a hint
-    if (!here && sleepers_ > 0 && !armed_) [[unlikely]]
-      doorbell_->ring(rank_);  // this thread has listened for those that sleep; one of them takes over
   }
   bool arm();
   void disarm();

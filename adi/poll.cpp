@@ -107,7 +107,6 @@ void Device::MPID_Poll(bool blocking, Awaited what) {
       sleep();
       break;
     case Waiter::Step::look:
-      grant_envelopes();  // as before a sleep
       look(Doing::waiting);
       break;
   }
