@@ -69,10 +69,13 @@ Packet Handshake::header() const {
   return packet;
 }
 
-// From here on kind and length are ours, and the whole packet fits in_.
+// From here on every byte of the header is what we would have said, and the whole packet fits in_.
 bool Handshake::header_fits() const {
-  const Packet packet = header();
-  const auto is = [&](Kind kind, std::size_t payload) { return packet.kind == kind && packet.length == payload; };
+  const auto is = [&](Kind kind, std::size_t payload) {
+    Packet fixed(kind);
+    fixed.length = static_cast<std::uint32_t>(payload);
+    return std::memcmp(&fixed, in_.data(), kHeaderBytes) == 0;
+  };
   switch (awaits_) {
     case Awaits::nothing:
       return false;

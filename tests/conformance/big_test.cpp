@@ -16,7 +16,7 @@ TEST_P(Big, AMessageOfMoreThanTwoGigabytesArrivesWhole) {
   const std::unique_ptr<std::byte, decltype(&std::free)> from(static_cast<std::byte*>(std::malloc(kBytes)), &std::free);
   const std::unique_ptr<std::byte, decltype(&std::free)> to(static_cast<std::byte*>(std::calloc(kBytes, 1)),
                                                             &std::free);
-  if (!from || !to) GTEST_SKIP() << "not enough memory";
+  if (!from || !to) GTEST_SKIP() << "missing here: memory";
   auto* words = reinterpret_cast<std::uint64_t*>(from.get());
   for (std::size_t i = 0; i < kWords; ++i) words[i] = i * 0x9e3779b97f4a7c15u;
   for (std::size_t i = kWords * 8; i < kBytes; ++i) from.get()[i] = std::byte{0x5a};

@@ -20,7 +20,7 @@ struct HostMpi {
 class Rmqboot : public ::testing::TestWithParam<HostMpi> {
  protected:
   void SetUp() override {
-    if (::access(GetParam().helper, X_OK) != 0) GTEST_SKIP() << GetParam().name << " was not there at configure time";
+    if (::access(GetParam().helper, X_OK) != 0) GTEST_SKIP() << "missing here: " << GetParam().name << ", when the build was configured";
   }
 
   static Words boot(int ranks, const Words& program) {

@@ -199,7 +199,7 @@ TEST_P(Transfers, MovesEveryByte) {
   std::vector<std::byte> local = is_put ? data : std::vector<std::byte>(bytes);
   if (!is_put) std::copy(data.begin(), data.end(), exposed);
   const std::uint64_t address = world[0].method->expose(1, DataView::contiguous(exposed, bytes));
-  if (address == 0) GTEST_SKIP() << "this kernel refuses single copies";
+  if (address == 0) GTEST_SKIP() << "missing here: single copies by the kernel";
   Request owner;
   const DataView view = DataView::contiguous(local.data(), bytes);
   const Outcome outcome = is_put ? world[1].method->put(0, address, view, bytes, &owner)
@@ -243,7 +243,7 @@ TEST(Shm, ATransferNeedsNoHelp) {
   std::vector<std::byte> into(data.size());
   Request owner;
   const std::uint64_t address = world[0].method->expose(1, DataView::contiguous(data.data(), data.size()));
-  if (address == 0) GTEST_SKIP() << "this kernel refuses single copies";
+  if (address == 0) GTEST_SKIP() << "missing here: single copies by the kernel";
   ASSERT_EQ(world[1].method->get(0, address, DataView::contiguous(into.data(), into.size()), into.size(), &owner),
             Outcome::queued);
   int polls = 0;
@@ -261,7 +261,7 @@ TEST(Shm, ManyTransfersWithSeveralPeersShareTheSlot) {
     const Rank from = static_cast<Rank>(1 + i % 3);
     const std::uint64_t address =
         world[static_cast<std::size_t>(from)].method->expose(0, DataView::contiguous(data.data(), data.size()));
-    if (address == 0) GTEST_SKIP() << "this kernel refuses single copies";
+    if (address == 0) GTEST_SKIP() << "missing here: single copies by the kernel";
     const DataView view = DataView::contiguous(into[i].data(), data.size());
     Outcome o;
     while ((o = world[0].method->get(from, address, view, data.size(), &owners[i])) == Outcome::retry) world.poll_all();
@@ -312,7 +312,7 @@ TEST(Shm, MemoryThatTheKernelDoesNotCopyFailsItsTransferOnly) {
   World world(2);
   const Unreachable memory;
   std::vector<std::byte> mine(Unreachable::kBytes);
-  if (world[0].method->expose(1, memory.view()) == 0) GTEST_SKIP() << "this kernel refuses single copies";
+  if (world[0].method->expose(1, memory.view()) == 0) GTEST_SKIP() << "missing here: single copies by the kernel";
   const std::uint64_t there = world[0].method->expose(1, memory.view());
   for (const bool put : {false, true}) {
     for (const std::size_t bytes : {std::size_t{5000}, Unreachable::kBytes}) {

@@ -190,7 +190,7 @@ TEST(ShmProcesses, WhatASandboxForbidsIsReplaced) {
     rank.method->close();
     return 0;
   });
-  if (WEXITSTATUS(statuses[0]) == 77) GTEST_SKIP() << "no seccomp here";
+  if (WEXITSTATUS(statuses[0]) == 77) GTEST_SKIP() << "missing here: seccomp";
   EXPECT_EQ(statuses[0], 0);
   EXPECT_EQ(statuses[1], 0);
 }
@@ -275,7 +275,7 @@ TEST(ShmProcesses, MemoryFromMemAllocIsReachedDirectly) {
 }
 
 TEST(ShmProcesses, TooLittleDevShmStopsTheStartWithAClearMessage) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root for a private mount";
+  if (::geteuid() != 0) GTEST_SKIP() << "missing here: root, for a private mount";
   const ForkedJob job(2);
   const std::vector<int> statuses = run_forked(1, [&](int) {
     if (::unshare(CLONE_NEWNS) != 0 || ::mount("", "/", nullptr, MS_PRIVATE | MS_REC, nullptr) != 0 ||
@@ -292,13 +292,13 @@ TEST(ShmProcesses, TooLittleDevShmStopsTheStartWithAClearMessage) {
     }
     return 0;
   });
-  if (WEXITSTATUS(statuses[0]) == 77) GTEST_SKIP() << "no private mounts here";
+  if (WEXITSTATUS(statuses[0]) == 77) GTEST_SKIP() << "missing here: private mounts";
   EXPECT_EQ(statuses[0], 0);
 }
 
 // Beyond 16 ranks rings are taken one by one: a shortage then costs the connection, not the process.
 TEST(ShmProcesses, AShortageOnConnectLosesThatPeerWithAClearMessage) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root for a private mount";
+  if (::geteuid() != 0) GTEST_SKIP() << "missing here: root, for a private mount";
   const ForkedJob job(20);
   const std::vector<int> statuses = run_forked(1, [&](int) {
     if (::unshare(CLONE_NEWNS) != 0 || ::mount("", "/", nullptr, MS_PRIVATE | MS_REC, nullptr) != 0 ||
@@ -319,7 +319,7 @@ TEST(ShmProcesses, AShortageOnConnectLosesThatPeerWithAClearMessage) {
     if (rank.lost.size() != 1 || rank.lost[0].first != refused || rank.lost[0].second.code != Errc::no_memory) return 3;
     return rank.lost[0].second.what.find("remount") == std::string::npos ? 4 : 0;
   });
-  if (WEXITSTATUS(statuses[0]) == 77) GTEST_SKIP() << "no private mounts here";
+  if (WEXITSTATUS(statuses[0]) == 77) GTEST_SKIP() << "missing here: private mounts";
   EXPECT_EQ(statuses[0], 0);
 }
 

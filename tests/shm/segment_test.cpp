@@ -113,7 +113,7 @@ TEST(Segment, UnknownKindsAreRefusedWithTheChoices) {
 }
 
 TEST(Segment, AFullDevShmIsAnErrorWithSizePlaceAndRemedy) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs root for a private mount";
+  if (::geteuid() != 0) GTEST_SKIP() << "missing here: root, for a private mount";
   const int status = in_child([] {
     if (::unshare(CLONE_NEWNS) != 0 || ::mount("", "/", nullptr, MS_PRIVATE | MS_REC, nullptr) != 0 ||
         ::mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=256k") != 0) {
@@ -133,7 +133,7 @@ TEST(Segment, AFullDevShmIsAnErrorWithSizePlaceAndRemedy) {
     }
     return 0;
   });
-  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no private mounts here";
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "missing here: private mounts";
   EXPECT_EQ(status, 0);
 }
 
