@@ -8,7 +8,8 @@
 // lock; without, an Entry costs one branch. Waiting calls give the lock away between polls.
 //
 // Where things are: sending and receiving short messages adi/eager.cpp, long ones adi/rendezvous.cpp, credit and the
-// pending queues adi/flow.cpp, matching adi/match.hpp, the dispatch loop adi/poll.cpp, waiting adi/wait.hpp.
+// pending queues adi/flow.cpp, what a peer may send adi/trust.cpp, matching adi/match.hpp, the dispatch loop
+// adi/poll.cpp, waiting adi/wait.hpp.
 #pragma once
 
 #include <array>

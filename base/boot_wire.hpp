@@ -37,7 +37,7 @@ enum class FrameKind : std::uint8_t {
   refused = 18,     // server → rank  text: a request broke the rules; the rank's calls fail from then on
   end = 19,         // server → rank  i32 exit code, text: the job is over; exit with this code
   joined = 20,      // server → rmqboot  (empty): the proof is good
-  time = 21,        // server → rank  u64 nanoseconds since 1970 on the server's clock
+  time = 21,        // server → rank  u64 nanoseconds of the server's CLOCK_MONOTONIC
   ask = 22,         // server → rank  u32 number, u32 1: all there is to tell, 0: progress only; answered by `answer`
   challenge = 23,   // server → rmqboot  32 bytes nonce, 32 bytes proof; answered by `proof`
   proof = 12,       // rmqboot → server  32 bytes; answered by `joined`

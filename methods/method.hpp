@@ -61,7 +61,7 @@ struct Sink {
 
   /// A packet with all its payload at `payload` (packet.length bytes, any alignment, valid only during the call). The
   /// packet itself may lie in memory that the peer could write: it is a copy or is read once. Indexed by kind; every
-  /// entry is set (unknown kinds go to a handler that counts a protocol error).
+  /// entry is set (unknown kinds go to a handler that drops the peer).
   using OnPacket = void (*)(void* device, Rank from, const Packet& packet, const std::byte* payload);
   std::array<OnPacket, 256> on_packet{};
 

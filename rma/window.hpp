@@ -7,9 +7,9 @@
 //
 // Collective parts are split: this floor knows no communicators. See prepare(), open(), close().
 //
-// Where things are: making windows rma/window.cpp, direct access rma/direct.cpp, packets to a target rma/origin.cpp,
-// packets from origins rma/server.cpp, the lock rma/lock.cpp, epochs rma/passive.cpp, rma/fence.cpp and
-// rma/pscw.cpp. What they share: rma/window_state.hpp. Protocols: design/rma.md.
+// Where things are: making windows rma/window.cpp, direct access rma/direct.cpp, packets to a target rma/origin.cpp
+// (when they leave: rma/channel.cpp), packets from origins rma/server.cpp, the lock rma/lock.cpp, epochs
+// rma/passive.cpp, rma/fence.cpp and rma/pscw.cpp. What they share: rma/window_state.hpp. Protocols: design/rma.md.
 #pragma once
 
 #include <array>

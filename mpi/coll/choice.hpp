@@ -79,9 +79,9 @@ class Terms {
 Result<Terms> settle_terms(Bootstrap& bootstrap, std::string_view forced, bool crowded);
 
 /// Ranks that one rank serves alone where context switches count more than messages. A rank of a crowded host that
-/// waits for its turn costs the host a switch (0.7-2.8 us, PERFORMANCE.md), a message 30-100 ns: in a flat pattern
-/// every rank takes its turn once, in a binomial tree up to log2(p) times. Beyond this many ranks the one rank itself
-/// would take longer than the others' turns.
+/// waits for its turn costs the host a switch (0.7-2.8 us), a message 30-100 ns: in a flat pattern every rank takes its
+/// turn once, in a binomial tree up to log2(p) times. Beyond this many ranks the one rank itself would take longer than
+/// the others' turns.
 inline constexpr int kFlatRanks = 64;
 
 /// Ranks of a crowded host up to which all tell all in one turn each, which takes p (p - 1) messages but only half the
