@@ -108,6 +108,7 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
     if (auto ok = d->doorbell_->watch(fd); !ok) return tl::unexpected(ok.error());
   }
   d->report_memory_ = std::make_unique_for_overwrite<char[]>(max_report);
+  d->size_credit();  // messages to oneself need it, before there is anybody else
   bootstrap.on_ask(&Device::on_ask, d.get());
   if (connect) {
     if (auto ok = d->MPID_Connect(); !ok) return tl::unexpected(ok.error());
@@ -169,13 +170,16 @@ void Device::note_clock() {
   if (const auto offset = bootstrap_.clock_offset()) trace_.clock_offset(offset->offset_ns, offset->error_ns);
 }
 
-void Device::share_out_credit() {
+void Device::size_credit() {
   // At least what a few messages need, whatever the number of peers; at most what one peer can use.
   constexpr std::uint64_t kLeast = 64 * 1024, kMost = 16 * 1024 * 1024;
   const std::uint64_t others = std::max<std::uint64_t>(peers_.size() - 1, 1);
   credit_per_peer_ = std::clamp<std::uint64_t>(config_.unexpected_max / others, kLeast, kMost);
   flow_threshold_ = static_cast<std::uint32_t>(credit_per_peer_ / 4);
   envelopes_left_ = config_.envelopes_max;
+}
+
+void Device::share_out_credit() {
   trace_.event(Event::credit, 0, kNoRank, 0, credit_per_peer_);  // what each of them begins with
   for (Rank r = 0; r < size(); ++r) {
     Peer& peer = peers_[index(r)];

@@ -321,6 +321,7 @@ class Device {
  private:
   Device(DeviceOptions options, Bootstrap& bootstrap);
   Result<void> open_methods();  // boot.cpp
+  void size_credit();
   void share_out_credit();
   void gather(Rank to, bool on);  // extend.cpp
   void note_clock();

@@ -63,6 +63,7 @@ methods::Outcome Device::try_short(Request* r, Peer& peer, std::int64_t cost) {
   Packet& p = r->packet;
   const bool sync = r->mode == SendMode::synchronous;
   p.kind = sync ? Kind::SHORT_SYNC : Kind::SHORT;
+  p.flags &= packet_flag::ready;  // an envelope that the full link refused may have credit by now
   p.length = static_cast<std::uint32_t>(r->view.bytes);
   if (sync) p.short_sync.sender = r->self.wire();
   const Outcome o = hand_down(r->peer, peer, p, Payload{r->view, 0, r->view.bytes}, r);

@@ -41,6 +41,7 @@ TcpMethod::TcpMethod(const methods::MethodContext& context)
       doorbell_(context.doorbell),
       self_(context.bootstrap.job().rank),
       size_(context.bootstrap.job().size),
+      asks_by_socket_(context.bootstrap.watch_fd() >= 0),
       eager_max_(context.config.eager_max != 0 ? std::min<std::size_t>(context.config.eager_max, kFragment) : kEager),
       scale_{},
       links_(static_cast<std::size_t>(size_)) {
@@ -279,7 +280,8 @@ void TcpMethod::cool(Link& link) {
 
 bool TcpMethod::arm() {
   armed_ = true;
-  if (switchboard_->asks()) return false;
+  // The answer wakes a sleeper, where it comes by a socket; what has come already is taken now.
+  if (switchboard_->asks() && (!asks_by_socket_ || switchboard_->look_up() > 0)) return false;
   for (Link* link : busy_) {
     // Only a full socket is worth sleeping for; everything else can be done now.
     if (link->state != Link::State::up || link->verdict || link->out.error() != 0 || !link->out.blocked()) return false;

@@ -89,6 +89,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   Doorbell& doorbell_;
   const Rank self_;
   const int size_;
+  const bool asks_by_socket_;  // the bootstrap answers by a socket, which wakes a sleeper
   std::size_t eager_max_;
   Burst::Scale scale_;
   bool closing_ = false;

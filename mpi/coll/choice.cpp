@@ -74,7 +74,7 @@ Result<Choice> parse(std::string_view list) {
         !(collective->algorithms & set_of({algorithm->second}))) {
       return fail(Errc::config,
                   fmt::format("RMQ_COLL has '{}'; a word is <collective>=<algorithm>, as in barrier=tree, "
-                              "allreduce=ring (design/mpi.md lists them)",
+                              "allreduce=ring (design/collectives.md lists them)",
                               item));
     }
     choice.*(collective->choice) = algorithm->second;

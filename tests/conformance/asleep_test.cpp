@@ -28,6 +28,7 @@ class SilentMethod final : public methods::Method {
     return true;
   }
   void disarm() override { armed_ = false; }
+  void drop(Rank, const Error&) override {}
   bool drained() const override { return true; }
   void close() override {}
 

@@ -91,6 +91,21 @@ TEST(Credit, AReceiveOfAMessageThatWasSentCompletesWhateverTheSizes) {
   }
 }
 
+// A link that is narrower than a grant refuses some of the envelopes; when their messages leave at last, there may be
+// credit for them as they are.
+TEST(Credit, AMessageThatTheLinkRefusedAsAnEnvelopeMayLeaveWithItsData) {
+  World world(2, calm(/*link_frames=*/8));
+  ASSERT_TRUE(world.ok());
+  Traffic traffic(world, 0, 1);
+  traffic.send(1, 1000, 300);
+  traffic.send(2, 1000);
+  ASSERT_TRUE(traffic.receive(2));  // for which envelopes are granted
+  ASSERT_TRUE(traffic.receive_the_rest());
+  EXPECT_EQ(world[1].counters().protocol_errors, 0u);
+  EXPECT_GT(world[1].counters().envelopes_granted, 0u);
+  world.abandon();
+}
+
 TEST(Credit, ARankThatWaitsInAnyMannerLetsThroughWhatItWaitsFor) {
   for (const char* manner : {"spin", "yield", "sleep", "auto"}) {
     World world(2, calm(), [&](Config& c) { c.wait = manner; });

@@ -39,6 +39,10 @@ void use_alone() {
   MPI_Group_free(&self);
   MPI_Sendrecv(&in, 1, MPI_INT, 0, 0, &out, 1, MPI_INT, 0, 0, mine, MPI_STATUS_IGNORE);
   CHECK(out == 7);
+  out = 0;
+  MPI_Send(&in, 1, MPI_INT, 0, 0, mine);
+  MPI_Recv(&out, 1, MPI_INT, 0, 0, mine, MPI_STATUS_IGNORE);
+  CHECK(out == 7);
   MPI_Barrier(mine);
   MPI_Comm_free(&mine);
   void* memory = nullptr;

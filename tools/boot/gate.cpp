@@ -69,15 +69,18 @@ Gate::Place Gate::oldest_unmarked() {
 }
 
 void Gate::make_room() {
-  const auto unmarked =
-      std::count_if(visitors_.begin(), visitors_.end(), [](const auto& one) { return !one.second.entry; });
-  const Place oldest = oldest_unmarked();
-  // Marks can be replayed, so those who have one are not without number either.
-  if (static_cast<std::size_t>(unmarked) >= kUnmarked) {
-    dismiss(oldest);
-  } else if (visitors_.size() >= kUnmarked + static_cast<std::size_t>(missing_)) {
-    dismiss(oldest != visitors_.end() ? oldest : visitors_.begin());
+  // All ranks may have called and not had the CPU yet to say a word. Marks can be replayed, so those who have one are
+  // not without number either.
+  const auto full = [&] { return visitors_.size() >= kUnmarked + static_cast<std::size_t>(missing_); };
+  if (!full()) return;
+  Place oldest = oldest_unmarked();
+  if (oldest != visitors_.end()) {
+    const Id id = oldest->first;
+    on_ready(id);  // its first word may have come since
+    if (!full()) return;
+    oldest = oldest_unmarked();
   }
+  dismiss(oldest != visitors_.end() ? oldest : visitors_.begin());
 }
 
 void Gate::on_ready(Id id) {

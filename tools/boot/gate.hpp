@@ -22,8 +22,8 @@ class Gate {
 
   /// Takes over `listener`; `tickets` holds boot::ticket_bytes for each rank, in rank order. `admit` is called from the
   /// event loop when someone has come in. Strangers are dropped: after 5 s of silence, or at the first wrong byte. At
-  /// most 64 without a mark are kept waiting at once, and the oldest of them gives way: a crowd of silent ones keeps
-  /// nobody out. Without descriptors the gate is shut for a moment.
+  /// most 64 more than have not come yet are kept waiting at once, and the oldest without a mark gives way: a crowd of
+  /// silent ones keeps nobody out. Without descriptors the gate is shut for a moment.
   Gate(EventLoop& loop, UniqueFd listener, std::string tickets, Admit admit);
   ~Gate();
   Gate(const Gate&) = delete;

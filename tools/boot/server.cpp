@@ -163,7 +163,8 @@ int serve_remote_ranks(UniqueFd listener, int size, const std::string& job) {
   std::string tickets(static_cast<std::size_t>(size) * boot::ticket_bytes, '\0');
   // Two connections a rank, its own and its minder's, come through the gate and stay.
   const std::size_t connections = 2 * static_cast<std::size_t>(size);
-  const auto raised = raise_open_files(size, connections + Gate::descriptors(connections) + 16);
+  // Who is in has left the gate, so both together are no more than all connections and the strangers.
+  const auto raised = raise_open_files(size, Gate::descriptors(connections) + 16);
   if (!raised) std::fprintf(stderr, "rmqboot: %s\n", raised.error().what.c_str());  // some ranks will not come in
   auto loop = EventLoop::create();
   if (!loop || !read_tickets(tickets)) return exit_cannot_start;

@@ -9,7 +9,7 @@ Result<std::optional<rlimit>> raise_open_files(int ranks, rlim_t needed) {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return std::nullopt;
   const rlimit before = limit;
   limit.rlim_cur = limit.rlim_max;
-  if (limit.rlim_max >= needed && ::setrlimit(RLIMIT_NOFILE, &limit) == 0) return before;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max >= needed) return before;  // what there is, in any case
   return fail(Errc::system,
               fmt::format("{} ranks need {} file descriptors here, but the limit is {}; raise it with ulimit -Hn",
                           ranks, needed, limit.rlim_max));
