@@ -190,8 +190,8 @@ class Method {
     return false;
   }
 
-  /// The rank has broken the protocol: the next poll() loses it with this error, as if its connection had failed, and the
-  /// other side learns of it where the transport can tell. May be called in an upcall; a second time does nothing.
+  /// The rank has broken the protocol: the next poll() loses it with this error, as if its connection had failed, and
+  /// the other side learns of it where the transport can tell. May be called in an upcall; a second time does nothing.
   virtual void drop(Rank rank, const Error& why) = 0;
 
   /// Whether everything that was taken has left this process.

@@ -1,4 +1,4 @@
-# Fails on an include that runs up a floor (the floors are those of design/code-map.md and design/).
+# Fails on an include that runs up a floor (the floors are those of design/code-map.md).
 #
 #   cmake -DROOT=<source folder> -P check_includes.cmake          checks the tree
 #   cmake -DSELF_TEST=<scratch folder> -P check_includes.cmake    checks the checker on planted violations

@@ -141,8 +141,10 @@ class RemoteJob final : private Server::Upcalls {
         const bool silent = !ending_ && minder(rank).socket.is_open();
         end_job(1, fmt::format("rank {} ended without calling MPI_Finalize; the other ranks were ended", rank));
         if (silent)
-          std::fputs("rmqboot: nobody has told why: if its machine is lost, mpiexec may wait for it for ever; end mpiexec then\n",
-                     stderr);
+          std::fputs(
+              "rmqboot: nobody has told why: if its machine is lost, mpiexec may wait for it for ever; end mpiexec "
+              "then\n",
+              stderr);
       });
     stop_if_alone();
   }
