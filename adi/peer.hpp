@@ -52,6 +52,7 @@ class RequestList {
 struct alignas(kCacheLine) Peer {
   methods::Method* method = nullptr;  // how to reach it; nullptr for oneself
   methods::MethodId id = methods::MethodId::none;
+  bool dropped = false;  // it has broken the protocol: nothing of it is looked at any more, until it counts as lost
   bool lost = false;
   bool scheduled = false;       // stands in the device's list of peers with waiting packets
   bool flow_due = false;        // a full link holds up a FLOW packet, which is made when it leaves

@@ -10,6 +10,7 @@ namespace rmq::adi {
 
 void Device::protocol_error(Rank from, const Packet& p, const char* why) {
   MPID_Protocol_error(from, p);
+  peers_[index(from)].dropped = true;
   peers_[index(from)].method->drop(
       from, {Errc::protocol, fmt::format("rank {} breaks the protocol and is given up: {} (packet {} of its link): {}",
                                          from, packet_name(p.kind), p.link, why)});
@@ -29,6 +30,9 @@ void Device::on_unknown(void* device, Rank from, const Packet& p, const std::byt
 }
 
 bool Device::may_come(Rank from, const Packet& p) {
+  // What it sends behind the packet that was refused must not take the refused one's place.
+  if (peers_[index(from)].dropped) [[unlikely]]
+    return false;
   const char* why = nullptr;
   if (static_cast<std::size_t>(static_cast<std::uint32_t>(p.source)) >= peers_.size()) {
     why = "its source is no rank";

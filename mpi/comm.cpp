@@ -103,7 +103,7 @@ void check_freeable(const Comm& c) {
 int free_comm(Comm& c, MPI_Comm& handle) {
   if (const int code = delete_all_attributes(c.attributes, c.handle); code != MPI_SUCCESS) return code;
   adi::Envelope left;
-  c.littered = runtime().device->MPID_Iprobe({c.recv_context, MPI_ANY_SOURCE, MPI_ANY_TAG}, left);
+  c.littered = c.context != 0 && runtime().device->MPID_Iprobe({c.recv_context, MPI_ANY_SOURCE, MPI_ANY_TAG}, left);
   drop(&c);
   handle = MPI_COMM_NULL;
   return MPI_SUCCESS;

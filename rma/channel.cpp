@@ -74,7 +74,7 @@ void Window::pump(Channel& c) {
   const bool small = c.queued <= kLagging && c.queued_bytes <= kLagMost && c.tail->bytes <= kLagMost;
   if (!all && small && !under_way) return;
   const adi::Device::Together together(device(), c.to);
-  if (!all) keep_get_for_last(c, kLagMost);
+  if (!all && c.settling == 0) keep_get_for_last(c, kLagMost);  // a goal counts what is queued in its order
   while (c.head) {
     const bool waits = !all && c.head == c.tail && c.head->bytes <= kLagMost && c.head->number == 0;
     if (waits || !send(c, 0)) return;
@@ -180,7 +180,8 @@ std::vector<Goal> Window::goals() const {
 // is_settled(). The caller gathers (Device::Together).
 void Window::drain(Channel& c, const Goal& goal, bool unlock, bool asks) {
   if (c.state != Channel::State::open) return;
-  if (unlock || asks) keep_get_for_last(c, UINT64_MAX);
+  // Only among what the goal covers, and where nobody else has one.
+  if ((unlock || asks) && c.settling <= 1 && goal.number == c.sent + c.queued) keep_get_for_last(c, UINT64_MAX);
   const auto release = [&] { return unlock && c.locks; };
   while (c.head && (c.head->number != 0 ? c.head->number : c.sent + 1) <= goal.number) {
     const bool last = c.head->number == 0 && c.sent + 1 == goal.number;
@@ -216,6 +217,12 @@ bool Window::is_settled(const Channel& c, const Goal& goal, bool remote) const {
 
 // Flush, or unlock: for all of these targets at the same time.
 Fault Window::settle(std::span<Goal> goals, bool unlock, bool remote) {
+  for (Goal& g : goals) {
+    if (Channel* c = in_use(g.rank)) {
+      g.counted = true;
+      ++c->settling;
+    }
+  }
   for (const Goal& g : goals) {
     if (Channel* c = in_use(g.rank)) lead_out(*c, unlock);
   }
@@ -245,6 +252,7 @@ Fault Window::settle(std::span<Goal> goals, bool unlock, bool remote) {
       });
       --c->draining;
     }
+    if (g.counted) --c->settling;
     const Fault f = take_fault(*c);
     if (first == Fault::none) first = f;
     if (unlock) close(*c);

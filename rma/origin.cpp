@@ -134,7 +134,10 @@ bool Window::send(Channel& c, std::uint8_t flags) {
       op_part_done(op);
       break;
     }
-    if (!has_room(c, bytes)) break;
+    if (!has_room(c, bytes)) {
+      if (c.asked_position <= c.settled) ask(c);  // no answer that makes room is on its way: there was no ticket
+      break;
+    }
     send_piece(c, op, bytes);
   }
   const bool all = c.head != op;

@@ -58,6 +58,7 @@ struct NamedType {
 struct Goal {
   int rank = 0;
   std::uint64_t number = 0;  // of the last of them, once it has one
+  bool counted = false;      // in Channel::settling
   bool draining = false;     // counted in Channel::draining
 };
 
@@ -78,6 +79,7 @@ struct Channel {
   bool busy = false;                        // listed in Window::busy_
   bool urgent = false;                      // a request-based operation is queued
   bool starved = false;                     // listed in Domain::starved_
+  std::uint32_t settling = 0;               // calls that have a goal, draining already or not
   std::uint32_t draining = 0;               // calls that wait for what is queued to leave
   Op *head = nullptr, *tail = nullptr;      // queued; the first may have started
   std::uint32_t queued = 0;                 // that have not started

@@ -128,7 +128,7 @@ class Exchange {
 
 /// Only equal blocks have a size that all ranks know; the others go by batch, which leaves empty messages out.
 Algorithm choose(const Terms& terms, const Blocks& recv, int p) {
-  if (!recv.is_uniform()) return Algorithm::batch;
+  if (p == 1 || !recv.is_uniform()) return Algorithm::batch;
   const Algorithm wish = terms.forced().alltoall;
   if (wish != Algorithm::automatic) return wish;
   const std::uint64_t block = recv.bytes(0);

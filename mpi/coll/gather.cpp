@@ -94,7 +94,7 @@ int gather(Comm& comm, const Buffer& send, const Blocks& recv, int root) {
     return inter::gather(comm, send, recv, root);
   Steps s(comm);
   const std::uint64_t block = s.rank() == root ? recv.bytes(root) : bytes_of(send);
-  if (choose(s.terms(), s.terms().forced().gather, s.size(), block) == Algorithm::binomial) {
+  if (s.size() > 1 && choose(s.terms(), s.terms().forced().gather, s.size(), block) == Algorithm::binomial) {
     gather_binomial(s, send, recv, root, block);
   } else {
     gather_linear(s, send, recv, root);
@@ -115,7 +115,7 @@ int scatter(Comm& comm, const Blocks& send, const Buffer& recv, int root) {
     return inter::scatter(comm, send, recv, root);
   Steps s(comm);
   const std::uint64_t block = s.rank() == root ? send.bytes(root) : bytes_of(recv);
-  if (choose(s.terms(), s.terms().forced().scatter, s.size(), block) == Algorithm::binomial) {
+  if (s.size() > 1 && choose(s.terms(), s.terms().forced().scatter, s.size(), block) == Algorithm::binomial) {
     scatter_binomial(s, send, recv, root, block);
   } else {
     scatter_linear(s, send, recv, root);
