@@ -1,6 +1,8 @@
 #include "rma/agent.hpp"
 
 #include <csignal>
+#include <cstdio>
+#include <system_error>
 
 namespace rmq::rma {
 
@@ -10,11 +12,20 @@ Agent::Agent(adi::Device& device) : device_(device), enabled_(!device.threads())
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { device_.MPID_Serve(stop_); });
+  try {
+    thread_ = std::thread([this] { device_.MPID_Serve(stop_); });
+  } catch (const std::system_error& e) {
+    std::fprintf(stderr,
+                 "rmq: rank %d has no thread to serve its windows (%s): what others ask of them waits until the rank "
+                 "calls MPI; allow it more memory or threads (ulimit -v, ulimit -u)\n",
+                 device_.rank(), e.what());
+    if (enabled_) device_.MPID_Disable_threads();
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Agent::~Agent() {
+  if (!thread_.joinable()) return;
   stop_.store(true, std::memory_order_release);  // pairs with the acquire in MPID_Serve
   device_.MPID_Wake_agent();
   {

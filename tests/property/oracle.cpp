@@ -140,6 +140,7 @@ class Judge {
       }
       for (auto m = h_.messages.begin(); m != there; ++m) {
         if (m->to != p.at || m->from != p.source || !fits(p.pattern, *m) || seen(*m) || m->receive < 0) continue;
+        if (m->cancel_unknown) continue;  // if it was taken back, its receive had a later one of the same content
         if (h_.receives[static_cast<std::size_t>(m->receive)].posted > p.when) {
           violation("a probe at {} in step {} saw {} instead of {}", p.at, p.when, text(*there), text(*m));
         }
