@@ -131,7 +131,8 @@ class Device {
   /// happened, use MPID_Isend.
   bool MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes);
   /// Starts a receive: r->peer (world rank, or kNoRank with kAnySource), match (with wildcards), view, dest_op and, for
-  /// cat and join, parts (messages to take; complete when all have landed), join_op, join_type.
+  /// cat and join, parts (messages to take; complete when all have landed), join_op, join_type. From any source with
+  /// request_flag::grouped: `group`, the ranks that it needs, which must live until it is complete.
   void MPID_Irecv(Request* r);
   /// Progresses until complete. Errors are in r->status.error.
   void MPID_Wait(Request* r);
@@ -495,6 +496,7 @@ class Device {
   void chose(Way way, Because because, Rank peer) { trace_.event(Event::protocol, id_of(peer), peer, way, because); }
   std::uint8_t id_of(Rank r) const { return static_cast<std::uint8_t>(peers_[index(r)].id); }
   void fail_requests_of(Rank rank);
+  void fail_grouped(Request* recv);
   // ---- the agent: serve.cpp ----
   bool serve_while_busy(std::uint64_t linger_ns);
   // ---- waiting: poll.cpp ----
@@ -547,6 +549,7 @@ class Device {
   std::atomic<std::uint32_t>* attention_ = nullptr;  // where peers see it
   bool wants_turns_ = false;                         // of the extensions
   Waiter waiter_;
+  bool any_lost_ = false;  // peers
   bool sleep_for_ever_ = false;
   std::uint64_t credit_per_peer_ = 0;
   std::uint64_t envelopes_left_ = 0;

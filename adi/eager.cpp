@@ -3,6 +3,7 @@
 //   origin                              target
 //   try_short  --- SHORT ------------>  arrive_short: deliver to the posted receive, or keep it as unexpected
 //   on_sync_ack <-- SYNC_ACK ---------  (SHORT_SYNC only) when a receive has taken it
+#include <algorithm>
 #include <cstdlib>
 
 #include "adi/device.hpp"
@@ -199,6 +200,9 @@ void Device::MPID_Irecv(Request* r) {
     Request* message = match_.match_or_post(r);
     if (!message) {
       trace_.event(Event::posted, 0, r->peer, r->match.context, static_cast<std::uint32_t>(r->match.tag));
+      if (any_lost_ && (r->flags & request_flag::grouped) != 0) [[unlikely]] {
+        if (std::ranges::any_of(*r->group, [&](Rank rank) { return peers_[index(rank)].lost; })) fail_grouped(r);
+      }
       return;
     }
     receive_kept(r, message);

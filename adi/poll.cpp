@@ -23,9 +23,10 @@ constexpr std::uint32_t kIdleTestsToLook = 16 * 1024;
 constexpr std::uint64_t kSleeplessToLook = 64;
 // Turns for which a secondary method stays in the fast rotation after it brought something.
 constexpr std::uint64_t kBusyTurns = 256;
-// Everything that ends a wait rings the doorbell. The length of a sleep bounds what is noticed by time only, such as the
-// end of a rank that this one has never talked to. Each sleep may be as long as all the idleness before it: a thousand
-// ranks of one machine that wait for the last to start would else use up its CPUs with looking, ten times a second each.
+// Everything that ends a wait rings the doorbell. The length of a sleep bounds what is noticed by time only, such as
+// the end of a rank that this one has never talked to. Each sleep may be as long as all the idleness before it: a
+// thousand ranks of one machine that wait for the last to start would else use up its CPUs with looking, ten times a
+// second each.
 constexpr std::uint64_t kFirstSleepNs = 100'000'000, kLongestSleepNs = 1'000'000'000;
 // With several threads another thread may complete what this one waits for, without ringing.
 constexpr std::int64_t kLongestSleepThreadsNs = 1'000'000;
@@ -238,7 +239,7 @@ void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
   auto& d = *static_cast<Device*>(device);
   Peer& peer = d.peers_[d.index(rank)];
   if (peer.lost) return;
-  peer.lost = true;
+  peer.lost = d.any_lost_ = true;
   peer.error = error.what;
   d.note_unanswered();
   d.trace_.event(Event::link_down, static_cast<std::uint8_t>(peer.id), rank);
@@ -265,6 +266,19 @@ void Device::fail_requests_of(Rank rank) {
       if (r->kind == RequestKind::recv || r->kind == RequestKind::send) complete(r, Errc::peer_lost);
     }
   }
+  for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
+    Request* r = pool_.at(i);
+    if (!(r->self.generation & 1) || !(r->flags & request_flag::grouped) || (r->flags & request_flag::matched))
+      continue;
+    if (!r->complete() && std::ranges::find(*r->group, rank) != r->group->end()) fail_grouped(r);
+  }
+}
+
+// What has met its message already ends by itself.
+void Device::fail_grouped(Request* recv) {
+  withdraw(recv);
+  recv->flags |= request_flag::matched;
+  for (std::uint32_t missing = recv->parts; missing > 0; --missing) fail_part(recv, Errc::peer_lost);
 }
 
 }  // namespace rmq::adi

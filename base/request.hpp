@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/data_view.hpp"
 #include "base/error.hpp"
@@ -91,6 +92,7 @@ struct alignas(kCacheLine) Request {
     Request *next = nullptr, *prev = nullptr;
   };
   alignas(kCacheLine) Links wild[3];
+  const std::vector<Rank>* group = nullptr;  // with request_flag::grouped
 
   bool complete() const {
     // Acquire pairs with the release in the device's completion, so that the received data is visible to a waiter that
@@ -105,6 +107,7 @@ inline constexpr std::uint8_t detached = 1;    // nobody waits: the device frees
 inline constexpr std::uint8_t matched = 2;     // recv: has met its message; send: the receiver has answered
 inline constexpr std::uint8_t cancelling = 4;  // send: an ANTI_SEND is on its way
 inline constexpr std::uint8_t queued = 8;      // stands in a pending queue
+inline constexpr std::uint8_t grouped = 64;    // recv from any source: needs each of `group`, and fails with the first lost
 inline constexpr std::uint8_t asked = 32;      // recv: OK_TO_SEND has gone, data or the end of a put may come
 inline constexpr std::uint8_t staged = 16;     // internal receive into a buffer of its own; `user` is the real one
 }  // namespace request_flag

@@ -79,7 +79,8 @@ function(rmq_precompile_program target donor library)
   endif()
   target_precompile_headers(${target} REUSE_FROM ${donor})
   # GCC 12 warns of std::string when its code comes from a precompiled header.
-  target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
+  target_compile_options(${target} PRIVATE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>)
 endfunction()
 
 # What a GoogleTest program says when the machine lacks something that a test needs; ctest then counts it as skipped.

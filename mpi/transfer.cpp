@@ -53,6 +53,10 @@ Request* start_recv_join(Comm& comm, int from, int tag, const Buffer& data, Redu
   r->join_op = op;
   r->join_type = data.type->basic;
   r->parts = static_cast<std::uint32_t>(parts);
+  if (from == MPI_ANY_SOURCE) {
+    r->flags |= request_flag::grouped;
+    r->group = &(comm.remote ? comm.remote : comm.group)->world;
+  }
   comm.device->MPID_Irecv(r);
   return r;
 }

@@ -48,7 +48,7 @@ class Handshake {
     broken,    // the other side does not belong to the job, or speaks something else
   };
   /// Reasons of LINK_REJECT.
-  static constexpr std::uint32_t kGivesWay = 1, kRefused = 2;
+  static constexpr std::uint32_t kGivesWay = 1, kRefused = 2, kNoDescriptor = 3;
 
   static Handshake calling(const Identity& identity, Rank to);
   static Handshake called(const Identity& identity);

@@ -1,6 +1,8 @@
 #include "tcp/switchboard.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -22,6 +24,10 @@ Tag outgoing_tag(Rank to) {
   return {Tag::Sort::outgoing, static_cast<std::uint32_t>(to)};
 }
 
+bool out_of_descriptors(const ErrorCode& ec) {
+  return ec == boost::asio::error::no_descriptors || ec == boost::system::errc::too_many_files_open_in_system;
+}
+
 }  // namespace
 
 Switchboard::Switchboard(Setup setup, std::unique_ptr<Listener> listener)
@@ -30,6 +36,7 @@ Switchboard::Switchboard(Setup setup, std::unique_ptr<Listener> listener)
     // Without memory for the watch nobody would be heard; expire() tries again.
     if (!setup_.ready.add(listener_->fd(i), listener_tag(i))) deaf_until_ = os::now_ns() + kLongestPause;
   }
+  if (listener_) keep_spare();
   set_timer();
 }
 
@@ -44,6 +51,7 @@ void Switchboard::stop() {
   asking_ = 0;
   for (std::size_t i = 0; listener_ && i < listener_->size(); ++i) setup_.ready.remove(listener_->fd(i));
   listener_.reset();
+  give_spare();
   deaf_until_ = 0;
   set_timer();
 }
@@ -105,20 +113,35 @@ int Switchboard::on_ready(Tag tag) {
     default:
       return 0;
   }
+  if (listener_) keep_spare();
   set_timer();
   return 1;
 }
 
 // ---- the called side ----
 
+// Whether there is one.
+bool Switchboard::keep_spare() {
+  if (spare_ < 0) spare_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  return spare_ >= 0;
+}
+
+void Switchboard::give_spare() {
+  if (spare_ >= 0) ::close(spare_);
+  spare_ = -1;
+}
+
 void Switchboard::answer(std::size_t listener_index) {
   if (!listener_) return;
   for (int i = 0; i < kAnswersAtOnce; ++i) {
     ErrorCode ec;
     Socket socket = listener_->accept(setup_.io, listener_index, ec);
+    if (out_of_descriptors(ec) && keep_spare()) {
+      give_spare();
+      socket = listener_->accept(setup_.io, listener_index, ec);
+    }
     if (ec == boost::asio::error::would_block) return;
-    if (ec == boost::asio::error::no_descriptors || ec == boost::asio::error::no_memory ||
-        ec == boost::asio::error::no_buffer_space || ec == boost::system::errc::too_many_files_open_in_system) {
+    if (out_of_descriptors(ec) || ec == boost::asio::error::no_memory || ec == boost::asio::error::no_buffer_space) {
       // The caller stays in the backlog. Looking away for a while keeps a sleeping rank from spinning on it.
       for (std::size_t k = 0; k < listener_->size(); ++k) setup_.ready.remove(listener_->fd(k));
       deaf_until_ = os::now_ns() + kLongestPause;
@@ -189,9 +212,10 @@ void Switchboard::judge(Incoming& incoming) {
   } else if (own != outgoing_.end() && own_wins && !own->second.asking) {
     incoming.greeting.reject(Handshake::kGivesWay);
   } else {
+    if (own != outgoing_.end()) hang_up(own->second);
+    if (!keep_spare()) return incoming.greeting.reject(Handshake::kNoDescriptor);
     if (own != outgoing_.end()) {
       asking_ -= own->second.asking;
-      hang_up(own->second);
       outgoing_.erase(own);
     }
     incoming.greeting.accept();
@@ -242,7 +266,10 @@ void Switchboard::advance(Rank to) {
         call.awaited = true;
         call.retry_at = os::now_ns() + setup_.time_limit;
       } else {
-        try_failed(to, call, "it refuses the connection");
+        try_failed(to, call,
+                   call.greeting->reason() == Handshake::kNoDescriptor
+                       ? "it has no file descriptor left; raise its limit (ulimit -n)"
+                       : "it refuses the connection");
       }
       break;
     default:

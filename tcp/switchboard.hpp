@@ -14,6 +14,10 @@
 // 64 have not shown the mark of a member yet (proof H). Each is heard as soon as it is accepted, and the oldest without
 // the mark gives way first: whoever connects and says nothing cannot push out a caller in the middle of its handshake.
 //
+// Descriptors: two ranks that call each other with their last descriptor could not accept each other's call, for ever.
+// So one is kept in reserve, to hear out a caller with: that ends one of the two calls, and where it does not, the
+// caller is told what is missing.
+//
 // Nothing here waits. A rank that has not published its place yet is asked for until it has.
 #pragma once
 
@@ -99,6 +103,8 @@ class Switchboard {
     std::uint64_t due() const;
   };
 
+  bool keep_spare();
+  void give_spare();
   void make_room();
   bool look_up(Rank to, Outgoing& call);
   void answer(std::size_t listener_index);
@@ -119,6 +125,7 @@ class Switchboard {
   std::map<Rank, Outgoing> outgoing_;
   std::size_t asking_ = 0;  // calls whose `asking` is set
   std::uint32_t next_id_ = 0;
+  int spare_ = -1;  // a descriptor in reserve; -1: in use, for the caller that came last, or not to be had
   std::uint64_t deaf_until_ = 0;  // the system was out of descriptors: the listener is not watched until then; 0: it is
 };
 

@@ -75,9 +75,10 @@ class Steps {
   void finish_send(Request* r) { note(mpi::wait(device_, r)); }
   void finish_recv(Request* r) {
     await(device_, r);
-    if (r->status.bytes != r->view.bytes) [[unlikely]]
-      note(MPI_ERR_TRUNCATE);
+    const bool whole = r->status.bytes == r->view.bytes;
     note(mpi::wait(device_, r));
+    if (!whole) [[unlikely]]
+      note(MPI_ERR_TRUNCATE);
   }
 
  private:

@@ -116,6 +116,46 @@ TEST_P(Conformance, ADeathEndsOnlyItsShareOfAReceiveOfSeveral) {
   }
 }
 
+// As a collective does: one receive for the messages of a whole group, of which one will never come.
+TEST_P(Conformance, AReceiveThatNeedsAGroupFailsWithTheFirstThatIsLost) {
+  if (!GetParam().inproc) GTEST_SKIP() << "process_test kills real processes";
+  const std::vector<Rank> all{0, 1, 2}, others{0, 2};
+  for (const bool posted : {true, false}) {
+    for (const bool second_came : {true, false}) {
+      ASSERT_TRUE(open(3));
+      Buffer a(8, Shape::contiguous), b(8, Shape::contiguous);
+      const Buffer data(8, Shape::contiguous);
+      const auto join = [&](Buffer& into, int tag, const std::vector<Rank>& group) {
+        Request* r = world().make_recv(0, kAnySource, tag, into);
+        r->dest_op = DestOp::join;
+        r->parts = static_cast<std::uint32_t>(group.size()) - 1;
+        r->join_op = ReduceOp::bor;
+        r->join_type = Basic::i8;
+        r->flags |= request_flag::grouped;
+        r->group = &group;
+        return r;
+      };
+      Request *with = join(a, 1, all), *without = join(b, 2, others);
+      if (posted) rank(0).MPID_Irecv(with), rank(0).MPID_Irecv(without);
+      if (second_came) world().isend(2, 0, 1, data);
+      world().settle();
+      world().kill(1);
+      ASSERT_TRUE(world().run_until([&] { return !rank(0).peer_error(1).empty(); }, "the news of the death"));
+      if (!posted) rank(0).MPID_Irecv(with), rank(0).MPID_Irecv(without);
+      ASSERT_TRUE(world().wait(with, "what needs the dead"));
+      EXPECT_EQ(with->status.error, Errc::peer_lost);
+      EXPECT_FALSE(without->complete());
+      world().isend(2, 0, 2, data);
+      ASSERT_TRUE(world().wait(without, "what does not"));
+      EXPECT_EQ(without->status.error, Errc::ok);
+      EXPECT_EQ(rank(0).posted(), 0u);
+      world().free(0, with);
+      world().free(0, without);
+      world().abandon();
+    }
+  }
+}
+
 TEST_P(Conformance, AnEnvelopeOfTheDeadWhoseDataIsGoneGivesAnError) {
   if (!GetParam().inproc) GTEST_SKIP() << "process_test kills real processes";
   ASSERT_TRUE(open(2));

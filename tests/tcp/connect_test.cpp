@@ -1,6 +1,7 @@
 // How connections come about and end in good order.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -268,6 +269,56 @@ TEST(Connecting, WaitsForNobodyToComeToTheJob) {
   }
   EXPECT_EQ(second.received[0].packet.tag, 8);
   EXPECT_EQ(third.received[0].packet.tag, 7);
+}
+
+// Takes all file descriptors of this process but so many.
+class Few {
+ public:
+  explicit Few(int left) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit few{256, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    for (int fd = 0; (fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) taken_.push_back(fd);
+    for (; left > 0; --left) give_one();
+  }
+  void give_one() {
+    ::close(taken_.back());
+    taken_.pop_back();
+  }
+  ~Few() {
+    for (const int fd : taken_) ::close(fd);
+    ::setrlimit(RLIMIT_NOFILE, &before_);
+  }
+
+ private:
+  std::vector<int> taken_;
+  rlimit before_{};
+};
+
+// Each has its last descriptor in its own call.
+TEST(Descriptors, TwoThatCallEachOtherWithTheirLastOnesMeet) {
+  World world(2);
+  const Few few(2);
+  EXPECT_EQ(world[0].method().send(1, short_packet(1, 0), {}, nullptr), Outcome::retry);
+  EXPECT_EQ(world[1].method().send(0, short_packet(2, 0), {}, nullptr), Outcome::retry);
+  ASSERT_TRUE(world[0].say(1, 3));
+  ASSERT_TRUE(world[1].say(0, 4));
+  EXPECT_TRUE(world.until([&] { return !world[0].received.empty() && !world[1].received.empty(); }, "the packets"));
+}
+
+TEST(Descriptors, WhoHasNoneLeftSaysSo) {
+  Config config;
+  config.tcp_connect = 500000000;
+  World world(3, config);
+  world.connect();
+  Few few(1);
+  EXPECT_EQ(world[2].method().send(0, short_packet(1, 0), {}, nullptr), Outcome::retry);
+  ASSERT_TRUE(world.until([&] { return !world[2].lost.empty(); }, "the loss"));
+  EXPECT_NE(world[2].lost[0].second.what.find("rank 0"), std::string::npos) << world[2].lost[0].second.what;
+  EXPECT_NE(world[2].lost[0].second.what.find("no file descriptor left"), std::string::npos);
+  // Who is still connected is not disturbed.
+  ASSERT_TRUE(world[0].say(1, 9));
+  EXPECT_TRUE(world.until([&] { return world[1].received.back().packet.tag == 9; }, "the packet"));
 }
 
 // The lower rank's call would win, but it does not know yet where to call.
