@@ -23,18 +23,13 @@ constexpr std::uint32_t kIdleTestsToLook = 16 * 1024;
 constexpr std::uint64_t kSleeplessToLook = 64;
 // Turns for which a secondary method stays in the fast rotation after it brought something.
 constexpr std::uint64_t kBusyTurns = 256;
-// Everything that ends a wait rings the doorbell. The length of a sleep bounds what is noticed by time only, such as the
-// end of a rank that this one has never talked to. Each sleep may be as long as all the idleness before it: a thousand
-// ranks of one machine that wait for the last to start would else use up its CPUs with looking, ten times a second each.
+// Everything that ends a wait rings the doorbell. The length of a sleep bounds what is noticed by time only, such as
+// the end of a rank that this one has never talked to. Each sleep may be as long as all the idleness before it: a
+// thousand ranks of one machine that wait for the last to start would else use up its CPUs with looking, ten times a
+// second each.
 constexpr std::uint64_t kFirstSleepNs = 100'000'000, kLongestSleepNs = 1'000'000'000;
 // With several threads another thread may complete what this one waits for, without ringing.
 constexpr std::int64_t kLongestSleepThreadsNs = 1'000'000;
-
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 }  // namespace
 
@@ -95,7 +90,7 @@ void Device::MPID_Poll(bool blocking, Awaited what) {
   trace_.saw_clock(waiter_.last_look_ns());
   switch (step) {
     case Waiter::Step::spin:
-      relax();
+      os::relax();
       // Relaxed: a hint; the mutex itself orders what the threads do.
       if (threads_ && contenders_.load(std::memory_order_relaxed) > 0) give_way();
       break;
