@@ -194,8 +194,8 @@ Program stopped(bool another) {
   return p;
 }
 
-constexpr Bounds kBounds{.preemptions = 2, .stale = 0, .random = 10000};
-constexpr Bounds kLong{.preemptions = 1, .stale = 0, .random = 10000};
+constexpr Bounds kBounds{.preemptions = 2, .stale = 0, .random = 2000};
+constexpr Bounds kLong{.preemptions = 0, .stale = 0, .random = 10000};
 
 TEST(Agent, ServesWhileTheProgramComputes) {
   explore::holds([] { return polls_then_computes(); }, kBounds);
@@ -203,7 +203,8 @@ TEST(Agent, ServesWhileTheProgramComputes) {
 
 TEST(Agent, LeavesTheProgramItsRings) {
   explore::holds([] { return waits_then_computes(); }, kBounds);
-  explore::holds([] { return computes_then_waits(); }, kLong);
+  // Program and agent may hand a ring to and fro for long: few schedules.
+  explore::holds([] { return computes_then_waits(); }, {.preemptions = 1, .stale = 0, .random = 500});
 }
 
 TEST(Agent, LeavesThreadsTheirRings) {
