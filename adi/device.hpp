@@ -15,7 +15,6 @@
 #include <array>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -27,6 +26,7 @@
 #include "base/bootstrap.hpp"
 #include "base/config.hpp"
 #include "base/doorbell.hpp"
+#include "base/os/atomic.hpp"
 #include "base/request_pool.hpp"
 #include "base/trace.hpp"
 #include "methods/method.hpp"
@@ -217,8 +217,8 @@ class Device {
   void MPID_Enable_threads();
   void MPID_Disable_threads();
   /// The life of an agent, a thread that handles what arrives while no other one polls: serve.cpp. Returns soon after
-  /// `stop` is set and MPID_Wake_agent called. Not inside an Entry; threads are enabled.
-  void MPID_Serve(const std::atomic<bool>& stop);
+  /// `stop` is set and MPID_Wake_agent called, both inside of one Entry. Not inside an Entry; threads are enabled.
+  void MPID_Serve(const Atomic<bool>& stop);
   void MPID_Wake_agent() { doorbell_->ring(rank_); }
 
   // ---- what the rank tells when it is asked: report.cpp ----
@@ -539,11 +539,11 @@ class Device {
   bool several_ = false;  // threads of the program; else the only other one is the agent, which keeps out of its way
   bool open_ = false;
   bool connected_ = false;
-  bool armed_ = false;                     // the methods are armed: somebody sleeps, or is about to
-  bool attending_ = false;                 // inside of a call that waits
-  int sleepers_ = 0;                       // threads of the program that sleep
-  std::atomic<bool> agent_sleeps_{false};  // set with the device held; the agent itself clears it, without
-  std::atomic<std::uintptr_t> call_{0};    // name of the MPI function, kCallLeft, kCallBack
+  bool armed_ = false;                   // the methods are armed: somebody sleeps, or is about to
+  bool attending_ = false;               // inside of a call that waits
+  int sleepers_ = 0;                     // threads of the program that sleep
+  Atomic<bool> agent_sleeps_{false};     // set with the device held; the agent itself clears it, without
+  std::atomic<std::uintptr_t> call_{0};  // name of the MPI function, kCallLeft, kCallBack
   std::uint32_t call_kind_ = 0;
   void (*errand_)() = nullptr;                       // rarely set: see after_progress()
   std::atomic<std::uint32_t>* attention_ = nullptr;  // where peers see it
@@ -567,11 +567,11 @@ class Device {
   std::unique_ptr<Doorbell> doorbell_;
   std::vector<MethodMaker> makers_;  // of the options, until the methods are open
   std::vector<std::unique_ptr<methods::Method>> methods_;
-  std::atomic<std::uint32_t> visits_{0};  // polls by the program, while there is an agent
+  Atomic<std::uint32_t> visits_{0};  // polls by the program, while there is an agent
   std::vector<Extension*> extensions_;
   std::array<Extension*, 256> extension_of_{};  // by kind
-  std::mutex mutex_;
-  std::atomic<int> contenders_{0};  // threads that want the lock: tells a polling holder to give way
+  Mutex mutex_;
+  Atomic<int> contenders_{0};  // threads that want the lock: tells a polling holder to give way
 };
 
 }  // namespace rmq::adi

@@ -31,12 +31,6 @@ constexpr std::uint64_t kFirstSleepNs = 100'000'000, kLongestSleepNs = 1'000'000
 // With several threads another thread may complete what this one waits for, without ringing.
 constexpr std::int64_t kLongestSleepThreadsNs = 1'000'000;
 
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
 }  // namespace
 
 int Device::progress() {
@@ -96,7 +90,7 @@ void Device::MPID_Poll(bool blocking, Awaited what) {
   trace_.saw_clock(waiter_.last_look_ns());
   switch (step) {
     case Waiter::Step::spin:
-      relax();
+      os::relax();
       // Relaxed: a hint; the mutex itself orders what the threads do.
       if (threads_ && contenders_.load(std::memory_order_relaxed) > 0) give_way();
       break;

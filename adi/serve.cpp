@@ -16,8 +16,6 @@
 // the agent a millisecond. The first access after the program has begun to compute waits up to two naps.
 #include <sched.h>
 
-#include <ctime>
-
 #include "adi/device.hpp"
 #include "adi/dispatch.hpp"
 #include "base/os/clock.hpp"
@@ -37,26 +35,21 @@ bool may_linger(int cpus, int ranks) {
   return bound || cpus >= 2 * ranks + 1;
 }
 
-void nap() {
-  timespec time{0, kNapNs};
-  ::nanosleep(&time, nullptr);
-}
-
 }  // namespace
 
-void Device::MPID_Serve(const std::atomic<bool>& stop) {
+void Device::MPID_Serve(const Atomic<bool>& stop) {
   const std::uint64_t linger_ns = may_linger(waiter_.cpus(), bootstrap_.job().machine_size) ? kLingerNs : 0;
   std::uint32_t seen = visits_.load(std::memory_order_relaxed) - 1;
-  // Acquire pairs with the release of whoever stops the agent.
-  while (!stop.load(std::memory_order_acquire)) {
-    const std::uint32_t visits = visits_.load(std::memory_order_relaxed);  // relaxed: a hint
+  // Relaxed: hints, both.
+  while (!stop.load(std::memory_order_relaxed)) {
+    const std::uint32_t visits = visits_.load(std::memory_order_relaxed);
     if (visits != seen) {
       seen = visits;
-      nap();
+      os::nap(kNapNs);
       continue;
     }
     if (!mutex_.try_lock()) {  // the program is in a call: it polls, or soon will, and would only be disturbed
-      nap();
+      os::nap(kNapNs);
       continue;
     }
     bool busy = false, sleep = false;
@@ -64,7 +57,9 @@ void Device::MPID_Serve(const std::atomic<bool>& stop) {
       busy = serve_while_busy(linger_ns);
       // What has woken us may be the launcher, which asks what the rank is doing.
       if (!busy && bootstrap_.watch_fd() >= 0) look(doing());
-      sleep = arm();
+      // Whoever stops the agent does so with the device held: it is seen here, or finds the agent asleep. Its ring
+      // alone would not do, for a thread that sleeps may take it.
+      sleep = !stop.load(std::memory_order_relaxed) && arm();
       // Relaxed: only the agent clears it; a program that sees it too long rings once too often.
       agent_sleeps_.store(sleep, std::memory_order_relaxed);
     }
@@ -74,7 +69,7 @@ void Device::MPID_Serve(const std::atomic<bool>& stop) {
       agent_sleeps_.store(false, std::memory_order_relaxed);
       if (visits_.load(std::memory_order_relaxed) != seen) doorbell_->ring(rank_);
     } else if (!busy) {  // the program waits, or what is under way takes time
-      nap();
+      os::nap(kNapNs);
     }
   }
   lock();

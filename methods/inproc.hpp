@@ -92,6 +92,8 @@ class InprocWorld {
   void took_first(Link& link);
   bool deliver(Endpoint& at, Link& link);
   bool advance(Endpoint& at, std::size_t transfer);
+  /// Frames of the link that have left their sender whole.
+  static std::size_t whole_frames(const Link& l);
   void end_link(Link& link, std::size_t keep, std::uint64_t loss_due, std::string why);
   void drop(Rank at, Rank from, const Error& why);
   bool lose_if_due(Endpoint& at, Link& link);

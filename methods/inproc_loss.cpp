@@ -9,6 +9,12 @@
 
 namespace rmq::methods {
 
+std::size_t InprocWorld::whole_frames(const Link& l) {
+  const auto whole =
+      std::find_if(l.frames.begin(), l.frames.end(), [](const Frame& f) { return f.departed < f.data.size(); });
+  return static_cast<std::size_t>(whole - l.frames.begin());
+}
+
 void InprocWorld::kill(Rank rank) {
   Endpoint& victim = *endpoints_[static_cast<std::size_t>(rank)];
   if (victim.dead) return;
@@ -18,9 +24,7 @@ void InprocWorld::kill(Rank rank) {
   for (const auto& other : endpoints_) {
     if (other->rank == rank || other->dead || other->closed) continue;
     Link& l = link(rank, other->rank);
-    const auto whole =
-        std::find_if(l.frames.begin(), l.frames.end(), [](const Frame& f) { return f.departed < f.data.size(); });
-    const std::size_t keep = chance_.below(static_cast<std::uint64_t>(whole - l.frames.begin()) + 1);
+    const std::size_t keep = chance_.below(whole_frames(l) + 1);
     end_link(l, keep, travel(), {});
   }
 }
@@ -36,7 +40,9 @@ void InprocWorld::end_link(Link& l, std::size_t keep, std::uint64_t loss_due, st
 
 // Both ends lose each other, as when a connection is closed: the dropped one without what is under way.
 void InprocWorld::drop(Rank at, Rank from, const Error& why) {
-  end_link(link(from, at), 0, now_, why.what);
+  // What has been sent already comes still: a method may hand up all that it has taken from a link at once.
+  Link& in = link(from, at);
+  end_link(in, whole_frames(in), now_, why.what);
   end_link(link(at, from), 0, travel(), {});
 }
 
@@ -80,8 +86,8 @@ bool InprocWorld::lose_if_due(Endpoint& at, Link& l) {
   }
   at.mourning = std::any_of(at.in.begin(), at.in.end(),
                             [&](const auto& in) { return in->ending && !at.lost.contains(in->from); });
-  const Error why = l.why.empty() ? Error{Errc::peer_lost, fmt::format("rank {} is lost (in-process world, seed {})",
-                                                                       gone, rules_.seed)}
+  const Error why = l.why.empty() ? Error{Errc::peer_lost,
+                                          fmt::format("rank {} is lost (in-process world, seed {})", gone, rules_.seed)}
                                   : Error{Errc::protocol, l.why};
   up.on_peer_lost(up.device, gone, why);
   return true;

@@ -26,7 +26,7 @@ Agent::Agent(adi::Device& device) : device_(device), enabled_(!device.threads())
 
 Agent::~Agent() {
   if (!thread_.joinable()) return;
-  stop_.store(true, std::memory_order_release);  // pairs with the acquire in MPID_Serve
+  stop_.store(true, std::memory_order_relaxed);  // the device is held
   device_.MPID_Wake_agent();
   {
     const adi::Device::Absence absence(device_);

@@ -3,7 +3,6 @@
 // are served in calls of the program only, which MPI allows.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <thread>
 
@@ -23,7 +22,7 @@ class Agent {
  private:
   adi::Device& device_;
   const bool enabled_;  // threads, for it alone
-  std::atomic<bool> stop_{false};
+  Atomic<bool> stop_{false};
   std::thread thread_;
 };
 

@@ -1,4 +1,4 @@
-// The atomics and fences of all structures that processes or threads share.
+// The atomics and fences of all structures that processes or threads share; the device's mutex, and its agent's nap.
 //
 // Here they are those of the standard library, and nothing else. The tests of interleavings (tests/explore) compile the
 // same sources with RMQ_EXPLORED_ATOMIC, the header of a twin in which every access is a point where another thread may
@@ -6,6 +6,8 @@
 #pragma once
 
 #include <atomic>
+#include <ctime>
+#include <mutex>
 
 #if defined(RMQ_EXPLORED_ATOMIC)
 #include RMQ_EXPLORED_ATOMIC
@@ -17,6 +19,7 @@ template <class T>
 using Atomic = std::atomic<T>;
 template <class T>
 using AtomicRef = std::atomic_ref<T>;
+using Mutex = std::mutex;
 
 namespace os {
 
@@ -37,6 +40,12 @@ inline void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
+}
+
+/// Sleeps for so long, less than a second, or until a signal comes.
+inline void nap(long ns) {
+  const timespec time{0, ns};
+  ::nanosleep(&time, nullptr);
 }
 
 }  // namespace os

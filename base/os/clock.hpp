@@ -10,11 +10,15 @@
 namespace rmq::os {
 
 /// Nanoseconds of CLOCK_MONOTONIC (the same on every process of a host).
+#if defined(RMQ_EXPLORED_ATOMIC)
+std::uint64_t now_ns();  // tests/explore: the same in each run of a schedule
+#else
 inline std::uint64_t now_ns() {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
   return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
 }
+#endif
 
 /// Nanoseconds since 1970, CLOCK_REALTIME.
 inline std::uint64_t wall_ns() {

@@ -149,6 +149,32 @@ TEST_F(AsleepWithAgent, TheAgentSleepsThoughAMessageWaitsForItsLink) {
   ASSERT_TRUE(comes([&] { return armed(); }));
 }
 
+// The ring that wakes one takes away what was announced for all; who leaves hands it on to one who sleeps on.
+TEST_F(Asleep, OfSeveralThreadsTheRestListensWhenOneLeaves) {
+  open(true);
+  constexpr int kThreads = 3;
+  std::atomic<int> may_leave{0}, left{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      {
+        const adi::Device::Entry entry(*device_);
+        while (may_leave == 0) device_->MPID_Poll(true);
+        --may_leave;  // the device is held
+      }
+      ++left;
+    });
+  }
+  EXPECT_TRUE(comes([&] { return sleeps() >= kThreads; }));
+  for (int i = 1; i <= kThreads; ++i) {
+    EXPECT_TRUE(comes([&] { return armed(); })) << "after " << i - 1 << " have left";
+    may_leave = 1;
+    bell_->ring(0);
+    EXPECT_TRUE(comes([&] { return left == i; }));
+  }
+  for (std::thread& t : threads) t.join();
+}
+
 // What one thread could not send waits for the link; the thread that sleeps has to listen for that too.
 TEST_F(Asleep, AThreadThatSleepsHearsOfWhatAnotherCouldNotSend) {
   open(true);

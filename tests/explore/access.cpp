@@ -56,8 +56,7 @@ void Run::put(std::size_t location, void* at, std::size_t bytes, std::uint64_t v
               const View* base) {
   memory.write(now(), location, value, order, base);
   std::memcpy(at, &value, bytes);
-  ++stores_;
-  ++threads_[now()].stores;
+  stored();
 }
 
 std::uint64_t Run::load(const void* at, std::size_t bytes, std::memory_order order, const Where& where) {

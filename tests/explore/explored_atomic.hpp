@@ -106,6 +106,8 @@ class AtomicRef : private explore::Accesses<T> {
   T* at_;
 };
 
+using Mutex = explore::Mutex;
+
 namespace os {
 
 inline void thread_fence(std::memory_order order, explore::Where where = explore::Where::current()) {
@@ -119,6 +121,9 @@ inline void writes_plain(const void* at) {
 }
 inline void relax() {
   explore::pause();
+}
+inline void nap(long) {
+  explore::nap();
 }
 
 }  // namespace os

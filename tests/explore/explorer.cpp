@@ -71,6 +71,10 @@ void pause() {
   if (running && running->current >= 0) running->pause();
 }
 
+void nap() {
+  if (running && running->current >= 0) running->nap();
+}
+
 void wait_until(std::function<bool()> ready) {
   running->wait_until(std::move(ready));
 }
@@ -117,6 +121,39 @@ void Bell::wait(const std::function<bool()>& timed_out) {
   running->wait_until([&, inside = inside_.get()] { return inside->rings > 0 || (timed_out && timed_out()); });
   inside_->rings = 0;
   running->memory.acquire_from(static_cast<std::size_t>(running->current), inside_->view);
+}
+
+struct Mutex::Inside {
+  bool held = false;
+  View view;
+};
+
+Mutex::Mutex() : inside_(std::make_shared<Inside>()) {}
+
+void Mutex::lock() {
+  if (running && running->current >= 0) {
+    running->wait_until([inside = inside_.get()] { return !inside->held; });
+    running->tell(nullptr, "locks");
+    running->memory.acquire_from(static_cast<std::size_t>(running->current), inside_->view);
+  }
+  inside_->held = true;
+}
+
+bool Mutex::try_lock() {
+  step("tries to lock");
+  if (inside_->held) return false;
+  inside_->held = true;
+  if (running && running->current >= 0)
+    running->memory.acquire_from(static_cast<std::size_t>(running->current), inside_->view);
+  return true;
+}
+
+void Mutex::unlock() {
+  step("unlocks");
+  inside_->held = false;
+  if (!running || running->current < 0) return;
+  running->memory.release_into(static_cast<std::size_t>(running->current), inside_->view);
+  running->stored();
 }
 
 // ---- for atomics ----

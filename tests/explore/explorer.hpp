@@ -70,6 +70,9 @@ inline constexpr std::uint64_t kRandom = std::uint64_t{1} << 40;
 void expect(bool good, std::string_view what);
 /// In a loop that waits: another thread has to go on. The newest stores become visible in time.
 void pause();
+/// A time-out: it may end at any time. Who has napped often while nobody else has stored anything waits for somebody
+/// to, for time alone brings it no further.
+void nap();
 /// Waits until `ready`, which must look at no atomics, is true. Nobody may have to wait for ever.
 void wait_until(std::function<bool()> ready);
 /// Others may go on here.
@@ -87,6 +90,19 @@ class Bell {
   void ring();
   /// For ever, if nobody rings; or until `timed_out`, which must look at no atomics, is true.
   void wait(const std::function<bool()>& timed_out = {});
+
+ private:
+  struct Inside;
+  std::shared_ptr<Inside> inside_;
+};
+
+/// A mutex. Who holds it outside of threads lets nobody in either.
+class Mutex {
+ public:
+  Mutex();
+  void lock();
+  bool try_lock();
+  void unlock();
 
  private:
   struct Inside;

@@ -9,6 +9,7 @@ namespace rmq::explore {
 namespace {
 
 constexpr int kMostSteps = 4000;    // of one schedule; one that spins for so long is given up
+constexpr int kNaps = 6;            // without a store of others: enough for whoever naps to take in what there is
 constexpr unsigned kStopOneIn = 6;  // random schedules: how often a thread is stopped
 
 }  // namespace
@@ -17,10 +18,13 @@ Run* running = nullptr;
 
 bool Site::look(const Where& where) const {
   if (!std::string_view(where.file_name()).ends_with(mutant_->file)) return false;
-  // Ninja compiles by paths that are relative to the build folder.
+  // Ninja compiles by paths that are relative to the build folder, wherever that is: the end is the one from the root.
   std::string_view path = where.file_name();
-  while (path.starts_with("../")) path.remove_prefix(3);
-  std::ifstream source(path.starts_with('/') ? std::string(path) : fmt::format("{}/{}", RMQ_SOURCE_DIR, path));
+  std::ifstream source{std::string(path)};
+  for (std::size_t slash; !source.is_open() && (slash = path.find('/')) != path.npos;) {
+    path.remove_prefix(slash + 1);
+    source.open(fmt::format("{}/{}", RMQ_SOURCE_DIR, path));
+  }
   std::string line;
   for (unsigned n = 0; n < where.line() && std::getline(source, line); ++n) {
   }
@@ -33,6 +37,8 @@ bool Run::may_run(const Thread& t) const {
       return true;
     case State::paused:
       return stores_ - t.stores != t.paused_at;
+    case State::napping:
+      return t.naps < kNaps || stores_ - t.stores != t.paused_at;
     case State::waiting:
       return t.ready();
     case State::done:
@@ -59,6 +65,7 @@ bool Run::run(const Model& model, bool telling) {
     t.broken = t.fresh = t.idle = false;
     t.chosen = true;
     t.stores = 0;
+    t.naps = 0;
     t.fiber->prepare(&Run::main, this);
   }
   current = -1;
@@ -106,12 +113,12 @@ void Run::leave(std::size_t next) {
   threads_[now()].fiber->pause();
 }
 
-// The threads that can go on, those behind the current one first.
-std::size_t Run::runnable(std::array<std::size_t, kThreads>& who) const {
+// The threads that can go on, those behind the current one first; perhaps without those that nap.
+std::size_t Run::runnable(std::array<std::size_t, kThreads>& who, bool naps) const {
   std::size_t n = 0;
   for (std::size_t i = 1; i <= count_; ++i) {
     const std::size_t other = (static_cast<std::size_t>(current + static_cast<int>(count_)) + i) % count_;
-    if (may_run(threads_[other])) who[n++] = other;
+    if (may_run(threads_[other]) && (naps || threads_[other].state != State::napping)) who[n++] = other;
   }
   return n;
 }
@@ -119,7 +126,8 @@ std::size_t Run::runnable(std::array<std::size_t, kThreads>& who) const {
 // Lets somebody go on, whoever can, perhaps the caller. When the caller's thread has returned, so does this.
 void Run::leave_for_any() {
   std::array<std::size_t, kThreads> can;
-  std::size_t n = runnable(can);
+  std::size_t n = runnable(can, false);
+  if (n == 0) n = runnable(can, true);
   if (n == 0) {
     // Stores become visible in time: who spins reads the newest ones now.
     for (std::size_t i = 0; i < count_; ++i) {
@@ -129,13 +137,14 @@ void Run::leave_for_any() {
       t.fresh_at = stores_ - t.stores;
       t.state = State::ready;
     }
-    n = runnable(can);
+    n = runnable(can, true);
   }
   Thread* const self = current < 0 ? nullptr : &threads_[now()];
   if (n == 0) {
     std::string who;
     for (std::size_t i = 0; i < count_; ++i) {
       if (threads_[i].state == State::waiting) who += fmt::format(" {} (asleep)", i);
+      if (threads_[i].state == State::napping) who += fmt::format(" {} (naps)", i);
       if (threads_[i].state == State::paused) who += fmt::format(" {} (looks in vain)", i);
     }
     if (!who.empty()) give_up("nobody can go on:" + who);
@@ -165,7 +174,7 @@ void Run::point() {
   if (std::exchange(threads_[now()].chosen, false)) return;
   if (!choices.random() && preemptions_ >= bounds_.preemptions) return;
   std::array<std::size_t, kThreads> can;
-  std::size_t n = runnable(can) - 1;  // the last one is the current thread
+  std::size_t n = runnable(can, true) - 1;  // the last one is the current thread
   if (n == 0) return;
   const std::size_t chosen = choices.next(n + 1, kStopOneIn);
   if (chosen == 0) return;
@@ -180,6 +189,23 @@ void Run::pause() {
   t.paused_at = stores_ - t.stores;
   t.idle = t.fresh && t.fresh_at == t.paused_at;
   t.fresh = false;
+  leave_for_any();
+}
+
+void Run::nap() {
+  count_step();
+  Thread& t = threads_[now()];
+  const std::uint64_t others = stores_ - t.stores;
+  t.naps = others == t.paused_at ? t.naps + 1 : 1;
+  t.paused_at = others;
+  t.fresh = t.naps > 1;
+  tell(nullptr, "naps");
+  // To end before the others have come to rest takes one of the preemptions, now as later.
+  if (t.naps < kNaps && (choices.random() || preemptions_ < bounds_.preemptions) && choices.next(2, kStopOneIn) == 1) {
+    ++preemptions_;
+    return;
+  }
+  t.state = State::napping;
   leave_for_any();
 }
 

@@ -35,7 +35,13 @@ class Run {
   void fail(std::string_view why);
   void point();
   void pause();
+  void nap();
   void wait_until(std::function<bool()> ready);
+  /// Counts a store of the current thread: others may have a reason to look again.
+  void stored() {
+    ++stores_;
+    ++threads_[now()].stores;
+  }
   std::uint64_t load(const void* at, std::size_t bytes, std::memory_order order, const Where& where);
   void store(void* at, std::size_t bytes, std::uint64_t value, std::memory_order order, const Where& where);
   std::uint64_t update(void* at, std::size_t bytes, Update what, std::uint64_t operand, std::memory_order order,
@@ -59,7 +65,7 @@ class Run {
   Memory memory;
 
  private:
-  enum class State : std::uint8_t { ready, paused, waiting, done };
+  enum class State : std::uint8_t { ready, paused, napping, waiting, done };
   struct Thread {
     std::unique_ptr<os::Fiber> fiber;
     State state = State::ready;
@@ -70,11 +76,12 @@ class Run {
     std::uint64_t stores = 0;     // of its own
     std::uint64_t paused_at = 0;  // stores of others when it paused
     std::uint64_t fresh_at = 0;   // and when it became fresh
+    int naps = 0;                 // in a row, without a store of others
     std::function<bool()> ready;
   };
 
   bool may_run(const Thread& t) const;
-  std::size_t runnable(std::array<std::size_t, kThreads>& who) const;
+  std::size_t runnable(std::array<std::size_t, kThreads>& who, bool naps) const;
   std::size_t now() const { return static_cast<std::size_t>(current); }
   void leave(std::size_t next);
   void leave_for_any();

@@ -17,8 +17,12 @@ struct Seams {
   std::function<int(bool from_peer, std::uint64_t address, const DataView& here, std::uint64_t offset,
                     std::uint64_t bytes)>
       single_copy;
-  /// By rank. A rank that sleeps in Doorbell::wait sleeps until somebody rings.
+  /// By rank. A rank that sleeps in Doorbell::wait sleeps until somebody rings; with a limit, which hides a ring that
+  /// is lost, only where the model says for the thread that time has something to show.
   std::vector<Bell> bells;
+  std::function<bool(int thread)> timed_out;
+  /// For mutants: a bit for each thread whose rings for its own rank are lost.
+  std::uint32_t mute = 0;
 };
 /// Of the schedule that runs.
 Seams& seams();

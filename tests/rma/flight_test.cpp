@@ -40,10 +40,11 @@ std::size_t count_of(const Packets& packets, const char* name) {
       std::count_if(packets.begin(), packets.end(), [&](const std::string& p) { return p.starts_with(name); }));
 }
 
-/// What another thread of the program does while a call polls: in each turn of the dispatch loop, a put.
+/// What another thread of the program does while a call polls: in each turn of the dispatch loop, some puts.
 class OtherThread final : public adi::Extension {
  public:
-  OtherThread(adi::Device& device, Window& window, int most) : device_(device), window_(window), most_(most) {
+  OtherThread(adi::Device& device, Window& window, int most, int at_once = 1)
+      : device_(device), window_(window), most_(most), at_once_(at_once) {
     device_.MPID_Register(Kind::RMA_QUEUE_PUT, Kind::RMA_QUEUE_CREDIT, *this);
     device_.MPID_Want_turns(true);
   }
@@ -58,9 +59,9 @@ class OtherThread final : public adi::Extension {
   void on_landed(Rank, const Packet&, const methods::Landing&, Errc) override {}
   void on_peer_lost(Rank) override {}
   int advance() override {
-    if (puts_ == most_) return 0;
-    ++puts_;
-    EXPECT_EQ(window_.put(DataView::contiguous(&word_, 8), {1, 1, kLong.get(), 1}), Fault::none);
+    for (int i = 0; i < at_once_ && puts_ < most_; ++i, ++puts_) {
+      EXPECT_EQ(window_.put(DataView::contiguous(&word_, 8), {1, 1, kLong.get(), 1}), Fault::none);
+    }
     return 0;
   }
   bool may_sleep() override { return true; }
@@ -68,7 +69,7 @@ class OtherThread final : public adi::Extension {
  private:
   adi::Device& device_;
   Window& window_;
-  int most_, puts_ = 0;
+  int most_, at_once_, puts_ = 0;
   std::int64_t word_ = 5;
 };
 
@@ -96,6 +97,36 @@ TEST(RmaFlight, AFlushWaitsForWhatWasIssuedBeforeIt) {
       if (me == 1) {
         EXPECT_EQ(memory[0], 3);
       }
+      f.close(me, std::move(w));
+    }));
+  }
+}
+
+// A get may be sent behind puts that were issued later, but not behind those that a flush under way does not wait for:
+// neither when the lock comes, nor when the flush itself sends.
+TEST(RmaFlight, AFlushWaitsForAGetThoughOthersIssueWhileItWaitsForTheLock) {
+  for (const int puts : {3, 400}) {  // few enough to lag, or not
+    Fibers f(2, {});
+    EXPECT_TRUE(f.run([&](int me) {
+      std::vector<std::int64_t> memory;
+      auto w = open(f, me, memory, 8);
+      memory[0] = 4;
+      f.barrier(me);
+      if (me == 0) {
+        EXPECT_EQ(w->lock_all(0), Fault::none);
+        std::int64_t y = 0;
+        const std::int64_t x = 3;
+        EXPECT_EQ(w->get(DataView::contiguous(&y, 8), {1, 0, kLong.get(), 1}), Fault::none);
+        EXPECT_EQ(w->put(DataView::contiguous(&x, 8), {1, 2, kLong.get(), 1}), Fault::none);
+        {
+          OtherThread other(f.device(0), *w, puts, puts);
+          EXPECT_EQ(w->flush(1), Fault::none);
+          EXPECT_EQ(y, 4);
+          EXPECT_EQ(other.puts(), puts);
+        }
+        EXPECT_EQ(w->unlock_all(), Fault::none);
+      }
+      f.barrier(me);
       f.close(me, std::move(w));
     }));
   }
@@ -232,6 +263,33 @@ TEST(RmaFlight, ADefinitionThatNoTargetKeepsIsRefused) {
   }));
 }
 
+TEST(RmaFlight, ALongDefinitionIsToldUnlessItIsForbidden) {
+  Fibers f(2, {});
+  constexpr std::uint64_t kBlocks = 400'000;
+  EXPECT_TRUE(f.run([&](int me) {
+    std::vector<std::int64_t> memory;
+    auto w = open(f, me, memory, 4 * kBlocks);
+    if (me == 0) {
+      std::vector<std::uint64_t> lengths;
+      std::vector<std::int64_t> places;
+      for (std::uint64_t i = 0; i < kBlocks; ++i) {
+        lengths.push_back(1 + i % 3);
+        places.push_back(static_cast<std::int64_t>(32 * i));
+      }
+      const LayoutRef irregular = Layout::hindexed(lengths, places, *kLong);
+      const std::vector<std::int64_t> data(irregular->size() / 8, 1);
+      EXPECT_EQ(w->lock_all(0), Fault::none);
+      EXPECT_EQ(w->put(view(data), {1, 0, irregular.get(), 1}), Fault::none);
+      EXPECT_EQ(w->unlock_all(), Fault::none);
+    }
+    f.barrier(me);
+    if (me == 1) {
+      EXPECT_EQ(memory[4 * (kBlocks - 1)], 1);
+    }
+    f.close(me, std::move(w));
+  }));
+}
+
 // ---- bounds ----
 
 TEST(RmaFlight, AForgottenDatatypeHoldsUpNoMoreThanAFlight) {
@@ -319,6 +377,35 @@ TEST(RmaFlight, AnswersBeyondTheNumberOfTicketsAreWaitedFor) {
       f.close(me, std::move(w));
     }));
   }
+}
+
+// The question that makes room in the flight finds no ticket: it is asked when there is one.
+TEST(RmaFlight, AFullFlightGoesOnThoughItsQuestionHadNoTicket) {
+  Fibers f(3, {});
+  EXPECT_TRUE(f.run([&](int me) {
+    f.domain(me).limit_answers(1);
+    std::vector<std::int64_t> memory;
+    auto w = open(f, me, memory, 1 << 20);  // 8 MB, four flights
+    EXPECT_EQ(w->lock_all(rma::assertion::nocheck), Fault::none);
+    f.barrier(me);
+    if (me == 0) {
+      std::int64_t x = -1;
+      Request* r = nullptr;
+      EXPECT_EQ(w->rget(DataView::contiguous(&x, 8), {2, 0, kLong.get(), 1}, r), Fault::none);  // has the ticket
+      const std::vector<std::int64_t> data(1 << 20, 7);
+      EXPECT_EQ(w->put(view(data), {1, 0, kLong.get(), 1 << 20}), Fault::none);
+      EXPECT_EQ(w->flush(1), Fault::none);
+      while (!r->complete()) f.device(me).MPID_Poll(false);
+      f.device(me).MPID_Request_free(r);
+      EXPECT_EQ(x, 0);
+    }
+    EXPECT_EQ(w->unlock_all(), Fault::none);
+    f.barrier(me);
+    if (me == 1) {
+      EXPECT_EQ(std::count(memory.begin(), memory.end(), 7), 1 << 20);
+    }
+    f.close(me, std::move(w));
+  }));
 }
 
 TEST(RmaFlight, AFetchWithoutAnOperationComesInPieces) {

@@ -244,6 +244,30 @@ TEST_F(Hostile, HeadersThatNoMessageHas) {
   }
 }
 
+// It would take the place of the one that was refused.
+TEST_F(Hostile, AMessageBehindOneThatIsRefused) {
+  for (const int pieces : {0, 1000}) {  // at hand, or still in the transport
+    for (const Kind kind : {Kind::SHORT, Kind::REQUEST_SEND}) {
+      methods::InprocRules rules;
+      rules.pieces = pieces;
+      open(rules);
+      Bytes memory(kLong, kUntouched);
+      Request* r = irecv(memory);
+      Packet refused = packet(Kind::SHORT);
+      refused.source = 3;
+      w().send(refused, Bytes(8, kSent));
+      if (kind == Kind::SHORT)
+        w().send(packet(kind), Bytes(8, kSent));
+      else
+        w().send(request_send(0, kLong));
+      expect_dropped("SHORT", "its source is no rank");
+      expect_failed(r);
+      EXPECT_EQ(memory, Bytes(kLong, kUntouched));
+      EXPECT_EQ(w().last(Kind::OK_TO_SEND).kind, Kind::none);
+    }
+  }
+}
+
 TEST_F(Hostile, MoreEnvelopesThanCanBeCounted) {
   open();
   Packet p = packet(Kind::FLOW);
