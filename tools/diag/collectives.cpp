@@ -106,9 +106,10 @@ void find_absent(const Job& job, const Views& views, std::vector<Finding>& to) {
   const Comm* some = nullptr;
   for (const auto& [rank, comm] : views) {
     const Rank& r = job.ranks[static_cast<std::size_t>(rank)];
-    const bool waits = r.fate == Fate::waiting && std::any_of(r.waits.begin(), r.waits.end(), [&](const Wait& w) {
-                         return is_collective(w.message) && r.comm_of(w.message.context) == comm;
-                       });
+    const bool waits =
+        r.fate == Fate::waiting && std::any_of(r.waits.begin(), r.waits.end(), [&r, c = comm](const Wait& w) {
+          return is_collective(w.message) && r.comm_of(w.message.context) == c;
+        });
     if (comm->collectives < latest) {
       absent.push_back(rank);
     } else if (waits) {
