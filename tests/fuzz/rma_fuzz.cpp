@@ -1,5 +1,6 @@
 // Windows open at a rank whose peer sends whatever the script says: operations, answers, locks, pieces of datatypes. No
 // memory but the window's is touched (the sanitizers watch), work and memory for a packet are bounded.
+#include <algorithm>
 #include <memory>
 
 #include "fuzz/fuzz.hpp"
@@ -17,6 +18,7 @@ using Bytes = std::vector<std::byte>;
 constexpr std::uint32_t kId = 3;  // of the window
 constexpr std::size_t kWindow = 1024, kPayload = 512;
 constexpr std::size_t kMostActs = 64;
+constexpr int kQuiet = 16, kMostTurns = 2000;  // after the last act
 enum Act : std::uint8_t { kPacket, kType, kOwn, kPoll, kActs };
 
 LayoutRef read_layout(Reader& in) {
@@ -36,6 +38,7 @@ class Play {
   void run() {
     methods::InprocRules rules = methods::InprocRules::drawn(in_.u8());
     rules.shared_memory = false;
+    rules.latency_ns = std::min<std::uint64_t>(rules.latency_ns, 3000);  // each poll takes 100
     rules.fragment_max = std::max<std::size_t>(rules.fragment_max, kPayload);
     Fibers f(2, rules);
     std::unique_ptr<Window> windows[2];
@@ -91,7 +94,12 @@ class Play {
           for (std::size_t n = in_.pick(16); n > 0; --n) f.device(1).MPID_Poll(false);
       }
     }
-    for (int i = 0; i < 300; ++i) f.device(1).MPID_Poll(false);
+    std::uint64_t events = 0;
+    for (int turns = 0, quiet = 0; quiet < kQuiet && turns < kMostTurns; ++turns) {
+      f.device(1).MPID_Poll(false);
+      quiet = f.world().under_way() == 0 && f.world().events() == events ? quiet + 1 : 0;
+      events = f.world().events();
+    }
   }
 
   void send(Fibers& f, Packet p, const Bytes& payload) {
