@@ -2,6 +2,7 @@
 // memory but the window's is touched (the sanitizers watch), work and memory for a packet are bounded.
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "fuzz/fuzz.hpp"
 #include "fuzz/packet_script.hpp"
@@ -17,7 +18,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::uint32_t kId = 3;  // of the window
 constexpr std::size_t kWindow = 1024, kPayload = 512;
-constexpr std::size_t kMostActs = 64;
+constexpr std::size_t kMostActs = 64, kOperations = 8, kStrided = 4;
 constexpr int kQuiet = 16, kMostTurns = 2000;  // after the last act
 enum Act : std::uint8_t { kPacket, kType, kOwn, kPoll, kActs };
 
@@ -57,10 +58,7 @@ class Play {
       }
       static_cast<void>(windows[0]->lock_all(rma::assertion::nocheck));
       while (!over) {
-        while (wanted_ > 0) {
-          --wanted_;
-          operate(*windows[0]);
-        }
+        for (const std::size_t what : std::exchange(wanted_, {})) operate(*windows[0], what);
         f.device(0).MPID_Poll(false);
       }
     });
@@ -88,7 +86,7 @@ class Play {
           break;
         }
         case kOwn:
-          ++wanted_;
+          wanted_.push_back(in_.pick(kOperations));
           break;
         default:
           for (std::size_t n = in_.pick(16); n > 0; --n) f.device(1).MPID_Poll(false);
@@ -109,10 +107,30 @@ class Play {
   }
 
   /// Something of the rank's own, whose answers the peer may forge.
-  void operate(Window& w) {
-    const LayoutRef word = Layout::basic(Basic::i64, 8);
-    const std::size_t at = which_++ % results_.size();
-    static_cast<void>(w.get(DataView::contiguous(&results_[at], 8), {1, 0, word.get(), 1}));
+  void operate(Window& w, std::size_t what) {
+    std::int64_t* const result = &results_[which_++ % (results_.size() - kStrided)];
+    const rma::Target one{1, 0, word_.get(), 1}, some{1, 64, strided_.get(), 1};
+    const DataView word = DataView::contiguous(result, sizeof *result);
+    const DataView strided = DataView::contiguous(result, kStrided * sizeof *result);
+    const DataView mine = DataView::contiguous(operands_.data(), sizeof *result);
+    switch (what) {
+      case 0:
+        return static_cast<void>(w.get(word, one));
+      case 1:
+        return static_cast<void>(w.get(strided, some));
+      case 2:
+        return static_cast<void>(w.put(mine, one));
+      case 3:
+        return static_cast<void>(w.put(DataView::contiguous(operands_.data(), kStrided * sizeof *result), some));
+      case 4:
+        return static_cast<void>(w.accumulate(mine, one, ReduceOp::sum));
+      case 5:
+        return static_cast<void>(w.get_accumulate(mine, word, one, ReduceOp::sum));
+      case 6:
+        return static_cast<void>(w.fetch_and_op(operands_.data(), result, one, ReduceOp::max));
+      default:
+        return static_cast<void>(w.compare_and_swap(operands_.data(), operands_.data() + 1, result, one));
+    }
   }
 
   static Known known() {
@@ -128,7 +146,10 @@ class Play {
   Reader& in_;
   Bytes memory_[2] = {Bytes(kWindow), Bytes(kWindow)};
   std::vector<std::int64_t> results_ = std::vector<std::int64_t>(16);
-  std::size_t which_ = 0, wanted_ = 0;
+  std::vector<std::int64_t> operands_ = std::vector<std::int64_t>(kStrided, 7);
+  LayoutRef word_ = Layout::basic(Basic::i64, 8), strided_ = Layout::hvector(kStrided, 1, 16, *word_);
+  std::size_t which_ = 0;
+  std::vector<std::size_t> wanted_;  // operations of the rank's own
 };
 
 }  // namespace
@@ -142,7 +163,8 @@ std::vector<Script> seeds() {
         Writer w;
         w.u8(1);
         w.u8(kType).u8(0).u8(0).u8(3).u8(0).u8(80).u8(1);
-        w.u8(kOwn).u8(kPoll).u8(15);
+        for (std::size_t what = 0; what < kOperations; ++what) w.u8(kOwn).u8(what);
+        w.u8(kPoll).u8(15);
         w.u8(kPacket).u8(place).u8(flags);
         write_small(w, kId);
         w.u8(static_cast<std::size_t>(Word::known)).u8(21 + 1);
