@@ -356,6 +356,12 @@ std::size_t place_of(Kind kind) {
       std::find_if(kinds.begin(), kinds.end(), [&](const PacketKind& k) { return k.kind == kind; }) - kinds.begin());
 }
 
+std::size_t place_of(Event event) {
+  const auto kinds = event_kinds();
+  return static_cast<std::size_t>(
+      std::find_if(kinds.begin(), kinds.end(), [&](const EventKind& k) { return k.event == event; }) - kinds.begin());
+}
+
 void begin(Writer& w, std::size_t looks, std::size_t files) {
   w.u8(looks);
   if ((looks & kView) == 0) w.u8(kWhole).u8(kNoCut).u16(0).u8(files - 1);
@@ -384,8 +390,8 @@ void arrived(Writer& w) {
 
 }  // namespace
 
-/// Each event in a trace and in a flight recorder, each conversation of the protocol on both its sides, each field of a
-/// header changed, and files that are cut.
+/// Each event in a trace and in a flight recorder, each conversation of the protocol on both its sides, a message that
+/// is waited for, each field of a header changed, and files that are cut.
 std::vector<Script> seeds() {
   std::vector<Script> all;
   for (const std::size_t looks : {kText | kStats | kCheck | kChart | kPerfetto | kPcap, 0 | kView, 0 | kPage}) {
@@ -433,6 +439,14 @@ std::vector<Script> seeds() {
       all.push_back(w.script);
     }
   }
+  Writer late;  // a call that waits for a message
+  begin(late, kEverything, 2);
+  event(late, 0, place_of(Event::call_enter), 255);
+  sent(late, 1, 0, place_of(Kind::SHORT));
+  arrived(late);
+  event(late, 0, place_of(Event::matched), 1);
+  event(late, 0, place_of(Event::call_leave), 255);
+  all.push_back(late.script);
   for (const std::size_t cut_at : {0, 100, 4096, 5000}) {
     Writer w;
     w.u8(kEverything).u8(kWhole).u8(1).u16(cut_at).u8(1).u8(0).u8(0);
