@@ -159,6 +159,7 @@ bool InprocWorld::deliver(Endpoint& at, Link& l) {
   }
   if (!l.arriving) {
     l.arriving = true;
+    l.announced = f.packet;
     note(Log::arriving, l.from, l.to, f.packet.link, f.packet.length);
     l.landing = up.on_arriving(up.device, l.from, f.packet);
     RMQ_CHECK(l.landing.bytes <= f.packet.length);

@@ -55,8 +55,7 @@ bool InprocWorld::lose_if_due(Endpoint& at, Link& l) {
   const Sink& up = *at.sink;
   if (l.arriving) {
     l.arriving = false;
-    const Packet packet = l.frames.front().packet;
-    up.on_landed(up.device, gone, packet, std::exchange(l.landing, Landing{}), Errc::peer_lost);
+    up.on_landed(up.device, gone, l.announced, std::exchange(l.landing, Landing{}), Errc::peer_lost);
   }
   under_way_ -= l.frames.size();
   l.frames.clear();

@@ -36,6 +36,7 @@ struct InprocWorld::Link {
   std::uint64_t due = 0;       // of the last frame: later ones are never due earlier
   bool arriving = false;       // the first frame has been announced; `landing` is where it goes
   Landing landing;
+  Packet announced;            // while arriving; the frame is gone when its sender has lost the receiver first
   bool ending = false;  // the sender has died: after `keep` more frames comes the loss
   std::size_t keep = 0;
   std::uint64_t loss_due = 0;  // not before this time, ns

@@ -1,6 +1,7 @@
 // A device with receives, sends and cancels under way, and a peer that sends whatever the script says. Memory beyond
 // the receives' is never touched (the sanitizers watch), unexpected memory keeps its bound, and the rank goes on with
 // others.
+#include <algorithm>
 #include <memory>
 
 #include "adi/device.hpp"
@@ -44,6 +45,7 @@ class Play {
     methods::InprocRules r = seed == 0 ? methods::InprocRules{} : methods::InprocRules::drawn(seed);
     r.eager_max = std::max<std::size_t>(r.eager_max, 100);
     r.fragment_max = std::max<std::size_t>(r.fragment_max, 1024);
+    r.latency_ns = std::min<std::uint64_t>(r.latency_ns, 3000);  // each poll takes 100
     return r;
   }
 

@@ -1,6 +1,8 @@
 // Windows open at a rank whose peer sends whatever the script says: operations, answers, locks, pieces of datatypes. No
 // memory but the window's is touched (the sanitizers watch), work and memory for a packet are bounded.
+#include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "fuzz/fuzz.hpp"
 #include "fuzz/packet_script.hpp"
@@ -16,7 +18,8 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::uint32_t kId = 3;  // of the window
 constexpr std::size_t kWindow = 1024, kPayload = 512;
-constexpr std::size_t kMostActs = 64;
+constexpr std::size_t kMostActs = 64, kOperations = 8, kStrided = 4;
+constexpr int kQuiet = 16, kMostTurns = 2000;  // after the last act
 enum Act : std::uint8_t { kPacket, kType, kOwn, kPoll, kActs };
 
 LayoutRef read_layout(Reader& in) {
@@ -36,6 +39,7 @@ class Play {
   void run() {
     methods::InprocRules rules = methods::InprocRules::drawn(in_.u8());
     rules.shared_memory = false;
+    rules.latency_ns = std::min<std::uint64_t>(rules.latency_ns, 3000);  // each poll takes 100
     rules.fragment_max = std::max<std::size_t>(rules.fragment_max, kPayload);
     Fibers f(2, rules);
     std::unique_ptr<Window> windows[2];
@@ -54,10 +58,7 @@ class Play {
       }
       static_cast<void>(windows[0]->lock_all(rma::assertion::nocheck));
       while (!over) {
-        while (wanted_ > 0) {
-          --wanted_;
-          operate(*windows[0]);
-        }
+        for (const std::size_t what : std::exchange(wanted_, {})) operate(*windows[0], what);
         f.device(0).MPID_Poll(false);
       }
     });
@@ -85,13 +86,18 @@ class Play {
           break;
         }
         case kOwn:
-          ++wanted_;
+          wanted_.push_back(in_.pick(kOperations));
           break;
         default:
           for (std::size_t n = in_.pick(16); n > 0; --n) f.device(1).MPID_Poll(false);
       }
     }
-    for (int i = 0; i < 300; ++i) f.device(1).MPID_Poll(false);
+    std::uint64_t events = 0;
+    for (int turns = 0, quiet = 0; quiet < kQuiet && turns < kMostTurns; ++turns) {
+      f.device(1).MPID_Poll(false);
+      quiet = f.world().under_way() == 0 && f.world().events() == events ? quiet + 1 : 0;
+      events = f.world().events();
+    }
   }
 
   void send(Fibers& f, Packet p, const Bytes& payload) {
@@ -101,10 +107,30 @@ class Play {
   }
 
   /// Something of the rank's own, whose answers the peer may forge.
-  void operate(Window& w) {
-    const LayoutRef word = Layout::basic(Basic::i64, 8);
-    const std::size_t at = which_++ % results_.size();
-    static_cast<void>(w.get(DataView::contiguous(&results_[at], 8), {1, 0, word.get(), 1}));
+  void operate(Window& w, std::size_t what) {
+    std::int64_t* const result = &results_[which_++ % (results_.size() - kStrided)];
+    const rma::Target one{1, 0, word_.get(), 1}, some{1, 64, strided_.get(), 1};
+    const DataView word = DataView::contiguous(result, sizeof *result);
+    const DataView strided = DataView::contiguous(result, kStrided * sizeof *result);
+    const DataView mine = DataView::contiguous(operands_.data(), sizeof *result);
+    switch (what) {
+      case 0:
+        return static_cast<void>(w.get(word, one));
+      case 1:
+        return static_cast<void>(w.get(strided, some));
+      case 2:
+        return static_cast<void>(w.put(mine, one));
+      case 3:
+        return static_cast<void>(w.put(DataView::contiguous(operands_.data(), kStrided * sizeof *result), some));
+      case 4:
+        return static_cast<void>(w.accumulate(mine, one, ReduceOp::sum));
+      case 5:
+        return static_cast<void>(w.get_accumulate(mine, word, one, ReduceOp::sum));
+      case 6:
+        return static_cast<void>(w.fetch_and_op(operands_.data(), result, one, ReduceOp::max));
+      default:
+        return static_cast<void>(w.compare_and_swap(operands_.data(), operands_.data() + 1, result, one));
+    }
   }
 
   static Known known() {
@@ -120,7 +146,10 @@ class Play {
   Reader& in_;
   Bytes memory_[2] = {Bytes(kWindow), Bytes(kWindow)};
   std::vector<std::int64_t> results_ = std::vector<std::int64_t>(16);
-  std::size_t which_ = 0, wanted_ = 0;
+  std::vector<std::int64_t> operands_ = std::vector<std::int64_t>(kStrided, 7);
+  LayoutRef word_ = Layout::basic(Basic::i64, 8), strided_ = Layout::hvector(kStrided, 1, 16, *word_);
+  std::size_t which_ = 0;
+  std::vector<std::size_t> wanted_;  // operations of the rank's own
 };
 
 }  // namespace
@@ -134,7 +163,8 @@ std::vector<Script> seeds() {
         Writer w;
         w.u8(1);
         w.u8(kType).u8(0).u8(0).u8(3).u8(0).u8(80).u8(1);
-        w.u8(kOwn).u8(kPoll).u8(15);
+        for (std::size_t what = 0; what < kOperations; ++what) w.u8(kOwn).u8(what);
+        w.u8(kPoll).u8(15);
         w.u8(kPacket).u8(place).u8(flags);
         write_small(w, kId);
         w.u8(static_cast<std::size_t>(Word::known)).u8(21 + 1);

@@ -12,6 +12,8 @@ namespace {
 
 // Turns without an event of the method and without a meeting, after which the ranks are taken for stuck.
 constexpr std::uint64_t kIdleTurns = 300'000;
+// At the end: turns without an event, after which nothing more comes, and at most.
+constexpr int kQuietTurns = 8, kMostTurns = 2000;
 
 /// Unwinds the fiber of a rank that dies.
 struct Died {};
@@ -148,10 +150,12 @@ bool Fibers::run(const std::function<void(int)>& program) {
       return false;
     }
   }
-  for (int i = 0; i < 2000; ++i) {
+  for (int turns = 0, quiet = 0; quiet < kQuietTurns && turns < kMostTurns; ++turns) {
     for (auto& r : ranks_) {
       if (!r->dead) r->device->MPID_Poll(false);
     }
+    quiet = world_->under_way() == 0 && world_->events() == events ? quiet + 1 : 0;
+    events = world_->events();
   }
   return true;
 }

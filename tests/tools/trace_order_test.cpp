@@ -224,7 +224,7 @@ TEST_F(TraceOrder, AStepOfTheDateMovesNoEventAndIsNamed) {
     const auto a = rank(0, 1);
     for (int i = 0; i < 100; ++i) a->event(kStart + 1'000'000u * static_cast<unsigned>(i), Event::sleep, -1);
     a->finish(kStart + 100'000'000);
-    a->header().wall_ns_end -= 3'000'000'000;  // somebody sets the date back by three seconds
+    a->header().wall_ns_start += 3'000'000'000;  // somebody sets the date back by three seconds
   }
   const auto all = read();
   EXPECT_EQ(all.back().ns, 99'000'000) << "a date that is set is no drift of the clock";

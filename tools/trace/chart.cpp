@@ -154,7 +154,8 @@ std::string Chart::page() const {
     marks.push_back({m.ns, m.rank, static_cast<int>(m.event), m.peer, exact(m.a0), exact(m.a1)});
 
   std::string page = kPage;
-  std::string text = data.dump();
+  // Names of jobs and folders are whatever bytes they are.
+  std::string text = data.dump(-1, ' ', false, json::error_handler_t::replace);
   // "</script>" inside of a string of the data would end the script.
   for (std::size_t at = 0; (at = text.find("</", at)) != std::string::npos; at += 3) text.replace(at, 2, "<\\/");
   page.replace(page.find(kDataMark), kDataMark.size(), text);

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "adi/device.hpp"
 #include "tools/trace/check_parts.hpp"
 
@@ -42,16 +44,17 @@ Finding Counts::look(const Entry& e, const Packet& p) {
 }
 
 Finding Counts::credit(const Entry& e) {
-  const auto counted = static_cast<std::int64_t>(e.record.a1);
+  const auto counted = static_cast<std::int64_t>(std::min(e.record.a1, std::uint64_t{INT64_MAX}));
   if (e.record.peer < 0) {
     full_[e.rank] = counted;
     return {};
   }
   const Pair pair{e.rank, e.record.peer};
   std::int64_t& left = credit_of(pair);
+  const std::int64_t spent = full_[e.rank] - left;
+  if (spent < 0 || e.record.a0 > static_cast<std::uint64_t>(spent))
+    return broken(ProtocolRule::credit, fmt::format("{} bytes came back, {} were spent", e.record.a0, spent));
   left += static_cast<std::int64_t>(e.record.a0);
-  if (left > full_[e.rank])
-    return broken(ProtocolRule::credit, fmt::format("{} bytes more came back than were spent", left - full_[e.rank]));
   if (left == counted) return {};
   return broken(ProtocolRule::credit,
                 fmt::format("the rank counts {} bytes left; by its packets it is {}", counted, left));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace rmq::trace {
@@ -13,7 +14,17 @@ constexpr std::uint64_t kShort = 10'000'000;
 // A rank may lose its CPU between two readings for about so long; a step of the date is larger.
 constexpr std::int64_t kStep = 50'000'000;
 
+// Of CLOCK_MONOTONIC, nine years, and of a date, ns.
+constexpr std::uint64_t kMostUptime = std::uint64_t{1} << 58, kLastDate = std::uint64_t{1} << 62;
+constexpr auto kMost = static_cast<std::int64_t>(kMostUptime);
+
 }  // namespace
+
+bool plausible_clocks(const TraceHeader& h) {
+  return h.ns_per_tick > 0 && h.ns_per_tick < 1e9 && std::max(h.mono_ns_start, h.mono_ns_end) < kMostUptime &&
+         std::max(h.wall_ns_start, h.wall_ns_end) < kLastDate && std::min(h.offset_ns_start, h.offset_ns_end) > -kMost &&
+         std::max(h.offset_ns_start, h.offset_ns_end) < kMost;
+}
 
 HostClock::HostClock(const TraceHeader& h)
     : ticks_(h.ticks_start),
@@ -56,7 +67,7 @@ Clocks::Clocks(std::span<const TraceHeader* const> headers) {
   to_date_ = reference->to_date();
   for (auto& [host, clock] : hosts_) {
     if (clock.offset_known() || &clock == reference) continue;
-    clock.move(clock.to_date() - to_date_);
+    clock.move(std::clamp(clock.to_date() - to_date_, -kMost, kMost));
     exact_ = false;
   }
 }

@@ -11,6 +11,17 @@
 
 namespace rmq::trace {
 
+/// Nanoseconds of a clock, at most two years away from zero: damaged files have any number there, and times are added
+/// and subtracted.
+inline std::int64_t bounded_ns(double ns) {
+  constexpr auto kMost = std::int64_t{1} << 56;
+  const auto most = static_cast<double>(kMost);
+  return ns >= most ? kMost : ns > -most ? static_cast<std::int64_t>(ns) : -kMost;
+}
+
+/// Whether a rank can have read these clocks: no time that comes of them overflows.
+bool plausible_clocks(const TraceHeader& header);
+
 /// How the ticks of one host become nanoseconds of the launcher's CLOCK_MONOTONIC.
 class HostClock {
  public:
@@ -20,7 +31,7 @@ class HostClock {
 
   std::int64_t ns(std::uint64_t ticks) const {
     const double since = static_cast<double>(static_cast<std::int64_t>(ticks - ticks_)) * rate_;
-    return start_ns_ + static_cast<std::int64_t>(since + (since < 0 ? -0.5 : 0.5));
+    return start_ns_ + bounded_ns(since + (since < 0 ? -0.5 : 0.5));
   }
   bool offset_known() const { return known_; }
   /// Length of the observation that gave the rate, ns.

@@ -93,7 +93,9 @@ bool TraceFile::read(std::uint64_t first, std::uint64_t count, std::byte* to) co
   return read_at(sizeof(TraceHeader) + tail * kTraceUnit, (count - body) * kTraceUnit, to + body * kTraceUnit);
 }
 
-Cursor::Cursor(const TraceFile& file, std::size_t buffer) : file_(&file), buffer_(buffer / kTraceUnit * kTraceUnit) {}
+Cursor::Cursor(const TraceFile& file, std::size_t buffer)
+    : file_(&file),
+      buffer_(std::min<std::uint64_t>(buffer / kTraceUnit, std::max(file.units(), kMostTraceUnits)) * kTraceUnit) {}
 
 bool Cursor::fill() {
   const std::uint64_t count = std::min<std::uint64_t>(buffer_.size() / kTraceUnit, file_->units() - at_);

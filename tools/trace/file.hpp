@@ -58,7 +58,7 @@ class TraceFile {
 /// Walks through the events of a file with a buffer of fixed size.
 class Cursor {
  public:
-  /// `file` must outlive it; `buffer`: bytes, whole units, three at least.
+  /// `file` must outlive it; `buffer`: bytes, whole units, three at least; a short file takes less.
   Cursor(const TraceFile& file, std::size_t buffer);
 
   enum class Step { event, end, damaged };

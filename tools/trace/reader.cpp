@@ -31,8 +31,9 @@ Result<void> check_ranks(const std::vector<TraceFile>& files) {
   const TraceHeader* before = nullptr;
   for (const TraceFile& f : files) {
     const TraceHeader& h = f.header();
-    if (h.rank < 0 || h.rank >= h.size || h.size > kMostRanks || !(h.ns_per_tick > 0))
+    if (h.rank < 0 || h.rank >= h.size || h.size > kMostRanks)
       return fail(Errc::argument, fmt::format("{} says that it is rank {} of {}", f.path(), h.rank, h.size));
+    if (!plausible_clocks(h)) return fail(Errc::argument, fmt::format("{} has clocks that make no sense", f.path()));
     if (before &&
         (before->rank == h.rank || before->size != h.size || std::memcmp(before->job, h.job, sizeof h.job) != 0))
       return fail(Errc::argument,
@@ -46,21 +47,27 @@ Result<void> check_ranks(const std::vector<TraceFile>& files) {
 
 Result<Reader> Reader::open(const std::string& folder) {
   allow_many_files();
-  Reader r;
+  std::vector<TraceFile> files;
   std::error_code ec;
   for (const auto& file : std::filesystem::directory_iterator(folder, ec)) {
     if (file.path().extension() != ".rmqtrace") continue;
     auto opened = TraceFile::open(file.path().string());
     if (!opened) return tl::unexpected(opened.error());
-    r.files_.push_back(std::move(*opened));
+    files.push_back(std::move(*opened));
   }
   if (ec) return fail(Errc::argument, fmt::format("cannot read the folder {}: {}", folder, ec.message()));
-  if (r.files_.empty()) {
+  if (files.empty()) {
     return fail(Errc::argument,
                 fmt::format("{} has no rank-*.rmqtrace; record one with rmqrun --trace {}", folder, folder));
   }
-  std::sort(r.files_.begin(), r.files_.end(),
+  return over(std::move(files));
+}
+
+Result<Reader> Reader::over(std::vector<TraceFile> files) {
+  std::sort(files.begin(), files.end(),
             [](const TraceFile& a, const TraceFile& b) { return a.header().rank < b.header().rank; });
+  Reader r;
+  r.files_ = std::move(files);
   if (auto ok = check_ranks(r.files_); !ok) return tl::unexpected(ok.error());
   std::vector<const TraceHeader*> headers;
   for (const TraceFile& f : r.files_) {
@@ -81,7 +88,8 @@ Result<std::uint64_t> Reader::each(const Slice& slice, const std::function<bool(
     files.push_back(&f);
     all += f.units() * kTraceUnit;
   }
-  const auto at = [&](double us) { return first + static_cast<std::int64_t>(us * 1000); };
+  if (first == std::numeric_limits<std::int64_t>::max()) first = 0;  // there is no event
+  const auto at = [&](double us) { return first + bounded_ns(us * 1000); };
   Merge::Options options;
   const bool indexed = clocks_->exact() && !slice.whole();
   if (indexed) options.causal = false;

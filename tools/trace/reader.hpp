@@ -25,6 +25,8 @@ class Reader {
  public:
   /// Opens every rank-*.rmqtrace of the folder. Errc::argument names the folder or file that is no trace.
   static Result<Reader> open(const std::string& folder);
+  /// The same for files that are open already; at least one.
+  static Result<Reader> over(std::vector<TraceFile> files);
 
   const std::vector<Recording>& ranks() const { return ranks_; }  // by rank
   const Clocks& clocks() const { return *clocks_; }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "tools/trace/clock.hpp"
 #include "tools/trace/text.hpp"
 #include "tools/trace/words.hpp"
 
@@ -67,7 +68,7 @@ std::vector<Entry> View::last(std::size_t most) const {
                 kFlightRecordBytes);
     e.rank = header_->rank;
     e.bare = true;
-    e.ns = std::llround(static_cast<double>(static_cast<std::int64_t>(e.record.ticks - now)) * rate);
+    e.ns = bounded_ns(std::round(static_cast<double>(static_cast<std::int64_t>(e.record.ticks - now)) * rate));
   }
   // Meanwhile the rank may have gone on: the slot behind its last record is being written.
   const std::uint64_t after = written() + 1;

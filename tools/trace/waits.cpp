@@ -17,7 +17,7 @@ bool wants_answer(Kind k) {
   return k == Kind::REQUEST_SEND || k == Kind::SHORT_SYNC;
 }
 
-double seconds(std::int64_t ns) {
+double seconds(std::uint64_t ns) {
   return static_cast<double>(ns) / 1e9;
 }
 
@@ -47,7 +47,7 @@ void Waits::add(const Entry& e) {
       if (r.depth == 0 || --r.depth > 0) return;
       Call& c = calls_[r.call];
       ++c.times;
-      c.ns += e.ns - r.since;
+      c.ns += static_cast<std::uint64_t>(e.ns - r.since);
       return;
     }
     case Event::packet_sent:
@@ -115,7 +115,7 @@ void Waits::waited(int who, int for_whom, Reason why, std::int64_t from, std::in
   r.waited_until = until;
   if (is_collective(call_name(r.call))) why = collective;
   pairs_[std::uint64_t{static_cast<std::uint32_t>(who)} << 32 | static_cast<std::uint32_t>(for_whom)].ns[why] +=
-      until - from;
+      static_cast<std::uint64_t>(until - from);
 }
 
 Waits::Rank& Waits::rank(int r) {

@@ -46,11 +46,11 @@ class Waits {
   };
   struct Call {
     std::uint64_t times = 0;
-    std::int64_t ns = 0;
+    std::uint64_t ns = 0;
   };
   struct Sums {
-    std::int64_t ns[reasons] = {};
-    std::int64_t all() const { return ns[late_sender] + ns[late_receiver] + ns[collective]; }
+    std::uint64_t ns[reasons] = {};
+    std::uint64_t all() const { return ns[late_sender] + ns[late_receiver] + ns[collective]; }
   };
   struct Asked {
     std::int64_t left_ns = 0, matched_ns = 0;
