@@ -68,7 +68,7 @@ methods::Landing Device::on_arriving(void* device, Rank from, const Packet& p) {
     default:
       if (Extension* e = d.extension_of_[static_cast<std::size_t>(p.kind)]) {
         d.received(from, p);
-        return e->on_arriving(from, p);
+        return d.peers_[d.index(from)].dropped ? methods::Landing{} : e->on_arriving(from, p);
       }
       on_unknown(device, from, p, nullptr);
       return {};

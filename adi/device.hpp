@@ -201,8 +201,12 @@ class Device {
   std::size_t MPID_Eager_max(Rank to) const { return peers_[index(to)].method->eager_max(to); }
   /// One thing less has to happen to a request of kind `other`, of which the caller has counted `incomplete`.
   void MPID_Complete(Request* r, Errc error) { sent(r, error); }
-  /// A peer sent what makes no sense to a floor above, which has an answer to it: counted and traced.
-  void MPID_Protocol_error(Rank from, const Packet& p);
+  /// A peer sent what no rank of ours could send to a floor above: it is dropped, and counts as lost.
+  void MPID_Protocol_error(Rank from, const Packet& p, const char* why) { protocol_error(from, p, why); }
+  /// A peer sent what there may have been a use for once: counted and traced.
+  void MPID_Stray_packet(Rank from, const Packet& p);
+  /// Memory of this rank that answers of the floors above fill while they wait for room in the link to it, bytes.
+  std::uint64_t MPID_Backlog(Rank to) const { return peers_[index(to)].answer_bytes; }
   /// What the caller polled for has come, though not by a packet: its next wait starts with patience anew.
   void MPID_Waited() { waiter_.busy(); }
   /// Something that this rank may be waiting for has changed in memory that it shares with us.

@@ -13,6 +13,21 @@ namespace rmq::adi {
 
 using methods::Outcome;
 
+namespace {
+
+// Bytes of our memory that an answer fills while it waits. Its data where that is a copy, made here or by its owner.
+std::uint64_t answer_bytes(const Request& r) {
+  const Kind kind = r.packet.kind;
+  const bool answers =
+      kind == Kind::RMA_REPLY || kind == Kind::RMA_ACK || kind == Kind::RMA_LOCK_GRANTED || kind == Kind::DATATYPE_DEFN;
+  if (!answers) return 0;
+  const auto* owner = static_cast<const Request*>(r.user);
+  const bool copied = r.owned || (owner && owner->owned);
+  return sizeof(Request) + (copied ? r.expected : 0);
+}
+
+}  // namespace
+
 void Device::MPID_Register(Kind first, Kind last, Extension& extension) {
   for (auto kind = static_cast<std::size_t>(first); kind <= static_cast<std::size_t>(last); ++kind) {
     sink_.on_packet[kind] = &Device::on_extension;
@@ -34,6 +49,8 @@ void Device::MPID_Unregister(Extension& extension) {
 void Device::on_extension(void* device, Rank from, const Packet& p, const std::byte* payload) {
   auto& d = *static_cast<Device*>(device);
   d.received(from, p);
+  if (d.peers_[d.index(from)].dropped) [[unlikely]]
+    return;
   d.extension_of_[static_cast<std::size_t>(p.kind)]->on_packet(from, p, payload);
 }
 
@@ -74,6 +91,7 @@ void Device::MPID_Send_packet(Rank to, Packet& p, const Payload& payload, Reques
     r->stamp = 0;
   }
   peer.ordered.push_back(r);
+  peer.answer_bytes += answer_bytes(*r);
   trace_.packet(Event::pending, static_cast<std::uint8_t>(peer.id), to, p, kLinkFull, peer.ordered.size());
   schedule(peer, to);
 }
@@ -90,6 +108,7 @@ int Device::drain_ordered(Peer& peer, Rank rank) {
     auto* owner = static_cast<Request*>(r->user);
     const Outcome o = hand_down(rank, peer, r->packet, Payload{r->view, r->stamp, r->expected}, owner);
     if (o == Outcome::retry) return n;
+    peer.answer_bytes -= answer_bytes(*r);
     pool_.put(peer.ordered.pop_front());
     if (o != Outcome::queued) sent(owner, o == Outcome::done ? Errc::ok : Errc::peer_lost);
   }
@@ -99,6 +118,7 @@ int Device::drain_ordered(Peer& peer, Rank rank) {
 void Device::drop_ordered(Peer& peer) {
   while (!peer.ordered.empty()) {
     Request* r = peer.ordered.pop_front();
+    peer.answer_bytes -= answer_bytes(*r);
     auto* owner = static_cast<Request*>(r->user);
     pool_.put(r);
     sent(owner, Errc::peer_lost);

@@ -64,10 +64,11 @@ struct alignas(kCacheLine) Peer {
   std::uint64_t held = 0;       // bytes of our unexpected memory that its messages fill
   std::uint64_t spent = 0;      // those of them that it has spent credit for: all but envelopes beyond it
 
-  RequestList control;  // packets that spend no credit: only a full link holds them up
-  RequestList pending;  // messages, in order: credit or the link holds them up
-  RequestList ordered;  // packets of the floors above, in order: only a full link holds them up
-  RequestList bulk;     // rendezvous data under way, one fragment at a time
+  RequestList control;             // packets that spend no credit: only a full link holds them up
+  RequestList pending;             // messages, in order: credit or the link holds them up
+  RequestList ordered;             // packets of the floors above, in order: only a full link holds them up
+  std::uint64_t answer_bytes = 0;  // of our memory that answers among these fill
+  RequestList bulk;                // rendezvous data under way, one fragment at a time
   /// Whether anything waits to be sent.
   bool waits() const { return flow_due || !control.empty() || !pending.empty() || !ordered.empty() || !bulk.empty(); }
   /// Packets that wait beside the messages.

@@ -3,9 +3,8 @@
 // The agent sleeps on the doorbell, like a program that waits, with the methods armed. When the program itself polls,
 // the agent stands aside: two threads that both take every packet's interrupt would only be in each other's way. So
 //
-//   - the program counts its polls (visits_); while the count moves, or a call of the program waits, the agent naps,
-//   and
-//     looks again after a while;
+//   - the program counts its polls (visits_); while the count moves, or a call of the program waits, the agent naps
+//     and looks again after a while;
 //   - when the agent wakes on the doorbell and finds the program there, it rings again, for the ring may have been the
 //     program's, and naps;
 //   - the program's first poll disarms what the agent has armed, and wakes it, so that it naps, and listens again soon

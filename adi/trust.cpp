@@ -9,14 +9,14 @@
 namespace rmq::adi {
 
 void Device::protocol_error(Rank from, const Packet& p, const char* why) {
-  MPID_Protocol_error(from, p);
+  MPID_Stray_packet(from, p);
   peers_[index(from)].dropped = true;
   peers_[index(from)].method->drop(
       from, {Errc::protocol, fmt::format("rank {} breaks the protocol and is given up: {} (packet {} of its link): {}",
                                          from, packet_name(p.kind), p.link, why)});
 }
 
-void Device::MPID_Protocol_error(Rank from, const Packet& p) {
+void Device::MPID_Stray_packet(Rank from, const Packet& p) {
   ++counters_.protocol_errors;
   trace_.packet(Event::protocol_error, id_of(from), from, p);
 }
@@ -24,8 +24,7 @@ void Device::MPID_Protocol_error(Rank from, const Packet& p) {
 void Device::on_unknown(void* device, Rank from, const Packet& p, const std::byte*) {
   auto& d = *static_cast<Device*>(device);
   // A floor above that has closed already may still be sent to by a rank that has not.
-  if (static_cast<unsigned>(p.kind) >= kFirstOfFloors && find_packet_kind(p.kind))
-    return d.MPID_Protocol_error(from, p);
+  if (static_cast<unsigned>(p.kind) >= kFirstOfFloors && find_packet_kind(p.kind)) return d.MPID_Stray_packet(from, p);
   d.protocol_error(from, p, "no packet of this kind belongs here");
 }
 

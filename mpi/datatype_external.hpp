@@ -9,7 +9,7 @@
 
 namespace rmq::mpi {
 
-/// Bytes that `count` elements fill; never more than data_bytes(), which must not fail.
+/// Bytes that `count` elements fill; never more than bytes_arg(), which must not fail.
 std::uint64_t external_bytes(const Datatype& type, MPI_Count count);
 
 /// Converts `count` elements at `from` to external_bytes() bytes at `to`, and back. Throws a Failure of class

@@ -51,15 +51,6 @@ std::int64_t element_distance(MPI_Count elements, std::int64_t extent) {
   return bytes;
 }
 
-std::uint64_t data_bytes(const Datatype& type, MPI_Count count) {
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(count, type.size, &bytes)) [[unlikely]] {
-    fail_call(MPI_ERR_COUNT, std::to_string(count) + " elements of " + std::to_string(type.size) +
-                                 " bytes do not fit a 63-bit byte count");
-  }
-  return static_cast<std::uint64_t>(bytes);
-}
-
 MPI_Count elements_in(const Datatype& type, MPI_Count bytes) {
   const auto elements = type.layout->basic_elements_in(static_cast<std::uint64_t>(bytes));
   return elements ? static_cast<MPI_Count>(*elements) : MPI_UNDEFINED;

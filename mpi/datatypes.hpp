@@ -32,15 +32,12 @@ inline Datatype* find_datatype(MPI_Datatype handle) {
 /// What MPI_Type_get_name says: the user's name, else that of a predefined type, else nothing.
 std::string_view type_name(const Datatype& type);
 
-/// Data bytes of `count` elements. Throws a Failure when they do not fit 63 bits.
-std::uint64_t data_bytes(const Datatype& type, MPI_Count count);
-
 /// One more object or user handle needs the type. Predefined types are not counted.
 void type_retain(Datatype& type);
 /// One fewer. The last takes the type away and lets go of the types it was made from, attributes and all.
 void type_release(Datatype& type);
 
-/// `count` elements at `buf`. count * type.size fits 64 bits: see data_bytes() where that is not plain.
+/// `count` elements at `buf`. count * type.size fits 63 bits: bytes_arg() has seen to it.
 inline DataView view_of(const Datatype& type, void* buf, MPI_Count count) {
   if (type.dense) [[likely]]
     return DataView::contiguous(buf, static_cast<std::uint64_t>(count) * type.size);

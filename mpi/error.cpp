@@ -189,6 +189,11 @@ void bad_count(MPI_Count count, const char* name) {
   fail_call(MPI_ERR_COUNT, fmt::format("invalid count {} (argument {}; must not be negative)", count, name));
 }
 
+void too_much(MPI_Count count, const char* name) {
+  fail_call(MPI_ERR_COUNT,
+            fmt::format("invalid count {} (argument {}; the data would be 2^63 bytes or more)", count, name));
+}
+
 void bad_rank(const Comm& c, int rank, const char* name) {
   fail_call(MPI_ERR_RANK, fmt::format("invalid rank {} (argument {}; allowed 0..{} and MPI_PROC_NULL{})", rank, name,
                                       c.remote_size() - 1, std::strcmp(name, "source") == 0 ? ", MPI_ANY_SOURCE" : ""));

@@ -48,7 +48,6 @@ void reduce_local(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Dataty
     if (data == MPI_IN_PLACE) fail_call(MPI_ERR_BUFFER, "MPI_IN_PLACE has no meaning here");
   }
   if (in.data == inout.data) fail_call(MPI_ERR_BUFFER, "arguments inbuf and inoutbuf are the same buffer");
-  data_bytes(type, count);
   apply_op(*runtime().device, op, in.data, inout.data, count, type);
 }
 

@@ -32,7 +32,7 @@ std::byte* take(const Packed<Int>& packed, std::uint64_t bytes, const char* name
 template <class Int>
 void pack_into(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, const Packed<Int>& packed) {
   const Buffer in = buffer_arg(inbuf, incount, datatype, "inbuf", "incount");
-  const std::uint64_t bytes = data_bytes(*in.type, in.count);
+  const std::uint64_t bytes = bytes_arg(*in.type, in.count, "incount");
   std::byte* const to = take(packed, bytes, "outbuf", "outsize");
   pack(to, view_of(*in.type, in.data, in.count), 0, bytes);
 }
@@ -40,7 +40,7 @@ void pack_into(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, cons
 template <class Int>
 void unpack_from(const Packed<Int>& packed, void* outbuf, MPI_Count outcount, MPI_Datatype datatype) {
   const Buffer to = buffer_arg(outbuf, outcount, datatype, "outbuf", "outcount");
-  const std::uint64_t bytes = data_bytes(*to.type, to.count);
+  const std::uint64_t bytes = bytes_arg(*to.type, to.count, "outcount");
   const std::byte* const from = take(packed, bytes, "inbuf", "insize");
   unpack(view_of(*to.type, to.data, to.count), 0, from, bytes);
 }
@@ -48,7 +48,7 @@ void unpack_from(const Packed<Int>& packed, void* outbuf, MPI_Count outcount, MP
 template <class Int>
 void pack_size(MPI_Count incount, MPI_Datatype datatype, Int* size) {
   count_arg(incount, "incount");
-  const std::uint64_t bytes = data_bytes(committed_arg(datatype), incount);
+  const std::uint64_t bytes = bytes_arg(committed_arg(datatype), incount, "incount");
   *out(size, "size") =
       bytes <= static_cast<std::uint64_t>(std::numeric_limits<Int>::max()) ? static_cast<Int>(bytes) : MPI_UNDEFINED;
 }

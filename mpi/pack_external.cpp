@@ -28,7 +28,6 @@ void pack(const char* datarep, const void* inbuf, MPI_Count incount, MPI_Datatyp
           MPI_Aint outsize, MPI_Aint* position) {
   check_representation(datarep);
   const Buffer in = buffer_arg(inbuf, incount, datatype, "inbuf", "incount");
-  data_bytes(*in.type, in.count);
   const std::uint64_t bytes = external_bytes(*in.type, in.count);
   pack_external(piece_at(outbuf, outsize, *out(position, "position"), bytes, "outbuf"), *in.type, in.data, in.count);
   *position += static_cast<MPI_Aint>(bytes);
@@ -38,7 +37,6 @@ void unpack(const char* datarep, const void* inbuf, MPI_Aint insize, MPI_Aint* p
             MPI_Count outcount, MPI_Datatype datatype) {
   check_representation(datarep);
   const Buffer to = buffer_arg(outbuf, outcount, datatype, "outbuf", "outcount");
-  data_bytes(*to.type, to.count);
   const std::uint64_t bytes = external_bytes(*to.type, to.count);
   unpack_external(*to.type, to.data, to.count, piece_at(inbuf, insize, *out(position, "position"), bytes, "inbuf"));
   *position += static_cast<MPI_Aint>(bytes);
@@ -47,7 +45,7 @@ void unpack(const char* datarep, const void* inbuf, MPI_Aint insize, MPI_Aint* p
 void size(const char* datarep, MPI_Count incount, MPI_Datatype datatype, MPI_Aint* bytes) {
   check_representation(datarep);
   const Datatype& type = committed_arg(datatype);
-  data_bytes(type, count_arg(incount, "incount"));
+  bytes_arg(type, count_arg(incount, "incount"), "incount");
   *out(bytes, "size") = static_cast<MPI_Aint>(external_bytes(type, incount));
 }
 

@@ -32,7 +32,7 @@ Partitioned::Partitioned(Comm& c, const Buffer& buffer, int partitions, int peer
       partitions_(partitions),
       peer_(peer),
       tag_(tag),
-      bytes_(data_bytes(*buffer.type, buffer.count)) {
+      bytes_(static_cast<std::uint64_t>(buffer.count) * buffer.type->size) {
   std::uint64_t total;
   if (__builtin_mul_overflow(bytes_, static_cast<std::uint64_t>(partitions), &total) || total >> 62) {
     fail_call(MPI_ERR_COUNT, fmt::format("{} partitions of {} bytes are too much", partitions, bytes_));

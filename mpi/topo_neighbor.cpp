@@ -5,6 +5,7 @@
 // the order of the destinations. Receives are posted in the order of the sources; in a grid each pair of a dimension
 // the other way round, for what is sent down arrives from above. That tells apart the two neighbours in a ring of one
 // or two processes; of more dimensions only those of one process lead to the same rank, pair by pair.
+#include <algorithm>
 #include <vector>
 
 #include "mpi/coll/later.hpp"
@@ -54,6 +55,7 @@ int run_exchange(const Run& run, Comm& c, const Neighbours& n, const Blocks& sen
 Blocks equal_arg(const void* data, MPI_Count count, MPI_Datatype type, int n, const coll::SideNames& names) {
   count_arg(count, names.counts);
   const Datatype& t = coll::type_arg_of(count, type, names.type);
+  coll::blocks_bytes_arg(t, count, std::max(n, 1), names.counts);
   if (count > 0 && coll::is_in_place(data)) coll::refuse_in_place(names.data);
   if (!data && count > 0 && n > 0 && t.predefined) detail::null_argument(MPI_ERR_BUFFER, names.data);
   return Blocks::uniform(data, count, t);
@@ -146,10 +148,8 @@ Blocks typed_arg(const void* data, const Count* counts, const MPI_Aint* displace
   if (total > 0 && coll::is_in_place(data)) coll::refuse_in_place(names.data);
   if (!displacements) detail::null_argument(MPI_ERR_ARG, names.displacements);
   if (!handles) detail::null_argument(MPI_ERR_ARG, names.type);
-  for (int i = 0; i < n; ++i) {
-    const bool nobody = rank_at(neighbours, i) == MPI_PROC_NULL;
-    types.push_back(nobody ? &coll::byte_type() : &coll::type_arg_of(Numbers(counts)[i], handles[i], names.type));
-  }
+  types = coll::types_arg(Numbers(counts), handles, n, names,
+                          [&](int i) { return rank_at(neighbours, i) != MPI_PROC_NULL; });
   return Blocks::typed(data, Numbers(counts), Numbers(displacements), types.data());
 }
 

@@ -88,11 +88,6 @@ Failure failure_of_fault(const Win* w, Fault fault) {
 
 namespace detail {
 
-void too_much(MPI_Count count, const char* name) {
-  fail_call(MPI_ERR_COUNT,
-            fmt::format("invalid count {} (argument {}; the data would be larger than 2^64 bytes)", count, name));
-}
-
 void bad_target(const Win& w, int rank, const char* name) {
   fail_call(MPI_ERR_RANK, fmt::format("invalid rank {} (argument {}; allowed 0..{} and MPI_PROC_NULL)", rank, name,
                                       w.window->size() - 1));

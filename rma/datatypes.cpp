@@ -52,11 +52,8 @@ void TypesOut::define(Rank to, TypeOut& type) {
   }
 }
 
-bool TypesOut::told_again(Rank from, std::uint32_t id) {
-  const auto found = by_id_.find(id);
-  if (found == by_id_.end()) return false;
-  define(from, *found->second);
-  return true;
+void TypesOut::tell_again(Rank from, std::uint32_t id) {
+  if (const auto found = by_id_.find(id); found != by_id_.end()) define(from, *found->second);
 }
 
 void TypesOut::forget(const Layout* layout) {

@@ -43,8 +43,9 @@ class TypesOut {
   void release(TypeOut* type);
   /// Sees to it that `to` has been sent the definition.
   void tell(Rank to, TypeOut& type);
-  /// `from` asks again. False when there is no such datatype.
-  bool told_again(Rank from, std::uint32_t id);
+  bool knows(std::uint32_t id) const { return by_id_.contains(id); }
+  /// `from` asks again.
+  void tell_again(Rank from, std::uint32_t id);
   void forget(const Layout* layout);
 
  private:

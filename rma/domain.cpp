@@ -13,6 +13,9 @@ namespace {
 
 constexpr Kind kFirst = Kind::RMA_PUT, kLast = Kind::DATATYPE_MISS;
 
+constexpr const char* kNotAsked = "it answers more than it was asked, or something else";
+constexpr const char* kNoFault = "it reports a fault, or names a rank, that there is not";
+
 }  // namespace
 
 Domain::Domain(adi::Device& device)
@@ -33,9 +36,13 @@ void Domain::add(Window& window) {
 void Domain::remove(Window& window) {
   serve_locks_of(window, false);
   for (Ticket& t : tickets_) {  // none, unless it ends early: the answers will name nobody
-    if (t.window == &window) t.window = nullptr;
+    if (t.window == &window) {
+      t.window = nullptr;
+      t.orphan = true;
+    }
   }
   std::erase_if(starved_, [&](const auto& s) { return s.first == &window; });
+  std::erase_if(behind_, [&](const auto& b) { return b.first == &window; });
   const auto found = windows_.find(window.id());
   if (found != windows_.end() && found->second == &window) windows_.erase(found);
 }
@@ -43,11 +50,43 @@ void Domain::remove(Window& window) {
 void Domain::serve_locks_of(Window& window, bool want) {
   std::erase(serving_, &window);
   if (want) serving_.push_back(&window);
-  device_.MPID_Want_turns(!serving_.empty());
+  want_turns();
+}
+
+void Domain::want_turns() {
+  device_.MPID_Want_turns(!serving_.empty() || !behind_.empty() || !again_.empty());
+}
+
+void Domain::resume_later(Window& window, Origin& origin) {
+  if (std::exchange(origin.behind, true)) return;
+  behind_.emplace_back(&window, origin.rank);
+  want_turns();
+}
+
+// Goes on with those who have taken their answers.
+int Domain::resume_all() {
+  if (behind_.empty() && again_.empty()) return 0;
+  int n = 0;
+  const auto asked = again_;
+  for (const auto& [rank, type] : asked) {
+    if (is_behind(rank)) continue;
+    types_out_.tell_again(rank, type);
+    again_.erase({rank, type});
+    ++n;
+  }
+  for (std::size_t i = behind_.size(); i-- > 0;) {  // from the end: some stand there again at once
+    const auto [window, rank] = behind_[i];
+    if (is_behind(window->world(rank))) continue;
+    behind_.erase(behind_.begin() + static_cast<std::ptrdiff_t>(i));
+    window->resume(rank);
+    ++n;
+  }
+  want_turns();
+  return n;
 }
 
 int Domain::advance() {
-  int n = 0;
+  int n = resume_all();
   const std::vector<Window*> serving = serving_;
   for (Window* w : serving) n += w->serve_locks();
   return n;
@@ -60,15 +99,27 @@ bool Domain::may_sleep() {
 
 void Domain::on_peer_lost(Rank rank) {
   types_in_.forget_rank(rank);
+  std::erase_if(again_, [&](const auto& a) { return a.first == rank; });
   std::vector<Window*> all;
   for (const auto& [id, window] : windows_) all.push_back(window);
   for (Window* w : all) w->peer_lost(rank);
   feed_starved();
 }
 
-void Domain::protocol_error(Rank from, const Packet& p) {
+void Domain::protocol_error(Rank from, const Packet& p, const char* why) {
   ++counters_.protocol_errors;
-  device_.MPID_Protocol_error(from, p);
+  device_.MPID_Protocol_error(from, p, why);
+}
+
+void Domain::stray(Rank from, const Packet& p) {
+  ++counters_.stray_packets;
+  device_.MPID_Stray_packet(from, p);
+}
+
+void Domain::stray_answer(Rank from, const Packet& p, std::uint32_t ticket) {
+  const std::uint32_t index = (ticket >> 8) - 1;
+  if (index < tickets_.size() && tickets_[index].orphan) return stray(from, p);
+  protocol_error(from, p, "it answers nothing that it was asked");
 }
 
 // ---- operations and tickets ----
@@ -146,11 +197,21 @@ void Domain::drop_tickets(const Window& window, int rank, Fault fault) {
 
 // ---- packets ----
 
-Window* Domain::window_of(Rank from, const Packet& p, int& member) {
+Window* Domain::find_window(Rank from, const Packet& p, int& member) {
   const auto found = windows_.find(p.context);
   if (found == windows_.end()) return nullptr;
   member = found->second->member(from);
   return member >= 0 ? found->second : nullptr;
+}
+
+// The same; what is wrong with a packet that gets none has been dealt with.
+Window* Domain::window_of(Rank from, const Packet& p, int& member) {
+  Window* const window = find_window(from, p, member);
+  if (!window && windows_.contains(p.context))
+    protocol_error(from, p, "it is no member of the window");
+  else if (!window)
+    stray(from, p);
+  return window;
 }
 
 /// Whether these mean something: a fault, and a world rank plus 1, or 0.
@@ -168,17 +229,21 @@ void Domain::on_packet(Rank from, const Packet& p, const std::byte* payload) {
     case Kind::DATATYPE_DEFN:
       return on_definition(from, p, payload);
     case Kind::DATATYPE_MISS:
-      if (!types_out_.told_again(from, p.datatype_miss.type)) protocol_error(from, p);
+      if (!types_out_.knows(p.datatype_miss.type))
+        return protocol_error(from, p, "it asks for a datatype that there is not");
+      again_.emplace(from, p.datatype_miss.type);
+      resume_all();
       return;
     default:
       break;
   }
+  if (!find_packet_kind(p.kind)) return protocol_error(from, p, "no packet of this kind belongs here");
   int member = -1;
   Window* window = window_of(from, p, member);
-  if (!window || !find_packet_kind(p.kind)) return protocol_error(from, p);
+  if (!window) return;
   if (p.kind == Kind::RMA_LOCK_GRANTED) {
     const auto& [fault, culprit] = p.rma_lock_granted;
-    if (!is_known(fault, culprit)) return protocol_error(from, p);
+    if (!is_known(fault, culprit)) return protocol_error(from, p, kNoFault);
     return window->lock_answered(member, static_cast<Fault>(fault), static_cast<Rank>(culprit) - 1);
   }
   window->arrive(member, p, payload);
@@ -188,27 +253,28 @@ void Domain::on_reply(Rank from, const Packet& p, const std::byte* payload) {
   const Ticket* t = find_ticket(p.rma_reply.ticket, from);
   Op* op = t ? t->op : nullptr;
   const std::uint64_t at = p.rma_reply.at;
-  if (!op || at > op->bytes || p.length > op->bytes - at || p.length > op->sent - op->arrived)
-    return protocol_error(from, p);
+  if (!op) return stray_answer(from, p, p.rma_reply.ticket);
+  if (at > op->bytes || p.length > op->bytes - at || p.length > op->sent - op->arrived)
+    return protocol_error(from, p, kNotAsked);
   if (payload) unpack(op->result, at, payload, p.length);  // else it has landed there
   op->window->answer_arrived(op, p.length, Fault::none);
   feed_starved();
 }
 
 void Domain::on_ack(Rank from, const Packet& p) {
-  if (!is_known(p.rma_ack.fault, p.rma_ack.culprit)) return protocol_error(from, p);
+  if (!is_known(p.rma_ack.fault, p.rma_ack.culprit)) return protocol_error(from, p, kNoFault);
   const auto fault = static_cast<Fault>(p.rma_ack.fault);
   const auto culprit = static_cast<Rank>(p.rma_ack.culprit) - 1;
   if (p.rma_ack.ticket == 0) {  // an operation that wanted no answer has failed
     int member = -1;
-    Window* window = window_of(from, p, member);
-    return window ? window->note_fault(member, fault, culprit) : protocol_error(from, p);
+    if (Window* window = window_of(from, p, member)) window->note_fault(member, fault, culprit);
+    return;
   }
   const Ticket* found = find_ticket(p.rma_ack.ticket, from);
-  if (!found) return protocol_error(from, p);
+  if (!found) return stray_answer(from, p, p.rma_ack.ticket);
   const Ticket t = *found;
   if (t.op) {
-    if (fault == Fault::none || t.op->arrived >= t.op->sent) return protocol_error(from, p);
+    if (fault == Fault::none || t.op->arrived >= t.op->sent) return protocol_error(from, p, kNotAsked);
     t.window->answer_arrived(t.op, 0, fault);
   } else {
     free_ticket(p.rma_ack.ticket);
@@ -221,7 +287,9 @@ void Domain::on_ack(Rank from, const Packet& p) {
 void Domain::on_definition(Rank from, const Packet& p, const std::byte* payload) {
   bool sane = false;
   const bool complete = types_in_.defined(from, p.datatype_defn, {payload, p.length}, sane);
-  if (!sane) return protocol_error(from, p);
+  if (!sane)
+    return protocol_error(from, p,
+                          "its definition of a datatype makes no sense, or is larger than RMQ_RMA_TYPE_BYTES here");
   if (!complete) return;
   std::vector<Window*> all;
   for (const auto& [id, window] : windows_) {
@@ -235,8 +303,12 @@ methods::Landing Domain::on_arriving(Rank from, const Packet& p) {
   if (p.kind == Kind::RMA_REPLY) {
     const Ticket* t = find_ticket(p.rma_reply.ticket, from);
     const std::uint64_t at = p.rma_reply.at;
-    if (!t || !t->op || at > t->op->bytes || p.length > t->op->bytes - at || p.length > t->op->sent - t->op->arrived) {
-      protocol_error(from, p);
+    if (!t || !t->op) {
+      stray_answer(from, p, p.rma_reply.ticket);
+      return landing;
+    }
+    if (at > t->op->bytes || p.length > t->op->bytes - at || p.length > t->op->sent - t->op->arrived) {
+      protocol_error(from, p, kNotAsked);
       return landing;
     }
     landing.into = t->op->result;
@@ -245,7 +317,7 @@ methods::Landing Domain::on_arriving(Rank from, const Packet& p) {
     return landing;
   }
   int member = -1;
-  Window* window = window_of(from, p, member);
+  Window* window = find_window(from, p, member);
   if (window && window->land(member, p, landing)) return landing;
   // Whatever else it is waits in memory of its own, and is handled as a packet when it is whole.
   Request* buffer = device_.MPID_Request_create(RequestKind::other);
@@ -268,7 +340,7 @@ void Domain::on_landed(Rank from, const Packet& p, const methods::Landing& landi
   if (error != Errc::ok || landing.bytes != p.length) return;
   if (p.kind == Kind::RMA_REPLY) return on_reply(from, p, nullptr);
   int member = -1;
-  if (Window* window = window_of(from, p, member)) window->landed(member, p);
+  if (Window* window = find_window(from, p, member)) window->landed(member, p);
 }
 
 void Domain::need_agent(bool need) {

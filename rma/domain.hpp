@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ class Window;
 class Agent;
 struct Channel;
 struct Op;
+struct Origin;
 
 /// Counted from the start; read at any time by the owner.
 struct Counters {
@@ -34,7 +36,8 @@ struct Counters {
   std::uint64_t type_definitions = 0;  // sent from here
   std::uint64_t type_bytes_saved = 0;  // of definitions that need not be sent again
   std::uint64_t locks_queued = 0;      // lock requests that had to wait here
-  std::uint64_t protocol_errors = 0;   // packets that made no sense
+  std::uint64_t protocol_errors = 0;   // peers that broke the protocol
+  std::uint64_t stray_packets = 0;     // for, or from, windows that had ended
   std::uint64_t held_most = 0;         // bytes of one origin that had to wait here at the same time, most
 };
 
@@ -70,6 +73,9 @@ class Domain final : public adi::Extension {
   friend class Window;
   friend class Agent;
 
+  /// Bytes of answers that may wait to leave to one rank, before what else it sends waits too.
+  static constexpr std::uint64_t kBacklogMost = 1024 * 1024;
+
   /// What an answer refers to: an operation, or (op null) everything on a channel up to `number`.
   struct Ticket {
     Window* window = nullptr;  // null: free
@@ -78,6 +84,7 @@ class Domain final : public adi::Extension {
     std::uint8_t generation = 0;  // part of what travels, so that late answers are seen
     std::uint64_t number = 0;
     std::uint64_t position = 0;  // of the channel: everything sent up to here
+    bool orphan = false;         // its window has ended before the answer
   };
 
   /// Somebody in a call waits for this; known while it polls, so that the rank does not sleep when it has come true.
@@ -117,12 +124,23 @@ class Domain final : public adi::Extension {
   Op* new_op();
   void free_op(Op* op);
 
+  Window* find_window(Rank from, const Packet& p, int& member);
   Window* window_of(Rank from, const Packet& p, int& member);
   void on_reply(Rank from, const Packet& p, const std::byte* payload);
   bool is_known(std::uint32_t fault, std::uint32_t culprit) const;
   void on_ack(Rank from, const Packet& p);
   void on_definition(Rank from, const Packet& p, const std::byte* payload);
-  void protocol_error(Rank from, const Packet& p);
+  /// The peer breaks the protocol: it is dropped.
+  void protocol_error(Rank from, const Packet& p, const char* why);
+  /// For a window, or from a window, that has ended: nobody waits for it.
+  void stray(Rank from, const Packet& p);
+  void stray_answer(Rank from, const Packet& p, std::uint32_t ticket);
+  /// Whether more answers wait to leave to this rank than it may ask for before it has taken some.
+  bool is_behind(Rank rank) const { return device_.MPID_Backlog(rank) > kBacklogMost; }
+  /// The window goes on with what it keeps of this member (Window::resume) when it is no longer behind.
+  void resume_later(Window& window, Origin& origin);
+  void want_turns();
+  int resume_all();
 
   /// Nothing that follows is seen before what was stored so far.
   void order() {
@@ -144,6 +162,8 @@ class Domain final : public adi::Extension {
   std::vector<std::uint32_t> free_tickets_;
   std::size_t most_tickets_ = (std::size_t{1} << 24) - 1;  // an index travels in 24 bits
   std::vector<std::pair<Window*, int>> starved_;           // channels that wait for a ticket
+  std::vector<std::pair<Window*, int>> behind_;            // members whose packets wait until they take their answers
+  std::set<std::pair<Rank, std::uint32_t>> again_;         // datatypes that these ask for, when they have taken theirs
   std::vector<std::unique_ptr<Op>> ops_;
   Op* free_ops_ = nullptr;
   TypesOut types_out_;

@@ -31,8 +31,8 @@ std::string_view fault_text(Fault fault) {
     case Fault::protocol:
       return "a peer sent a packet that makes no sense";
     case Fault::definition:
-      return "the definition of the target's datatype is larger than RMQ_RMA_TYPE_BYTES: raise it on all ranks, or use "
-             "smaller datatypes";
+      return "the definition of the target's datatype is larger than the target's RMQ_RMA_TYPE_BYTES: raise it on all "
+             "ranks, or use smaller datatypes";
   }
   return "unknown fault";
 }

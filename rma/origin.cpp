@@ -88,7 +88,7 @@ Fault Window::issue(Op* op, Request** request) {
   }
   Channel& c = channel(op->target);
   if (op->type) ++c.typed;
-  if (op->type && op->type->bytes > device().config().rma_type_bytes) {
+  if (op->type && op->type->bytes > type_bytes_[static_cast<std::size_t>(op->target)]) {
     op->pending = 1;
     op_part_done(op);
     return Fault::definition;

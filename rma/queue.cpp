@@ -17,6 +17,8 @@ constexpr std::uint32_t kShareLeast = 4;
 
 constexpr std::uint64_t kMoment = 1'000'000'000;  // ns
 
+constexpr const char* kNoRoom = "it sends without credit, or a message of another size";
+
 }  // namespace
 
 // ---- the hub ----
@@ -43,7 +45,7 @@ void QueueHub::on_packet(Rank from, const Packet& p, const std::byte* payload) {
   Queue* q = queue_of(from, p, member);
   // Credit may come when the queue is gone here already: nobody waits for it.
   if (!q && p.kind == Kind::RMA_QUEUE_CREDIT) return;
-  if (!q) return device_.MPID_Protocol_error(from, p);
+  if (!q) return device_.MPID_Stray_packet(from, p);
   q->arrive(member, p, payload);
 }
 
@@ -52,7 +54,7 @@ methods::Landing QueueHub::on_arriving(Rank from, const Packet& p) {
   Queue* q = p.kind == Kind::RMA_QUEUE_PUT ? queue_of(from, p, member) : nullptr;
   std::byte* room = q ? q->room_for(member, p) : nullptr;
   if (!room) {
-    device_.MPID_Protocol_error(from, p);
+    q ? device_.MPID_Protocol_error(from, p, kNoRoom) : device_.MPID_Stray_packet(from, p);
     return {};
   }
   ++q->senders_[static_cast<std::size_t>(member)].landing;
@@ -262,13 +264,14 @@ std::byte* Queue::room_for(int from, const Packet& p) {
 void Queue::arrive(int from, const Packet& p, const std::byte* payload) {
   if (p.kind == Kind::RMA_QUEUE_PUT) {
     std::byte* room = room_for(from, p);
-    if (!room) return device().MPID_Protocol_error(world(from), p);
+    if (!room) return device().MPID_Protocol_error(world(from), p, kNoRoom);
     std::memcpy(room, payload, p.length);
     ++senders_[static_cast<std::size_t>(from)].arrived;
     return;
   }
   Remote& r = remotes_[static_cast<std::size_t>(from)];
-  if (!r.carrier || p.rma_queue_credit.credit > share_ - r.credit) return device().MPID_Protocol_error(world(from), p);
+  if (!r.carrier || p.rma_queue_credit.credit > share_ - r.credit)
+    return device().MPID_Protocol_error(world(from), p, "it gives more credit than its queue has");
   r.credit += p.rma_queue_credit.credit;
   r.closed = p.rma_queue_credit.locked != 0;
 }

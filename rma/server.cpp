@@ -5,8 +5,11 @@
 // for sends nothing more before the answer, so what is kept is one short operation an origin, or what was on its way
 // when a datatype had been forgotten.
 //
-// Nothing that arrives is trusted: window, member, place, lengths, operation and type are checked; a packet that no
-// origin of ours would send is counted as a protocol error.
+// Answers that an origin does not take wait here: when they fill more than so much (Domain::is_behind), what else it
+// sends is kept as well, until some have left.
+//
+// Nothing that arrives is trusted: window, member, place, lengths, operation and type are checked; an origin that sends
+// a packet which no origin of ours would send is dropped.
 #include <algorithm>
 #include <cstdlib>
 
@@ -89,13 +92,16 @@ Origin& Window::origin(int rank) {
 
 void Window::arrive(int from, const Packet& p, const std::byte* payload) {
   Origin& o = origin(from);
-  if (!o.held.empty() || !process(o, p, payload, false)) hold(o, p, payload);
+  const bool behind = domain_.is_behind(o.world);
+  if (!o.held.empty() || behind || !process(o, p, payload, false)) hold(o, p, payload);
+  if (behind) domain_.resume_later(*this, o);
 }
 
 // Keeps what has to wait. No origin of ours has more under way than a flight, and some small packets besides.
 void Window::hold(Origin& o, const Packet& p, const std::byte* payload) {
   constexpr std::uint64_t kHeldMost = kFlightMost + kFlightMost / 4;
-  if (o.held_bytes + p.length + kPacketCost > kHeldMost) return domain_.protocol_error(o.world, p);
+  if (o.held_bytes + p.length + kPacketCost > kHeldMost)
+    return domain_.protocol_error(o.world, p, "it has more under way than it may");
   o.held_bytes += p.length + kPacketCost;
   domain_.counters_.held_most = std::max(domain_.counters_.held_most, o.held_bytes);
   Held h{p, nullptr};
@@ -110,6 +116,10 @@ void Window::hold(Origin& o, const Packet& p, const std::byte* payload) {
 void Window::run(Origin& o, bool locked) {
   o.running = true;  // what is executed stays where it is, also when an answer shows that the origin is lost
   while (!o.held.empty()) {
+    if (!locked && domain_.is_behind(o.world)) {
+      domain_.resume_later(*this, o);
+      break;
+    }
     const Held& h = o.held.front();
     if (!process(o, h.packet, h.payload.get(), locked)) break;
     locked = false;
@@ -117,6 +127,12 @@ void Window::run(Origin& o, bool locked) {
   }
   o.running = false;
   if (o.lost) drop_all(o);
+}
+
+void Window::resume(int from) {
+  Origin& o = origin(from);
+  o.behind = false;
+  if (o.lock != Origin::Lock::waiting && o.missing == 0) run(o, false);  // else whoever ends that wait goes on
 }
 
 void Window::drop_all(Origin& o) {
@@ -140,12 +156,12 @@ void Window::retry_type(int from, std::uint32_t id) {
 /// Executes a packet; false when it has to wait.
 bool Window::process(Origin& o, const Packet& p, const std::byte* payload, bool locked) {
   if (!may_lock(p)) {
-    domain_.protocol_error(o.world, p);
+    domain_.protocol_error(o.world, p, "it may not ask for a lock like this");
     return true;
   }
   if ((p.flags & kLockFlags) != 0 && !locked) {
     if (o.lock != Origin::Lock::none) {
-      domain_.protocol_error(o.world, p);
+      domain_.protocol_error(o.world, p, "it asks for a lock that it has, or waits for");
       return true;
     }
     if (!serve_lock(o, (p.flags & rma_flag::lock_shared) != 0 ? LockType::shared : LockType::exclusive)) return false;
@@ -165,7 +181,7 @@ bool Window::process(Origin& o, const Packet& p, const std::byte* payload, bool 
       return true;
     case Kind::RMA_SYNC:
       if (p.rma_sync.what < 1 || p.rma_sync.what > 3 || p.rma_sync.round >= control_->rounds.size())
-        domain_.protocol_error(o.world, p);
+        domain_.protocol_error(o.world, p, "it signals nothing that there is");
       else
         signalled(o.rank, p);
       return true;
@@ -316,7 +332,7 @@ Fault Window::execute_one(Origin& o, const Packet& p, const std::byte* payload) 
 // What follows every operation: release of the lock, the acknowledgement or the bad news.
 void Window::after(Origin& o, const Packet& p, Fault fault) {
   if ((p.flags & rma_flag::unlock) != 0) unlock_for(o);
-  if (fault == Fault::protocol) domain_.protocol_error(o.world, p);
+  if (fault == Fault::protocol) return domain_.protocol_error(o.world, p, "its data does not fit what it says of it");
   if (fault != Fault::none || (p.flags & rma_flag::ack) != 0) acknowledge(o, ticket_of(p), fault);
 }
 

@@ -14,7 +14,7 @@ namespace rmq::rma {
 namespace {
 
 // The words of a contribution.
-enum Word : std::size_t { kFault, kSize, kUnit, kData, kControl, kMemory, kBytes };
+enum Word : std::size_t { kFault, kSize, kUnit, kData, kControl, kMemory, kBytes, kTypeBytes };
 
 // Where the data begins in the memory of a shared window's member: on a page, behind the control.
 std::uint64_t data_at(std::size_t members) {
@@ -107,6 +107,7 @@ std::array<std::uint64_t, Window::kWords> Window::contribution() const {
   words[kFault] = static_cast<std::uint64_t>(trouble_);
   words[kSize] = options_.size;
   words[kUnit] = static_cast<std::uint64_t>(options_.disp_unit);
+  words[kTypeBytes] = d.config().rma_type_bytes;
   if (!memory_.empty()) {
     const HostMemory& mine = memory_[static_cast<std::size_t>(options_.me)];
     if (mine) words[kMemory] = mine.ticket();
@@ -123,6 +124,7 @@ Result<void> Window::open(std::span<const std::uint64_t> all) {
     const auto words = all.subspan(static_cast<std::size_t>(i) * kWords, kWords);
     if (words[kFault] != 0) return fail(Errc::no_memory, fmt::format("rank {} has no memory for a window", world(i)));
     reach(i, words);
+    type_bytes_.push_back(words[kTypeBytes]);
   }
   if (options_.flavor == Flavor::shared) {
     if (const int other = elsewhere(); other >= 0) {

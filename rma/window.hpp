@@ -262,6 +262,7 @@ class Window {
   static void drop_first(Origin& o);
   static void drop_all(Origin& o);
   void retry_type(int from, std::uint32_t id);
+  void resume(int from);
   Origin& origin(int rank);
   bool land(int from, const Packet& p, methods::Landing& landing);
   void landed(int from, const Packet& p) { after(origin(from), p, Fault::none); }
@@ -337,6 +338,7 @@ class Window {
   std::multiset<std::uintptr_t> attached_empty_;      // regions of no bytes: in nobody's way, only to be detached
   std::vector<int> lost_members_;
   std::string lost_;
+  std::vector<std::uint64_t> type_bytes_;  // largest definition of a datatype that each keeps
 };
 
 }  // namespace rmq::rma

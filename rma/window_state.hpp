@@ -124,6 +124,7 @@ struct Origin {
   Lock lock = Lock::none;
   bool lost = false;
   bool running = false;       // what was kept is being executed
+  bool behind = false;        // listed in Domain::behind_
   std::uint32_t missing = 0;  // datatype that was asked for again
   LockPlace place;
   std::deque<Held> held;  // in order; the first waits for the lock or for a datatype, the others for it

@@ -64,7 +64,10 @@ void ReadySet::set_timer(std::uint64_t deadline) {
 std::span<const Tag> ReadySet::ready() {
   epoll_event events[kBatch];
   const int n = ::epoll_wait(epoll_, events, kBatch, 0);
-  for (int i = 0; i < n; ++i) tags_[i] = std::bit_cast<Tag>(events[i].data.u64);
+  for (int i = 0; i < n; ++i) {
+    const std::uint64_t tag = events[i].data.u64;  // which is not aligned there
+    tags_[i] = std::bit_cast<Tag>(tag);
+  }
   return {tags_, static_cast<std::size_t>(n < 0 ? 0 : n)};
 }
 

@@ -22,7 +22,8 @@ int allgather_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MP
   return enter(
       comm,
       [&](Comm& c) {
-        return allgather(run, c, sendbuf, sendcount, sendtype, coll::recv_blocks_arg(recvbuf, recvcount, recvtype));
+        return allgather(run, c, sendbuf, sendcount, sendtype,
+                         coll::recv_blocks_arg(recvbuf, recvcount, recvtype, c.remote_size()));
       },
       function);
 }
@@ -61,9 +62,11 @@ int alltoall_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI
   return enter(
       comm,
       [&](Comm& c) {
-        const Blocks recv = coll::recv_blocks_arg(recvbuf, recvcount, recvtype);
+        const Blocks recv = coll::recv_blocks_arg(recvbuf, recvcount, recvtype, c.remote_size());
         return exchange(run, c,
-                        coll::is_in_place(sendbuf) ? in_place(c) : coll::send_blocks_arg(sendbuf, sendcount, sendtype),
+                        coll::is_in_place(sendbuf)
+                            ? in_place(c)
+                            : coll::send_blocks_arg(sendbuf, sendcount, sendtype, c.remote_size()),
                         recv);
       },
       function);
@@ -95,7 +98,7 @@ Blocks typed_arg(const void* data, const Count* counts, const Displacement* disp
   if (!handles) detail::null_argument(MPI_ERR_ARG, names.type);
   if (total > 0 && coll::is_in_place(data)) coll::refuse_in_place(names.data);
   const coll::Numbers numbers(counts);
-  for (int i = 0; i < ranks; ++i) types.push_back(&coll::type_arg_of(numbers[i], handles[i], names.type));
+  types = coll::types_arg(numbers, handles, ranks, names, [](int) { return true; });
   return Blocks::typed(data, numbers, total > 0 ? coll::Numbers(displacements) : coll::Numbers(0, 0), types.data());
 }
 

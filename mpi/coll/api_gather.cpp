@@ -8,24 +8,26 @@ using coll::Blocks;
 using coll::Role;
 using coll::role_of;
 
-/// `receive()` gives the root's checked blocks.
+/// `receive()` gives the root's checked blocks; there are `equal` of the size of a member's own.
 template <class Run, class Receive>
-int gather(const Run& run, Comm& c, int root, const void* data, MPI_Count count, MPI_Datatype type, Receive&& receive,
-           int (*algorithm)(Comm&, const Buffer&, const Blocks&, int)) {
+int gather(const Run& run, Comm& c, int root, const void* data, MPI_Count count, MPI_Datatype type, int equal,
+           Receive&& receive, int (*algorithm)(Comm&, const Buffer&, const Blocks&, int)) {
   const Role role = role_of(c, root_arg(c, root));
   const Buffer send = role.member ? coll::send_arg(data, count, type, role.root) : coll::no_buffer();
+  coll::blocks_bytes_arg(*send.type, send.count, equal, "sendcount");
   const Blocks recv = role.root ? receive() : coll::no_blocks();
   if (role.member && role.root) coll::refuse_alias(send, recv[c.rank]);
   return run(c, algorithm, send, recv, root);
 }
 
-/// `send()` gives the root's checked blocks.
+/// `send()` gives the root's checked blocks; there are `equal` of the size of a member's own.
 template <class Run, class Send>
 int scatter(const Run& run, Comm& c, int root, Send&& send_blocks, void* data, MPI_Count count, MPI_Datatype type,
-            int (*algorithm)(Comm&, const Blocks&, const Buffer&, int)) {
+            int equal, int (*algorithm)(Comm&, const Blocks&, const Buffer&, int)) {
   const Role role = role_of(c, root_arg(c, root));
   const Blocks send = role.root ? send_blocks() : coll::no_blocks();
   const Buffer recv = role.member ? coll::recv_arg(data, count, type, role.root) : coll::no_buffer();
+  coll::blocks_bytes_arg(*recv.type, recv.count, equal, "recvcount");
   if (role.member && role.root && !coll::is_in_place(recv.data)) coll::refuse_alias(send[c.rank], recv);
   return run(c, algorithm, send, recv, root);
 }
@@ -37,8 +39,8 @@ int gather_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_D
   return enter(
       comm,
       [&](Comm& c) {
-        const auto receive = [&] { return coll::recv_blocks_arg(recvbuf, recvcount, recvtype); };
-        return gather(run, c, root, sendbuf, sendcount, sendtype, receive, coll::gather);
+        const auto receive = [&] { return coll::recv_blocks_arg(recvbuf, recvcount, recvtype, c.remote_size()); };
+        return gather(run, c, root, sendbuf, sendcount, sendtype, c.size(), receive, coll::gather);
       },
       function);
 }
@@ -53,7 +55,7 @@ int gather_each(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_Da
         const auto receive = [&] {
           return coll::spread_arg(recvbuf, recvcounts, displs, recvtype, c.remote_size(), coll::kRootRecvNames);
         };
-        return gather(run, c, root, sendbuf, sendcount, sendtype, receive, coll::gatherv);
+        return gather(run, c, root, sendbuf, sendcount, sendtype, 1, receive, coll::gatherv);
       },
       function);
 }
@@ -65,8 +67,8 @@ int scatter_equal(const Run& run, const void* sendbuf, MPI_Count sendcount, MPI_
   return enter(
       comm,
       [&](Comm& c) {
-        const auto send = [&] { return coll::send_blocks_arg(sendbuf, sendcount, sendtype); };
-        return scatter(run, c, root, send, recvbuf, recvcount, recvtype, coll::scatter);
+        const auto send = [&] { return coll::send_blocks_arg(sendbuf, sendcount, sendtype, c.remote_size()); };
+        return scatter(run, c, root, send, recvbuf, recvcount, recvtype, c.size(), coll::scatter);
       },
       function);
 }
@@ -81,7 +83,7 @@ int scatter_each(const Run& run, const void* sendbuf, const Count* sendcounts, c
         const auto send = [&] {
           return coll::spread_arg(sendbuf, sendcounts, displs, sendtype, c.remote_size(), coll::kRootSendNames);
         };
-        return scatter(run, c, root, send, recvbuf, recvcount, recvtype, coll::scatterv);
+        return scatter(run, c, root, send, recvbuf, recvcount, recvtype, 1, coll::scatterv);
       },
       function);
 }

@@ -42,15 +42,15 @@ int reduce_all(const Run& run, const void* sendbuf, void* recvbuf, MPI_Count cou
       function);
 }
 
-/// `counts(Comm&)` gives the checked counts of all ranks' blocks, and their sum.
+/// `counts(Comm&)` gives the checked counts of all ranks' blocks, and their sum; `name` is theirs.
 template <class Run, class Counts>
-int reduce_scatter(const Run& run, const void* sendbuf, void* recvbuf, Counts&& counts, MPI_Datatype datatype,
-                   MPI_Op op, MPI_Comm comm, Function function) {
+int reduce_scatter(const Run& run, const void* sendbuf, void* recvbuf, Counts&& counts, const char* name,
+                   MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, Function function) {
   return enter(
       comm,
       [&](Comm& c) {
         const auto [numbers, total] = counts(c);
-        const Reduction r = coll::reduction_arg(total, datatype, op);
+        const Reduction r = coll::reduction_arg(total, datatype, op, name);
         coll::check_reduction_buffers(sendbuf, recvbuf, r, !c.is_inter(), numbers[c.rank] > 0);
         return run(c, coll::reduce_scatter, sendbuf, recvbuf, r, numbers);
       },
@@ -64,17 +64,19 @@ int reduce_scatter_each(const Run& run, const void* sendbuf, void* recvbuf, cons
     const Numbers numbers(recvcounts);
     return std::pair(numbers, coll::counts_arg(numbers, !recvcounts, c.size(), "recvcounts"));
   };
-  return reduce_scatter(run, sendbuf, recvbuf, counts, datatype, op, comm, function);
+  return reduce_scatter(run, sendbuf, recvbuf, counts, "recvcounts", datatype, op, comm, function);
 }
 
 template <class Run>
 int reduce_scatter_equal(const Run& run, const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype,
                          MPI_Op op, MPI_Comm comm, Function function = __builtin_FUNCTION()) {
   const auto counts = [&](Comm& c) {
-    count_arg(recvcount, "recvcount");
-    return std::pair(Numbers(recvcount, 0), recvcount * c.size());
+    MPI_Count total;
+    if (__builtin_mul_overflow(count_arg(recvcount, "recvcount"), c.size(), &total))
+      detail::too_much(recvcount, "recvcount");
+    return std::pair(Numbers(recvcount, 0), total);
   };
-  return reduce_scatter(run, sendbuf, recvbuf, counts, datatype, op, comm, function);
+  return reduce_scatter(run, sendbuf, recvbuf, counts, "recvcount", datatype, op, comm, function);
 }
 
 }  // namespace

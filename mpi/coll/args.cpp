@@ -26,20 +26,30 @@ Buffer recv_arg(void* data, MPI_Count count, MPI_Datatype type, bool may) {
   return buffer_arg(static_cast<void*>(nullptr), 0, type, "recvbuf", "recvcount", "recvtype");
 }
 
-Blocks send_blocks_arg(const void* data, MPI_Count count, MPI_Datatype type) {
+void blocks_bytes_arg(const Datatype& type, MPI_Count count, int ranks, const char* name) {
+  MPI_Count total;
+  if (__builtin_mul_overflow(count, ranks, &total)) detail::too_much(count, name);
+  bytes_arg(type, total, name);
+}
+
+Blocks send_blocks_arg(const void* data, MPI_Count count, MPI_Datatype type, int ranks) {
   const Buffer b = send_arg(data, count, type, false);
+  blocks_bytes_arg(*b.type, b.count, ranks, "sendcount");
   return Blocks::uniform(b.data, b.count, *b.type);
 }
 
-Blocks recv_blocks_arg(void* data, MPI_Count count, MPI_Datatype type) {
+Blocks recv_blocks_arg(void* data, MPI_Count count, MPI_Datatype type, int ranks) {
   const Buffer b = recv_arg(data, count, type);
+  blocks_bytes_arg(*b.type, b.count, ranks, "recvcount");
   return Blocks::uniform(b.data, b.count, *b.type);
 }
 
 MPI_Count counts_arg(const Numbers& counts, bool null, int ranks, const char* name) {
   if (null) detail::null_argument(MPI_ERR_ARG, name);
   MPI_Count total = 0;
-  for (int i = 0; i < ranks; ++i) total += count_arg(counts[i], name);
+  for (int i = 0; i < ranks; ++i) {
+    if (__builtin_add_overflow(total, count_arg(counts[i], name), &total)) detail::too_much(counts[i], name);
+  }
   return total;
 }
 
@@ -50,9 +60,10 @@ void refuse_alias(const Buffer& send, const Buffer& recv) {
   fail_call(MPI_ERR_BUFFER, "the same memory is sent and received (MPI_IN_PLACE asks for that)");
 }
 
-Reduction reduction_arg(MPI_Count count, MPI_Datatype type, MPI_Op op) {
-  count_arg(count);
+Reduction reduction_arg(MPI_Count count, MPI_Datatype type, MPI_Op op, const char* count_name) {
+  count_arg(count, count_name);
   Datatype& t = committed_arg(type);
+  bytes_arg(t, count, count_name);
   const Op& o = op_arg(op);
   check_op(o, t);
   return {o, t, count, *runtime().device};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "mpi/coll/coll.hpp"
 #include "mpi/internal/call.hpp"
@@ -37,9 +38,12 @@ Buffer send_arg(const void* data, MPI_Count count, MPI_Datatype type, bool may);
 /// A receive buffer, which may be MPI_IN_PLACE if `may`: only where the root keeps its own block of a scatter.
 Buffer recv_arg(void* data, MPI_Count count, MPI_Datatype type, bool may = false);
 
-/// Equal blocks, `count` elements for each rank, that are sent or received.
-Blocks send_blocks_arg(const void* data, MPI_Count count, MPI_Datatype type);
-Blocks recv_blocks_arg(void* data, MPI_Count count, MPI_Datatype type);
+/// Sees to it that `ranks` blocks of `count` elements together are no more than bytes_arg() lets pass.
+void blocks_bytes_arg(const Datatype& type, MPI_Count count, int ranks, const char* name);
+
+/// Equal blocks, `count` elements for each of `ranks` ranks, that are sent or received.
+Blocks send_blocks_arg(const void* data, MPI_Count count, MPI_Datatype type, int ranks);
+Blocks recv_blocks_arg(void* data, MPI_Count count, MPI_Datatype type, int ranks);
 
 /// Counts for `ranks` ranks; their sum.
 MPI_Count counts_arg(const Numbers& counts, bool null, int ranks, const char* name);
@@ -66,6 +70,7 @@ Blocks spread_arg(const void* data, const Count* counts, const Displacement* dis
                   int ranks, const SideNames& names) {
   const MPI_Count total = counts_arg(Numbers(counts), !counts, ranks, names.counts);
   const Datatype& t = type_arg_of(total, type, names.type);
+  bytes_arg(t, total, names.counts);
   if (!displacements && total > 0) detail::null_argument(MPI_ERR_ARG, names.displacements);
   if (total == 0) return Blocks::spread(nullptr, Numbers(counts), Numbers(0, 0), t);
   if (is_in_place(data)) refuse_in_place(names.data);
@@ -78,7 +83,21 @@ Blocks spread_arg(const void* data, const Count* counts, const Displacement* dis
 void refuse_alias(const Buffer& send, const Buffer& recv);
 
 /// Everything a reduction needs to know, checked: op must be defined for the type.
-Reduction reduction_arg(MPI_Count count, MPI_Datatype type, MPI_Op op);
+Reduction reduction_arg(MPI_Count count, MPI_Datatype type, MPI_Op op, const char* count_name = "count");
+/// The types of `ranks` blocks, each of its own; for blocks that are no `significant(rank)` any will do.
+template <class Significant>
+std::vector<const Datatype*> types_arg(const Numbers& counts, const MPI_Datatype* handles, int ranks,
+                                       const SideNames& names, Significant&& significant) {
+  std::vector<const Datatype*> types;
+  std::uint64_t total = 0;
+  for (int i = 0; i < ranks; ++i) {
+    types.push_back(significant(i) ? &type_arg_of(counts[i], handles[i], names.type) : &byte_type());
+    total += bytes_arg(*types.back(), counts[i], names.counts);
+    if (total >> 63 != 0) detail::too_much(counts[i], names.counts);
+  }
+  return types;
+}
+
 /// The two buffers of a reduction: `in` may be MPI_IN_PLACE if `in_place`; `out` is only looked at if `receives`.
 void check_reduction_buffers(const void* in, const void* out, const Reduction& r, bool in_place, bool receives);
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "mpi/internal/failure.hpp"
+#include "mpi/internal/task.hpp"
 
 namespace rmq::mpi::coll {
 namespace {
@@ -84,13 +85,29 @@ Result<Choice> parse(std::string_view list) {
 
 }  // namespace
 
-void Terms::fetch() const {
-  const auto text = from_->get(kTermsKey);
-  if (!text)
-    fail_call(MPI_ERR_OTHER, "what rank 0 has settled for collectives cannot be asked for: " + text.error().what);
-  crowded_ = text->front() == '1';
-  if (const auto forced = parse(std::string_view(*text).substr(1))) forced_ = *forced;  // rank 0 has parsed it, too
+Result<bool> Terms::ask() const {
+  if (known()) return true;
+  const auto answer = from_->look_up(kTermsKey);
+  if (!answer) return tl::unexpected(answer.error());
+  if (!*answer) return false;
+  const std::string_view text = **answer;
+  crowded_ = text.front() == '1';
+  if (const auto forced = parse(text.substr(1))) forced_ = *forced;  // rank 0 has parsed it, too
   from_ = nullptr;
+  return true;
+}
+
+void Terms::await(adi::Device& device) const {
+  Result<bool> answered = false;
+  // Another thread may take the answer while this one polls.
+  auto wait = [&] {
+    while ((answered = ask()) && !*answered) device.MPID_Poll(true);
+  };
+  // A task does not poll: the call that has resumed it does.
+  Task* const task = Task::current();
+  task ? task->call_outside(wait) : wait();
+  if (!answered)
+    fail_call(MPI_ERR_OTHER, "what rank 0 has settled for collectives cannot be asked for: " + answered.error().what);
 }
 
 Result<Terms> settle_terms(Bootstrap& bootstrap, std::string_view forced, bool crowded) {

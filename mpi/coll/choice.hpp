@@ -11,6 +11,10 @@
 
 #include "base/bootstrap.hpp"
 
+namespace rmq::adi {
+class Device;
+}
+
 namespace rmq::mpi::coll {
 
 enum class Algorithm : std::uint8_t {
@@ -47,27 +51,23 @@ class Terms {
  public:
   Terms() = default;
   Terms(const Choice& forced, bool crowded) : forced_(forced), crowded_(crowded) {}
-  /// The terms that rank 0 settles: the first question asks the connection server for them, and throws a Failure when
-  /// the job ends meanwhile.
+  /// The terms that rank 0 settles: to be asked for.
   explicit Terms(Bootstrap& from) : from_(&from) {}
 
-  const Choice& forced() const {
-    learn();
-    return forced_;
-  }
+  bool known() const { return !from_; }
+  /// Asks the connection server for them, without waiting for the answer; whether they are known now. To be asked again
+  /// until then.
+  Result<bool> ask() const;
+  /// Asks until they are known, and polls the device meanwhile, also in a task. Throws a Failure when the job ends
+  /// meanwhile.
+  void await(adi::Device& device) const;
+
+  // Once they are known.
+  const Choice& forced() const { return forced_; }
   /// Whether ranks outnumber CPUs.
-  bool crowded() const {
-    learn();
-    return crowded_;
-  }
+  bool crowded() const { return crowded_; }
 
  private:
-  void learn() const {
-    if (from_) [[unlikely]]
-      fetch();
-  }
-  void fetch() const;
-
   mutable Bootstrap* from_ = nullptr;  // until they are known
   mutable Choice forced_;
   mutable bool crowded_ = false;

@@ -30,7 +30,11 @@ class Steps {
 
   Comm& comm() { return comm_; }
   adi::Device& device() { return device_; }
-  const Terms& terms() const { return *comm_.terms; }
+  const Terms& terms() const {
+    if (!comm_.terms->known()) [[unlikely]]
+      comm_.terms->await(device_);
+    return *comm_.terms;
+  }
   int rank() const { return comm_.rank; }
   int size() const { return comm_.size(); }
   /// The first error so far: what the collective returns.

@@ -14,6 +14,7 @@ inline constexpr int kTagMax = (1 << 29) - 1;
 namespace detail {  // the messages, out of the way of what they report
 [[noreturn]] void bad_handle(int error_class, int handle, const char* name);
 [[noreturn]] void bad_count(MPI_Count count, const char* name);
+[[noreturn]] void too_much(MPI_Count count, const char* name);
 [[noreturn]] void bad_rank(const Comm& c, int rank, const char* name);
 [[noreturn]] void bad_tag(int tag, const char* name);
 [[noreturn]] void bad_root(const Comm& c, int root);
@@ -93,6 +94,15 @@ inline MPI_Count count_arg(MPI_Count count, const char* name = "count") {
   return count;
 }
 
+/// What so many elements of a type come to, bytes; an error when that is more than a place in memory can be behind
+/// another: 2^63 or more. `count` is not negative.
+inline std::uint64_t bytes_arg(const Datatype& type, MPI_Count count, const char* name = "count") {
+  std::uint64_t bytes;
+  if (__builtin_mul_overflow(type.size, static_cast<std::uint64_t>(count), &bytes) || bytes >> 63 != 0) [[unlikely]]
+    detail::too_much(count, name);
+  return bytes;
+}
+
 /// A pointer through which a result is stored; null is refused.
 template <class T>
 inline T* out(T* pointer, const char* name) {
@@ -114,6 +124,7 @@ inline Buffer buffer_arg(const void* data, MPI_Count count, MPI_Datatype type, c
   const Datatype& t = none ? *find_datatype(MPI_BYTE) : committed_arg(type, type_name);
   if (!data && count > 0 && t.predefined) [[unlikely]]
     detail::null_argument(MPI_ERR_BUFFER, name);
+  bytes_arg(t, count, count_name);
   return {const_cast<void*>(data), count, &t};
 }
 

@@ -33,20 +33,8 @@ struct LocalNames {
 };
 inline constexpr LocalNames kOrigin, kResult{"result_addr", "result_count", "result_datatype"};
 
-namespace detail {
-[[noreturn]] void too_much(MPI_Count count, const char* name);
-}
-
-/// What a count of elements comes to, bytes; an error when 64 bits do not hold it.
-[[gnu::always_inline]] inline void bytes_arg(const Datatype& type, MPI_Count count, const char* name) {
-  std::uint64_t bytes;
-  if (__builtin_mul_overflow(type.size, static_cast<std::uint64_t>(count), &bytes)) [[unlikely]]
-    detail::too_much(count, name);
-}
-
 [[gnu::always_inline]] inline DataView view_arg(const Local& l, const LocalNames& names = kOrigin) {
   const Buffer b = buffer_arg(l.data, l.count, l.type, names.data, names.count, names.type);
-  bytes_arg(*b.type, b.count, names.count);
   return view_of(*b.type, b.data, b.count);
 }
 

@@ -17,10 +17,12 @@ using coll::Terms;
 TEST(Terms, AreThoseOfRankZeroEverywhere) {
   const auto board = local_bootstraps(3);
   const auto second = coll::settle_terms(*board[1], "allreduce=halving", false);  // before rank 0 has settled anything
+  EXPECT_FALSE(second->ask().value());
   const auto first = coll::settle_terms(*board[0], "allreduce=ring,barrier=tree", true);
   const auto third = coll::settle_terms(*board[2], "", false);
   for (const auto* terms : {&first, &second, &third}) {
     ASSERT_TRUE(terms->has_value());
+    EXPECT_TRUE((*terms)->ask().value());
     EXPECT_EQ((*terms)->forced().allreduce, Algorithm::ring);
     EXPECT_EQ((*terms)->forced().barrier, Algorithm::tree);
     EXPECT_EQ((*terms)->forced().bcast, Algorithm::automatic);

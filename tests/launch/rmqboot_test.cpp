@@ -71,6 +71,14 @@ TEST_P(Rmqboot, ADeadRankEndsTheJob) {
   }
 }
 
+TEST_P(Rmqboot, ARankThatLeavesBeforeInitIsNamed) {
+  Process job(boot(3, {"sh", "-c", "test $RMQ_RANK = 0 || exec " + probe_path() + " get never"}));
+  const Outcome outcome = job.wait();
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("rank 0: it left without calling MPI_Init"), std::string::npos) << outcome.err;
+  job.await_nobody();
+}
+
 TEST_P(Rmqboot, AFailureEndsRanksThatOnlyCompute) {
   Process job(boot(3, {probe_path(), "init", "fence", "rank-abort", "1", "spin"}));
   EXPECT_EQ(job.wait().code, 7);

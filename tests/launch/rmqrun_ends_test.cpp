@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <tuple>
 
 #include "tests/launch/processes.hpp"
 
@@ -84,6 +85,24 @@ TEST(RmqrunEnds, ARankThatLeavesWhileOthersWaitForItIsNamed) {
   const Outcome job = run(rmqrun({"-n", "1", "PROBE", "fence", "finalize", ":", "-n", "1", "PROBE", "finalize"}));
   EXPECT_EQ(job.code, 1);
   EXPECT_NE(job.err.find("rank 1"), std::string::npos) << job.err;
+}
+
+TEST(RmqrunEnds, ARankThatLeavesBeforeInitIsNamedWhetherOrNotOthersHaveCome) {
+  for (const auto& [first, second, missing] : {std::tuple{"exit 0", "sleep 0.3; exec PROBE get never", "rank 0 (sh)"},
+                                               std::tuple{"exec PROBE init hang", "sleep 0.3", "rank 1 (sh)"}}) {
+    Process job(rmqrun({"-n", "1", "sh", "-c", first, ":", "-n", "1", "sh", "-c", second}));
+    const Outcome outcome = job.wait();
+    job.await_nobody();
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_NE(outcome.err.find(missing + std::string(": it left without calling MPI_Init")), std::string::npos)
+        << outcome.err;
+  }
+}
+
+TEST(RmqrunEnds, ARankWhoseDescendantMayStillCallInitHasNotLeft) {
+  const Outcome job = run(rmqrun({"-n", "1", "sh", "-c", "(sleep 0.3; exec PROBE put k v finalize) &", ":", "-n", "1",
+                                  "PROBE", "get", "k", "finalize"}));
+  EXPECT_EQ(job.code, 0) << job.err;
 }
 
 TEST(RmqrunEnds, AtItsTimeLimit) {

@@ -290,7 +290,65 @@ TEST(RmaFlight, ALongDefinitionIsToldUnlessItIsForbidden) {
   }));
 }
 
+// The origin would keep more than one of its targets: it hears of that from the operation, and nothing is held up.
+TEST(RmaFlight, ADefinitionThatThisTargetDoesNotKeepIsRefused) {
+  int rank = 0;
+  Fibers f(3, {}, [&](Config& c) { c.rma_type_bytes = rank++ == 1 ? 1000 : 1 << 20; });
+  EXPECT_TRUE(f.run([&](int me) {
+    std::vector<std::int64_t> memory;
+    auto w = open(f, me, memory, 1000);
+    std::vector<std::uint64_t> lengths;
+    std::vector<std::int64_t> places;
+    for (int i = 0; i < 100; ++i) {
+      lengths.push_back(1 + static_cast<std::uint64_t>(i) % 3);
+      places.push_back(40 * i + i % 2 * 8);
+    }
+    const LayoutRef irregular = Layout::hindexed(lengths, places, *kLong);
+    const std::vector<std::int64_t> data(irregular->size() / 8, 1);
+    std::vector<std::int64_t> got = data;
+    const std::int64_t one = 1;
+    EXPECT_EQ(w->fence(0), Fault::none);
+    if (me == 0) {
+      EXPECT_EQ(w->put(view(data), {1, 0, irregular.get(), 1}), Fault::definition);
+      EXPECT_EQ(w->get(view(got), {1, 0, irregular.get(), 1}), Fault::definition);
+      EXPECT_EQ(w->put(view(data), {2, 0, irregular.get(), 1}), Fault::none);
+      EXPECT_EQ(w->put(DataView::contiguous(&one, 8), {1, 999, kLong.get(), 1}), Fault::none);
+    }
+    EXPECT_EQ(w->fence(0), Fault::none);
+    EXPECT_EQ(std::count(memory.begin(), memory.end(), 1), me == 0 ? 0 : me == 1 ? 1 : 199);
+    EXPECT_EQ(f.domain(me).counters().protocol_errors, 0u);
+    f.close(me, std::move(w));
+  }));
+}
+
 // ---- bounds ----
+
+TEST(RmaFlight, WhoDoesNotTakeItsAnswersIsServedWhenItDoes) {
+  methods::InprocRules rules;
+  rules.link_frames = 64;
+  rules.fragment_max = 512;
+  Fibers f(2, rules);
+  constexpr std::size_t kLongs = 1 << 19;  // 4 MB, two flights of answers
+  EXPECT_TRUE(f.run([&](int me) {
+    std::vector<std::int64_t> memory;
+    auto w = open(f, me, memory, kLongs);
+    std::iota(memory.begin(), memory.end(), me);
+    f.barrier(me);
+    if (me == 0) {
+      std::vector<std::int64_t> got(kLongs);
+      EXPECT_EQ(w->lock(LockType::exclusive, 1, 0), Fault::none);
+      EXPECT_EQ(w->get_accumulate({}, view(got), {1, 0, kLong.get(), kLongs}, ReduceOp::no_op), Fault::none);
+      EXPECT_EQ(w->unlock(1), Fault::none);
+      for (std::size_t i = 0; i < kLongs; ++i) ASSERT_EQ(got[i], static_cast<std::int64_t>(i) + 1);
+    }
+    f.barrier(me);
+    if (me == 1) {
+      EXPECT_GT(f.domain(1).counters().held_most, 0u);  // some had to wait
+      EXPECT_EQ(f.domain(1).counters().protocol_errors, 0u);
+    }
+    f.close(me, std::move(w));
+  }));
+}
 
 TEST(RmaFlight, AForgottenDatatypeHoldsUpNoMoreThanAFlight) {
   for (const std::size_t fragment : {std::size_t{4096}, std::size_t{1} << 20}) {

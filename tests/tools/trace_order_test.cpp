@@ -1,5 +1,6 @@
 // Reading full traces: hosts whose clocks disagree, the two ends of each packet, parts of a trace.
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "tests/tools/rank_file.hpp"
+#include "tools/trace/check_parts.hpp"
+#include "tools/trace/links.hpp"
 #include "tools/trace/reader.hpp"
 
 namespace rmq::trace {
@@ -292,6 +295,36 @@ TEST_F(TraceSlices, FilesOfTwoJobsAreRefused) {
   const auto reader = Reader::open(folder_);
   ASSERT_FALSE(reader);
   EXPECT_NE(reader.error().what.find("rank-1.rmqtrace is of another job"), std::string::npos) << reader.error().what;
+}
+
+// A job of 1,000 ranks has a million pairs of ranks, most of which have nothing on its way.
+TEST(TraceLinks, ThatAreEmptyTakeLittleMemory) {
+  constexpr int kRanks = 100;
+  const auto bytes_a_pair = [](auto&& each) {
+    const std::size_t before = ::mallinfo2().uordblks;
+    for (int i = 0; i < kRanks * kRanks; ++i) each(i / kRanks, i % kRanks);
+    return (::mallinfo2().uordblks - before) / (kRanks * kRanks);
+  };
+  const Packet p(Kind::SHORT);
+  Links links;
+  EXPECT_LT(bytes_a_pair([&](int from, int to) {
+              Departure d{0, 1, p};
+              links.of(from, to).depart(d);
+              EXPECT_TRUE(links.of(from, to).arrive(p, d));
+            }),
+            150u);
+  LinkOrder order({});
+  EXPECT_LT(bytes_a_pair([&](int from, int to) {
+              Entry e;
+              e.rank = from;
+              e.record.peer = to;
+              e.record.event = Event::packet_sent;
+              EXPECT_FALSE(order.look(e, p));
+              std::swap(e.rank, e.record.peer);
+              e.record.event = Event::packet_received;
+              EXPECT_FALSE(order.look(e, p));
+            }),
+            150u);
 }
 
 }  // namespace

@@ -1,16 +1,18 @@
 // How a rank, or its minder, comes in at rmqboot's connection server: each shows the other that it knows the rank's
 // ticket, and the ticket itself never travels. Pure protocol: frames in, frames out.
 //
-//   rank, minder                                server                       mark  = HMAC(ticket, "mark"   | role,
-//   rank, A)
-//     | join or mind  rank, nonce A, mark         |                          proof = HMAC(ticket, "server" | …, A, B),
-//     |------------------------------------------>|                                  HMAC(ticket, "rank"   | …, A, B)
+//   rank, minder                                server
+//     | join or mind  rank, nonce A, mark         |
+//     |------------------------------------------>|
 //     | challenge     nonce B, the server's proof |
 //     |<------------------------------------------|
 //     | proof         the rank's                  |
 //     |------------------------------------------>|
 //     | joined                                    |
 //     |<------------------------------------------|
+//
+//   mark  = HMAC(ticket, "mark" | role, rank, A)
+//   proof = HMAC(ticket, "server" or "rank" | role, rank, A, B)
 //
 // A mark can be replayed and lets nobody in: it tells the server at once who is worth waiting for.
 #pragma once

@@ -18,9 +18,9 @@
 
 namespace rmq::launch {
 
-/// Forks; runs `keep` in the keeper with the leash, the pipe for the ranks' table (tools/launch/debug.hpp; to be closed when
-/// all ranks have been started) and the signal mask of the ranks, and exits there with what it returns. In the front: returns the launcher's exit code when the keeper has ended. To be called with one thread
-/// only.
+/// Forks; runs `keep` in the keeper with the leash, the pipe for the ranks' table (tools/launch/debug.hpp; to be closed
+/// when all ranks have been started) and the signal mask of the ranks, and exits there with what it returns. In the
+/// front: returns the launcher's exit code when the keeper has ended. To be called with one thread only.
 int run_kept(const std::function<int(UniqueFd leash, UniqueFd table, const sigset_t& ranks_mask)>& keep);
 
 }  // namespace rmq::launch

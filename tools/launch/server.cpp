@@ -52,6 +52,7 @@ bool Server::receive(int rank) {
   if (got <= 0) {
     disconnect(rank);
     upcalls_.on_disconnect(rank);
+    check_absent();
     return false;
   }
   p.reader.commit(static_cast<std::size_t>(got));
@@ -154,7 +155,9 @@ void Server::on_hello(int rank, std::string_view body) {
     peer(rank).state = RankState::joined;
     const int off = 0;
     ::setsockopt(peer(rank).socket.get(), SOL_SOCKET, SO_PASSCRED, &off, sizeof off);
+    any_joined_ = true;
     upcalls_.on_join(rank, peer(rank).pid);
+    check_absent();
   }
 }
 
@@ -206,6 +209,7 @@ void Server::depart(int rank) {
   peer(rank).departed = true;
   ++departed_;
   check_fence();
+  check_absent();
 }
 
 void Server::check_fence() {
@@ -214,6 +218,16 @@ void Server::check_fence() {
     if (peers_[r].departed && !peers_[r].in_fence)
       return upcalls_.on_violation(static_cast<int>(r),
                                    "it left while other ranks wait for it in MPI_Init or MPI_Finalize");
+}
+
+// MPI ends when all ranks do, so one that will never begin is missed, at the latest then. While its socket is open, a
+// descendant of its process may still call MPI_Init.
+void Server::check_absent() {
+  if (!any_joined_ || departed_ == 0) return;
+  for (std::size_t r = 0; r < peers_.size(); ++r)
+    if (peers_[r].departed && peers_[r].state == RankState::silent && !peers_[r].socket.is_open())
+      return upcalls_.on_violation(static_cast<int>(r),
+                                   "it left without calling MPI_Init, which other ranks have called");
 }
 
 void Server::end(int code, std::string_view why) {

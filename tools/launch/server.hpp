@@ -24,7 +24,7 @@ enum class RankState {
 
 class Server {
  public:
-  /// Made from within the event loop, never from within a call of the Server's other than drain.
+  /// Made from within the event loop, never from within a call of the Server's other than drain and depart.
   class Upcalls {
    public:
     virtual ~Upcalls() = default;
@@ -59,7 +59,7 @@ class Server {
   /// Reads all that a rank sent before its death.
   void drain(int rank);
 
-  /// The rank's process is gone: whoever waits for it in a fence waits in vain.
+  /// The rank's process is gone: whoever waits for it in a fence, or to call MPI_Init, waits in vain.
   void depart(int rank);
 
   /// Tells all connected ranks to exit with `code`.
@@ -94,6 +94,7 @@ class Server {
   void on_get(int rank, std::string_view key);
   void on_fence(int rank);
   void check_fence();
+  void check_absent();
   void send(int rank, std::string frame);
   void flush(int rank);
 
@@ -104,6 +105,7 @@ class Server {
   int connected_ = 0;
   int fence_arrived_ = 0;
   int departed_ = 0;
+  bool any_joined_ = false;
 };
 
 }  // namespace rmq::launch

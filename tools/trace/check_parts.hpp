@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <set>
 #include <string_view>
@@ -120,7 +120,7 @@ class LinkOrder {
 
  private:
   struct Way {
-    std::deque<Packet> sent;  // and not received
+    std::list<Packet> sent;  // and not received; empty for most pairs of ranks, and small then
     std::uint64_t received = 0;
     bool one_missing = false;  // of a rank that was killed
   };

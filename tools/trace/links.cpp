@@ -1,6 +1,5 @@
 #include "tools/trace/links.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace rmq::trace {
@@ -11,12 +10,14 @@ bool Link::same(const Packet& a, const Packet& b) {
 }
 
 bool Link::arrive(const Packet& p, Departure& out) {
-  const auto far = open_.begin() + static_cast<std::ptrdiff_t>(std::min(kFar, open_.size()));
-  const auto at = std::find_if(open_.begin(), far, [&](const Departure& d) { return same(d.packet, p); });
-  if (at == far) return false;
-  out = *at;
-  at == open_.begin() ? open_.pop_front() : static_cast<void>(open_.erase(at));
-  return true;
+  std::size_t looked_at = 0;
+  for (auto at = open_.begin(); at != open_.end() && looked_at < kFar; ++at, ++looked_at) {
+    if (!same(at->packet, p)) continue;
+    out = *at;
+    open_.erase(at);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace rmq::trace

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <unordered_map>
 
 #include "base/packet.hpp"
@@ -37,7 +37,7 @@ class Link {
   bool waits = false;  // the receiver cannot go on before its next packet has left
 
  private:
-  std::deque<Departure> open_;
+  std::list<Departure> open_;  // not a deque, which takes 600 bytes when empty: a job has a link for each pair of ranks
 };
 
 class Links {
