@@ -270,7 +270,8 @@ void Queue::arrive(int from, const Packet& p, const std::byte* payload) {
     return;
   }
   Remote& r = remotes_[static_cast<std::size_t>(from)];
-  if (!r.carrier || p.rma_queue_credit.credit > share_ - r.credit)
+  // Its owner may lock it before this rank has opened it, and gives no credit with that.
+  if (p.rma_queue_credit.credit > share_ - r.credit)
     return device().MPID_Protocol_error(world(from), p, "it gives more credit than its queue has");
   r.credit += p.rma_queue_credit.credit;
   r.closed = p.rma_queue_credit.locked != 0;
