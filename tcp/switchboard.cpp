@@ -206,20 +206,33 @@ void Switchboard::judge(Incoming& incoming) {
   const Rank from = incoming.greeting.peer();
   const auto own = outgoing_.find(from);
   const bool own_wins = setup_.identity.self < from;
-  if (setup_.keeper.is_settled(from)) {
+  if (setup_.keeper.is_settled(from) && !turned_away_.contains(from)) {
     // If our own call has just won, the other side has accepted it before and does not hear this any more.
     incoming.greeting.reject(Handshake::kRefused);
   } else if (own != outgoing_.end() && own_wins && !own->second.asking) {
     incoming.greeting.reject(Handshake::kGivesWay);
   } else {
     if (own != outgoing_.end()) hang_up(own->second);
-    if (!keep_spare()) return incoming.greeting.reject(Handshake::kNoDescriptor);
+    if (setup_.keeper.is_settled(from) || !keep_spare()) return turn_away(incoming);
+    turned_away_.erase(from);
     if (own != outgoing_.end()) {
       asking_ -= own->second.asking;
       outgoing_.erase(own);
     }
     incoming.greeting.accept();
   }
+}
+
+void Switchboard::turn_away(Incoming& incoming) {
+  const Rank from = incoming.greeting.peer();
+  incoming.greeting.reject(Handshake::kNoDescriptor);
+  const std::uint64_t now = os::now_ns(), since = turned_away_.try_emplace(from, now).first->second;
+  if (setup_.keeper.is_settled(from) || now - since < setup_.time_limit / 2) return;
+  setup_.keeper.on_unreachable(
+      from,
+      {Errc::peer_lost, fmt::format("rank {} cannot be reached: its call finds no file descriptor left here; raise "
+                                    "the limit (ulimit -n)",
+                                    from)});
 }
 
 void Switchboard::drop(std::map<std::uint32_t, Incoming>::iterator incoming) {

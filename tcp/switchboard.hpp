@@ -15,8 +15,8 @@
 // the mark gives way first: whoever connects and says nothing cannot push out a caller in the middle of its handshake.
 //
 // Descriptors: two ranks that call each other with their last descriptor could not accept each other's call, for ever.
-// So one is kept in reserve, to hear out a caller with: that ends one of the two calls, and where it does not, the
-// caller is told what is missing.
+// So one is kept in reserve, to hear out a caller with: that ends one of the two calls. Where it does not, the caller
+// is told what is missing, and when it has called in vain for half of the time limit, both count each other as lost.
 //
 // Nothing here waits. A rank that has not published its place yet is asked for until it has.
 #pragma once
@@ -110,6 +110,7 @@ class Switchboard {
   void answer(std::size_t listener_index);
   void hear(std::uint32_t id);
   void judge(Incoming& incoming);
+  void turn_away(Incoming& incoming);
   void dial(Rank to, Outgoing& call);
   void advance(Rank to);
   void try_failed(Rank to, Outgoing& call, std::string why);
@@ -123,7 +124,8 @@ class Switchboard {
   std::unique_ptr<Listener> listener_;
   std::map<std::uint32_t, Incoming> incoming_;  // by id, hence by age
   std::map<Rank, Outgoing> outgoing_;
-  std::size_t asking_ = 0;  // calls whose `asking` is set
+  std::map<Rank, std::uint64_t> turned_away_;  // for want of a descriptor: since when (os::now_ns())
+  std::size_t asking_ = 0;                     // calls whose `asking` is set
   std::uint32_t next_id_ = 0;
   int spare_ = -1;  // a descriptor in reserve; -1: in use, for the caller that came last, or not to be had
   std::uint64_t deaf_until_ = 0;  // the system was out of descriptors: the listener is not watched until then; 0: it is

@@ -18,7 +18,8 @@ constexpr std::array<const char*, static_cast<std::size_t>(Trouble::count)> kNam
 std::uint64_t draw_limit(methods::Chance& chance, Trouble trouble) {
   switch (trouble) {
     case Trouble::few_descriptors:
-      return chance.between(3, chance.in(300) ? 30 : 150);
+      // With fewer the loader cannot even load rmqrun.
+      return chance.between(4, chance.in(300) ? 30 : 150);
     case Trouble::few_in_ranks:
       return chance.between(6, 40);
     case Trouble::little_memory:

@@ -76,6 +76,7 @@ TEST(DeadPeer, IsNotHiddenByAProcessThatItHasForked) {
   Pair pair([](Node& node) {
     while (node.received.empty()) node.method().poll();
     if (::fork() == 0) {
+      for (const int fd : {0, 1, 2}) ::close(fd);  // or whoever reads our output waits for it
       ::alarm(60);
       for (;;) ::pause();
     }
