@@ -45,6 +45,7 @@ void Domain::remove(Window& window) {
   std::erase_if(behind_, [&](const auto& b) { return b.first == &window; });
   const auto found = windows_.find(window.id());
   if (found != windows_.end() && found->second == &window) windows_.erase(found);
+  want_turns();
 }
 
 void Domain::serve_locks_of(Window& window, bool want) {
@@ -104,6 +105,7 @@ void Domain::on_peer_lost(Rank rank) {
   for (const auto& [id, window] : windows_) all.push_back(window);
   for (Window* w : all) w->peer_lost(rank);
   feed_starved();
+  want_turns();
 }
 
 void Domain::protocol_error(Rank from, const Packet& p, const char* why) {

@@ -78,6 +78,11 @@ bool is_whole(const Packet& p, const Element& e) {
   return p.length % e.packed == 0 && p.rma_put.at % e.packed == 0;
 }
 
+// Nothing else waits for an origin that is slow to take its answers: others may wait for what it signals or unlocks.
+bool wants_answer(const Packet& p) {
+  return p.kind == Kind::RMA_LOCK || (p.flags & kLockFlags) != 0 || (ticket_of(p) != 0 && p.kind != Kind::RMA_UNLOCK);
+}
+
 }  // namespace
 
 Origin& Window::origin(int rank) {
@@ -92,7 +97,7 @@ Origin& Window::origin(int rank) {
 
 void Window::arrive(int from, const Packet& p, const std::byte* payload) {
   Origin& o = origin(from);
-  const bool behind = domain_.is_behind(o.world);
+  const bool behind = wants_answer(p) && domain_.is_behind(o.world);
   if (!o.held.empty() || behind || !process(o, p, payload, false)) hold(o, p, payload);
   if (behind) domain_.resume_later(*this, o);
 }
@@ -116,11 +121,11 @@ void Window::hold(Origin& o, const Packet& p, const std::byte* payload) {
 void Window::run(Origin& o, bool locked) {
   o.running = true;  // what is executed stays where it is, also when an answer shows that the origin is lost
   while (!o.held.empty()) {
-    if (!locked && domain_.is_behind(o.world)) {
+    const Held& h = o.held.front();
+    if (!locked && wants_answer(h.packet) && domain_.is_behind(o.world)) {
       domain_.resume_later(*this, o);
       break;
     }
-    const Held& h = o.held.front();
     if (!process(o, h.packet, h.payload.get(), locked)) break;
     locked = false;
     drop_first(o);

@@ -1,7 +1,7 @@
 #include "tcp/switchboard.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -122,7 +122,7 @@ int Switchboard::on_ready(Tag tag) {
 
 // Whether there is one.
 bool Switchboard::keep_spare() {
-  if (spare_ < 0) spare_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (spare_ < 0) spare_ = ::eventfd(0, EFD_CLOEXEC);  // of any kind
   return spare_ >= 0;
 }
 
