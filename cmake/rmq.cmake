@@ -4,7 +4,7 @@ add_library(rmq_options INTERFACE)
 target_include_directories(rmq_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(rmq_options INTERFACE
   -Wall -Wextra -Wshadow -Wpointer-arith -Wcast-align -Wundef
-  $<$<CXX_COMPILER_ID:GNU>:-fno-tree-slp-vectorize>
+  $<$<CXX_COMPILER_ID:GNU>:-fno-tree-slp-vectorize;-Wno-psabi>
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast>
   $<$<BOOL:${RMQ_WERROR}>:-Werror>)
 target_compile_definitions(rmq_options INTERFACE RMQ_VERSION="${PROJECT_VERSION}")

@@ -80,7 +80,16 @@ bool is_whole(const Packet& p, const Element& e) {
 
 // Nothing else waits for an origin that is slow to take its answers: others may wait for what it signals or unlocks.
 bool wants_answer(const Packet& p) {
-  return p.kind == Kind::RMA_LOCK || (p.flags & kLockFlags) != 0 || (ticket_of(p) != 0 && p.kind != Kind::RMA_UNLOCK);
+  switch (p.kind) {
+    case Kind::RMA_SYNC:
+    case Kind::RMA_UNLOCK:
+      return false;
+    case Kind::RMA_PUT:
+    case Kind::RMA_ACCUMULATE:
+      return (p.flags & kLockFlags) != 0 || p.rma_put.ticket != 0;
+    default:
+      return true;
+  }
 }
 
 }  // namespace
