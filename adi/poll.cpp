@@ -169,9 +169,10 @@ void Device::sleep() {
   {
     const Away away(*this, false);
     ++sleepers_;
-    if (threads_) mutex_.unlock();
     const auto most = static_cast<std::int64_t>(std::clamp(waiter_.idle_ns(), kFirstSleepNs, kLongestSleepNs));
-    doorbell_->wait(sleep_for_ever_ ? -1 : several_ ? kLongestSleepThreadsNs : most);
+    const std::int64_t limit = sleep_for_ever_ ? -1 : several_ ? kLongestSleepThreadsNs : most;
+    if (threads_) mutex_.unlock();
+    doorbell_->wait(limit);
     if (threads_) lock();
     --sleepers_;
   }
