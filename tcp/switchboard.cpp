@@ -205,15 +205,15 @@ void Switchboard::hear(std::uint32_t id) {
 void Switchboard::judge(Incoming& incoming) {
   const Rank from = incoming.greeting.peer();
   const auto own = outgoing_.find(from);
-  const bool own_wins = setup_.identity.self < from;
-  if (setup_.keeper.is_settled(from) && !turned_away_.contains(from)) {
+  const bool own_wins = setup_.identity.self < from, settled = setup_.keeper.is_settled(from);
+  if (settled && !turned_away_.contains(from)) {
     // If our own call has just won, the other side has accepted it before and does not hear this any more.
     incoming.greeting.reject(Handshake::kRefused);
   } else if (own != outgoing_.end() && own_wins && !own->second.asking) {
     incoming.greeting.reject(Handshake::kGivesWay);
   } else {
     if (own != outgoing_.end()) hang_up(own->second);
-    if (setup_.keeper.is_settled(from) || !keep_spare()) return turn_away(incoming);
+    if (settled || !keep_spare()) return turn_away(incoming);
     turned_away_.erase(from);
     if (own != outgoing_.end()) {
       asking_ -= own->second.asking;
@@ -247,7 +247,10 @@ void Switchboard::dial(Rank to, Outgoing& call) {
   call.at = to_text(endpoint);
   ErrorCode ec;
   Socket socket = open_socket(setup_.io, endpoint, setup_.buffer, ec);
-  if (ec || !start_connect(socket, endpoint, ec)) return try_failed(to, call, ec.message());
+  if (ec || !start_connect(socket, endpoint, ec)) {
+    return try_failed(
+        to, call, out_of_descriptors(ec) ? "no file descriptor left here; raise the limit (ulimit -n)" : ec.message());
+  }
   call.connect_by = os::now_ns() + setup_.time_limit;
   call.greeting.emplace(std::move(socket), Handshake::calling(setup_.identity, to), true);
   if (auto added = setup_.ready.add(call.greeting->fd(), outgoing_tag(to), true); !added) {
@@ -292,13 +295,16 @@ void Switchboard::advance(Rank to) {
 }
 
 void Switchboard::try_failed(Rank to, Outgoing& call, std::string why) {
+  const std::uint64_t now = os::now_ns();
+  // A connection that stood for longer than the limit shows that the rank was there: what failed before is forgotten.
+  const bool stood = call.greeting && !call.greeting->connecting() && now > call.connect_by;
+  if (stood) call.give_up_at = 0;
   hang_up(call);
   call.trouble = std::move(why);
   if (++call.next < call.endpoints.size()) {
     dial(to, call);
     return;
   }
-  const std::uint64_t now = os::now_ns();
   call.next = 0;
   call.pause = std::clamp(call.pause * 2, kShortestPause, kLongestPause);
   call.retry_at = now + call.pause;

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
@@ -125,6 +126,39 @@ TEST(Connect, WaitsForARankThatDoesNotPollLongerThanTheTimeLimit) {
   EXPECT_TRUE(world[0].lost.empty());
   ASSERT_TRUE(world[0].say(1, 2));
   EXPECT_TRUE(world.until([&] { return world[1].received.size() == 1; }, "the packet"));
+}
+
+// What failed before a connection stood for long does not count when that one fails.
+TEST(Connect, CountsTheLimitAnewBehindAConnectionThatStood) {
+  const auto boots = local_bootstraps(2);
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  Endpoint endpoint(boost::asio::ip::address_v4::loopback(), 0);
+  socklen_t length = static_cast<socklen_t>(endpoint.size());
+  ASSERT_EQ(::bind(listener, endpoint.data(), length), 0);
+  ASSERT_EQ(::getsockname(listener, endpoint.data(), &length), 0);
+  ASSERT_TRUE(boots[1]->put("tcp.1", format_place({machine_identity(), {endpoint}})));
+  Config config;
+  config.tcp_connect = 300'000'000;
+  Node caller(*boots[0], config);
+  const auto poll_for = [&](std::uint64_t ms) {
+    for (const std::uint64_t until = os::now_ns() + ms * 1'000'000; os::now_ns() < until;) caller.method().poll();
+  };
+  const auto accept = [&] {
+    int fd = -1;
+    while ((fd = ::accept(listener, nullptr, nullptr)) < 0 && caller.lost.empty()) poll_for(1);
+    return fd;
+  };
+  ASSERT_EQ(caller.method().send(1, short_packet(1, 0), {}, nullptr), Outcome::retry);
+  poll_for(10);  // nobody listens
+  ASSERT_EQ(::listen(listener, 8), 0);
+  const int stood = accept();
+  ASSERT_GE(stood, 0);
+  poll_for(600);
+  ::close(stood);
+  const int next = accept();
+  EXPECT_GE(next, 0) << caller.lost[0].second.what;
+  ::close(next);
+  ::close(listener);
 }
 
 TEST(Open, NamesAPortThatIsTaken) {
@@ -321,7 +355,8 @@ TEST(Descriptors, WhoHasNoneLeftSaysSo) {
   EXPECT_NE(world[0].lost[0].second.what.find("no file descriptor left"), std::string::npos);
   // Who is still connected is not disturbed.
   ASSERT_TRUE(world[0].say(1, 9));
-  EXPECT_TRUE(world.until([&] { return !world[1].received.empty() && world[1].received.back().packet.tag == 9; }, "the packet"));
+  EXPECT_TRUE(world.until([&] { return !world[1].received.empty() && world[1].received.back().packet.tag == 9; },
+                          "the packet"));
 }
 
 // The lower rank's call would win, but it does not know yet where to call.
