@@ -251,14 +251,25 @@ void Domain::on_packet(Rank from, const Packet& p, const std::byte* payload) {
   window->arrive(member, p, payload);
 }
 
+// The operation that wants this answer; what is wrong with an answer that nobody wants has been dealt with.
+Op* Domain::find_asker(Rank from, const Packet& reply) {
+  const auto [at, ticket] = reply.rma_reply;
+  const Ticket* t = find_ticket(ticket, from);
+  Op* const op = t ? t->op : nullptr;
+  if (!op) {
+    stray_answer(from, reply, ticket);
+  } else if (at > op->bytes || reply.length > op->bytes - at || reply.length > op->sent - op->arrived) {
+    protocol_error(from, reply, kNotAsked);
+  } else {
+    return op;
+  }
+  return nullptr;
+}
+
 void Domain::on_reply(Rank from, const Packet& p, const std::byte* payload) {
-  const Ticket* t = find_ticket(p.rma_reply.ticket, from);
-  Op* op = t ? t->op : nullptr;
-  const std::uint64_t at = p.rma_reply.at;
-  if (!op) return stray_answer(from, p, p.rma_reply.ticket);
-  if (at > op->bytes || p.length > op->bytes - at || p.length > op->sent - op->arrived)
-    return protocol_error(from, p, kNotAsked);
-  if (payload) unpack(op->result, at, payload, p.length);  // else it has landed there
+  Op* const op = find_asker(from, p);
+  if (!op) return;
+  if (payload) unpack(op->result, p.rma_reply.at, payload, p.length);  // else it has landed there
   op->window->answer_arrived(op, p.length, Fault::none);
   feed_starved();
 }
@@ -303,19 +314,11 @@ void Domain::on_definition(Rank from, const Packet& p, const std::byte* payload)
 methods::Landing Domain::on_arriving(Rank from, const Packet& p) {
   methods::Landing landing;
   if (p.kind == Kind::RMA_REPLY) {
-    const Ticket* t = find_ticket(p.rma_reply.ticket, from);
-    const std::uint64_t at = p.rma_reply.at;
-    if (!t || !t->op) {
-      stray_answer(from, p, p.rma_reply.ticket);
-      return landing;
+    if (const Op* const op = find_asker(from, p)) {
+      landing.into = op->result;
+      landing.offset = p.rma_reply.at;
+      landing.bytes = p.length;
     }
-    if (at > t->op->bytes || p.length > t->op->bytes - at || p.length > t->op->sent - t->op->arrived) {
-      protocol_error(from, p, kNotAsked);
-      return landing;
-    }
-    landing.into = t->op->result;
-    landing.offset = at;
-    landing.bytes = p.length;
     return landing;
   }
   int member = -1;

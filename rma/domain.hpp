@@ -126,6 +126,7 @@ class Domain final : public adi::Extension {
 
   Window* find_window(Rank from, const Packet& p, int& member);
   Window* window_of(Rank from, const Packet& p, int& member);
+  Op* find_asker(Rank from, const Packet& reply);
   void on_reply(Rank from, const Packet& p, const std::byte* payload);
   bool is_known(std::uint32_t fault, std::uint32_t culprit) const;
   void on_ack(Rank from, const Packet& p);

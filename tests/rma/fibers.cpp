@@ -173,6 +173,17 @@ std::vector<std::uint64_t> Fibers::gather(int rank, std::span<const std::uint64_
   return m.words;
 }
 
+void Fibers::stand_by(const std::function<bool()>& come) {
+  constexpr int kMost = 100'000;
+  for (int turns = 0; !come(); ++turns) {
+    if (turns == kMost) {
+      ADD_FAILURE() << "stood by in vain";
+      return;
+    }
+    yield();
+  }
+}
+
 void Fibers::barrier(int rank) {
   gather(rank, {});
 }

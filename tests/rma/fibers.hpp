@@ -39,6 +39,8 @@ class Fibers {
   // ---- inside of a program ----
   /// Meets all ranks.
   void barrier(int rank);
+  /// Until `come` holds only the others go on: what has arrived here stays where it is. Fails after a while.
+  void stand_by(const std::function<bool()>& come);
   /// The words of all ranks.
   std::vector<std::uint64_t> gather(int rank, std::span<const std::uint64_t> mine);
   /// A window over all ranks; options.ranks, me and sizes are filled in.

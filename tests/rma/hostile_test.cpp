@@ -317,6 +317,46 @@ TEST(RmaHostile, AnswersThatAreNotTakenAreBounded) {
   EXPECT_LT(most, 2u << 20);
 }
 
+// Somebody waits for what it signals, and nobody asked it for an answer.
+TEST(RmaHostile, WhoDoesNotTakeItsAnswersIsHeardAllTheSame) {
+  methods::InprocRules rules;
+  rules.fragment_max = 512;
+  Fibers f(2, rules);
+  constexpr std::size_t kBytes = 256 * 1024;
+  std::vector<std::byte> memory(kBytes);
+  bool heard = false;
+  EXPECT_TRUE(f.run([&](int me) {
+    WindowOptions o;
+    o.id = kId;
+    o.flavor = Flavor::create;
+    o.base = memory.data();
+    o.size = me == 0 ? kBytes : 0;
+    auto flooded = f.window(me, o);
+    o.id = kId + 1;
+    auto quiet = f.window(me, o);
+    f.barrier(me);
+    const int other = 1 - me;
+    if (me == 1) {
+      for (int i = 0; i < 20; ++i) {
+        Packet p = packet(Kind::RMA_GET_ACCUMULATE);
+        p.tag = combining(ReduceOp::no_op, Basic::i64, 8);
+        p.rma_put = {0, kBytes, 0, 0, 0};
+        send(f, p, {});
+      }
+      EXPECT_EQ(quiet->post({&other, 1}, 0), Fault::none);
+      f.stand_by([&] { return heard; });
+    } else {
+      EXPECT_EQ(quiet->start({&other, 1}, 0), Fault::none);
+      EXPECT_EQ(quiet->complete(), Fault::none);
+      EXPECT_GT(f.device(0).MPID_Backlog(1), 1u << 20);
+      heard = true;
+    }
+    f.barrier(me);
+    give_up(std::move(quiet));
+    give_up(std::move(flooded));
+  }));
+}
+
 TEST(RmaHostile, NothingBehindABreachIsLookedAt) {
   attack(
       {},
