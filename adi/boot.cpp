@@ -58,6 +58,7 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
       threads_(options.threads),
       several_(options.threads),
       sleep_for_ever_(options.sleep_for_ever),
+      on_loss_(options.on_loss),
       config_(std::move(options.config)),
       bootstrap_(bootstrap) {
   sink_.device = this;

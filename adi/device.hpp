@@ -35,12 +35,17 @@ namespace rmq::adi {
 
 using MethodMaker = std::function<Result<std::unique_ptr<methods::Method>>(const methods::MethodContext&)>;
 
+class Device;
+
 struct DeviceOptions {
   Config config;
   bool threads = false;         // several threads call (MPI_THREAD_MULTIPLE)
   bool connect = true;          // MPID_Init reaches the other ranks; else MPID_Connect does, later
   std::uint32_t call = 0;       // call_id() of the function that makes the device, for the flight recorder
   bool sleep_for_ever = false;  // sleeps end by a ring only: for tests, where a wake-up that is lost shall show
+  /// Hears of each rank that is lost, as soon as all that waited for it has ended with Errc::peer_lost; from inside a
+  /// poll, the device held. It may end the process.
+  void (*on_loss)(Device& device) = nullptr;
   /// Methods to use instead of those that the configuration names, in order of preference (tests, simulation).
   std::vector<MethodMaker> methods;
 };
@@ -147,10 +152,13 @@ class Device {
 
   /// Whether a message for this pattern is here, without receiving it. Polls once when not.
   bool MPID_Iprobe(const Match& pattern, Envelope& envelope);
-  void MPID_Probe(const Match& pattern, Envelope& envelope);
+  /// Waits for one. False: none is here, and `peer`, the rank that it must come from, is lost (kNoRank: any may send
+  /// it).
+  bool MPID_Probe(const Match& pattern, Rank peer, Envelope& envelope);
   /// Takes the message out of the queue: nullptr when there is none. The caller owns the message until MPID_Mrecv.
   Request* MPID_Improbe(const Match& pattern, Envelope& envelope);
-  Request* MPID_Mprobe(const Match& pattern, Envelope& envelope);
+  /// The same, waiting as MPID_Probe does: nullptr when `peer` is lost.
+  Request* MPID_Mprobe(const Match& pattern, Rank peer, Envelope& envelope);
   /// Receives a message from MPID_Improbe into `r` (view filled in); consumes `message`.
   void MPID_Imrecv(Request* r, Request* message);
 
@@ -555,6 +563,7 @@ class Device {
   Waiter waiter_;
   bool any_lost_ = false;  // peers
   bool sleep_for_ever_ = false;
+  void (*on_loss_)(Device& device) = nullptr;
   std::uint64_t credit_per_peer_ = 0;
   std::uint64_t envelopes_left_ = 0;
   Awaited awaited_;                 // of the call that polls; meaningful only from inside of its poll
@@ -567,6 +576,7 @@ class Device {
 
   Config config_;
   Bootstrap& bootstrap_;
+  std::uint64_t answers_ = 0;  // of the bootstrap, at the last attempt of the program to sleep
   methods::Sink sink_;
   std::unique_ptr<Doorbell> doorbell_;
   std::vector<MethodMaker> makers_;  // of the options, until the methods are open

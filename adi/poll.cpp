@@ -156,7 +156,15 @@ void Device::disarm() {
 
 void Device::sleep() {
   grant_envelopes();
-  if (!arm()) {
+  bool may_sleep = arm();
+  // What the connection server answers comes to whoever reads its socket next, the agent or a method that arms: the
+  // call that sleeps here may have asked for it, and looked before.
+  if (const std::uint64_t answers = bootstrap_.answers(); answers != answers_) {
+    answers_ = answers;
+    if (may_sleep) disarm();
+    may_sleep = false;
+  }
+  if (!may_sleep) {
     give_way();
     if (++sleepless_ % kSleeplessToLook == 0) look(Doing::waiting);
     return;
@@ -247,6 +255,7 @@ void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
   d.drop_ordered(peer);
   d.fail_requests_of(rank);
   for (Extension* e : d.extensions_) e->on_peer_lost(rank);
+  if (d.on_loss_) d.on_loss_(d);
 }
 
 void Device::fail_requests_of(Rank rank) {

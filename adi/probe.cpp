@@ -37,10 +37,14 @@ bool Device::MPID_Iprobe(const Match& pattern, Envelope& envelope) {
   return true;
 }
 
-void Device::MPID_Probe(const Match& pattern, Envelope& envelope) {
+bool Device::MPID_Probe(const Match& pattern, Rank peer, Envelope& envelope) {
   Request* message;
-  while (!(message = match_.find(pattern))) MPID_Poll(true, awaited(pattern));
+  while (!(message = match_.find(pattern))) {
+    if (peer != kNoRank && peers_[index(peer)].lost) return false;
+    MPID_Poll(true, awaited(pattern));
+  }
   envelope = envelope_of(*message);
+  return true;
 }
 
 Request* Device::MPID_Improbe(const Match& pattern, Envelope& envelope) {
@@ -55,9 +59,10 @@ Request* Device::MPID_Improbe(const Match& pattern, Envelope& envelope) {
   return message;
 }
 
-Request* Device::MPID_Mprobe(const Match& pattern, Envelope& envelope) {
-  Request* message;
-  while (!(message = MPID_Improbe(pattern, envelope))) MPID_Poll(true, awaited(pattern));
+Request* Device::MPID_Mprobe(const Match& pattern, Rank peer, Envelope& envelope) {
+  if (!MPID_Probe(pattern, peer, envelope)) return nullptr;
+  Request* message = match_.find(pattern);
+  match_.take(message);
   return message;
 }
 

@@ -177,6 +177,7 @@ void Device::tell_peers(ReportText& to) const {
       to.field("reason", p.credit < cost ? "no credit" : "link full");
     }
     to.field("lost", p.lost);
+    if (p.lost) to.field("error", p.error);
     to.end_object();
   }
   to.end_list();

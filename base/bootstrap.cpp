@@ -55,6 +55,7 @@ class ServerBootstrap final : public Bootstrap {
   Result<void> put(std::string_view key, std::string_view value) override;
   Result<std::string> get(std::string_view key) override;
   Result<std::optional<std::string>> look_up(std::string_view key) override;
+  std::uint64_t answers() const override { return answers_.load(std::memory_order_relaxed); }
   Result<void> fence() override;
   Result<ClockOffset> clock_offset() override;
   void abort(int code, std::string_view why) override;
@@ -90,6 +91,8 @@ class ServerBootstrap final : public Bootstrap {
   std::optional<Error> broken_;  // what every later call returns
   // Keys that the server has been asked for: with the value once it has come, until it is taken.
   std::map<std::string, std::optional<std::string>> asked_;
+  // Relaxed: counted, and compared by who wants to sleep, with the device held.
+  std::atomic<std::uint64_t> answers_{0};
   Teller teller_ = nullptr;  // guarded by call_mutex_
   void* teller_who_ = nullptr;
   bool in_call_ = false;  // a round trip is under way: the device may be in the middle of something
@@ -186,6 +189,7 @@ Result<std::optional<Frame>> ServerBootstrap::next_frame() {
       const auto asked = asked_.find(std::string(body.short_text()));
       if (!body.ok() || asked == asked_.end() || asked->second) return unasked(**frame);
       asked->second = body.rest();
+      answers_.fetch_add(1, std::memory_order_relaxed);
     } else {
       break;
     }

@@ -72,6 +72,9 @@ class Bootstrap {
     return get(key).map([](std::string value) { return std::optional<std::string>(std::move(value)); });
   }
 
+  /// Answers to look_up that have come so far, whichever call has read them.
+  virtual std::uint64_t answers() const { return 0; }
+
   /// Returns when every rank has called fence as often as this one. Errc::peer_lost when the job ends meanwhile.
   virtual Result<void> fence() = 0;
 

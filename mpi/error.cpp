@@ -8,6 +8,7 @@
 
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/failure.hpp"
+#include "mpi/internal/p2p.hpp"
 #include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi {
@@ -76,6 +77,34 @@ void call_handler(const Errhandler& handler, int object, int& code) {
 
 void fail_call(int error_class, std::string what) {
   throw Failure{error_class, std::move(what), MPI_COMM_NULL};
+}
+
+std::string lost_text(int world_rank) {
+  return fmt::format("world rank {} is lost: {}", world_rank, runtime().device->peer_error(world_rank));
+}
+
+void end_if_fatal(adi::Device& device) {
+  Runtime& rt = runtime();
+  if (!rt.is_active()) return;
+  const auto is_fatal = [](const Comm& c) {
+    const Errhandler::Action action = target_of(c.handle).handler.action;
+    return action == Errhandler::Action::fatal || action == Errhandler::Action::abort;
+  };
+  const RequestPool& pool = device.pool();
+  for (std::uint32_t i = 0; i < pool.capacity(); ++i) {
+    const Request& r = *pool.at(i);
+    if ((r.self.generation & 1) == 0 || !r.complete() || r.status.error != Errc::peer_lost) continue;
+    if (r.kind != RequestKind::send && r.kind != RequestKind::recv) continue;
+    const auto check = [&](const Comm& c) {
+      const std::uint32_t context = r.kind == RequestKind::send ? c.context : c.recv_context;
+      if ((r.match.context & ~kCollective) != context || !is_fatal(c)) return;
+      const char* const call = device.call_name();
+      device.trace().end_in(call_id(call));
+      end_job(error_class_of(r.status.error), describe(call, {MPI_SUCCESS, lost_text(r.peer), c.handle}));
+    };
+    check(*rt.world);
+    rt.comms.for_each(check);
+  }
 }
 
 int raise_error(int object, const char* function, const Failure& failure) {

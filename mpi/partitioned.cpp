@@ -98,7 +98,7 @@ Failure Partitioned::failure() const {
     f.what = fmt::format("rank {} sends more with tag {} than the receive has room for: {} partitions of {} bytes",
                          peer_, tag_, partitions_, bytes_);
   } else if (error_ == Errc::peer_lost) {
-    f.what = fmt::format("world rank {} is lost: {}", peer_world(), runtime().device->peer_error(peer_world()));
+    f.what = lost_text(peer_world());
   }
   return f;
 }

@@ -8,6 +8,17 @@ Match pattern(const Comm& c, int source, int tag) {
   return {c.recv_context, source, tag};
 }
 
+Rank peer(const Comm& c, int source) {
+  return source == MPI_ANY_SOURCE ? kNoRank : c.world_of(source);
+}
+
+/// Nothing is here: a sender that is lost will not bring it.
+void check_peer(const Comm& c, int source) {
+  const Rank from = peer(c, source);
+  if (from == kNoRank) return;
+  if (!runtime().device->peer_error(from).empty()) fail_call(MPIX_ERR_PROC_FAILED, lost_text(from));
+}
+
 void tell(MPI_Status* status, const adi::Envelope& e) {
   set_status(status, e.source, e.tag, e.bytes);
 }
@@ -81,7 +92,7 @@ RMQ_MPI(int, Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status)) {
     source_arg(c, source), recv_tag_arg(tag);
     if (source == MPI_PROC_NULL) return set_proc_null_status(status);
     adi::Envelope e;
-    runtime().device->MPID_Probe(pattern(c, source, tag), e);
+    if (!runtime().device->MPID_Probe(pattern(c, source, tag), peer(c, source), e)) check_peer(c, source);
     tell(status, e);
   });
 }
@@ -93,7 +104,7 @@ RMQ_MPI(int, Iprobe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Status*
     if (source == MPI_PROC_NULL) return set_proc_null_status(status);
     adi::Envelope e;
     *flag = runtime().device->MPID_Iprobe(pattern(c, source, tag), e);
-    if (*flag) tell(status, e);
+    *flag ? tell(status, e) : check_peer(c, source);
   });
 }
 
@@ -103,7 +114,9 @@ RMQ_MPI(int, Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message* message, 
     *out(message, "message") = MPI_MESSAGE_NO_PROC;
     if (source == MPI_PROC_NULL) return set_proc_null_status(status);
     adi::Envelope e;
-    *message = hold(c, runtime().device->MPID_Mprobe(pattern(c, source, tag), e));
+    Request* found = runtime().device->MPID_Mprobe(pattern(c, source, tag), peer(c, source), e);
+    if (!found) check_peer(c, source);
+    *message = hold(c, found);
     tell(status, e);
   });
 }
@@ -118,7 +131,7 @@ RMQ_MPI(int, Improbe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Messag
     Request* found = runtime().device->MPID_Improbe(pattern(c, source, tag), e);
     *flag = found != nullptr;
     *message = found ? hold(c, found) : MPI_MESSAGE_NULL;
-    if (found) tell(status, e);
+    found ? tell(status, e) : check_peer(c, source);
   });
 }
 

@@ -88,7 +88,7 @@ Failure failure_of(const Request& r) {
                            r.status.source, r.status.tag, r.view.bytes);
       break;
     case Errc::peer_lost:
-      f.what = fmt::format("world rank {} is lost: {}", r.peer, runtime().device->peer_error(r.peer));
+      f.what = lost_text(r.peer);
       break;
     default:
       break;

@@ -11,6 +11,10 @@
 #include "base/error.hpp"
 #include "mpi/include/mpi.h"
 
+namespace rmq::adi {
+class Device;
+}
+
 namespace rmq::mpi {
 
 struct Errhandler;
@@ -33,6 +37,12 @@ int class_of_code(int code);
 std::string text_of_code(int code);
 /// Value of the attribute MPI_LASTUSEDCODE.
 int last_used_code();
+
+/// "world rank 3 is lost: …"
+std::string lost_text(int world_rank);
+/// DeviceOptions::on_loss. A message that has failed ends the job at once where its communicator's errors are fatal:
+/// the call that would tell of it may wait for others, who wait for that message.
+void end_if_fatal(adi::Device& device);
 
 /// Calls the error handler of the communicator or window (null or dead: of MPI_COMM_SELF) and returns what the function
 /// returns. The device must not be held: the handler may call MPI.

@@ -10,13 +10,15 @@
 #include <thread>
 
 #include "adi/device.hpp"
+#include "base/bootstrap_local.hpp"
 
 namespace rmq::testing {
 namespace {
 
 class SilentMethod final : public methods::Method {
  public:
-  explicit SilentMethod(std::atomic<bool>& armed) : armed_(armed) {}
+  /// `arming` is called as part of each arm().
+  SilentMethod(std::atomic<bool>& armed, const std::function<void()>& arming) : armed_(armed), arming_(arming) {}
   methods::MethodId id() const override { return methods::MethodId::inproc; }
   bool reaches(Rank) const override { return true; }
   std::size_t eager_max(Rank) const override { return 100; }
@@ -25,6 +27,7 @@ class SilentMethod final : public methods::Method {
   int poll() override { return 0; }
   bool arm() override {
     armed_ = true;
+    if (arming_) arming_();
     return true;
   }
   void disarm() override { armed_ = false; }
@@ -34,12 +37,24 @@ class SilentMethod final : public methods::Method {
 
  private:
   std::atomic<bool>& armed_;
+  const std::function<void()>& arming_;
+};
+
+/// Whose connection server has answered as often as the test says.
+class AnsweredBootstrap final : public boot::LocalBootstrap {
+ public:
+  explicit AnsweredBootstrap(const JobInfo& job) : LocalBootstrap(job, std::make_shared<boot::LocalBoard>(job.size)) {}
+  std::uint64_t answers() const override { return answers_; }
+  void answer() { ++answers_; }
+
+ private:
+  std::uint64_t answers_ = 0;
 };
 
 class Asleep : public ::testing::Test {
  protected:
   void open(bool threads) {
-    bootstraps_ = local_bootstraps(2);
+    bootstrap_ = std::make_unique<AnsweredBootstrap>(local_bootstraps(2)[0]->job());
     adi::DeviceOptions options;
     options.threads = threads;
     options.config.wait = "sleep";
@@ -47,9 +62,9 @@ class Asleep : public ::testing::Test {
     options.methods.push_back(
         [this](const methods::MethodContext& context) -> Result<std::unique_ptr<methods::Method>> {
           bell_ = &context.doorbell;
-          return std::make_unique<SilentMethod>(armed_);
+          return std::make_unique<SilentMethod>(armed_, arming_);
         });
-    auto device = adi::Device::MPID_Init(std::move(options), *bootstraps_[0]);
+    auto device = adi::Device::MPID_Init(std::move(options), *bootstrap_);
     ASSERT_TRUE(device) << device.error().what;
     device_ = std::move(*device);
   }
@@ -82,7 +97,8 @@ class Asleep : public ::testing::Test {
 
   std::atomic<bool> armed_{false};
   Doorbell* bell_ = nullptr;
-  std::vector<std::unique_ptr<Bootstrap>> bootstraps_;
+  std::function<void()> arming_;
+  std::unique_ptr<AnsweredBootstrap> bootstrap_;
   std::unique_ptr<adi::Device> device_;
 };
 
@@ -173,6 +189,20 @@ TEST_F(Asleep, OfSeveralThreadsTheRestListensWhenOneLeaves) {
     EXPECT_TRUE(comes([&] { return left == i; }));
   }
   for (std::thread& t : threads) t.join();
+}
+
+// Whatever reads the server's socket may read what another call has asked for, also while the rank lies down.
+TEST_F(Asleep, WhoeverHasAskedTheServerLooksAgainBeforeItSleeps) {
+  open(false);
+  for (std::uint64_t answers = 1; answers <= 3; ++answers) {
+    arming_ = [&] {
+      if (bootstrap_->answers() < answers) bootstrap_->answer();
+      bell_->ring(0);  // so that it fails instead of sleeping for ever
+    };
+    const adi::Device::Entry entry(*device_);
+    while (bootstrap_->answers() < answers) device_->MPID_Poll(true);
+    EXPECT_EQ(device_->counters().sleeps, 0u);
+  }
 }
 
 // What one thread could not send waits for the link; the thread that sleeps has to listen for that too.

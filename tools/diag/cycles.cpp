@@ -177,6 +177,7 @@ void find_ends(const Job& job, std::vector<Finding>& to) {
 
 std::vector<Finding> find(const Job& job) {
   std::vector<Finding> out;
+  find_lost_ranks(job, out);
   find_near_misses(job, out);
   find_bad_epochs(job, out);
   find_lost_waits(job, out);

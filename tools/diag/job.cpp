@@ -125,6 +125,7 @@ void note_queues(Rank& r, const json& report) {
   announced -= std::count_if(r.waits.begin(), r.waits.end(), [](const Wait& w) { return w.message.announced; });
   if (announced > 0) note(fmt::format("{} more rendezvous unanswered", announced));
   for (const json& peer : list(report, "peers")) {
+    if (peer.contains("error")) r.lost.push_back({number(peer, "rank", -1), text(peer, "error")});
     const HeldUp held{number(peer, "rank", -1), number<std::size_t>(peer, "pending"), text(peer, "reason")};
     if (held.reason.empty()) continue;
     note(fmt::format("{} pending to rank {}: {} (credit {})", held.messages, held.to, held.reason,

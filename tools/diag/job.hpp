@@ -71,6 +71,12 @@ struct HeldUp {
   std::string reason;  // "no credit", "link full"
 };
 
+/// A rank that another one cannot reach any more, though it lives perhaps.
+struct Lost {
+  int rank = -1;
+  std::string error;
+};
+
 struct Rank {
   int rank = 0;
   Fate fate = Fate::silent;
@@ -81,6 +87,7 @@ struct Rank {
   std::vector<Comm> comms;
   std::vector<Window> windows;
   std::vector<HeldUp> held_up;
+  std::vector<Lost> lost;
   std::vector<std::string> notes;  // of its queues, for people
 
   const Comm* comm_of(std::uint32_t context) const;

@@ -95,6 +95,17 @@ void find_near_misses(const Job& job, std::vector<Finding>& to) {
   }
 }
 
+void find_lost_ranks(const Job& job, std::vector<Finding>& to) {
+  for (const Rank& r : job.ranks) {
+    for (const Lost& lost : r.lost) {
+      to.push_back(
+          {"lost connection", fmt::format("Rank {} has no connection to rank {} any more: {}. What it sent there or "
+                                          "wanted from there has failed.",
+                                          r.rank, lost.rank, lost.error)});
+    }
+  }
+}
+
 void find_lost_waits(const Job& job, std::vector<Finding>& to) {
   for (const Rank& r : job.ranks) {
     if (r.fate != Fate::waiting) continue;
