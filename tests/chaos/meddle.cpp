@@ -70,7 +70,8 @@ int call(std::uint16_t port) {
 }  // namespace
 
 void prepare_child(const Plan& plan) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would judge it
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);          // nobody would judge it
+  ::close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);  // what chaos itself was given would count against the limit
   if (plan.trouble == Trouble::few_descriptors) {
     const rlimit limit{plan.limit, plan.limit};
     ::setrlimit(RLIMIT_NOFILE, &limit);
