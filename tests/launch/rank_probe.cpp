@@ -8,8 +8,10 @@
 //   print           print what the last get or look returned
 //   exit CODE | kill SIGNAL | hang | echo TEXT | cat | env NAME | where | rank R WORDS…: the rest only in rank R
 //   rank-kill R | rank-abort R   kill -9 myself, or abort with code 7, if I am rank R
-//   say TEXT        print "<rank> TEXT"; %r in keys and values is the rank, %n the next rank
+//   say TEXT        print "<rank> TEXT"; %r in keys and values is the rank, %n the next rank, %p the process
 //   spin            use the CPU for ever, never looking at the server
+//   grow MB         fill so much memory
+//   strike          kill -9 the process whose number the last get or look returned; goes on when it has begun to exit
 //   fork            leave behind a child that sleeps for ever
 #include <poll.h>
 #include <signal.h>
@@ -21,6 +23,7 @@
 #include <string>
 
 #include "base/bootstrap.hpp"
+#include "tools/launch/reap.hpp"
 
 namespace {
 
@@ -46,6 +49,7 @@ class Probe {
     std::string text = next();
     const int rank = boot().job().rank;
     replace(text, "%r", std::to_string(rank));
+    replace(text, "%p", std::to_string(::getpid()));
     replace(text, "%n", std::to_string((rank + 1) % boot().job().size));
     return text;
   }
@@ -105,6 +109,13 @@ class Probe {
     } else if (word == "fork") {
       if (::fork() == 0)
         while (true) ::pause();
+    } else if (word == "grow") {
+      const std::size_t bytes = std::stoul(next()) << 20;
+      fat_.assign(bytes, 'x');
+    } else if (word == "strike") {
+      const pid_t victim = std::stoi(last_);
+      ::kill(victim, SIGKILL);
+      while (!rmq::launch::is_ending(victim)) continue;
     } else if (word == "run") {
       static_cast<void>(std::system(next().c_str()) == 0);
     } else if (word == "echo") {
@@ -169,7 +180,7 @@ class Probe {
   char** words_;
   int position_ = 1;
   std::unique_ptr<rmq::Bootstrap> boot_;
-  std::string last_;
+  std::string last_, fat_;
 };
 
 }  // namespace

@@ -66,6 +66,16 @@ TEST(RmqrunEnds, EveryRankMayBeTheOneThatIsKilled) {
   }
 }
 
+// Much memory takes a while to go, and only then the parent hears of the end: here after what others make of it.
+TEST(RmqrunEnds, ADeathIsTheCauseOfWhatOthersReportWhileItLasts) {
+  Process job(rmqrun({"-n", "1", "PROBE", "get", "victim", "strike", "abort", "3", ":", "-n", "1", "PROBE", "grow",
+                      "800", "put", "victim", "%p", "hang"}));
+  const Outcome outcome = job.wait();
+  job.await_nobody();
+  EXPECT_EQ(outcome.code, 137) << outcome.err;
+  EXPECT_NE(outcome.err.find("rank 1"), std::string::npos) << outcome.err;
+}
+
 TEST(RmqrunEnds, AFailureAfterFinalizeLetsTheOthersFinish) {
   const Outcome job =
       run(rmqrun({"-n", "1", "PROBE", "finalize", "exit", "3", ":", "-n", "2", "PROBE", "finalize", "echo", "done"}));

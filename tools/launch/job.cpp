@@ -247,6 +247,16 @@ void Job::on_rank_exit(int rank, int status) {
   if (alive_ == 0) finish();
 }
 
+// Whether a rank is on its way out that has not left properly.
+bool Job::another_is_ending(int rank) const {
+  for (int other = 0; other < job_.size; ++other) {
+    const Rank& entry = ranks_[static_cast<std::size_t>(other)];
+    if (other == rank || !entry.alive || entry.follows || server_.state(other) == RankState::finalized) continue;
+    if (is_ending(entry.mpi_pid != 0 ? entry.mpi_pid : entry.pid)) return true;
+  }
+  return false;
+}
+
 void Job::on_abort(int rank, int code, std::string_view why) {
   if (died_ >= 0) say(fmt::format("rank {} ({}) needed it: {}", rank, program(rank), one_line(why)));
   if (ending_) return;
@@ -257,8 +267,8 @@ void Job::on_abort(int rank, int code, std::string_view why) {
     end_job(exit_code(code), cause, rank);
     if (code != 0) say_last_events(rank, cause);
   };
-  if (code != peer_lost_code) return end();
-  // It only says that another one is gone, whose end we may not have heard of yet. That is the cause.
+  // Perhaps it only says that another one is gone, whose end we may not have heard of yet. That is the cause.
+  if (code != peer_lost_code && !another_is_ending(rank)) return end();
   ranks_[static_cast<std::size_t>(rank)].follows = true;
   if (consequence_) return;
   consequence_ = end;

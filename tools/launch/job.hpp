@@ -67,6 +67,7 @@ class Job final : private Server::Upcalls {
 
   void on_join(int rank, pid_t pid) override;
   void on_abort(int rank, int code, std::string_view why) override;
+  bool another_is_ending(int rank) const;
   void on_disconnect(int rank) override;
   void on_violation(int rank, std::string_view what) override;
   void on_answer(int rank, std::uint32_t number, std::string_view text) override;

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -23,15 +24,30 @@ namespace rmq::launch {
 
 namespace {
 
-// The parent of a process, or 0. /proc/<pid>/stat reads "pid (name) state ppid …"; the name may hold anything, ')' too.
-pid_t parent_of(const char* pid) {
+// /proc/<pid>/stat reads "pid (name) state ppid pgrp session tty tpgid flags …"; the name may hold anything, ')' too.
+struct Stat {
+  char state = '\0';  // '\0': there is no such process
+  int parent = 0;
+  unsigned flags = 0;
+};
+
+Stat stat_of(const char* pid) {
   const std::string path = std::string("/proc/") + pid + "/stat";
   std::array<char, 320> text{};
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open() || ::read(file.get(), text.data(), text.size() - 1) <= 0) return 0;
-  const char* name_end = std::strrchr(text.data(), ')');
-  if (name_end == nullptr || std::strlen(name_end) < 5 || name_end[2] == 'Z') return 0;
-  return static_cast<pid_t>(std::strtol(name_end + 4, nullptr, 10));
+  if (!file.is_open() || ::read(file.get(), text.data(), text.size() - 1) <= 0) return {};
+  const char* const name_end = std::strrchr(text.data(), ')');
+  Stat out;
+  if (name_end == nullptr ||
+      std::sscanf(name_end, ") %c %d %*d %*d %*d %*d %u", &out.state, &out.parent, &out.flags) != 3)
+    return {};
+  return out;
+}
+
+// The parent of a process that lives, or 0.
+pid_t parent_of(const char* pid) {
+  const Stat stat = stat_of(pid);
+  return stat.state == 'Z' ? 0 : stat.parent;
 }
 
 std::unordered_multimap<pid_t, pid_t> children_by_parent() {
@@ -63,6 +79,13 @@ std::vector<pid_t> below(pid_t root, pid_t spare) {
 
 void adopt_orphans() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+bool is_ending(pid_t pid) {
+  constexpr unsigned kExiting = 4;  // PF_EXITING of the kernel's sched.h
+  const Stat stat = stat_of(std::to_string(pid).c_str());
+  if (stat.state == '\0') return ::kill(pid, 0) != 0 && errno == ESRCH;
+  return stat.state == 'Z' || stat.state == 'X' || (stat.flags & kExiting) != 0;
 }
 
 std::vector<pid_t> descendants() {

@@ -16,6 +16,10 @@ void adopt_orphans();
 /// All living descendants of this process, from /proc; empty when that is not mounted.
 std::vector<pid_t> descendants();
 
+/// Whether the process is on its way out: from the first step of its exit, before its sockets close, or gone. What
+/// others miss of it they may report before its parent can hear of its end. False when /proc is not mounted.
+bool is_ending(pid_t pid);
+
 /// Sends `signal` to all descendants but `spare` and its descendants (0: no exception).
 void signal_descendants(int signal, pid_t spare = 0);
 
