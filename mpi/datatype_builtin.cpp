@@ -115,14 +115,6 @@ constexpr bool each_slot_once() {
 }
 static_assert(each_slot_once(), "predefined types are told apart by the low byte of their handles");
 
-/// Never destroyed: programs may call MPI from destructors of their static objects.
-union Storage {
-  constexpr Storage() : types{} {}
-  ~Storage() {}
-  Datatype types[std::size(kSpecs)];
-};
-constinit Storage storage;
-
 void fill(Datatype& type, const BuiltinSpec& spec) {
   switch (spec.handle) {
     case MPI_LB:
@@ -146,8 +138,10 @@ void fill(Datatype& type, const BuiltinSpec& spec) {
 Datatype* builtin_types[256] = {};
 
 void init_builtin_types(Runtime& rt) {
+  // Never destroyed: programs may call MPI from destructors of their static objects.
+  auto* const types = new Datatype[std::size(kSpecs)];
   for (std::size_t i = 0; i < std::size(kSpecs); ++i) {
-    Datatype& type = storage.types[i];
+    Datatype& type = types[i];
     type.handle = kSpecs[i].handle;
     fill(type, kSpecs[i]);
     builtin_types[slot_of(type.handle)] = &type;
