@@ -1,4 +1,4 @@
-// Life of a device. The one file that names the concrete methods and fills the table of packet handlers.
+// Life of a device. Makes the methods and fills the table of packet handlers with the device's own.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -58,7 +58,7 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
       threads_(options.threads),
       several_(options.threads),
       sleep_for_ever_(options.sleep_for_ever),
-      on_loss_(options.on_loss),
+      on_lost_(options.on_lost),
       config_(std::move(options.config)),
       bootstrap_(bootstrap) {
   sink_.device = this;

@@ -43,9 +43,9 @@ struct DeviceOptions {
   bool connect = true;          // MPID_Init reaches the other ranks; else MPID_Connect does, later
   std::uint32_t call = 0;       // call_id() of the function that makes the device, for the flight recorder
   bool sleep_for_ever = false;  // sleeps end by a ring only: for tests, where a wake-up that is lost shall show
-  /// Hears of each rank that is lost, as soon as all that waited for it has ended with Errc::peer_lost; from inside a
-  /// poll, the device held. It may end the process.
-  void (*on_loss)(Device& device) = nullptr;
+  /// Hears of each request that ends with Errc::peer_lost, before its owner does; the device held. It may end the
+  /// process.
+  void (*on_lost)(Device& device, const Request& request) = nullptr;
   /// Methods to use instead of those that the configuration names, in order of preference (tests, simulation).
   std::vector<MethodMaker> methods;
 };
@@ -563,7 +563,7 @@ class Device {
   Waiter waiter_;
   bool any_lost_ = false;  // peers
   bool sleep_for_ever_ = false;
-  void (*on_loss_)(Device& device) = nullptr;
+  void (*on_lost_)(Device& device, const Request& request) = nullptr;
   std::uint64_t credit_per_peer_ = 0;
   std::uint64_t envelopes_left_ = 0;
   Awaited awaited_;                 // of the call that polls; meaningful only from inside of its poll

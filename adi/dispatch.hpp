@@ -1,4 +1,4 @@
-// The way from the device to a method, in the three forms of the seeds' notes. All come from one contract,
+// The way from the device to a method, in three forms (design/code-map.md). All come from one contract,
 // methods::Method:
 //
 //   switch  the compiled methods are named in a switch; each call is direct, the compiler may inline it (default)

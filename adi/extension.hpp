@@ -1,4 +1,4 @@
-// A floor above the device that has packets of its own (rma/, later shmem/): how the device calls it.
+// A floor above the device that has packets of its own (rma/): how the device calls it.
 //
 // Every call comes with the device held, from inside a poll (or the end of the device). No exception leaves an
 // extension.

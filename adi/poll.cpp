@@ -216,6 +216,8 @@ void Device::MPID_Request_free(Request* r) {
 void Device::completed(Request* r) {
   trace_.event(Event::complete, 0, r->peer, r->self.wire(), r->status.bytes);
   if (r->flags & request_flag::staged) return staged_complete(r);
+  if (r->status.error == Errc::peer_lost && on_lost_) [[unlikely]]
+    on_lost_(*this, *r);
   const bool detached = r->flags & request_flag::detached;
   auto* notify = r->on_complete;
   r->incomplete.store(0, std::memory_order_release);  // pairs with Request::complete()
@@ -255,7 +257,6 @@ void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
   d.drop_ordered(peer);
   d.fail_requests_of(rank);
   for (Extension* e : d.extensions_) e->on_peer_lost(rank);
-  if (d.on_loss_) d.on_loss_(d);
 }
 
 void Device::fail_requests_of(Rank rank) {

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "mpi/internal/call.hpp"
+#include "mpi/internal/comms.hpp"
 #include "mpi/internal/failure.hpp"
 #include "mpi/internal/p2p.hpp"
 #include "mpi/internal/windows.hpp"
@@ -80,31 +81,36 @@ void fail_call(int error_class, std::string what) {
 }
 
 std::string lost_text(int world_rank) {
-  return fmt::format("world rank {} is lost: {}", world_rank, runtime().device->peer_error(world_rank));
+  const adi::Device& device = *runtime().device;
+  if (world_rank == kNoRank) {  // what waits for everybody ends with the first
+    for (world_rank = 0; world_rank + 1 < device.size() && device.peer_error(world_rank).empty();) ++world_rank;
+  }
+  return fmt::format("world rank {} is lost: {}", world_rank, device.peer_error(world_rank));
 }
 
-void end_if_fatal(adi::Device& device) {
+void end_if_fatal(int comm, int lost_world_rank) {
+  const Errhandler::Action action = target_of(comm).handler.action;
+  if (action != Errhandler::Action::fatal && action != Errhandler::Action::abort) return;
+  adi::Device& device = *runtime().device;
+  const char* const call = device.call_name();
+  device.trace().end_in(call_id(call));
+  end_job(error_class_of(Errc::peer_lost), describe(call, {MPI_SUCCESS, lost_text(lost_world_rank), comm}));
+}
+
+void end_if_fatal(adi::Device&, const Request& r) {
+  constexpr std::uint32_t kOfComms = 1u << 30;  // contexts beyond are those of partitioned channels
   Runtime& rt = runtime();
-  if (!rt.is_active()) return;
-  const auto is_fatal = [](const Comm& c) {
-    const Errhandler::Action action = target_of(c.handle).handler.action;
-    return action == Errhandler::Action::fatal || action == Errhandler::Action::abort;
-  };
-  const RequestPool& pool = device.pool();
-  for (std::uint32_t i = 0; i < pool.capacity(); ++i) {
-    const Request& r = *pool.at(i);
-    if ((r.self.generation & 1) == 0 || !r.complete() || r.status.error != Errc::peer_lost) continue;
-    if (r.kind != RequestKind::send && r.kind != RequestKind::recv) continue;
-    const auto check = [&](const Comm& c) {
-      const std::uint32_t context = r.kind == RequestKind::send ? c.context : c.recv_context;
-      if ((r.match.context & ~kCollective) != context || !is_fatal(c)) return;
-      const char* const call = device.call_name();
-      device.trace().end_in(call_id(call));
-      end_job(error_class_of(r.status.error), describe(call, {MPI_SUCCESS, lost_text(r.peer), c.handle}));
-    };
-    check(*rt.world);
-    rt.comms.for_each(check);
-  }
+  const bool send = r.kind == RequestKind::send;
+  if (!rt.is_active() || (!send && r.kind != RequestKind::recv) || r.match.context >= kOfComms) return;
+  const std::uint32_t context = r.match.context & ~kCollective;
+  const Comm* comm = context == kWorldContext ? rt.world : nullptr;
+  rt.comms.for_each([&](const Comm& c) {
+    // One that is being made has no context yet.
+    if (c.context != 0 && (send ? c.context : c.recv_context) == context) comm = &c;
+  });
+  // The messages of a communicator that the program has freed meanwhile fail as those of no object do. Collectives of
+  // others than the program's are parts of something larger, which knows whom to tell.
+  if (comm || (r.match.context & kCollective) == 0) end_if_fatal(comm ? comm->handle : MPI_COMM_NULL, r.peer);
 }
 
 int raise_error(int object, const char* function, const Failure& failure) {

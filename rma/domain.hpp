@@ -73,7 +73,7 @@ class Domain final : public adi::Extension {
   friend class Window;
   friend class Agent;
 
-  /// Bytes of answers that may wait to leave to one rank, before what else it sends waits too.
+  /// Bytes of answers that may wait to leave to one rank, before what wants another one waits too.
   static constexpr std::uint64_t kBacklogMost = 1024 * 1024;
 
   /// What an answer refers to: an operation, or (op null) everything on a channel up to `number`.

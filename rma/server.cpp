@@ -5,8 +5,8 @@
 // for sends nothing more before the answer, so what is kept is one short operation an origin, or what was on its way
 // when a datatype had been forgotten.
 //
-// Answers that an origin does not take wait here: when they fill more than so much (Domain::is_behind), what else it
-// sends is kept as well, until some have left.
+// Answers that an origin does not take wait here: when they fill more than so much (Domain::is_behind), what it sends
+// that wants another one is kept as well, until some have left.
 //
 // Nothing that arrives is trusted: window, member, place, lengths, operation and type are checked; an origin that sends
 // a packet which no origin of ours would send is dropped.

@@ -76,7 +76,8 @@ int Switchboard::look_up() {
 bool Switchboard::look_up(Rank to, Outgoing& call) {
   const auto give_up = [&](std::string why) {
     call.trouble = std::move(why);
-    call.give_up_at = call.retry_at = os::now_ns();
+    call.hopeless = true;
+    call.retry_at = os::now_ns();
   };
   const auto text = setup_.bootstrap.look_up(fmt::format("tcp.{}", to));
   if (text && !*text) return false;
@@ -296,9 +297,10 @@ void Switchboard::advance(Rank to) {
 
 void Switchboard::try_failed(Rank to, Outgoing& call, std::string why) {
   const std::uint64_t now = os::now_ns();
-  // A connection that stood for longer than the limit shows that the rank was there: what failed before is forgotten.
+  // A connection that broke after it had stood for longer than the limit shows that the rank was there: what failed
+  // before is forgotten.
   const bool stood = call.greeting && !call.greeting->connecting() && now > call.connect_by;
-  if (stood) call.give_up_at = 0;
+  if (stood && !call.greeting->trouble().empty()) call.give_up_at = 0;
   hang_up(call);
   call.trouble = std::move(why);
   if (++call.next < call.endpoints.size()) {
@@ -309,6 +311,8 @@ void Switchboard::try_failed(Rank to, Outgoing& call, std::string why) {
   call.pause = std::clamp(call.pause * 2, kShortestPause, kLongestPause);
   call.retry_at = now + call.pause;
   if (call.give_up_at == 0) call.give_up_at = now + setup_.time_limit;
+  call.hopeless = now >= call.give_up_at;
+  if (call.hopeless) call.retry_at = now;
 }
 
 void Switchboard::hang_up(Outgoing& call) {
@@ -326,7 +330,7 @@ void Switchboard::expire() {
   }
   for (auto place = outgoing_.begin(); place != outgoing_.end();) {
     const auto one = place++;
-    if (one->second.due() <= now) overdue(one->first, one->second, now);
+    if (one->second.due() <= now) overdue(one->first, one->second);
   }
   if (deaf_until_ != 0 && deaf_until_ <= now) {
     deaf_until_ = 0;
@@ -338,9 +342,9 @@ void Switchboard::expire() {
 }
 
 // May erase the call.
-void Switchboard::overdue(Rank to, Outgoing& call, std::uint64_t now) {
+void Switchboard::overdue(Rank to, Outgoing& call) {
   if (call.greeting) return try_failed(to, call, "it does not answer");
-  if (call.awaited || call.give_up_at == 0 || now < call.give_up_at) {
+  if (!call.hopeless) {
     call.awaited = false;
     return dial(to, call);
   }
@@ -353,7 +357,7 @@ void Switchboard::overdue(Rank to, Outgoing& call, std::uint64_t now) {
 std::uint64_t Switchboard::Outgoing::due() const {
   if (asking) return ReadySet::kNever;
   if (greeting) return greeting->connecting() ? connect_by : ReadySet::kNever;
-  return awaited || give_up_at == 0 ? retry_at : std::min(retry_at, give_up_at);
+  return retry_at;
 }
 
 void Switchboard::set_timer() {

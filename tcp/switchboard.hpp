@@ -7,7 +7,8 @@
 // waits for the other's.
 //
 // Time: the limit counts what fails, not what is slow. A try that fails (refused, reset, no answer from the machine, a
-// stranger answers) is repeated, with pauses growing to 100 ms, until the limit has passed since the first failure.
+// stranger answers) is repeated, with pauses growing to 100 ms, until the limit has passed since the first failure;
+// a connection that stood for longer than the limit starts that count anew.
 // Once connected, the caller waits for as long as the connection lives: the called rank may compute for minutes before
 // it polls, and its death shows as a reset. The called side hangs up on a caller that has not proved itself within the
 // limit, or speaks nonsense; a true one calls again. At most job size + 64 callers are heard at once, of whom at most
@@ -16,7 +17,8 @@
 //
 // Descriptors: two ranks that call each other with their last descriptor could not accept each other's call, for ever.
 // So one is kept in reserve, to hear out a caller with: that ends one of the two calls. Where it does not, the caller
-// is told what is missing, and when it has called in vain for half of the time limit, both count each other as lost.
+// is told what is missing; the called side counts it as lost when it has called in vain for half of the time limit, the
+// caller the called one after the whole.
 //
 // Nothing here waits. A rank that has not published its place yet is asked for until it has.
 #pragma once
@@ -96,7 +98,8 @@ class Switchboard {
     // Times are os::now_ns(); due() tells which of them counts.
     std::uint64_t connect_by = 0;  // when the present try fails unless it is connected
     std::uint64_t retry_at = 0;    // when the next try is due, while there is none
-    std::uint64_t give_up_at = 0;  // 0 until the first failure
+    std::uint64_t give_up_at = 0;  // the first failure from then on is the last; 0 until one has been
+    bool hopeless = false;         // that has been
     std::uint64_t pause = 0;       // the last pause between tries
     std::string at;                // endpoint of the last try
     std::string trouble;           // why it failed
@@ -115,7 +118,7 @@ class Switchboard {
   void advance(Rank to);
   void try_failed(Rank to, Outgoing& call, std::string why);
   void expire();
-  void overdue(Rank to, Outgoing& call, std::uint64_t now);
+  void overdue(Rank to, Outgoing& call);
   void drop(std::map<std::uint32_t, Incoming>::iterator incoming);
   void hang_up(Outgoing& call);
   void set_timer();

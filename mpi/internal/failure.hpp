@@ -11,9 +11,12 @@
 #include "base/error.hpp"
 #include "mpi/include/mpi.h"
 
-namespace rmq::adi {
+namespace rmq {
+struct Request;
+namespace adi {
 class Device;
 }
+}  // namespace rmq
 
 namespace rmq::mpi {
 
@@ -38,11 +41,14 @@ std::string text_of_code(int code);
 /// Value of the attribute MPI_LASTUSEDCODE.
 int last_used_code();
 
-/// "world rank 3 is lost: …"
+/// "world rank 3 is lost: …"; kNoRank: the first that is.
 std::string lost_text(int world_rank);
-/// DeviceOptions::on_loss. A message that has failed ends the job at once where its communicator's errors are fatal:
-/// the call that would tell of it may wait for others, who wait for that message.
-void end_if_fatal(adi::Device& device);
+/// A message has failed because its other end is lost: ends the job at once where its communicator's errors are fatal.
+/// The call that would tell of it may never come, as the rank waits for others, who wait for that message. The device
+/// is held.
+void end_if_fatal(int comm, int lost_world_rank);
+/// The same for DeviceOptions::on_lost.
+void end_if_fatal(adi::Device& device, const Request& request);
 
 /// Calls the error handler of the communicator or window (null or dead: of MPI_COMM_SELF) and returns what the function
 /// returns. The device must not be held: the handler may call MPI.

@@ -94,8 +94,7 @@ MPI_Datatype type_of(RmaType& t) {
 class MpiFace final : public RmaFace {
  public:
   /// Collective, as is the end.
-  MpiFace(const RmaPlan& plan, MPI_Comm comm)
-      : plan_(plan), comm_(comm), displacements_(static_cast<std::size_t>(plan.ranks)) {
+  MpiFace(const RmaPlan& plan, MPI_Comm comm) : plan_(plan), displacements_(static_cast<std::size_t>(plan.ranks)) {
     const auto bytes = static_cast<MPI_Aint>(plan.bytes());
     const int unit = static_cast<int>(plan.unit);
     MPI_Aint base = 0;
@@ -238,7 +237,6 @@ class MpiFace final : public RmaFace {
   }
 
   const RmaPlan& plan_;
-  MPI_Comm comm_;
   std::vector<MPI_Aint> displacements_;  // of dynamic windows; else 0
   std::vector<std::byte> own_;
   std::byte* memory_ = nullptr;
