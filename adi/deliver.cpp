@@ -31,7 +31,7 @@ void Device::staged_complete(Request* s) {
   const Errc error = s->status.error;
   if (error == Errc::ok) put_down(recv, Place{s->stamp, s->owned_bytes}, s->owned);
   pool_.put(s);
-  if (error != Errc::ok) recv->status.error = error;
+  if (error != Errc::ok) note_failed(recv, error);
   finish(recv);
 }
 
@@ -84,7 +84,7 @@ void Device::on_landed(void* device, Rank from, const Packet& p, const methods::
     if (error != Errc::ok) return d.complete(owner, error);
     return d.data_arrived(owner, p.length);
   }
-  if (error != Errc::ok) owner->status.error = error;
+  if (error != Errc::ok) d.note_failed(owner, error);
   if (owner->kind != RequestKind::message) return d.finish(owner);
   owner->incomplete.store(0, std::memory_order_relaxed);  // under the lock; nobody waits for a message
   if (auto* recv = static_cast<Request*>(owner->user)) {

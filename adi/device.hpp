@@ -37,15 +37,21 @@ using MethodMaker = std::function<Result<std::unique_ptr<methods::Method>>(const
 
 class Device;
 
+/// A send or receive that has ended with Errc::peer_lost.
+struct LostMessage {
+  RequestKind kind;
+  Rank peer;
+  std::uint32_t context;
+};
+
 struct DeviceOptions {
   Config config;
   bool threads = false;         // several threads call (MPI_THREAD_MULTIPLE)
   bool connect = true;          // MPID_Init reaches the other ranks; else MPID_Connect does, later
   std::uint32_t call = 0;       // call_id() of the function that makes the device, for the flight recorder
   bool sleep_for_ever = false;  // sleeps end by a ring only: for tests, where a wake-up that is lost shall show
-  /// Hears of each request that ends with Errc::peer_lost, before its owner does; the device held. It may end the
-  /// process.
-  void (*on_lost)(Device& device, const Request& request) = nullptr;
+  /// Hears of each when the device knows why the peer is lost (peer_error()); the device held. It may end the process.
+  void (*on_lost)(Device& device, const LostMessage& message) = nullptr;
   /// Methods to use instead of those that the configuration names, in order of preference (tests, simulation).
   std::vector<MethodMaker> methods;
 };
@@ -385,7 +391,7 @@ class Device {
   }
   /// One message of a receive will never be whole; others may still land there.
   void fail_part(Request* recv, Errc error) {
-    recv->status.error = error;
+    note_failed(recv, error);
     finish(recv);
   }
   Request* stage(Request* recv, const Match& from, std::uint64_t bytes);
@@ -485,6 +491,9 @@ class Device {
     r->incomplete.store(left, std::memory_order_release);  // pairs with Request::complete()
   }
   void completed(Request* r);
+  /// Gives it its error, for whoever ends it then.
+  void note_failed(Request* r, Errc error);
+  void tell_failures(Rank lost);
   void complete(Request* r, Errc error);  // now, whatever is outstanding
   // The values of `protocol` in base/trace.def.
   enum Way : std::uint8_t { kShort = 1, kRendezvous, kGet, kPut, kPackets };
@@ -563,7 +572,8 @@ class Device {
   Waiter waiter_;
   bool any_lost_ = false;  // peers
   bool sleep_for_ever_ = false;
-  void (*on_lost_)(Device& device, const Request& request) = nullptr;
+  void (*on_lost_)(Device& device, const LostMessage& message) = nullptr;
+  std::vector<LostMessage> failures_;  // which on_lost_ has not heard of
   std::uint64_t credit_per_peer_ = 0;
   std::uint64_t envelopes_left_ = 0;
   Awaited awaited_;                 // of the call that polls; meaningful only from inside of its poll

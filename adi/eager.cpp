@@ -201,7 +201,11 @@ void Device::MPID_Irecv(Request* r) {
     if (!message) {
       trace_.event(Event::posted, 0, r->peer, r->match.context, static_cast<std::uint32_t>(r->match.tag));
       if (any_lost_ && (r->flags & request_flag::grouped) != 0) [[unlikely]] {
-        if (std::ranges::any_of(*r->group, [&](Rank rank) { return peers_[index(rank)].lost; })) fail_grouped(r);
+        const auto lost = std::ranges::find_if(*r->group, [&](Rank rank) { return peers_[index(rank)].lost; });
+        if (lost != r->group->end()) {
+          fail_grouped(r);
+          tell_failures(*lost);
+        }
       }
       return;
     }

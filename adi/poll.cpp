@@ -216,8 +216,6 @@ void Device::MPID_Request_free(Request* r) {
 void Device::completed(Request* r) {
   trace_.event(Event::complete, 0, r->peer, r->self.wire(), r->status.bytes);
   if (r->flags & request_flag::staged) return staged_complete(r);
-  if (r->status.error == Errc::peer_lost && on_lost_) [[unlikely]]
-    on_lost_(*this, *r);
   const bool detached = r->flags & request_flag::detached;
   auto* notify = r->on_complete;
   r->incomplete.store(0, std::memory_order_release);  // pairs with Request::complete()
@@ -226,8 +224,25 @@ void Device::completed(Request* r) {
 }
 
 void Device::complete(Request* r, Errc error) {
-  if (error != Errc::ok) r->status.error = error;
+  if (error != Errc::ok) note_failed(r, error);
   completed(r);
+}
+
+void Device::note_failed(Request* r, Errc error) {
+  r->status.error = error;
+  if (error != Errc::peer_lost || !on_lost_ || (r->flags & request_flag::staged) != 0) return;
+  if (r->kind != RequestKind::send && r->kind != RequestKind::recv) return;
+  failures_.push_back({r->kind, r->peer, r->match.context});
+  // A method ends what it has in hand before it reports the loss, and why: on_peer_lost() tells of those.
+  if (r->peer != kNoRank && peers_[index(r->peer)].lost) tell_failures(r->peer);
+}
+
+// `lost`: whom those miss that wait for anybody.
+void Device::tell_failures(Rank lost) {
+  for (LostMessage& m : std::exchange(failures_, {})) {
+    if (m.peer == kNoRank) m.peer = lost;
+    on_lost_(*this, m);
+  }
 }
 
 void Device::on_sent(void* device, Request* owner, Errc error) {
@@ -257,6 +272,7 @@ void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
   d.drop_ordered(peer);
   d.fail_requests_of(rank);
   for (Extension* e : d.extensions_) e->on_peer_lost(rank);
+  d.tell_failures(rank);
 }
 
 void Device::fail_requests_of(Rank rank) {

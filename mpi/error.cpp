@@ -81,11 +81,7 @@ void fail_call(int error_class, std::string what) {
 }
 
 std::string lost_text(int world_rank) {
-  const adi::Device& device = *runtime().device;
-  if (world_rank == kNoRank) {  // what waits for everybody ends with the first
-    for (world_rank = 0; world_rank + 1 < device.size() && device.peer_error(world_rank).empty();) ++world_rank;
-  }
-  return fmt::format("world rank {} is lost: {}", world_rank, device.peer_error(world_rank));
+  return fmt::format("world rank {} is lost: {}", world_rank, runtime().device->peer_error(world_rank));
 }
 
 void end_if_fatal(int comm, int lost_world_rank) {
@@ -97,20 +93,15 @@ void end_if_fatal(int comm, int lost_world_rank) {
   end_job(error_class_of(Errc::peer_lost), describe(call, {MPI_SUCCESS, lost_text(lost_world_rank), comm}));
 }
 
-void end_if_fatal(adi::Device&, const Request& r) {
-  constexpr std::uint32_t kOfComms = 1u << 30;  // contexts beyond are those of partitioned channels
+void end_if_fatal(adi::Device&, const adi::LostMessage& m) {
   Runtime& rt = runtime();
-  const bool send = r.kind == RequestKind::send;
-  if (!rt.is_active() || (!send && r.kind != RequestKind::recv) || r.match.context >= kOfComms) return;
-  const std::uint32_t context = r.match.context & ~kCollective;
+  const std::uint32_t context = m.context & ~kCollective;
   const Comm* comm = context == kWorldContext ? rt.world : nullptr;
   rt.comms.for_each([&](const Comm& c) {
     // One that is being made has no context yet.
-    if (c.context != 0 && (send ? c.context : c.recv_context) == context) comm = &c;
+    if (c.context != 0 && (m.kind == RequestKind::send ? c.context : c.recv_context) == context) comm = &c;
   });
-  // The messages of a communicator that the program has freed meanwhile fail as those of no object do. Collectives of
-  // others than the program's are parts of something larger, which knows whom to tell.
-  if (comm || (r.match.context & kCollective) == 0) end_if_fatal(comm ? comm->handle : MPI_COMM_NULL, r.peer);
+  if (comm && rt.is_active()) end_if_fatal(comm->handle, m.peer);
 }
 
 int raise_error(int object, const char* function, const Failure& failure) {

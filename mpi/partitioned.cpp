@@ -74,7 +74,6 @@ void Partitioned::watch(Request* r) {
 
 void Partitioned::on_complete_of(Request* r) {
   auto* const p = static_cast<Partitioned*>(r->user);
-  if (r->status.error == Errc::peer_lost) end_if_fatal(p->comm()->handle, r->peer);
   p->on_complete(*r);  // may start others, which may be complete at once
   runtime().device->MPID_Request_free(r);
   if (--p->under_way_ == 0 && p->abandoned_) delete p;

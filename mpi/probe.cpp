@@ -50,6 +50,7 @@ Request* start(const Buffer& b, MPI_Message& message) {
   release(c);
   attach(r, b);
   r->peer = kept->peer;
+  r->match = kept->match;
   message = MPI_MESSAGE_NULL;
   runtime().device->MPID_Imrecv(r, kept);
   return r;

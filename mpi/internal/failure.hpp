@@ -11,12 +11,10 @@
 #include "base/error.hpp"
 #include "mpi/include/mpi.h"
 
-namespace rmq {
-struct Request;
-namespace adi {
+namespace rmq::adi {
 class Device;
-}
-}  // namespace rmq
+struct LostMessage;
+}  // namespace rmq::adi
 
 namespace rmq::mpi {
 
@@ -41,14 +39,15 @@ std::string text_of_code(int code);
 /// Value of the attribute MPI_LASTUSEDCODE.
 int last_used_code();
 
-/// "world rank 3 is lost: …"; kNoRank: the first that is.
+/// "world rank 3 is lost: …"
 std::string lost_text(int world_rank);
 /// A message has failed because its other end is lost: ends the job at once where its communicator's errors are fatal.
 /// The call that would tell of it may never come, as the rank waits for others, who wait for that message. The device
 /// is held.
 void end_if_fatal(int comm, int lost_world_rank);
-/// The same for DeviceOptions::on_lost.
-void end_if_fatal(adi::Device& device, const Request& request);
+/// The same for DeviceOptions::on_lost: for all messages of communicators that have a handle; those of parts of
+/// something larger (windows, partitioned channels, local groups) fail with it.
+void end_if_fatal(adi::Device& device, const adi::LostMessage& message);
 
 /// Calls the error handler of the communicator or window (null or dead: of MPI_COMM_SELF) and returns what the function
 /// returns. The device must not be held: the handler may call MPI.

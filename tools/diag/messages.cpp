@@ -96,16 +96,17 @@ void find_near_misses(const Job& job, std::vector<Finding>& to) {
 }
 
 void find_lost_ranks(const Job& job, std::vector<Finding>& to) {
+  // An old story unless somebody wants something from one of the two, as far as is known.
   const auto is_wanted = [&](int rank) {
     return std::any_of(job.ranks.begin(), job.ranks.end(), [&](const Rank& r) {
-      return r.fate == Fate::waiting && std::any_of(r.waits.begin(), r.waits.end(), [&](const Wait& w) {
-               return std::find(w.peers.begin(), w.peers.end(), rank) != w.peers.end();
+      return r.fate == Fate::testing || std::any_of(r.waits.begin(), r.waits.end(), [&](const Wait& w) {
+               return w.peers.empty() || std::find(w.peers.begin(), w.peers.end(), rank) != w.peers.end();
              });
     });
   };
   for (const Rank& r : job.ranks) {
     for (const Lost& lost : r.lost) {
-      if (!is_wanted(r.rank) && !is_wanted(lost.rank)) continue;  // an old story
+      if (!is_wanted(r.rank) && !is_wanted(lost.rank)) continue;
       to.push_back(
           {"lost connection", fmt::format("Rank {} has no connection to rank {} any more: {}. What it sent there or "
                                           "wanted from there has failed.",

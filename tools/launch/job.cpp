@@ -233,7 +233,9 @@ void Job::on_rank_exit(int rank, int status) {
     const Verdict verdict = judge(rank, entry.program, server_.state(rank), status, job_.size == 1);
     const bool by_users_signal = WIFSIGNALED(status) && WTERMSIG(status) == forwarded_;
     if (verdict.effect == Verdict::Effect::ends_job) {
-      if (by_users_signal)
+      if (aborted_ && !WIFSIGNALED(status))
+        consequence_();  // it has left because of that
+      else if (by_users_signal)
         end_job(verdict.code, fmt::format("ended by {}", signal_name(forwarded_)));
       else
         end_after_death(rank, verdict.code, verdict.message);
@@ -268,11 +270,24 @@ void Job::on_abort(int rank, int code, std::string_view why) {
     if (code != 0) say_last_events(rank, cause);
   };
   // Perhaps it only says that another one is gone, whose end we may not have heard of yet. That is the cause.
-  if (code != peer_lost_code && !another_is_ending(rank)) return end();
+  const bool perhaps = code == peer_lost_code;
+  if (!perhaps && !(consequence_ && aborted_) && !another_is_ending(rank)) return end();
   ranks_[static_cast<std::size_t>(rank)].follows = true;
-  if (consequence_) return;
+  if (consequence_ && (aborted_ || perhaps)) return;  // the first abort that is no mere loss counts
+  const bool first = !consequence_;
   consequence_ = end;
-  loop_.after(verdict_grace, consequence_);
+  aborted_ = !perhaps;
+  if (first) conclude_later(0);
+}
+
+// What a rank that is on its way out holds may take long to free.
+void Job::conclude_later(int looks) {
+  constexpr int kMostLooks = 40;  // 10 s
+  loop_.after(verdict_grace, [this, looks] {
+    if (ending_) return;
+    if (looks < kMostLooks && another_is_ending(-1)) return conclude_later(looks + 1);
+    consequence_();
+  });
 }
 
 // The socket of a wrapped MPI program (sh -c './prog; …') stays open in the wrapper, so its end would go unnoticed.

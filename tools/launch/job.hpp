@@ -68,6 +68,7 @@ class Job final : private Server::Upcalls {
   void on_join(int rank, pid_t pid) override;
   void on_abort(int rank, int code, std::string_view why) override;
   bool another_is_ending(int rank) const;
+  void conclude_later(int looks);
   void on_disconnect(int rank) override;
   void on_violation(int rank, std::string_view what) override;
   void on_answer(int rank, std::uint32_t number, std::string_view text) override;
@@ -81,7 +82,7 @@ class Job final : private Server::Upcalls {
   const sigset_t signal_mask_;
   UniqueFd leash_, table_, signals_;
   std::string processes_;  // what goes into the table, until all ranks have been started
-  UniqueFd no_input_;  // stdin of all ranks but 0
+  UniqueFd no_input_;      // stdin of all ranks but 0
   JobInfo job_;
   Server server_;
   OutputRelay output_;
@@ -101,6 +102,7 @@ class Job final : private Server::Upcalls {
   bool ending_ = false;
   bool finished_ = false;
   std::function<void()> consequence_;  // ends the job, unless its cause does so before
+  bool aborted_ = false;               // it is an abort in so many words, not a mere loss of another rank
 };
 
 }  // namespace rmq::launch
