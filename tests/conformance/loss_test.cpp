@@ -70,6 +70,10 @@ TEST_P(Conformance, APeerThatBreaksTheProtocolIsLostByNameAndNobodyElseIs) {
   ASSERT_TRUE(world().run_until([&] { return link.send(0, bad, {}, nullptr) != methods::Outcome::retry; }, "a packet"));
   ASSERT_TRUE(world().wait_all({waits, half, out}, "operations with the rank that was dropped"));
   for (const Request* r : {waits, half, out}) EXPECT_EQ(r->status.error, Errc::peer_lost);
+  // Each was told of when it was known why, whether it waited, was landing, or lay in the link.
+  ASSERT_EQ(World::failures.size(), 3u);
+  for (const std::string& why : World::failures)
+    EXPECT_NE(why.find("rank 1 breaks the protocol"), std::string::npos) << why;
   EXPECT_EQ(rank(0).counters().protocol_errors, 1u);
   EXPECT_NE(rank(0).peer_error(1).find("rank 1 breaks the protocol"), std::string::npos) << rank(0).peer_error(1);
   Request* from_living = world().irecv(0, 2, 2, after);

@@ -81,6 +81,7 @@ World::World(int n, const Setup& setup, const std::function<void(Config&)>& adju
 }
 
 void World::open(int n, const Setup& setup, const std::function<void(Config&)>& adjust) {
+  failures.clear();
   bootstraps_ = local_bootstraps(n);
   devices_.resize(static_cast<std::size_t>(n));
   if (setup.inproc) inproc_ = std::make_unique<methods::InprocWorld>(n, *setup.inproc);
@@ -89,6 +90,7 @@ void World::open(int n, const Setup& setup, const std::function<void(Config&)>& 
     adi::DeviceOptions options;
     if (auto c = Config::from_environment()) options.config = *c;  // a plug-in build is told its path there
     options.config.shm_heap = 1 << 20;
+    options.on_lost = [](adi::Device& d, const adi::LostMessage& m) { failures.push_back(d.peer_error(m.peer)); };
     if (setup.adjust) setup.adjust(options.config);
     if (adjust) adjust(options.config);
     if (inproc_) {

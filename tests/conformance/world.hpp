@@ -73,6 +73,10 @@ class World {
   /// Gives a request of `rank` back.
   void free(int rank, Request* r) { (*this)[rank].MPID_Request_free(r); }
 
+  /// Why those that the world's ranks missed were lost, one for each message that failed for it
+  /// (DeviceOptions::on_lost).
+  static inline std::vector<std::string> failures;
+
  private:
   void open(int n, const Setup& setup, const std::function<void(Config&)>& adjust);
 
