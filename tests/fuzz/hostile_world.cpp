@@ -69,7 +69,7 @@ void HostileWorld::turn() {
 }
 
 void HostileWorld::settle() {
-  constexpr int kQuiet = 8, kMost = 100000;  // turns; a refusal is an event too
+  constexpr int kQuiet = 8, kMost = 1000;  // turns; a refusal is an event too, and may come for ever
   std::uint64_t events = world_.events();
   for (int turns = 0, quiet = 0; quiet < kQuiet && turns < kMost; ++turns) {
     turn();
