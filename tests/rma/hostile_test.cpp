@@ -217,6 +217,26 @@ void define(Fibers& f, std::uint32_t id, const std::vector<std::byte>& bytes) {
   send(f, p, bytes);
 }
 
+/// A window in plain memory of rank 0. Collective.
+std::unique_ptr<Window> open_plain(Fibers& f, int me, std::vector<std::byte>& memory, std::uint32_t id) {
+  WindowOptions o;
+  o.id = id;
+  o.flavor = Flavor::create;
+  o.base = memory.data();
+  o.size = me == 0 ? memory.size() : 0;
+  return f.window(me, o);
+}
+
+/// Rank 1 asks so many times for all of such a window.
+void fetch_all(Fibers& f, std::size_t bytes, int times) {
+  for (int i = 0; i < times; ++i) {
+    Packet p = packet(Kind::RMA_GET_ACCUMULATE);
+    p.tag = combining(ReduceOp::no_op, Basic::i64, 8);
+    p.rma_put = {0, bytes, 0, 0, 0};
+    send(f, p, {});
+  }
+}
+
 /// `from` was dropped for what it sent.
 void expect_dropped(Fibers& f, const char* why) {
   EXPECT_EQ(f.domain(0).counters().protocol_errors, 1u);
@@ -289,21 +309,10 @@ TEST(RmaHostile, AnswersThatAreNotTakenAreBounded) {
   std::uint64_t most = 0;
   bool over = false;
   EXPECT_TRUE(f.run([&](int me) {
-    WindowOptions o;
-    o.id = kId;
-    o.flavor = Flavor::create;
-    o.base = memory.data();
-    o.size = me == 0 ? kBytes : 0;
-    auto w = f.window(me, o);
+    auto w = open_plain(f, me, memory, kId);
     f.barrier(me);
     if (me == 1) {
-      // All are there at once, and one answer fills what the link takes: 64 MB together.
-      for (int i = 0; i < 250; ++i) {
-        Packet p = packet(Kind::RMA_GET_ACCUMULATE);
-        p.tag = combining(ReduceOp::no_op, Basic::i64, 8);
-        p.rma_put = {0, kBytes, 0, 0, 0};
-        send(f, p, {});
-      }
+      fetch_all(f, kBytes, 250);  // all are there at once, and one answer fills what the link takes: 64 MB together
       for (int i = 0; i < 2000; ++i) f.device(1).MPID_Poll(false);
       over = true;
     }
@@ -326,23 +335,11 @@ TEST(RmaHostile, WhoDoesNotTakeItsAnswersIsHeardAllTheSame) {
   std::vector<std::byte> memory(kBytes);
   bool heard = false;
   EXPECT_TRUE(f.run([&](int me) {
-    WindowOptions o;
-    o.id = kId;
-    o.flavor = Flavor::create;
-    o.base = memory.data();
-    o.size = me == 0 ? kBytes : 0;
-    auto flooded = f.window(me, o);
-    o.id = kId + 1;
-    auto quiet = f.window(me, o);
+    auto flooded = open_plain(f, me, memory, kId), quiet = open_plain(f, me, memory, kId + 1);
     f.barrier(me);
     const int other = 1 - me;
     if (me == 1) {
-      for (int i = 0; i < 20; ++i) {
-        Packet p = packet(Kind::RMA_GET_ACCUMULATE);
-        p.tag = combining(ReduceOp::no_op, Basic::i64, 8);
-        p.rma_put = {0, kBytes, 0, 0, 0};
-        send(f, p, {});
-      }
+      fetch_all(f, kBytes, 20);
       EXPECT_EQ(quiet->post({&other, 1}, 0), Fault::none);
       f.stand_by([&] { return heard; });
     } else {
