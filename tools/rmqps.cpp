@@ -11,6 +11,7 @@
 
 #include "tools/diag/control.hpp"
 #include "tools/diag/find.hpp"
+#include "tools/launch/reap.hpp"
 
 namespace {
 
@@ -46,12 +47,9 @@ Result<std::string> find_job(const std::string& wanted) {
   for (const std::string& job : launch::list_jobs()) {
     if (job == wanted) return job;
     const pid_t keeper = launch::launcher_of(job);
-    std::ifstream stat(fmt::format("/proc/{}/stat", keeper));
-    std::string text, front;
-    std::getline(stat, text);
-    if (const std::size_t end = text.rfind(')'); end != std::string::npos && end + 4 < text.size())
-      front = text.substr(end + 4, text.find(' ', end + 4) - end - 4);
-    if (job.starts_with(wanted) || std::to_string(keeper) == wanted || front == wanted) fits.push_back(job);
+    const pid_t front = launch::process_stat(keeper).parent;
+    if (job.starts_with(wanted) || std::to_string(keeper) == wanted || (front > 0 && std::to_string(front) == wanted))
+      fits.push_back(job);
   }
   if (fits.size() == 1) return fits.front();
   return fail(Errc::argument, fmt::format("{} {} of yours on this host; rmqps lists them",

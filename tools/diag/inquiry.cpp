@@ -1,15 +1,12 @@
 #include "tools/diag/inquiry.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <csignal>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "tools/launch/fd.hpp"
+#include "tools/launch/reap.hpp"
 
 namespace rmq::launch {
 
@@ -35,16 +32,13 @@ const char* name_of(RankState state) {
 }  // namespace
 
 std::string process_state(pid_t pid) {
-  const UniqueFd file(::open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 320> text{};
-  if (!file.is_open() || ::read(file.get(), text.data(), text.size() - 1) <= 0) return "gone";
-  const char* name_end = std::strrchr(text.data(), ')');
-  switch (name_end == nullptr || name_end[1] == '\0' ? '?' : name_end[2]) {
+  switch (process_stat(pid).state) {
     case 'R':
       return "running";
     case 'T':
     case 't':
       return "stopped";
+    case '\0':
     case 'Z':
     case 'X':
       return "gone";

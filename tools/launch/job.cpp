@@ -270,13 +270,13 @@ void Job::on_abort(int rank, int code, std::string_view why) {
     if (code != 0) say_last_events(rank, cause);
   };
   // Perhaps it only says that another one is gone, whose end we may not have heard of yet. That is the cause.
-  const bool perhaps = code == peer_lost_code;
-  if (!perhaps && !(consequence_ && aborted_) && !another_is_ending(rank)) return end();
+  const bool mere_loss = code == peer_lost_code;
+  if (!mere_loss && !aborted_ && !another_is_ending(rank)) return end();
   ranks_[static_cast<std::size_t>(rank)].follows = true;
-  if (consequence_ && (aborted_ || perhaps)) return;  // the first abort that is no mere loss counts
   const bool first = !consequence_;
+  if (aborted_ || (mere_loss && !first)) return;  // the first abort that is no mere loss counts
   consequence_ = end;
-  aborted_ = !perhaps;
+  aborted_ = !mere_loss;
   if (first) conclude_later(0);
 }
 

@@ -102,7 +102,7 @@ class Job final : private Server::Upcalls {
   bool ending_ = false;
   bool finished_ = false;
   std::function<void()> consequence_;  // ends the job, unless its cause does so before
-  bool aborted_ = false;               // it is an abort in so many words, not a mere loss of another rank
+  bool aborted_ = false;               // there is one, an abort in so many words, not a mere loss of another rank
 };
 
 }  // namespace rmq::launch

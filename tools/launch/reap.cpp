@@ -24,40 +24,14 @@ namespace rmq::launch {
 
 namespace {
 
-// /proc/<pid>/stat reads "pid (name) state ppid pgrp session tty tpgid flags …"; the name may hold anything, ')' too.
-struct Stat {
-  char state = '\0';  // '\0': there is no such process
-  int parent = 0;
-  unsigned flags = 0;
-};
-
-Stat stat_of(const char* pid) {
-  const std::string path = std::string("/proc/") + pid + "/stat";
-  std::array<char, 320> text{};
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open() || ::read(file.get(), text.data(), text.size() - 1) <= 0) return {};
-  const char* const name_end = std::strrchr(text.data(), ')');
-  Stat out;
-  if (name_end == nullptr ||
-      std::sscanf(name_end, ") %c %d %*d %*d %*d %*d %u", &out.state, &out.parent, &out.flags) != 3)
-    return {};
-  return out;
-}
-
-// The parent of a process that lives, or 0.
-pid_t parent_of(const char* pid) {
-  const Stat stat = stat_of(pid);
-  return stat.state == 'Z' ? 0 : stat.parent;
-}
-
 std::unordered_multimap<pid_t, pid_t> children_by_parent() {
   std::unordered_multimap<pid_t, pid_t> out;
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), [](DIR* d) { return ::closedir(d); });
   if (!proc) return out;
   while (const dirent* entry = ::readdir(proc.get())) {
     if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    if (const pid_t parent = parent_of(entry->d_name); parent > 0)
-      out.emplace(parent, static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10)));
+    const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+    if (const ProcessStat stat = process_stat(pid); stat.parent > 0 && stat.state != 'Z') out.emplace(stat.parent, pid);
   }
   return out;
 }
@@ -81,9 +55,23 @@ void adopt_orphans() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
+ProcessStat process_stat(pid_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+  std::array<char, 320> text{};
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open() || ::read(file.get(), text.data(), text.size() - 1) <= 0) return {};
+  // "pid (name) state ppid pgrp session tty tpgid flags ..."; the name may hold anything, ')' too.
+  const char* const name_end = std::strrchr(text.data(), ')');
+  ProcessStat out;
+  if (name_end == nullptr ||
+      std::sscanf(name_end, ") %c %d %*d %*d %*d %*d %u", &out.state, &out.parent, &out.flags) != 3)
+    return {};
+  return out;
+}
+
 bool is_ending(pid_t pid) {
   constexpr unsigned kExiting = 4;  // PF_EXITING of the kernel's sched.h
-  const Stat stat = stat_of(std::to_string(pid).c_str());
+  const ProcessStat stat = process_stat(pid);
   if (stat.state == '\0') return ::kill(pid, 0) != 0 && errno == ESRCH;
   return stat.state == 'Z' || stat.state == 'X' || (stat.flags & kExiting) != 0;
 }

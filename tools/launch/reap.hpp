@@ -16,6 +16,14 @@ void adopt_orphans();
 /// All living descendants of this process, from /proc; empty when that is not mounted.
 std::vector<pid_t> descendants();
 
+/// What the kernel tells of a process, from /proc/<pid>/stat.
+struct ProcessStat {
+  char state = '\0';  // as ps has it: 'R', 'S', 'T', 'Z' ...; '\0': there is no such process, or no /proc
+  int parent = 0;     // process id
+  unsigned flags = 0;
+};
+ProcessStat process_stat(pid_t pid);
+
 /// Whether the process is on its way out: from the first step of its exit, before its sockets close, or gone. What
 /// others miss of it they may report before its parent can hear of its end. False when /proc is not mounted.
 bool is_ending(pid_t pid);
