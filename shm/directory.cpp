@@ -33,6 +33,7 @@ std::string ticket_key(const JobInfo& job) {
 
 bool usable(const Shape& shape) {
   return std::has_single_bit(shape.cells) && std::has_single_bit(shape.ring_bytes) && shape.ring_bytes >= 4096 &&
+         std::has_single_bit(shape.first_bytes) && shape.first_bytes <= shape.ring_bytes &&
          shape.heap_bytes < (std::uint64_t{1} << 44);
 }
 

@@ -16,6 +16,9 @@
 
 namespace rmq::shm {
 
+/// Packet::spare of a cell whose sender has let the byte ring grow. It stays between the two ends.
+inline constexpr std::uint16_t kGrown = 1;
+
 /// The sender's end. Default-made it is full for ever: what an unconnected or lost peer has.
 struct Outbound {
   CellWriter cells;
@@ -23,11 +26,12 @@ struct Outbound {
   Atomic<std::uint32_t>* sleeping = nullptr;  // the receiver's announcement
   RingHeader* header = nullptr;
   Rank rank = kNoRank;
+  bool grown = false;  // the next payload is the first one behind a growth of the byte ring
 
   Outbound() = default;
   Outbound(const Ring& ring, const Shape& shape, RankControl& peer, Rank peer_rank)
       : cells(ring.cells, shape.cells),
-        bytes(ring.bytes, shape.ring_bytes),
+        bytes(ring.bytes, shape.ring_bytes, shape.first_bytes),
         sleeping(&peer.sleeping),
         header(ring.header),
         rank(peer_rank) {}
@@ -58,6 +62,10 @@ struct Outbound {
       if (to == nullptr) [[unlikely]]
         return false;
       copy_fields(cell, packet, fields);
+      if (grown) [[unlikely]] {
+        std::memcpy(reinterpret_cast<std::byte*>(&cell) + offsetof(Packet, spare), &kGrown, sizeof kGrown);
+        grown = false;
+      }
       if (payload.is_contiguous()) [[likely]]
         copy_bytes(to, payload.data(), length);
       else
@@ -66,6 +74,10 @@ struct Outbound {
     cells.publish();
     return true;
   }
+
+  /// Lets the byte ring grow for a payload that found it full, which has to be written next; false when it cannot, or
+  /// when it is a cell that is missing.
+  bool grow() { return !cells.full() && (grown = bytes.grow()); }
 
   /// Takes note of what the receiver has returned; false when its counts make no sense.
   bool refresh() { return cells.returned(header->cells_taken) && bytes.returned(header->bytes_taken); }
@@ -85,7 +97,7 @@ struct Inbound {
 
   Inbound(const Ring& ring, const Shape& shape, RankControl& peer, Rank peer_rank, std::uint32_t peer_host_rank)
       : cells(ring.cells, shape.cells),
-        bytes(ring.bytes, shape.ring_bytes),
+        bytes(ring.bytes, shape.ring_bytes, shape.first_bytes),
         most(max_payload(shape.ring_bytes)),
         header(ring.header),
         sleeping(&peer.sleeping),
@@ -93,7 +105,7 @@ struct Inbound {
         host_rank(peer_host_rank) {}
 
   /// Copies the packet of a ready cell out, so that it cannot change under its handler, and finds its payload, which
-  /// stays in the ring (or in `packet`) until give_back. False when the length is one that no sender of ours writes.
+  /// stays in the ring (or in `packet`) until give_back. False when it is one that no sender of ours writes.
   bool read(Packet& packet, const std::byte*& payload) {
     std::memcpy(static_cast<void*>(&packet), &cells.cell(), sizeof packet);
     const std::size_t fields = body_bytes(packet.kind);
@@ -102,6 +114,10 @@ struct Inbound {
     } else {
       if (packet.length > most) [[unlikely]]
         return false;
+      if (packet.spare != 0) [[unlikely]] {
+        if (packet.spare != kGrown || !bytes.grow()) return false;
+        packet.spare = 0;
+      }
       payload = bytes.take(packet.length);
     }
     return true;

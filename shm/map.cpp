@@ -7,6 +7,7 @@ namespace rmq::shm {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
+constexpr std::uint32_t kFirstBytes = 16 * 1024;  // stays in the first-level cache
 constexpr std::uint64_t kAllHeaps = std::uint64_t{8} << 40;
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) {
@@ -17,9 +18,9 @@ struct Sizes {
   std::uint32_t up_to_ranks, cells, ring_bytes;
 };
 
-// Two ranks get rings larger than the second-level cache, which stream faster than small ones (design/shm.md). With more
-// ranks memory is what counts: all pairs together stay below 17 MB up to 16 ranks; above, a rank pays only for the pairs
-// it uses.
+// Two ranks get rings larger than the second-level cache, which stream faster than small ones (design/shm.md). With
+// more ranks memory is what counts: all pairs together stay below 17 MB up to 16 ranks; above, a rank pays only for the
+// pairs it uses.
 constexpr Sizes kSizes[] = {
     {2, 1024, 4u << 20}, {4, 512, 512u << 10}, {8, 256, 128u << 10}, {64, 64, 64u << 10}, {UINT32_MAX, 32, 32u << 10},
 };
@@ -37,6 +38,7 @@ Shape choose_shape(const Config& config, std::uint32_t ranks) {
   shape.ranks = ranks;
   shape.cells = config.shm_cells != 0 ? power_of_two(config.shm_cells / sizeof(Cell), 8, 1u << 20) : sizes.cells;
   shape.ring_bytes = config.shm_ring != 0 ? power_of_two(config.shm_ring, kPage, 1u << 28) : sizes.ring_bytes;
+  shape.first_bytes = std::min(shape.ring_bytes, kFirstBytes);
   // Address space only, but it ends somewhere: all heaps together span at most 8 TB.
   shape.heap_bytes = round_up(std::min<std::uint64_t>(config.shm_heap, kAllHeaps / ranks), kPage);
   return shape;

@@ -22,11 +22,11 @@ namespace rmq::shm {
 
 /// What every position follows from. Sizes in bytes unless said.
 struct Shape {
-  std::uint32_t ranks = 0;       // on this host, 2 and more
-  std::uint32_t cells = 0;       // one-line packets in a ring, power of two
-  std::uint32_t ring_bytes = 0;  // payload of a ring, power of two
-  std::uint32_t spare = 0;
-  std::uint64_t heap_bytes = 0;  // range of one rank's heap, whole pages
+  std::uint32_t ranks = 0;        // on this host, 2 and more
+  std::uint32_t cells = 0;        // one-line packets in a ring, power of two
+  std::uint32_t ring_bytes = 0;   // payload of a ring, power of two
+  std::uint32_t first_bytes = 0;  // of these in use before a ring grows, power of two
+  std::uint64_t heap_bytes = 0;   // range of one rank's heap, whole pages
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 

@@ -102,7 +102,9 @@ Outcome ShmMethod::write_after_refresh(Rank to, const Packet& packet, const Payl
     lose(host_rank_of(to), Errc::protocol, "returned more of a ring than it was sent");
     return Outcome::failed;
   }
-  return peer.out->write(packet, payload) ? Outcome::done : starve(host_rank_of(to));
+  if (peer.out->write(packet, payload)) return Outcome::done;
+  if (peer.out->grow() && peer.out->write(packet, payload)) return Outcome::done;
+  return starve(host_rank_of(to));
 }
 
 Outcome ShmMethod::starve(std::uint32_t host_rank) {

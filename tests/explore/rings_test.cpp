@@ -96,7 +96,7 @@ void each_line(const std::byte* at, std::size_t length, const Fn& fn) {
 }
 
 struct Pair {
-  static constexpr std::uint32_t kBytes = 256;
+  static constexpr std::uint32_t kBytes = 512;
   Shape shape;
   alignas(kCacheLine) RingHeader header{};
   alignas(kCacheLine) std::array<Cell, 8> cells{};
@@ -104,7 +104,9 @@ struct Pair {
   alignas(kCacheLine) RankControl control{};
   Ring ring{&header, cells.data(), bytes.data()};
 
-  Pair() { shape.cells = 8, shape.ring_bytes = kBytes; }
+  explicit Pair(std::uint32_t first, std::uint32_t bytes_used) {
+    shape.cells = 8, shape.ring_bytes = bytes_used, shape.first_bytes = first;
+  }
 
   // Lengths that fill a cell, or the byte ring before there are no more cells.
   static std::uint32_t length(std::uint32_t n) { return n == 1 ? 8 : 40 + n % 3 * 12; }
@@ -127,8 +129,9 @@ struct Pair {
           continue;
         }
       }
-      if (!out.may_refresh()) explore::pause();
+      const bool news = out.may_refresh();
       expect(out.refresh(), "the receiver returned what it was sent");
+      if (!news && !out.grow()) explore::pause();
     }
   }
   void receive(std::uint32_t packets) {
@@ -152,15 +155,25 @@ struct Pair {
   }
 };
 
+// A byte ring of 256 bytes; one of 512 that begins with 128.
 Program pair_program() {
-  auto pair = std::make_shared<Pair>();
+  auto pair = std::make_shared<Pair>(256, 256);
   return {{[=] { pair->send(6); }, [=] { pair->receive(6); }}, {}};
+}
+
+Program growing_program() {
+  auto pair = std::make_shared<Pair>(128, 512);
+  return {{[=] { pair->send(11); }, [=] { pair->receive(11); }}, {}};
 }
 
 constexpr Bounds kPairBounds{.preemptions = 2, .stale = 2, .random = 2000};
 
 TEST(Link, HoldsInEveryInterleaving) {
   explore::holds(pair_program, kPairBounds);
+}
+
+TEST(Link, HoldsWhileItsByteRingGrows) {
+  explore::holds(growing_program, kPairBounds);
 }
 
 TEST(Link, NeedsItsOrders) {
@@ -170,6 +183,7 @@ TEST(Link, NeedsItsOrders) {
       {"byte_ring.hpp", "bytes_taken.store(position_", Change::skipped},
   };
   explore::kills(pair_program, kPairBounds, mutants);
+  explore::kills(growing_program, kPairBounds, mutants);
 }
 
 // ---- lists ----

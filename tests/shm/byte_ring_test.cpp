@@ -30,8 +30,8 @@ TEST(ByteRing, WriterAndReaderAgreeOnEveryPlaceForEver) {
   for (const std::uint64_t start : {std::uint64_t{0}, std::uint64_t{3 * kSize + 64}, std::uint64_t{1} << 40}) {
     std::vector<std::byte> memory(kSize);
     std::atomic<std::uint64_t> taken{start};
-    ByteWriter writer(memory.data(), kSize, start);
-    ByteReader reader(memory.data(), kSize, start);
+    ByteWriter writer(memory.data(), kSize, kSize, start);
+    ByteReader reader(memory.data(), kSize, kSize, start);
     std::mt19937 random(7);
     std::deque<std::pair<std::uint32_t, std::byte>> flying;
     int moved = 0;
@@ -64,7 +64,7 @@ TEST(ByteRing, WriterAndReaderAgreeOnEveryPlaceForEver) {
 
 TEST(ByteRing, ARefusedReservationChangesNothing) {
   std::vector<std::byte> memory(kSize);
-  ByteWriter writer(memory.data(), kSize);
+  ByteWriter writer(memory.data(), kSize, kSize);
   for (int i = 0; i < 3; ++i) ASSERT_NE(writer.reserve(1024), nullptr);
   ASSERT_NE(writer.reserve(960), nullptr);
   EXPECT_EQ(writer.reserve(65), nullptr);
@@ -72,9 +72,88 @@ TEST(ByteRing, ARefusedReservationChangesNothing) {
   EXPECT_EQ(writer.reserve(64), memory.data() + 4032);
 }
 
+// Writer and reader take turns of random length, from every size at the start; the writer grows where it is out of
+// room, or waits. What lies in the ring must stay as it was written until it is read.
+TEST(ByteRing, KeepsWhatIsUnreadWhileItGrows) {
+  std::mt19937 random(11);
+  int grown = 0, waited = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const std::uint32_t first = 64u << random() % 7;  // 64 … kSize
+    const std::uint64_t start = kCacheLine * (random() % 1000);
+    std::vector<std::byte> memory(kSize);
+    std::atomic<std::uint64_t> taken{start};
+    ByteWriter writer(memory.data(), kSize, first, start);
+    ByteReader reader(memory.data(), kSize, first, start);
+    struct Payload {
+      std::uint32_t length;
+      bool grown;
+      std::byte fill;
+    };
+    std::deque<Payload> flying;
+    const std::uint32_t most = 1 + static_cast<std::uint32_t>(random() % max_payload(kSize));
+    for (int step = 0; step < 200; ++step) {
+      if (random() % 2 != 0) {
+        Payload p{1 + static_cast<std::uint32_t>(random() % most), false, static_cast<std::byte>(step)};
+        std::byte* to = writer.reserve(p.length);
+        if (!to) {
+          ASSERT_TRUE(writer.returned(taken));
+          to = writer.reserve(p.length);
+        }
+        if (!to && random() % 4 != 0 && writer.grow()) {
+          p.grown = true;
+          ++grown;
+          to = writer.reserve(p.length);
+          ASSERT_NE(to, nullptr) << "a growth makes room";
+        }
+        if (!to) {
+          ++waited;
+          continue;
+        }
+        ASSERT_GE(to, memory.data());
+        ASSERT_LE(to + p.length, memory.data() + kSize);
+        std::memset(to, std::to_integer<int>(p.fill), p.length);
+        flying.push_back(p);
+      } else if (!flying.empty()) {
+        const Payload p = flying.front();
+        flying.pop_front();
+        if (p.grown) {
+          ASSERT_TRUE(reader.grow());
+        }
+        const std::byte* from = reader.take(p.length);
+        for (std::uint32_t i = 0; i < p.length; ++i)
+          ASSERT_EQ(from[i], p.fill) << "round " << round << " step " << step;
+        if (reader.return_is_due()) reader.give_back(taken);
+      }
+    }
+  }
+  EXPECT_GT(grown, 2000);
+  EXPECT_GT(waited, 4000);
+}
+
+TEST(ByteRing, UsesNoMoreMemoryThanItsPairNeeds) {
+  std::vector<std::byte> memory(kSize);
+  std::atomic<std::uint64_t> taken{0};
+  ByteWriter writer(memory.data(), kSize, 1024);
+  ByteReader reader(memory.data(), kSize, 1024);
+  for (int n = 0; n < 100; ++n) {
+    std::byte* to = writer.reserve(200);
+    if (!to) {
+      ASSERT_TRUE(writer.returned(taken));
+      to = writer.reserve(200);
+    }
+    ASSERT_NE(to, nullptr);
+    ASSERT_LE(to + 200, memory.data() + 1024);
+    ASSERT_EQ(reader.take(200), to);
+    if (reader.return_is_due()) reader.give_back(taken);
+  }
+  EXPECT_TRUE(writer.grow());
+  EXPECT_EQ(writer.reserve(1024), memory.data() + 1024) << "behind the old part";
+  EXPECT_FALSE(writer.grow()) << "there is no more";
+}
+
 TEST(ByteRing, ImpossibleReturnsAreRefused) {
   std::vector<std::byte> memory(kSize);
-  ByteWriter writer(memory.data(), kSize, 10 * kSize);
+  ByteWriter writer(memory.data(), kSize, kSize, 10 * kSize);
   ASSERT_NE(writer.reserve(100), nullptr);
   for (const std::uint64_t bad : {std::uint64_t{10 * kSize + 129}, std::uint64_t{9 * kSize}, UINT64_MAX}) {
     std::atomic<std::uint64_t> taken{bad};
