@@ -7,10 +7,10 @@
 //
 // A ring begins small, so that a pair goes around memory that is warm. Only a writer that finds it full takes all the
 // memory that there is (in smaller steps a stream of 8 KB stays a fifth slower: its ring ends too small). The packet
-// written next says so, and the reader then does the same. Writing goes on behind the small part, where nothing can lie:
-// the position skips to the next one with that offset. What is unread keeps its place, and the rule for what may be
-// overwritten stays as it is: position e, of the new size n, needs all before e - n to be returned, and e - n has e's
-// place in the small part.
+// written next says so, and the reader then does the same. Writing goes on behind the small part, where nothing can
+// lie: the position skips to the next one with that offset. What is unread keeps its place, and the rule for what may
+// be overwritten stays as it is: position e, of the new size n, needs all before e - n to be returned, and e - n has
+// e's place in the small part.
 //
 // No deadlock with lazy returns: a payload is at most a quarter of the ring, a skip is less than that, and the reader
 // keeps back less than a quarter, so that an emptied ring always has room.
