@@ -76,6 +76,15 @@ TEST(RmqrunEnds, ADeathIsTheCauseOfWhatOthersReportWhileItLasts) {
   EXPECT_NE(outcome.err.find("rank 1"), std::string::npos) << outcome.err;
 }
 
+TEST(RmqrunEnds, ADeathBehindAWrapperIsTheCauseOfWhatOthersReport) {
+  Process job(rmqrun({"-n", "1", "PROBE", "get", "victim", "strike", "abort", "3", ":", "-n", "1", "sh", "-c",
+                      "PROBE grow 800 put victim %p hang; exit 7"}));
+  const Outcome outcome = job.wait();
+  job.await_nobody();
+  EXPECT_EQ(outcome.code, 7) << outcome.err;
+  EXPECT_NE(outcome.err.find("rank 1 (sh)"), std::string::npos) << outcome.err;
+}
+
 TEST(RmqrunEnds, AFailureAfterFinalizeLetsTheOthersFinish) {
   const Outcome job =
       run(rmqrun({"-n", "1", "PROBE", "finalize", "exit", "3", ":", "-n", "2", "PROBE", "finalize", "echo", "done"}));

@@ -164,7 +164,7 @@ Result<void> Job::start_rank(int rank, int app_num, const SpawnPlan& common) {
   const auto pid = spawn(plan);
   if (!pid) return fail(Errc::system, fmt::format("cannot start rank {}: {}", rank, pid.error().what));
   processes_ += debug_entry(*pid, job_.host_name, plan.program);
-  ranks_[static_cast<std::size_t>(rank)] = {*pid, true, 0, false, common.arguments[0], {}};
+  ranks_[static_cast<std::size_t>(rank)] = {*pid, true, 0, false, false, common.arguments[0], {}};
   rank_of_[*pid] = rank;
   ++alive_;
   return {};
@@ -233,7 +233,7 @@ void Job::on_rank_exit(int rank, int status) {
     const Verdict verdict = judge(rank, entry.program, server_.state(rank), status, job_.size == 1);
     const bool by_users_signal = WIFSIGNALED(status) && WTERMSIG(status) == forwarded_;
     if (verdict.effect == Verdict::Effect::ends_job) {
-      if (aborted_ && !WIFSIGNALED(status))
+      if (aborted_ && !WIFSIGNALED(status) && !entry.went_first)
         consequence_();  // it has left because of that
       else if (by_users_signal)
         end_job(verdict.code, fmt::format("ended by {}", signal_name(forwarded_)));
@@ -249,14 +249,17 @@ void Job::on_rank_exit(int rank, int status) {
   if (alive_ == 0) finish();
 }
 
-// Whether a rank is on its way out that has not left properly.
-bool Job::another_is_ending(int rank) const {
+// Whether a rank is on its way out that has not left properly. It is remembered: nothing that comes later is why.
+bool Job::another_is_ending(int rank) {
+  bool any = false;
   for (int other = 0; other < job_.size; ++other) {
-    const Rank& entry = ranks_[static_cast<std::size_t>(other)];
+    Rank& entry = ranks_[static_cast<std::size_t>(other)];
     if (other == rank || !entry.alive || entry.follows || server_.state(other) == RankState::finalized) continue;
-    if (is_ending(entry.mpi_pid != 0 ? entry.mpi_pid : entry.pid)) return true;
+    if (!is_ending(entry.mpi_pid != 0 ? entry.mpi_pid : entry.pid)) continue;
+    any = true;
+    if (!aborted_) entry.went_first = true;
   }
-  return false;
+  return any;
 }
 
 void Job::on_abort(int rank, int code, std::string_view why) {

@@ -40,10 +40,11 @@ class Job final : private Server::Upcalls {
   struct Rank {
     pid_t pid = 0;
     bool alive = false;
-    pid_t mpi_pid = 0;     // of the process that called MPI_Init
-    bool follows = false;  // it aborted because another one had died, whose end is the job's
-    std::string program;   // as the user wrote it
-    UniqueFd mpi_process;  // pidfd of the process that called MPI_Init, when that is a descendant of `pid`
+    pid_t mpi_pid = 0;        // of the process that called MPI_Init
+    bool follows = false;     // it aborted because another one had died, whose end is the job's
+    bool went_first = false;  // it was on its way out when the first abort came that counts
+    std::string program;      // as the user wrote it
+    UniqueFd mpi_process;     // pidfd of the process that called MPI_Init, when that is a descendant of `pid`
   };
 
   Result<void> start();
@@ -67,7 +68,7 @@ class Job final : private Server::Upcalls {
 
   void on_join(int rank, pid_t pid) override;
   void on_abort(int rank, int code, std::string_view why) override;
-  bool another_is_ending(int rank) const;
+  bool another_is_ending(int rank);
   void conclude_later(int looks);
   void on_disconnect(int rank) override;
   void on_violation(int rank, std::string_view what) override;
