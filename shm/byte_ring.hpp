@@ -12,8 +12,8 @@
 // be overwritten stays as it is: position e, of the new size n, needs all before e - n to be returned, and e - n has
 // e's place in the small part.
 //
-// No deadlock with lazy returns: a payload is at most a quarter of the ring, a skip is less than that, and the reader
-// keeps back less than a quarter, so that an emptied ring always has room.
+// No deadlock with lazy returns: a payload is at most a quarter of a grown ring, a skip is less than that, and the
+// reader keeps back less than a quarter, so that an emptied ring always has room.
 #pragma once
 
 #include <algorithm>

@@ -16,7 +16,7 @@
 
 namespace rmq::shm {
 
-/// Packet::spare of a cell whose sender has let the byte ring grow. It stays between the two ends.
+/// Packet::spare of the first payload behind a growth of the byte ring. It stays between the two ends.
 inline constexpr std::uint16_t kGrown = 1;
 
 /// The sender's end. Default-made it is full for ever: what an unconnected or lost peer has.
@@ -26,7 +26,6 @@ struct Outbound {
   Atomic<std::uint32_t>* sleeping = nullptr;  // the receiver's announcement
   RingHeader* header = nullptr;
   Rank rank = kNoRank;
-  bool grown = false;  // the next payload is the first one behind a growth of the byte ring
 
   Outbound() = default;
   Outbound(const Ring& ring, const Shape& shape, RankControl& peer, Rank peer_rank)
@@ -62,10 +61,6 @@ struct Outbound {
       if (to == nullptr) [[unlikely]]
         return false;
       copy_fields(cell, packet, fields);
-      if (grown) [[unlikely]] {
-        std::memcpy(reinterpret_cast<std::byte*>(&cell) + offsetof(Packet, spare), &kGrown, sizeof kGrown);
-        grown = false;
-      }
       if (payload.is_contiguous()) [[likely]]
         copy_bytes(to, payload.data(), length);
       else
@@ -75,9 +70,13 @@ struct Outbound {
     return true;
   }
 
-  /// Lets the byte ring grow for a payload that found it full, which has to be written next; false when it cannot, or
-  /// when it is a cell that is missing.
-  bool grow() { return !cells.full() && (grown = bytes.grow()); }
+  /// Writes a packet whose payload found the byte ring full into the grown one; false when that cannot grow, or when it
+  /// is a cell that is missing.
+  bool grow_and_write(Packet packet, const Payload& payload) {
+    if (cells.full() || !bytes.grow()) return false;
+    packet.spare = kGrown;
+    return write(packet, payload);
+  }
 
   /// Takes note of what the receiver has returned; false when its counts make no sense.
   bool refresh() { return cells.returned(header->cells_taken) && bytes.returned(header->bytes_taken); }

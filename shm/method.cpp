@@ -102,8 +102,7 @@ Outcome ShmMethod::write_after_refresh(Rank to, const Packet& packet, const Payl
     lose(host_rank_of(to), Errc::protocol, "returned more of a ring than it was sent");
     return Outcome::failed;
   }
-  if (peer.out->write(packet, payload)) return Outcome::done;
-  if (peer.out->grow() && peer.out->write(packet, payload)) return Outcome::done;
+  if (peer.out->write(packet, payload) || peer.out->grow_and_write(packet, payload)) return Outcome::done;
   return starve(host_rank_of(to));
 }
 

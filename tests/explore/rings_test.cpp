@@ -104,12 +104,19 @@ struct Pair {
   alignas(kCacheLine) RankControl control{};
   Ring ring{&header, cells.data(), bytes.data()};
 
-  explicit Pair(std::uint32_t first, std::uint32_t bytes_used) {
+  Pair(std::uint32_t first, std::uint32_t bytes_used) {
     shape.cells = 8, shape.ring_bytes = bytes_used, shape.first_bytes = first;
   }
 
   // Lengths that fill a cell, or the byte ring before there are no more cells.
   static std::uint32_t length(std::uint32_t n) { return n == 1 ? 8 : 40 + n % 3 * 12; }
+
+  // What a write of `length` bytes is about to touch.
+  static void will_write(Outbound& out, ByteWriter bytes, std::uint32_t length) {
+    const std::byte* at = length > 32 ? bytes.reserve(length) : nullptr;
+    if (at) each_line(at, length, [](const void* line) { explore::plain_write(line, "payload"); });
+    if (at || length <= 32) explore::plain_write(&out.cells.cell(), "cell");
+  }
 
   void send(std::uint32_t packets) {
     Outbound out(ring, shape, control, 0);
@@ -119,19 +126,22 @@ struct Pair {
       Packet p(Kind::SHORT);
       p.length = length(n);
       p.msg = n;
-      ByteWriter ahead = out.bytes;
-      const std::byte* at = p.length > 32 ? ahead.reserve(p.length) : nullptr;
+      const Payload payload{DataView::contiguous(data.data(), p.length), 0, p.length};
       if (!out.cells.full()) {
-        if (at) each_line(at, p.length, [](const void* line) { explore::plain_write(line, "payload"); });
-        if (at || p.length <= 32) explore::plain_write(&out.cells.cell(), "cell");
-        if (out.write(p, {DataView::contiguous(data.data(), p.length), 0, p.length})) {
+        will_write(out, out.bytes, p.length);
+        if (out.write(p, payload)) {
           ++n;
           continue;
         }
       }
       const bool news = out.may_refresh();
       expect(out.refresh(), "the receiver returned what it was sent");
-      if (!news && !out.grow()) explore::pause();
+      if (news) continue;
+      if (ByteWriter grown = out.bytes; !out.cells.full() && grown.grow()) will_write(out, grown, p.length);
+      if (out.grow_and_write(p, payload))
+        ++n;
+      else
+        explore::pause();
     }
   }
   void receive(std::uint32_t packets) {
