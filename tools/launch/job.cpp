@@ -164,7 +164,8 @@ Result<void> Job::start_rank(int rank, int app_num, const SpawnPlan& common) {
   const auto pid = spawn(plan);
   if (!pid) return fail(Errc::system, fmt::format("cannot start rank {}: {}", rank, pid.error().what));
   processes_ += debug_entry(*pid, job_.host_name, plan.program);
-  ranks_[static_cast<std::size_t>(rank)] = {.pid = *pid, .alive = true, .program = common.arguments[0], .mpi_process = {}};
+  ranks_[static_cast<std::size_t>(rank)] = {
+      .pid = *pid, .alive = true, .program = common.arguments[0], .mpi_process = {}};
   rank_of_[*pid] = rank;
   ++alive_;
   return {};
