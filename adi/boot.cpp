@@ -58,6 +58,7 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
       threads_(options.threads),
       several_(options.threads),
       sleep_for_ever_(options.sleep_for_ever),
+      minds_(options.minds),
       on_lost_(options.on_lost),
       config_(std::move(options.config)),
       bootstrap_(bootstrap) {

@@ -29,9 +29,10 @@ Request* Device::stage(Request* recv, const Match& from, std::uint64_t bytes) {
 void Device::staged_complete(Request* s) {
   auto* recv = static_cast<Request*>(s->user);
   const Errc error = s->status.error;
+  const Rank sender = s->peer;
   if (error == Errc::ok) put_down(recv, Place{s->stamp, s->owned_bytes}, s->owned);
   pool_.put(s);
-  if (error != Errc::ok) note_failed(recv, error);
+  if (error != Errc::ok) note_failed(recv, error, sender);
   finish(recv);
 }
 
@@ -53,6 +54,7 @@ methods::Landing Device::on_arriving(void* device, Rank from, const Packet& p) {
       d.accept_short(from, p);
       if (recv->dest_op == DestOp::join) {
         Request* s = d.stage(recv, m, p.length);
+        s->peer = from;
         return {s->view, 0, s->view.bytes, s};
       }
       const Place to = d.place(recv, m, p.length);
@@ -84,14 +86,14 @@ void Device::on_landed(void* device, Rank from, const Packet& p, const methods::
     if (error != Errc::ok) return d.complete(owner, error);
     return d.data_arrived(owner, p.length);
   }
-  if (error != Errc::ok) d.note_failed(owner, error);
+  if (error != Errc::ok) d.note_failed(owner, error, from);
   if (owner->kind != RequestKind::message) return d.finish(owner);
   owner->incomplete.store(0, std::memory_order_relaxed);  // under the lock; nobody waits for a message
   if (auto* recv = static_cast<Request*>(owner->user)) {
     if (error == Errc::ok) {
       d.deliver(recv, owner->match, owner->owned, owner->owned_bytes);
     } else {
-      d.fail_part(recv, error);
+      d.fail_part(recv, error, from);
     }
     d.pool_.put(owner);
   }

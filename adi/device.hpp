@@ -37,21 +37,17 @@ using MethodMaker = std::function<Result<std::unique_ptr<methods::Method>>(const
 
 class Device;
 
-/// A send or receive that has ended with Errc::peer_lost.
-struct LostMessage {
-  RequestKind kind;
-  Rank peer;
-  std::uint32_t context;
-};
-
 struct DeviceOptions {
   Config config;
   bool threads = false;         // several threads call (MPI_THREAD_MULTIPLE)
   bool connect = true;          // MPID_Init reaches the other ranks; else MPID_Connect does, later
   std::uint32_t call = 0;       // call_id() of the function that makes the device, for the flight recorder
   bool sleep_for_ever = false;  // sleeps end by a ring only: for tests, where a wake-up that is lost shall show
-  /// Hears of each when the device knows why the peer is lost (peer_error()); the device held. It may end the process.
-  void (*on_lost)(Device& device, const LostMessage& message) = nullptr;
+  /// Asked of each send or receive that ends with Errc::peer_lost, just before: whether on_lost shall hear of it.
+  bool (*minds)(const Request& message) = nullptr;
+  /// Hears of each of those when the device knows why the peer is lost (peer_error()); the device held. It may end the
+  /// process.
+  void (*on_lost)(Device& device, Rank peer) = nullptr;
   /// Methods to use instead of those that the configuration names, in order of preference (tests, simulation).
   std::vector<MethodMaker> methods;
 };
@@ -390,8 +386,8 @@ class Device {
     finish(recv);
   }
   /// One message of a receive will never be whole; others may still land there.
-  void fail_part(Request* recv, Errc error) {
-    note_failed(recv, error);
+  void fail_part(Request* recv, Errc error, Rank sender) {
+    note_failed(recv, error, sender);
     finish(recv);
   }
   Request* stage(Request* recv, const Match& from, std::uint64_t bytes);
@@ -491,8 +487,8 @@ class Device {
     r->incomplete.store(left, std::memory_order_release);  // pairs with Request::complete()
   }
   void completed(Request* r);
-  /// Gives it its error, for whoever ends it then.
-  void note_failed(Request* r, Errc error);
+  /// Gives it its error, for whoever ends it then. `other`: whose message it was; kNoRank: of whoever is lost next.
+  void note_failed(Request* r, Errc error, Rank other);
   void tell_failures(Rank lost);
   void complete(Request* r, Errc error);  // now, whatever is outstanding
   // The values of `protocol` in base/trace.def.
@@ -572,8 +568,10 @@ class Device {
   Waiter waiter_;
   bool any_lost_ = false;  // peers
   bool sleep_for_ever_ = false;
-  void (*on_lost_)(Device& device, const LostMessage& message) = nullptr;
-  std::vector<LostMessage> failures_;  // which on_lost_ has not heard of
+  bool (*minds_)(const Request& message) = nullptr;
+  void (*on_lost_)(Device& device, Rank peer) = nullptr;
+  std::vector<Rank>
+      failures_;  // whose messages have failed, as far as on_lost_ has not heard of it; kNoRank: anybody's
   std::uint64_t credit_per_peer_ = 0;
   std::uint64_t envelopes_left_ = 0;
   Awaited awaited_;                 // of the call that polls; meaningful only from inside of its poll

@@ -168,7 +168,7 @@ void Device::receive_kept(Request* recv, Request* message) {
     return;
   }
   if (message->status.error != Errc::ok) [[unlikely]] {
-    fail_part(recv, message->status.error);
+    fail_part(recv, message->status.error, message->peer);
   } else {
     deliver(recv, message->match, message->owned, message->owned_bytes);
   }

@@ -224,24 +224,28 @@ void Device::completed(Request* r) {
 }
 
 void Device::complete(Request* r, Errc error) {
-  if (error != Errc::ok) note_failed(r, error);
+  if (error != Errc::ok) note_failed(r, error, r->peer);
   completed(r);
 }
 
-void Device::note_failed(Request* r, Errc error) {
+void Device::note_failed(Request* r, Errc error, Rank other) {
   r->status.error = error;
   if (error != Errc::peer_lost || !on_lost_ || (r->flags & request_flag::staged) != 0) return;
-  if (r->kind != RequestKind::send && r->kind != RequestKind::recv) return;
-  failures_.push_back({r->kind, r->peer, r->match.context});
+  if ((r->kind != RequestKind::send && r->kind != RequestKind::recv) || !minds_(*r)) return;
+  failures_.push_back(other);
   // A method ends what it has in hand before it reports the loss, and why: on_peer_lost() tells of those.
-  if (r->peer != kNoRank && peers_[index(r->peer)].lost) tell_failures(r->peer);
+  if (other != kNoRank && peers_[index(other)].lost) tell_failures(other);
 }
 
-// `lost`: whom those miss that wait for anybody.
+// `lost`: whom those miss that wait for anybody. A peer that has left in order is not lost: its messages' calls tell.
 void Device::tell_failures(Rank lost) {
-  for (LostMessage& m : std::exchange(failures_, {})) {
-    if (m.peer == kNoRank) m.peer = lost;
-    on_lost_(*this, m);
+  for (const Rank one : std::exchange(failures_, {})) {
+    const Rank peer = one == kNoRank ? lost : one;
+    if (peers_[index(peer)].lost) {
+      on_lost_(*this, peer);
+    } else {
+      failures_.push_back(peer);
+    }
   }
 }
 
@@ -299,7 +303,7 @@ void Device::fail_requests_of(Rank rank) {
 void Device::fail_grouped(Request* recv) {
   withdraw(recv);
   recv->flags |= request_flag::matched;
-  for (std::uint32_t missing = recv->parts; missing > 0; --missing) fail_part(recv, Errc::peer_lost);
+  for (std::uint32_t missing = recv->parts; missing > 0; --missing) fail_part(recv, Errc::peer_lost, kNoRank);
 }
 
 }  // namespace rmq::adi

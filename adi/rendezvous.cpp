@@ -79,7 +79,7 @@ void Device::on_request_send(void* device, Rank from, const Packet& p, const std
 void Device::answer_request_send(Request* recv, Rank from, const Packet& p) {
   if (recv->dest_op == DestOp::copy) recv->peer = from;
   if (peers_[index(from)].lost) [[unlikely]]
-    return fail_part(recv, Errc::peer_lost);  // its envelope is here, its data is gone
+    return fail_part(recv, Errc::peer_lost, from);  // its envelope is here, its data is gone
   const Match m{p.context, p.source, p.tag};
   if (recv->dest_op != DestOp::copy) {
     recv = stage(recv, m, p.request_send.size);

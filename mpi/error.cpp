@@ -10,6 +10,7 @@
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/failure.hpp"
 #include "mpi/internal/p2p.hpp"
+#include "mpi/internal/partitioned.hpp"
 #include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi {
@@ -27,7 +28,6 @@ std::string describe(const char* function, const Failure& f) {
 [[noreturn]] void end_job(int code, const std::string& why) {
   Runtime& rt = runtime();
   const int error_class = class_of_code(code) > 0 ? class_of_code(code) : MPI_ERR_OTHER;
-  std::fflush(stdout);
   rt.device->MPID_Abort(error_class, why);
 }
 
@@ -35,6 +35,10 @@ std::string describe(const char* function, const Failure& f) {
 [[noreturn]] void give_up(const std::string& why) {
   std::fprintf(stderr, "rmq: %s\n", why.c_str());
   std::exit(1);
+}
+
+const Errhandler& handler_of(const Comm& c) {
+  return c.errhandler == &runtime().unset_errhandler ? *runtime().world->errhandler : *c.errhandler;
 }
 
 /// Whose handler an error goes to, found while the device is held: the object's, else that of MPI_COMM_SELF (MPI-4.0,
@@ -53,7 +57,24 @@ Target target_of(int handle) {
     const bool self_is_fatal = rt.self->errhandler->handle == MPI_ERRORS_ARE_FATAL;
     c = self_is_fatal ? rt.world : rt.self;
   }
-  return {c->handle, c->errhandler == &rt.unset_errhandler ? *rt.world->errhandler : *c->errhandler};
+  return {c->handle, handler_of(*c)};
+}
+
+/// The communicator that a message of ours belongs to; that of an inter-communicator's local group counts as the whole.
+/// Null while it is being made.
+const Comm* comm_of_message(const Request& m) {
+  if (const Comm* c = Partitioned::comm_of(m)) return c;
+  const std::uint32_t context = m.match.context & ~kCollective;
+  const auto has = [&](const Comm& c) {
+    if (c.context == 0) return &c == runtime().world && context == kWorldContext;
+    return (m.kind == RequestKind::send ? c.context : c.recv_context) == context;
+  };
+  const Comm* found = nullptr;
+  for (const Comm* c = Comm::newest; c != nullptr; c = c->older) {
+    if (has(*c)) found = c;
+    if (c->local != nullptr && has(*c->local)) return c;
+  }
+  return found;
 }
 
 /// Calls the program's function, which may change the code. All handles but those of files are ints, so that one type
@@ -84,24 +105,21 @@ std::string lost_text(int world_rank) {
   return fmt::format("world rank {} is lost: {}", world_rank, runtime().device->peer_error(world_rank));
 }
 
-void end_if_fatal(int comm, int lost_world_rank) {
-  const Errhandler::Action action = target_of(comm).handler.action;
-  if (action != Errhandler::Action::fatal && action != Errhandler::Action::abort) return;
-  adi::Device& device = *runtime().device;
-  const char* const call = device.call_name();
-  device.trace().end_in(call_id(call));
-  end_job(error_class_of(Errc::peer_lost), describe(call, {MPI_SUCCESS, lost_text(lost_world_rank), comm}));
+bool is_fatal(const Request& m) {
+  if (!runtime().is_active()) return false;
+  const Comm* const comm = comm_of_message(m);
+  if (comm == nullptr) return false;  // of one that is being made: the call that makes it fails
+  const Errhandler* handler = &handler_of(*comm);
+  windows().table.for_each([&](const Win& w) {
+    if (w.comm == comm) handler = w.errhandler;
+  });
+  return handler->action == Errhandler::Action::fatal || handler->action == Errhandler::Action::abort;
 }
 
-void end_if_fatal(adi::Device&, const adi::LostMessage& m) {
-  Runtime& rt = runtime();
-  const std::uint32_t context = m.context & ~kCollective;
-  const Comm* comm = context == kWorldContext ? rt.world : nullptr;
-  rt.comms.for_each([&](const Comm& c) {
-    // One that is being made has no context yet.
-    if (c.context != 0 && (m.kind == RequestKind::send ? c.context : c.recv_context) == context) comm = &c;
-  });
-  if (comm && rt.is_active()) end_if_fatal(comm->handle, m.peer);
+void end_for_loss(adi::Device& device, int lost_world_rank) {
+  const char* const call = device.call_name();
+  device.trace().end_in(call_id(call));
+  end_job(error_class_of(Errc::peer_lost), describe(call, {MPI_SUCCESS, lost_text(lost_world_rank)}));
 }
 
 int raise_error(int object, const char* function, const Failure& failure) {
@@ -136,7 +154,7 @@ int raise_to(const Errhandler& handler, int object, const char* function, const 
     case Errhandler::Action::abort:
       if (!runtime().is_active()) give_up(text);
       runtime().device->trace().end_in(call_id(function));
-      end_job(failure.code, text);
+      end_job(failure.cause != MPI_SUCCESS ? failure.cause : failure.code, text);
     case Errhandler::Action::return_:
       break;
     default:

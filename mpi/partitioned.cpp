@@ -79,6 +79,10 @@ void Partitioned::on_complete_of(Request* r) {
   if (--p->under_way_ == 0 && p->abandoned_) delete p;
 }
 
+const Comm* Partitioned::comm_of(const Request& message) {
+  return message.on_complete == on_complete_of ? static_cast<const Partitioned*>(message.user)->comm() : nullptr;
+}
+
 void Partitioned::start() {
   if (active_) throw Failure{MPI_ERR_REQUEST, "the partitioned request is active already", comm()->handle};
   active_ = true;

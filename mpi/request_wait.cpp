@@ -1,6 +1,8 @@
 // Chapter 3.7: MPI_Wait and MPI_Test, one, any, some, all.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "mpi/internal/requests.hpp"
 
 namespace rmq::mpi {
@@ -83,7 +85,7 @@ class Finisher {
   /// MPI_SUCCESS, or throws MPI_ERR_IN_STATUS to the handler of the first failure.
   void end() {
     if (first_slot_ < 0) return;
-    first_.code = MPI_ERR_IN_STATUS;
+    first_.cause = std::exchange(first_.code, MPI_ERR_IN_STATUS);
     first_.what = fmt::format("request {} failed: {}", first_slot_, first_.what);
     throw std::move(first_);
   }
@@ -97,6 +99,7 @@ class Finisher {
     if (code != MPI_SUCCESS && first_slot_ < 0) {
       first_ = failure ? *failure : Failure{};
       if (first_.what.empty()) first_.what = text_of_code(code);
+      first_.code = code;
       first_slot_ = slot;
       for (int i = 0; i < slot && statuses_ != MPI_STATUSES_IGNORE; ++i) statuses_[i].MPI_ERROR = MPI_SUCCESS;
     }

@@ -62,7 +62,8 @@ void start(int thread_level, std::uint32_t call, bool connect) {
   options.threads = thread_level == MPI_THREAD_MULTIPLE;
   options.connect = connect;
   options.call = call;
-  options.on_lost = end_if_fatal;
+  options.minds = is_fatal;
+  options.on_lost = end_for_loss;
   auto device = adi::Device::MPID_Init(std::move(options), *rt.bootstrap);
   if (!device) give_up(rt.bootstrap.get(), device.error());
   rt.device = std::move(*device);

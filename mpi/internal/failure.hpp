@@ -13,8 +13,11 @@
 
 namespace rmq::adi {
 class Device;
-struct LostMessage;
 }  // namespace rmq::adi
+
+namespace rmq {
+struct Request;
+}  // namespace rmq
 
 namespace rmq::mpi {
 
@@ -24,6 +27,7 @@ struct Failure {
   int code = MPI_ERR_OTHER;  // MPI error class; or a code that a user's callback returned, then without `what`
   std::string what;          // one line that names the argument, without the function's name; empty: the class says all
   int object = MPI_COMM_NULL;  // communicator or window whose error handler is meant; null: that of the call's
+  int cause = MPI_SUCCESS;     // behind MPI_ERR_IN_STATUS: class or code of the first request's failure
 };
 
 [[noreturn]] void fail_call(int error_class, std::string what);
@@ -41,13 +45,11 @@ int last_used_code();
 
 /// "world rank 3 is lost: …"
 std::string lost_text(int world_rank);
-/// A message has failed because its other end is lost: ends the job at once where its communicator's errors are fatal.
-/// The call that would tell of it may never come, as the rank waits for others, who wait for that message. The device
-/// is held.
-void end_if_fatal(int comm, int lost_world_rank);
-/// The same for DeviceOptions::on_lost: for all messages of communicators that have a handle; those of parts of
-/// something larger (windows, partitioned channels, local groups) fail with it.
-void end_if_fatal(adi::Device& device, const adi::LostMessage& message);
+/// A message that fails because its other end is lost ends the job at once where its communicator's, or window's,
+/// errors are fatal: the call that would tell of it may never come, as the rank waits for others, who wait for that
+/// message. DeviceOptions::minds and ::on_lost, with the device held:
+bool is_fatal(const Request& message);
+void end_for_loss(adi::Device& device, int lost_world_rank);
 
 /// Calls the error handler of the communicator or window (null or dead: of MPI_COMM_SELF) and returns what the function
 /// returns. The device must not be held: the handler may call MPI.

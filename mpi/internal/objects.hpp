@@ -158,10 +158,10 @@ struct Comm {
   std::uint32_t context = 0;       // point-to-point sends; context + 1 is for collectives
   std::uint32_t recv_context = 0;  // receives: the same, except in inter-communicators, where each side has its own
   int rank = 0;
-  bool littered = false;  // the program has left messages in its context, which must not meet another's receives
-  Group* group = nullptr;              // local group, referenced
-  Group* remote = nullptr;             // inter-communicator: remote group, referenced; else nullptr
-  struct Comm* local = nullptr;        // inter-communicator: intra-communicator of the local group
+  bool littered = false;         // the program has left messages in its context, which must not meet another's receives
+  Group* group = nullptr;        // local group, referenced
+  Group* remote = nullptr;       // inter-communicator: remote group, referenced; else nullptr
+  struct Comm* local = nullptr;  // inter-communicator: intra-communicator of the local group
   adi::Device* device = nullptr;       // that its messages go through
   const coll::Terms* terms = nullptr;  // what its members have agreed on for collectives (coll/choice.hpp)
   Errhandler* errhandler = nullptr;
@@ -173,6 +173,22 @@ struct Comm {
   std::array<CollectiveCall, 8> called;      // … call n is kept at n % 8
   Activity* activities = nullptr;            // the newest of those that hold it (internal/requests.hpp)
   std::shared_ptr<const Topology> topology;  // nullptr: none; duplicates share it (internal/topology.hpp)
+
+  /// All there are: also those whose handle has been freed, which messages hold, and parts of other objects, which have
+  /// never had one. Touched with the device held.
+  static inline Comm* newest = nullptr;
+  Comm *older = newest, *newer = nullptr;
+
+  Comm() {
+    if (older != nullptr) older->newer = this;
+    newest = this;
+  }
+  ~Comm() {
+    (newer != nullptr ? newer->older : newest) = older;
+    if (older != nullptr) older->newer = newer;
+  }
+  Comm(const Comm&) = delete;
+  Comm& operator=(const Comm&) = delete;
 
   bool is_inter() const { return remote != nullptr; }
   int size() const { return group->size(); }

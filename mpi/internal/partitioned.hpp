@@ -39,6 +39,8 @@ class Partitioned : public Activity {
   Failure failure() const override;
   void start() override;
   void abandon(Request* place) override;
+  /// The communicator of a message that is part of such a request; null: it is none.
+  static const Comm* comm_of(const Request& message);
 
  protected:
   /// The state of a run, before it begins.

@@ -116,6 +116,8 @@ TEST_P(Conformance, ADeathEndsOnlyItsShareOfAReceiveOfSeveral) {
           EXPECT_EQ(recv->incomplete.load(), 0) << "moment " << moment;
           EXPECT_EQ(world[0].posted(), 0u) << "moment " << moment;
           EXPECT_TRUE(recv->status.error == Errc::ok || recv->status.error == Errc::peer_lost);
+          // Whoever came first for "anybody": that its share failed is told at once.
+          EXPECT_EQ(World::failures.size(), recv->status.error == Errc::ok ? 0u : 1u) << "moment " << moment;
           world.free(0, recv);
           EXPECT_EQ(world[0].pool().alive(), world[0].unexpected()) << "moment " << moment;
           EXPECT_EQ(world[0].counters().protocol_errors, 0u);
