@@ -12,8 +12,10 @@
 //   spin            use the CPU for ever, never looking at the server
 //   grow MB         fill so much memory
 //   strike          kill -9 the process whose number the last get or look returned; goes on when it has begun to exit
+//   outlive         end the first thread; another one goes on with the rest
 //   fork            leave behind a child that sleeps for ever
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -21,6 +23,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "base/bootstrap.hpp"
 #include "tools/launch/reap.hpp"
@@ -106,6 +109,9 @@ class Probe {
       while (true) ::pause();
     } else if (word == "spin") {
       while (true) asm volatile("");
+    } else if (word == "outlive") {
+      std::thread([this] { std::exit(run()); }).detach();
+      ::pthread_exit(nullptr);
     } else if (word == "fork") {
       if (::fork() == 0)
         while (true) ::pause();
@@ -186,5 +192,6 @@ class Probe {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return Probe(argc, argv).run();
+  static Probe probe(argc, argv);  // not on the stack of a thread that may end
+  return probe.run();
 }

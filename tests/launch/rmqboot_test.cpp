@@ -20,7 +20,8 @@ struct HostMpi {
 class Rmqboot : public ::testing::TestWithParam<HostMpi> {
  protected:
   void SetUp() override {
-    if (::access(GetParam().helper, X_OK) != 0) GTEST_SKIP() << "missing here: " << GetParam().name << ", when the build was configured";
+    if (::access(GetParam().helper, X_OK) != 0)
+      GTEST_SKIP() << "missing here: " << GetParam().name << ", when the build was configured";
   }
 
   static Words boot(int ranks, const Words& program) {
@@ -55,6 +56,17 @@ TEST_P(Rmqboot, AnAbortEndsTheJobWithItsCode) {
   const Outcome outcome = job.wait();
   EXPECT_EQ(outcome.code, 7) << outcome.err;
   EXPECT_NE(outcome.err.find("rank 1"), std::string::npos) << outcome.err;
+  job.await_nobody();
+}
+
+TEST_P(Rmqboot, ADeathIsTheCauseOfTheLossThatOthersReport) {
+  Process job(boot(3, {"sh", "-c",
+                       "case $RMQ_RANK in 0) exec $0 get victim strike abort 101;; 1) exec $0 init watch;; "
+                       "*) exec $0 grow 300 put victim %p hang;; esac",
+                       probe_path()}));
+  const Outcome outcome = job.wait();
+  EXPECT_NE(outcome.err.find("rmqboot: rank 2 "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("SIGKILL"), std::string::npos) << outcome.err;
   job.await_nobody();
 }
 

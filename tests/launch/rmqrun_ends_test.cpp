@@ -85,6 +85,15 @@ TEST(RmqrunEnds, ADeathBehindAWrapperIsTheCauseOfWhatOthersReport) {
   EXPECT_NE(outcome.err.find("rank 1 (sh)"), std::string::npos) << outcome.err;
 }
 
+// /proc shows such a process as a zombie, but it is not on its way out: nobody waits for its end, and it is killed.
+TEST(RmqrunEnds, ARankWhoseFirstThreadHasEndedLivesOn) {
+  Process job(rmqrun({"--timeout", "6", "-n", "1", "PROBE", "init", "outlive", "fence", "hang", ":", "-n", "1", "PROBE",
+                      "fence", "abort", "3"}));
+  const Outcome outcome = job.wait();
+  EXPECT_EQ(outcome.code, 3) << outcome.err;
+  job.await_nobody();
+}
+
 TEST(RmqrunEnds, AFailureAfterFinalizeLetsTheOthersFinish) {
   const Outcome job =
       run(rmqrun({"-n", "1", "PROBE", "finalize", "exit", "3", ":", "-n", "2", "PROBE", "finalize", "echo", "done"}));

@@ -24,7 +24,8 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr std::chrono::milliseconds verdict_grace{250};  // from the end of a rank's socket to its minder's report
+// From the end of a rank's socket, or another's word of it, to its minder's report.
+constexpr std::chrono::milliseconds verdict_grace{250};
 
 bool read_tickets(std::string& tickets) {
   for (std::size_t have = 0; have < tickets.size();) {
@@ -66,6 +67,7 @@ class RemoteJob final : private Server::Upcalls {
   struct Minder {
     UniqueFd socket;
     boot::FrameReader reader;
+    bool follows = false;  // its rank aborted because another one is lost, whose end is the job's
   };
 
   Minder& minder(int rank) { return minders_[static_cast<std::size_t>(rank)]; }
@@ -99,6 +101,7 @@ class RemoteJob final : private Server::Upcalls {
   void on_rank_exit(int rank, int status, const std::string& program) {
     server_.drain(rank);
     if (ending_) return;
+    if (minder(rank).follows) return server_.depart(rank);
     const Verdict verdict = judge(rank, program, server_.state(rank), status, minders_.size() == 1);
     if (verdict.effect == Verdict::Effect::ends_job) return end_job(verdict.code, verdict.message);
     if (!verdict.message.empty()) std::fprintf(stderr, "rmqboot: %s\n", verdict.message.c_str());
@@ -127,7 +130,13 @@ class RemoteJob final : private Server::Upcalls {
   }
 
   void on_abort(int rank, int code, std::string_view why) override {
-    end_job(exit_code(code), fmt::format("rank {} aborted the job with code {}: {}", rank, code, one_line(why)));
+    const auto end = [this, rank, code, why = one_line(why)] {
+      end_job(exit_code(code), fmt::format("rank {} aborted the job with code {}: {}", rank, code, why));
+    };
+    // One that only says that another is gone gives that one's minder, and any other abort, time to tell the cause.
+    if (code != peer_lost_code) return end();
+    minder(rank).follows = true;
+    loop_.after(verdict_grace, end);
   }
 
   void on_violation(int rank, std::string_view what) override {
@@ -135,7 +144,7 @@ class RemoteJob final : private Server::Upcalls {
   }
 
   void on_disconnect(int rank) override {
-    if (!ending_ && server_.state(rank) == RankState::joined)
+    if (!ending_ && !minder(rank).follows && server_.state(rank) == RankState::joined)
       // Its minder usually tells why; nobody does when the whole machine is lost.
       loop_.after(verdict_grace, [this, rank] {
         const bool silent = !ending_ && minder(rank).socket.is_open();

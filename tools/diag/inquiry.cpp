@@ -32,14 +32,16 @@ const char* name_of(RankState state) {
 }  // namespace
 
 std::string process_state(pid_t pid) {
-  switch (process_stat(pid).state) {
+  const ProcessStat stat = process_stat(pid);
+  switch (stat.state) {
     case 'R':
       return "running";
     case 'T':
     case 't':
       return "stopped";
-    case '\0':
     case 'Z':
+      return stat.threads > 1 ? "sleeping" : "gone";
+    case '\0':
     case 'X':
       return "gone";
     case 'D':

@@ -30,7 +30,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds term_grace{300};     // between SIGTERM and SIGKILL
 constexpr milliseconds verdict_grace{250};  // from the end of a rank's socket to the end of its process
-constexpr int peer_lost_code = 101;         // MPIX_ERR_PROC_FAILED: what a rank aborts with that has lost another
 
 JobInfo describe(const Options& options) {
   JobInfo job = boot::singleton_job();

@@ -24,15 +24,42 @@ namespace rmq::launch {
 
 namespace {
 
+// Of a folder whose entries are numbers, as /proc and /proc/PID/task are: what `use` says of each, until it is false.
+template <class Use>
+void for_each_number(const char* folder, const Use& use) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(folder), [](DIR* d) { return ::closedir(d); });
+  if (!dir) return;
+  while (const dirent* entry = ::readdir(dir.get())) {
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+    if (!use(static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10)))) return;
+  }
+}
+
+bool is_dead(const ProcessStat& stat) {
+  return (stat.state == 'Z' && stat.threads <= 1) || stat.state == 'X';
+}
+
+ProcessStat read_stat(const std::string& path) {
+  std::array<char, 512> text{};
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open() || ::read(file.get(), text.data(), text.size() - 1) <= 0) return {};
+  // "pid (name) state ppid pgrp session tty tpgid flags ...", threads being the 12th after flags; the name may hold
+  // anything, ')' too.
+  const char* const name_end = std::strrchr(text.data(), ')');
+  ProcessStat out;
+  if (name_end == nullptr ||
+      std::sscanf(name_end, ") %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d", &out.state,
+                  &out.parent, &out.flags, &out.threads) != 4)
+    return {};
+  return out;
+}
+
 std::unordered_multimap<pid_t, pid_t> children_by_parent() {
   std::unordered_multimap<pid_t, pid_t> out;
-  const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), [](DIR* d) { return ::closedir(d); });
-  if (!proc) return out;
-  while (const dirent* entry = ::readdir(proc.get())) {
-    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-    if (const ProcessStat stat = process_stat(pid); stat.parent > 0 && stat.state != 'Z') out.emplace(stat.parent, pid);
-  }
+  for_each_number("/proc", [&](pid_t pid) {
+    if (const ProcessStat stat = process_stat(pid); stat.parent > 0 && !is_dead(stat)) out.emplace(stat.parent, pid);
+    return true;
+  });
   return out;
 }
 
@@ -56,24 +83,21 @@ void adopt_orphans() {
 }
 
 ProcessStat process_stat(pid_t pid) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
-  std::array<char, 320> text{};
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open() || ::read(file.get(), text.data(), text.size() - 1) <= 0) return {};
-  // "pid (name) state ppid pgrp session tty tpgid flags ..."; the name may hold anything, ')' too.
-  const char* const name_end = std::strrchr(text.data(), ')');
-  ProcessStat out;
-  if (name_end == nullptr ||
-      std::sscanf(name_end, ") %c %d %*d %*d %*d %*d %u", &out.state, &out.parent, &out.flags) != 3)
-    return {};
-  return out;
+  return read_stat("/proc/" + std::to_string(pid) + "/stat");
 }
 
 bool is_ending(pid_t pid) {
-  constexpr unsigned kExiting = 4;  // PF_EXITING of the kernel's sched.h
+  constexpr unsigned kExiting = 4;  // PF_EXITING of the kernel's sched.h: of a thread
   const ProcessStat stat = process_stat(pid);
   if (stat.state == '\0') return ::kill(pid, 0) != 0 && errno == ESRCH;
-  return stat.state == 'Z' || stat.state == 'X' || (stat.flags & kExiting) != 0;
+  bool all = is_dead(stat) || (stat.flags & kExiting) != 0;
+  if (!all || stat.threads <= 1) return all;
+  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+  for_each_number(tasks.c_str(), [&](pid_t thread) {
+    const ProcessStat of = read_stat(tasks + "/" + std::to_string(thread) + "/stat");
+    return all = of.state == '\0' || (of.flags & kExiting) != 0;
+  });
+  return all;
 }
 
 std::vector<pid_t> descendants() {

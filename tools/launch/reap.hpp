@@ -21,11 +21,13 @@ struct ProcessStat {
   char state = '\0';  // as ps has it: 'R', 'S', 'T', 'Z' ...; '\0': there is no such process, or no /proc
   int parent = 0;     // process id
   unsigned flags = 0;
+  int threads = 0;  // a process whose first thread has ended is a 'Z' too, and lives as long as it has more of them
 };
 ProcessStat process_stat(pid_t pid);
 
-/// Whether the process is on its way out: from the first step of its exit, before its sockets close, or gone. What
-/// others miss of it they may report before its parent can hear of its end. False when /proc is not mounted.
+/// Whether the process is on its way out: from the first step of its exit, before its sockets close, or gone; not when
+/// only some of its threads end. What others miss of it they may report before its parent can hear of its end. False
+/// when /proc is not mounted.
 bool is_ending(pid_t pid);
 
 /// Sends `signal` to all descendants but `spare` and its descendants (0: no exception).
