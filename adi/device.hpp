@@ -221,6 +221,29 @@ class Device {
   void MPID_Waited() { waiter_.busy(); }
   /// Something that this rank may be waiting for has changed in memory that it shares with us.
   void MPID_Wake(Rank rank);
+  /// Something that a call waits for in memory that others change, who call MPID_Wake() then: while this lives, the
+  /// rank does not fall asleep once it has come. `come` is called with the device held, and outlives this.
+  class Watch {
+   public:
+    template <class Come>
+    Watch(Device& d, Come& come)
+        : device_(d),
+          come_(&come),
+          ask_([](const void* c) -> bool { return (*static_cast<Come*>(const_cast<void*>(c)))(); }) {
+      device_.watches_.push_back(this);
+    }
+    ~Watch() { std::erase(device_.watches_, this); }
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    bool has_come() const { return ask_(come_); }
+
+   private:
+    Device& device_;
+    const void* come_;
+    bool (*ask_)(const void*);
+  };
+  /// Whether any rank is lost (peer_error() says which).
+  bool MPID_Any_lost() const { return any_lost_; }
   /// Whether this rank is lost, or its process has ended (which will be reported as its loss). A system call perhaps.
   bool MPID_Gone(Rank rank) const;
   /// What lets the other ranks of this host find memory from MPID_Mem_alloc; 0 when they cannot.
@@ -568,10 +591,10 @@ class Device {
   Waiter waiter_;
   bool any_lost_ = false;  // peers
   bool sleep_for_ever_ = false;
+  std::vector<const Watch*> watches_;  // of calls that wait
   bool (*minds_)(const Request& message) = nullptr;
   void (*on_lost_)(Device& device, Rank peer) = nullptr;
-  std::vector<Rank>
-      failures_;  // whose messages have failed, as far as on_lost_ has not heard of it; kNoRank: anybody's
+  std::vector<Rank> failures_;  // whose messages have failed: not yet told to on_lost_; kNoRank: anybody's
   std::uint64_t credit_per_peer_ = 0;
   std::uint64_t envelopes_left_ = 0;
   Awaited awaited_;                 // of the call that polls; meaningful only from inside of its poll

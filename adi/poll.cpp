@@ -145,6 +145,7 @@ bool Device::arm() {
   bool may_sleep = waiting_gets_.empty();  // these wait for turns of the loop
   for (const auto& m : methods_) may_sleep = may_sleep && m->arm();
   for (Extension* e : extensions_) may_sleep = may_sleep && e->may_sleep();
+  for (const Watch* w : watches_) may_sleep = may_sleep && !w->has_come();
   if (!may_sleep) disarm();
   return may_sleep;
 }

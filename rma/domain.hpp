@@ -87,25 +87,6 @@ class Domain final : public adi::Extension {
     bool orphan = false;         // its window has ended before the answer
   };
 
-  /// Somebody in a call waits for this; known while it polls, so that the rank does not sleep when it has come true.
-  class Wait {
-   public:
-    template <class Done>
-    Wait(Domain& domain, Done& done)
-        : domain_(domain), done_(&done), ask_([](void* d) -> bool { return (*static_cast<Done*>(d))(); }) {
-      domain_.waits_.push_back(this);
-    }
-    ~Wait() { std::erase(domain_.waits_, this); }
-    Wait(const Wait&) = delete;
-    Wait& operator=(const Wait&) = delete;
-    bool come_true() const { return ask_(done_); }
-
-   private:
-    Domain& domain_;
-    void* done_;
-    bool (*ask_)(void*);
-  };
-
   void add(Window& window);
   void remove(Window& window);
   /// Whether windows want to be asked for locks that others wait for here.
@@ -158,7 +139,6 @@ class Domain final : public adi::Extension {
   Counters counters_;
   std::unordered_map<std::uint32_t, Window*> windows_;
   std::vector<Window*> serving_;  // with lock requests that wait
-  std::vector<Wait*> waits_;
   std::vector<Ticket> tickets_;
   std::vector<std::uint32_t> free_tickets_;
   std::size_t most_tickets_ = (std::size_t{1} << 24) - 1;  // an index travels in 24 bits

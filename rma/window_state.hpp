@@ -155,7 +155,7 @@ void Window::wait_until(const WaitFor& what, Done&& done) {
                              },
                              &wait};
   do {
-    const Domain::Wait known(domain_, done);
+    const adi::Device::Watch watch(device(), done);
     device().MPID_Poll(true, awaited);
   } while (!done());
   device().MPID_Waited();

@@ -20,6 +20,7 @@
 #include "mpi/coll/combine.hpp"
 #include "mpi/coll/halving.hpp"
 #include "mpi/coll/inter.hpp"
+#include "mpi/coll/meeting.hpp"
 #include "mpi/coll/stages.hpp"
 
 namespace rmq::mpi::coll {
@@ -166,7 +167,7 @@ void tell_all(Steps& s, const Reduction& r, const void* in, void* out) {
 Algorithm choose(const Terms& terms, const Reduction& r, int p) {
   const std::uint64_t bytes = bytes_of(r);
   const bool cuts = may_cut(r) && r.count >= p;
-  const Algorithm wish = terms.forced().allreduce;
+  const Algorithm wish = without_board(terms.forced().allreduce);
   const bool wants_cut = wish == Algorithm::halving || wish == Algorithm::ring;
   if (wish != Algorithm::automatic && (cuts || !wants_cut)) return wish;
   const bool flat = bytes <= kFlatMax && bytes * static_cast<std::uint64_t>(p) <= kFlatTotal;
@@ -205,6 +206,7 @@ void allreduce_to(Steps& s, const Reduction& r, const void* in, void* out) {
 int allreduce(Comm& comm, const void* in, void* out, const Reduction& r) {
   if (comm.is_inter()) [[unlikely]]
     return inter::allreduce(comm, in, out, r);
+  if (Board* board = board_for_allreduce(comm, r)) return meet(comm, *board, is_in_place(in) ? out : in, out, r);
   Steps s(comm);
   allreduce_to(s, r, is_in_place(in) ? out : in, out);
   return s.error();

@@ -8,6 +8,7 @@
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
+#include "mpi/coll/meeting.hpp"
 #include "mpi/coll/stages.hpp"
 
 namespace rmq::mpi::coll {
@@ -60,7 +61,7 @@ void tell_all(Steps& s) {
 
 void barrier_to(Steps& s) {
   if (s.size() == 1) return;
-  const Algorithm wish = s.terms().forced().barrier;
+  const Algorithm wish = without_board(s.terms().forced().barrier);
   const bool shared = wish == Algorithm::automatic && s.size() > 2 && s.terms().crowded();
   if (wish == Algorithm::batch || (shared && s.size() <= kBatchRanks)) {
     tell_all(s);
@@ -74,6 +75,7 @@ void barrier_to(Steps& s) {
 int barrier(Comm& comm) {
   if (comm.is_inter()) [[unlikely]]
     return inter::barrier(comm);
+  if (Board* board = board_for_barrier(comm)) return meet(comm, *board);
   Steps s(comm);
   barrier_to(s);
   return s.error();

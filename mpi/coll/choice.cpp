@@ -31,6 +31,7 @@ constexpr std::pair<std::string_view, Algorithm> kAlgorithms[] = {
     {"bruck", Algorithm::bruck},
     {"pairwise", Algorithm::pairwise},
     {"batch", Algorithm::batch},
+    {"board", Algorithm::board},
 };
 
 constexpr std::uint32_t set_of(std::initializer_list<Algorithm> some) {
@@ -46,10 +47,10 @@ struct Collective {
 };
 using enum Algorithm;
 constexpr Collective kCollectives[] = {
-    {"barrier", &Choice::barrier, set_of({dissemination, tree, batch})},
+    {"barrier", &Choice::barrier, set_of({board, dissemination, tree, batch})},
     {"bcast", &Choice::bcast, set_of({flat, binomial, Algorithm::scatter, chain})},
     {"reduce", &Choice::reduce, set_of({flat, binomial, halving})},
-    {"allreduce", &Choice::allreduce, set_of({flat, batch, tree, doubling, halving, ring})},
+    {"allreduce", &Choice::allreduce, set_of({board, flat, batch, tree, doubling, halving, ring})},
     {"gather", &Choice::gather, set_of({binomial, linear})},
     {"scatter", &Choice::scatter, set_of({binomial, linear})},
     {"allgather", &Choice::allgather, set_of({flat, batch, doubling, bruck, ring})},

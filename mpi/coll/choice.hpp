@@ -32,13 +32,19 @@ enum class Algorithm : std::uint8_t {
   bruck,
   pairwise,
   batch,  // all messages at once
+  board,  // in memory that all members share
 };
 
+/// What is left to choose by messages: where there is no board, whoever wants one takes what comes.
+constexpr Algorithm without_board(Algorithm wish) {
+  return wish == Algorithm::board ? Algorithm::automatic : wish;
+}
+
 struct Choice {
-  Algorithm barrier = Algorithm::automatic;         // dissemination, tree, batch
+  Algorithm barrier = Algorithm::automatic;         // board, dissemination, tree, batch
   Algorithm bcast = Algorithm::automatic;           // flat, binomial, scatter, chain
   Algorithm reduce = Algorithm::automatic;          // flat, binomial, halving
-  Algorithm allreduce = Algorithm::automatic;       // flat, batch, tree, doubling, halving, ring
+  Algorithm allreduce = Algorithm::automatic;       // board, flat, batch, tree, doubling, halving, ring
   Algorithm gather = Algorithm::automatic;          // binomial, linear
   Algorithm scatter = Algorithm::automatic;         // binomial, linear
   Algorithm allgather = Algorithm::automatic;       // flat, batch, doubling, bruck, ring

@@ -42,7 +42,8 @@ Algorithm choose(const Terms& terms, const Reduction& r, int p) {
   return halves && pays && p > 2 ? Algorithm::halving : Algorithm::binomial;
 }
 
-/// Combines all operands, which are spoilt; where the result is.
+}  // namespace
+
 Buffer combine_pairs(const Reduction& r, std::vector<Buffer>& operands, Grouping grouping) {
   const auto combine_into = [&](std::size_t left, std::size_t right) {
     combine(r, operands[left].data, operands[right].data);
@@ -60,8 +61,6 @@ Buffer combine_pairs(const Reduction& r, std::vector<Buffer>& operands, Grouping
   }
   return operands.front();
 }
-
-}  // namespace
 
 void reduce_flat(Steps& s, const Reduction& r, const void* in, void* out, int root, Grouping grouping) {
   if (s.rank() != root) return s.send(root, buffer_of(r, in));

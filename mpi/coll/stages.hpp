@@ -1,6 +1,8 @@
 // Pieces of collectives that others are made of. They run in a collective that has begun; errors are noted in it.
 #pragma once
 
+#include <vector>
+
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/steps.hpp"
 
@@ -18,6 +20,8 @@ void reduce_to(Steps& s, const Reduction& r, const void* in, void* out, int root
 /// How the operands of a reduction are grouped; they keep the order of ranks. With rounding the bits depend on it, so
 /// algorithms that stand in for each other group alike.
 enum class Grouping { binomial, doubling };
+/// Combines all operands, one of each rank, which are spoilt; where the result is.
+Buffer combine_pairs(const Reduction& r, std::vector<Buffer>& operands, Grouping grouping);
 /// All send to the root.
 void reduce_flat(Steps& s, const Reduction& r, const void* in, void* out, int root, Grouping grouping);
 

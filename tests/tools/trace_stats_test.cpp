@@ -91,6 +91,20 @@ TEST_F(TraceWaits, InACollectiveItIsTheCollective) {
   EXPECT_TRUE(says("rank 0 for rank 1                0.000000      0.000000       0.003000")) << waits_.text();
 }
 
+TEST_F(TraceWaits, AtABoardAllWaitForTheLast) {
+  constexpr std::uint64_t context = 6;
+  for (const int rank : {0, 2, 1}) {
+    call((1 + rank) * kMs, rank, "MPI_Barrier");
+    waits_.add(entry(rank == 1 ? 7 * kMs : (2 + rank) * kMs, rank, Event::meet, 0, context));
+  }
+  // Two ranks that nobody here waits for meet under the same number, at another's board.
+  waits_.add(entry(9 * kMs, 3, Event::meet, 3, context));
+  for (const int rank : {1, 0, 2}) waits_.add(entry(10 * kMs, rank, Event::met, 0, context));
+  EXPECT_TRUE(says("rank 0 for rank 1                0.000000      0.000000       0.006000")) << waits_.text();
+  EXPECT_TRUE(says("rank 2 for rank 1                0.000000      0.000000       0.004000")) << waits_.text();
+  EXPECT_FALSE(says("rank 1 for")) << waits_.text();
+}
+
 TEST(TraceTimes, AMedianIsRightToTwoPercent) {
   std::mt19937_64 random(1);
   for (const std::uint64_t most : {40u, 1000u, 100'000u, 2'000'000'000u}) {

@@ -55,6 +55,15 @@ void Waits::add(const Entry& e) {
       return packet(e);
     case Event::matched:
       return matched(e);
+    case Event::meet: {
+      Round& round = rounds_[{e.record.peer, e.record.a0, e.record.a1}];
+      ++round.come;
+      round.last = e.rank;
+      round.last_ns = e.ns;
+      return;
+    }
+    case Event::met:
+      return met(e);
     default:
       return;
   }
@@ -105,6 +114,15 @@ void Waits::matched(const Entry& e) {
   if (!wants_answer(p.kind)) return;
   if (const auto asked = unanswered_.find({peer, e.rank, p.msg}); asked != unanswered_.end())
     asked->second.matched_ns = e.ns;
+}
+
+// Everybody has waited for the one who came last.
+void Waits::met(const Entry& e) {
+  const auto round = rounds_.find({e.record.peer, e.record.a0, e.record.a1});
+  if (round == rounds_.end()) return;
+  if (round->second.last != e.rank)
+    waited(e.rank, round->second.last, collective, rank(e.rank).since, round->second.last_ns);
+  if (--round->second.come == 0) rounds_.erase(round);
 }
 
 void Waits::waited(int who, int for_whom, Reason why, std::int64_t from, std::int64_t until) {

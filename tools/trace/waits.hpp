@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -55,15 +56,22 @@ class Waits {
   struct Asked {
     std::int64_t left_ns = 0, matched_ns = 0;
   };
+  struct Round {
+    int come = 0;  // ranks that have not gone on
+    int last = -1;
+    std::int64_t last_ns = 0;
+  };
   Rank& rank(int r);
   void waited(int who, int for_whom, Reason why, std::int64_t from, std::int64_t until);
   void matched(const Entry& e);
   void packet(const Entry& e);
+  void met(const Entry& e);
 
   std::vector<Rank> ranks_;
   std::map<std::uint32_t, Call> calls_;
-  std::unordered_map<std::uint64_t, Sums> pairs_;                       // who << 32 | for whom
-  std::unordered_map<MessageKey, Asked, MessageKey::Hash> unanswered_;  // long and synchronous messages
+  std::map<std::tuple<int, std::uint64_t, std::uint64_t>, Round> rounds_;  // of boards: whose, context, number
+  std::unordered_map<std::uint64_t, Sums> pairs_;                          // who << 32 | for whom
+  std::unordered_map<MessageKey, Asked, MessageKey::Hash> unanswered_;     // long and synchronous messages
 };
 
 }  // namespace rmq::trace
