@@ -145,7 +145,11 @@ bool Device::arm() {
   bool may_sleep = waiting_gets_.empty();  // these wait for turns of the loop
   for (const auto& m : methods_) may_sleep = may_sleep && m->arm();
   for (Extension* e : extensions_) may_sleep = may_sleep && e->may_sleep();
-  for (const Watch* w : watches_) may_sleep = may_sleep && !w->has_come();
+  for (const Watch* w : watches_) {
+    if (!may_sleep || !w->has_come()) continue;
+    may_sleep = false;
+    if (sleepers_ > 0) doorbell_->ring(rank_);  // it may be that of a thread that sleeps, whose ring this one has heard
+  }
   if (!may_sleep) disarm();
   return may_sleep;
 }

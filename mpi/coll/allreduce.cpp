@@ -206,9 +206,10 @@ void allreduce_to(Steps& s, const Reduction& r, const void* in, void* out) {
 int allreduce(Comm& comm, const void* in, void* out, const Reduction& r) {
   if (comm.is_inter()) [[unlikely]]
     return inter::allreduce(comm, in, out, r);
-  if (Board* board = board_for_allreduce(comm, r)) return meet(comm, *board, is_in_place(in) ? out : in, out, r);
+  const void* const from = is_in_place(in) ? out : in;
+  if (const auto error = meet(comm, from, out, r)) return *error;
   Steps s(comm);
-  allreduce_to(s, r, is_in_place(in) ? out : in, out);
+  allreduce_to(s, r, from, out);
   return s.error();
 }
 

@@ -75,7 +75,7 @@ void barrier_to(Steps& s) {
 int barrier(Comm& comm) {
   if (comm.is_inter()) [[unlikely]]
     return inter::barrier(comm);
-  if (Board* board = board_for_barrier(comm)) return meet(comm, *board);
+  if (const auto error = meet(comm)) return *error;
   Steps s(comm);
   barrier_to(s);
   return s.error();

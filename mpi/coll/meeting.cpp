@@ -1,7 +1,7 @@
 #include "mpi/coll/meeting.hpp"
 
 #include <memory>
-#include <vector>
+#include <new>
 
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/combine.hpp"
@@ -26,15 +26,7 @@ constexpr int kCountedAlone = 16;
 // Looks at the memory between two polls, where nobody waits for this CPU.
 constexpr int kLooksPerPoll = 16;
 
-// Of communicators that are gone, whose other members may still look: this rank's memory.
-struct Deserted {
-  void* memory;
-  Board board;
-};
-std::vector<Deserted>& deserted() {
-  static auto* const all = new std::vector<Deserted>;  // never destroyed, like the runtime
-  return *all;
-}
+std::size_t owned_now = 0;  // boards in this rank's memory that are in use
 
 void* aligned(void* memory) {
   const auto at = reinterpret_cast<std::uintptr_t>(memory);
@@ -49,55 +41,56 @@ bool on_one_host(const Comm& comm) {
   return true;
 }
 
-// The first member has the memory. One that cannot reach it leaves all without a board.
-std::shared_ptr<Board> make_board(Comm& comm) {
+std::shared_ptr<Meeting> make_meeting(Comm& comm, int& error) {
   adi::Device& device = *comm.device;
-  std::erase_if(deserted(), [&](const Deserted& d) {
-    if (d.board.is_deserted()) device.MPID_Mem_free(d.memory);
-    return d.board.is_deserted();
-  });
-  const int p = comm.size();
-  const std::size_t bytes = Board::bytes(p);
-  void* const owned = comm.rank == 0 ? device.MPID_Mem_alloc(bytes + kCacheLine) : nullptr;
-  void* memory = owned != nullptr ? aligned(owned) : nullptr;
-  std::vector<std::uint64_t> token{0};
-  if (memory != nullptr) {
-    Board::make(memory, p);
-    token[0] = device.MPID_Mem_token(memory, bytes);
+  std::shared_ptr<Meeting> made;
+  try {
+    made = std::make_shared<Meeting>(device, comm);
+  } catch (const std::bad_alloc&) {  // all go without
   }
-  const Party all = whole_party(comm);
-  broadcast(all, token);
-  if (comm.rank != 0) memory = device.MPID_Mem_map(comm.world_of(0), token[0], bytes);
-  const std::uint64_t reaches = token[0] != 0 && memory != nullptr ? 1 : 0;
-  for (const std::uint64_t one : gather_all(all, {&reaches, 1})) {
-    if (one != 0) continue;
-    if (owned != nullptr) device.MPID_Mem_free(owned);
-    return nullptr;
-  }
-  const bool one_answers = p > (comm.terms->crowded() ? kAllReadCrowded : kAllRead);
-  return std::shared_ptr<Board>(new Board(memory, p, comm.rank, one_answers), [owned](Board* board) {
-    board->leave();
-    if (owned != nullptr) deserted().push_back({owned, *board});
-    delete board;
-  });
+  std::uint64_t token = made ? made->token() : 0;
+  Steps tell(comm);
+  bcast_to(tell, {&token, sizeof token, find_datatype(MPI_BYTE)}, 0);
+  std::uint64_t mine = made && made->open(token) ? 1 : 0, all = 0;
+  Steps agree(comm);
+  agree.note(tell.error());
+  allreduce_to(agree, {*find_op(MPI_MIN), *find_datatype(MPI_UINT64_T), 1, device}, &mine, &all);
+  error = agree.error();
+  return error == MPI_SUCCESS && all == 1 ? made : nullptr;
 }
 
-Board* board_for(Comm& comm, Algorithm wish) {
-  if (wish != Algorithm::automatic && wish != Algorithm::board) return nullptr;
-  if (comm.board) return comm.board.get();
-  if (comm.calls_without_board > kCallsBefore) return nullptr;
-  if (comm.calls_without_board++ < kCallsBefore || !on_one_host(comm)) return nullptr;
-  if (comm.size() > kCountedAlone && !comm.terms->crowded()) return nullptr;
-  comm.board = make_board(comm);
-  return comm.board.get();
+int lost_member(const Comm& comm) {
+  if (!comm.device->MPID_Any_lost()) [[likely]]
+    return kNoRank;
+  for (int r = 0; r < comm.size(); ++r)
+    if (!comm.device->peer_error(comm.world_of(r)).empty()) return comm.world_of(r);
+  return kNoRank;
 }
 
-/// Whether anybody could meet here: not in the background, where several calls are under way, and a task does not poll.
-bool may_meet(Comm& comm) {
-  if (comm.size() == 1 || Task::current()) return false;
+[[noreturn]] void fail_for(Rank lost) {
+  fail_call(error_class_of(Errc::peer_lost), lost_text(lost));
+}
+
+// Null: there is none, or `error`. What decides is the same on all members. Calls in the background keep to messages:
+// several may be under way, and a task does not poll.
+Meeting* meeting_of(Comm& comm, Algorithm Choice::*collective, int& error) {
+  error = MPI_SUCCESS;
+  if (comm.size() == 1 || Task::current()) return nullptr;
   if (!comm.terms->known()) [[unlikely]]
     comm.terms->await(*comm.device);
-  return true;
+  const Algorithm wish = comm.terms->forced().*collective;
+  if (wish != Algorithm::automatic && wish != Algorithm::board) return nullptr;
+  if (comm.calls_before_meeting <= kCallsBefore) {
+    if (comm.calls_before_meeting++ < kCallsBefore || !on_one_host(comm)) return nullptr;
+    if (comm.size() > kCountedAlone && !comm.terms->crowded()) return nullptr;
+    comm.meeting = make_meeting(comm, error);
+    comm.meeting_failed = error != MPI_SUCCESS;
+  }
+  // Others may meet, and would not come to hear of this rank by messages.
+  if (comm.meeting || comm.meeting_failed) {
+    if (const Rank lost = lost_member(comm); lost != kNoRank) fail_for(lost);
+  }
+  return comm.meeting.get();
 }
 
 std::uint32_t kind_of_call(const Comm& comm) {
@@ -139,28 +132,30 @@ void tell(const void* object, ReportText& to) {
   }
 }
 
-bool has_lost_member(const Comm& comm) {
-  for (int r = 0; r < comm.size(); ++r)
-    if (!comm.device->peer_error(comm.world_of(r)).empty()) return true;
-  return false;
-}
-
-// Until the round is open; false: a member is lost.
-bool wait(const Comm& comm, const Board& board) {
+// Until the round is open; kNoRank, or a member that is lost.
+Rank wait(const Comm& comm, const Board& board) {
   adi::Device& device = *comm.device;
   const auto open = [&] { return board.is_open() && (board.one_answers() || same_kind(board)); };
   const int looks = comm.terms->crowded() ? 1 : kLooksPerPoll;
   const Waiting waiting{comm, board};
-  for (;;) {
-    for (int i = 0; i < looks; ++i)
-      if (open()) return true;
-    if (device.MPID_Any_lost() && has_lost_member(comm)) return false;
+  for (bool polled = false;; polled = true) {
+    for (int i = 0; i < looks; ++i) {
+      if (!open()) continue;
+      if (polled) {
+        device.MPID_Waited();
+      } else {
+        device.MPID_Poll(false);  // whoever always comes last would never hear of messages
+      }
+      return kNoRank;
+    }
+    if (const Rank lost = lost_member(comm); lost != kNoRank) return lost;
     const adi::Device::Watch watch(device, open);
     device.MPID_Poll(true, {tell, &waiting});
   }
 }
 
-// All come, each with `bytes` at `data`; `answer(result)` combines, on the last to come, where one answers for all.
+// All come, each with `bytes` at `data`; `answer(result)` combines, on the last to come, where one answers for all. A
+// member that has lost another does not come any more: rounds that not all have come to stay closed.
 template <class Answer>
 int hold(Comm& comm, Board& board, const void* data, std::size_t bytes, const Answer& answer) {
   adi::Device& device = *comm.device;
@@ -176,59 +171,124 @@ int hold(Comm& comm, Board& board, const void* data, std::size_t bytes, const An
   } else if (!board.one_answers()) {
     wake_others(comm);
   }
-  if (!wait(comm, board)) return error_class_of(Errc::peer_lost);
-  device.MPID_Waited();
+  const Rank lost = wait(comm, board);
   device.trace().event(Event::met, 0, comm.world_of(0), comm.context, board.round());
+  if (lost != kNoRank) fail_for(lost);
   if (board.one_answers()) return board.answered().kind == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
   for (int i = 0; i < board.members(); ++i)
     if (board.brought(i).bytes != bytes) return MPI_ERR_TRUNCATE;
   return MPI_SUCCESS;
 }
 
-// In rank order, grouped as in the algorithms that this one stands in for.
-void combine_brought(const Board& board, const Reduction& r, void* out) {
-  const std::uint64_t bytes = bytes_of(r);
-  const auto p = static_cast<std::size_t>(board.members());
-  if (p == 2) {  // the way of the short message: no memory
-    std::memcpy(out, board.brought(1).data.data(), bytes);
-    return combine(r, board.brought(0).data.data(), out);
-  }
-  ScratchArray<Brought> copies(p);
-  std::vector<Buffer> operands;
-  operands.reserve(p);
-  for (std::size_t i = 0; i < p; ++i) {
-    copies[i] = board.brought(static_cast<int>(i));
-    operands.push_back({copies[i].data.data(), r.count, &r.type});
-  }
-  std::memcpy(out, combine_pairs(r, operands, Grouping::doubling).data, bytes);
-}
-
 }  // namespace
 
-Board* board_for_barrier(Comm& comm) {
-  return may_meet(comm) ? board_for(comm, comm.terms->forced().barrier) : nullptr;
+// ---- the board's life ----
+
+// This rank's memory, of communicators that are gone, where other members may still look.
+struct Meeting::Deserted {
+  void* memory;
+  Board board;
+};
+std::vector<Meeting::Deserted>& Meeting::deserted() {
+  static auto* const all = new std::vector<Deserted>;  // never destroyed, like the runtime
+  return *all;
 }
 
-Board* board_for_allreduce(Comm& comm, const Reduction& r) {
-  if (bytes_of(r) > Brought::kMost || r.op.builtin == ReduceOp::none || !r.type.dense) return nullptr;
-  return may_meet(comm) ? board_for(comm, comm.terms->forced().allreduce) : nullptr;
+Meeting::Meeting(adi::Device& device, const Comm& comm)
+    : device_(device),
+      first_(comm.world_of(0)),
+      members_(comm.size()),
+      me_(comm.rank),
+      one_answers_(comm.size() > (comm.terms->crowded() ? kAllReadCrowded : kAllRead)) {
+  if (me_ != 0) return;
+  std::erase_if(deserted(), [&](const Deserted& d) {
+    const bool gone = d.board.is_deserted();
+    if (gone) device.MPID_Mem_free(d.memory);
+    return gone;
+  });
+  deserted().reserve(deserted().size() + 1 + owned_now);
+  owned_ = device.MPID_Mem_alloc(Board::bytes(members_) + kCacheLine);
+  if (owned_ == nullptr) return;
+  ++owned_now;
+  Board::make(aligned(owned_), members_);
 }
 
-int meet(Comm& comm, Board& board) {
-  return hold(comm, board, nullptr, 0, [](Brought&) {});
-}
-
-int meet(Comm& comm, Board& board, const void* in, void* out, const Reduction& r) {
-  const std::uint64_t bytes = bytes_of(r);
-  const int error =
-      hold(comm, board, in, bytes, [&](Brought& result) { combine_brought(board, r, result.data.data()); });
-  if (error != MPI_SUCCESS) return error;
-  if (board.one_answers()) {
-    std::memcpy(out, board.answered().data.data(), bytes);
+Meeting::~Meeting() {
+  if (board_) board_->leave();
+  if (owned_ == nullptr) return;
+  --owned_now;
+  if (board_) {
+    deserted().push_back({owned_, *board_});  // there is room
   } else {
-    combine_brought(board, r, out);
+    device_.MPID_Mem_free(owned_);  // nobody has come to it
+  }
+}
+
+std::uint64_t Meeting::token() const {
+  return owned_ != nullptr ? device_.MPID_Mem_token(aligned(owned_), Board::bytes(members_)) : 0;
+}
+
+bool Meeting::open(std::uint64_t token) {
+  if (token == 0) return false;
+  void* const memory = me_ == 0 ? aligned(owned_) : device_.MPID_Mem_map(first_, token, Board::bytes(members_));
+  if (memory != nullptr) board_.emplace(memory, members_, me_, one_answers_);
+  return memory != nullptr;
+}
+
+// In rank order, grouped as in the algorithms that this one stands in for.
+void Meeting::combine_brought(const Reduction& r, void* out) {
+  const std::uint64_t bytes = bytes_of(r);
+  if (bytes == 0) return;
+  if (members_ == 2) {
+    std::memcpy(out, board_->brought(1).data.data(), bytes);
+    return combine(r, board_->brought(0).data.data(), out);
+  }
+  operands_.clear();
+  for (int i = 0; i < members_; ++i) {
+    Brought& copy = copies_[static_cast<std::size_t>(i)];
+    copy = board_->brought(i);
+    operands_.push_back({copy.data.data(), r.count, &r.type});
+  }
+  std::memcpy(out, combine_pairs(r, operands_, Grouping::doubling).data, bytes);
+}
+
+// Before anybody waits for this rank.
+void Meeting::make_room() {
+  if (members_ == 2) return;
+  copies_.resize(static_cast<std::size_t>(members_));
+  operands_.reserve(static_cast<std::size_t>(members_));
+}
+
+int Meeting::allreduce(Comm& comm, const void* in, void* out, const Reduction& r) {
+  const std::uint64_t bytes = bytes_of(r);
+  make_room();
+  const int error = hold(comm, *board_, in, bytes, [&](Brought& result) { combine_brought(r, result.data.data()); });
+  if (error != MPI_SUCCESS) return error;
+  if (!board_->one_answers()) {
+    combine_brought(r, out);
+  } else if (bytes > 0) {
+    std::memcpy(out, board_->answered().data.data(), bytes);
   }
   return MPI_SUCCESS;
+}
+
+int Meeting::barrier(Comm& comm) {
+  return hold(comm, *board_, nullptr, 0, [](Brought&) {});
+}
+
+std::optional<int> meet(Comm& comm) {
+  int error;
+  Meeting* const meeting = meeting_of(comm, &Choice::barrier, error);
+  if (error != MPI_SUCCESS) return error;
+  return meeting != nullptr ? std::optional(meeting->barrier(comm)) : std::nullopt;
+}
+
+std::optional<int> meet(Comm& comm, const void* in, void* out, const Reduction& r) {
+  int error;
+  Meeting* const meeting = meeting_of(comm, &Choice::allreduce, error);
+  if (error != MPI_SUCCESS) return error;
+  const bool fits = bytes_of(r) <= Brought::kMost && r.op.builtin != ReduceOp::none && r.type.dense;
+  return meeting != nullptr && fits ? std::optional(meeting->allreduce(comm, in, out, r)) : std::nullopt;
 }
 
 }  // namespace rmq::mpi::coll

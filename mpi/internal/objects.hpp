@@ -24,7 +24,7 @@ class Device;
 namespace rmq::mpi {
 
 namespace coll {
-class Board;
+class Meeting;
 class Terms;
 }  // namespace coll
 class Activity;
@@ -172,8 +172,9 @@ struct Comm {
   std::uint32_t repeated_number = 0;         // the same of persistent ones made here
   std::uint32_t calls = 0;                   // collectives called so far; …
   std::array<CollectiveCall, 8> called;      // … call n is kept at n % 8
-  std::uint8_t calls_without_board = 0;      // of collectives that could use one, as far as it matters
-  std::shared_ptr<coll::Board> board;        // nullptr: none (coll/meeting.hpp)
+  std::uint8_t calls_before_meeting = 0;     // of collectives that could meet, as far as it matters
+  bool meeting_failed = false;               // as a member was lost; others may have it
+  std::shared_ptr<coll::Meeting> meeting;    // at a board; nullptr: none (coll/meeting.hpp)
   Activity* activities = nullptr;            // the newest of those that hold it (internal/requests.hpp)
   std::shared_ptr<const Topology> topology;  // nullptr: none; duplicates share it (internal/topology.hpp)
 

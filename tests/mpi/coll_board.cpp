@@ -86,6 +86,21 @@ void among_others(MPI_Comm comm) {
   }
 }
 
+// Whoever comes last finds that all have come, and need not wait: it has to hear of messages all the same.
+void always_last() {
+  int x = 0, mine = 0, all = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (me == 0) MPI_Irecv(&x, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, &request);
+  if (me == 1) MPI_Issend(&me, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, &request);
+  for (int round = 0; all == 0 && round < 2000; ++round) {
+    if (me == 0) ::usleep(1000);
+    if (me == 1) MPI_Test(&request, &mine, MPI_STATUS_IGNORE);
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  }
+  CHECK(all == 1);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 void come_and_go() {
   for (int i = 0; i < 60; ++i) {
     MPI_Comm part;
@@ -108,6 +123,7 @@ int main(int argc, char** argv) {
   for (const int count : {1, 47, 48, 49}) reduce_all<std::int8_t>(MPI_COMM_WORLD, MPI_INT8_T, count, 100);
   uneven_sums(MPI_COMM_WORLD);
   among_others(MPI_COMM_WORLD);
+  always_last();
   come_and_go();
   MPI_Comm pair;
   MPI_Comm_split(MPI_COMM_WORLD, me / 2, -me, &pair);
