@@ -16,7 +16,7 @@
 namespace rmq::shm {
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'R', 'M', 'Q', 'S', 'H', 'M', '1', '\0'};
+constexpr std::array<char, 8> kMagic = {'R', 'M', 'Q', 'S', 'H', 'M', '2', '\0'};
 constexpr std::uint32_t kMaxHostRanks = 16384;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kLeastHeap = 1 << 20;  // of a rank, where the address space is small
@@ -33,8 +33,8 @@ std::string ticket_key(const JobInfo& job) {
 
 bool usable(const Shape& shape) {
   return std::has_single_bit(shape.cells) && std::has_single_bit(shape.ring_bytes) && shape.ring_bytes >= 4096 &&
-         std::has_single_bit(shape.first_bytes) && shape.first_bytes <= shape.ring_bytes &&
-         shape.heap_bytes < (std::uint64_t{1} << 44);
+         std::has_single_bit(shape.first_bytes) && shape.first_bytes >= kCacheLine &&
+         shape.first_bytes <= shape.ring_bytes && shape.heap_bytes < (std::uint64_t{1} << 44);
 }
 
 bool can_map(std::uint64_t bytes) {

@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "shm/link.hpp"
+
 namespace rmq::shm {
 namespace {
 
@@ -158,6 +160,38 @@ TEST(ByteRing, ImpossibleReturnsAreRefused) {
   for (const std::uint64_t bad : {std::uint64_t{10 * kSize + 129}, std::uint64_t{9 * kSize}, UINT64_MAX}) {
     std::atomic<std::uint64_t> taken{bad};
     EXPECT_FALSE(writer.returned(taken)) << bad;
+  }
+}
+
+// What a sender of ours never writes ends the link, and no payload is looked for outside of the ring.
+TEST(ByteRing, MarksOfGrowthAreTakenOnceAndOnlyWhereThereIsRoom) {
+  struct Case {
+    std::uint32_t first;
+    std::vector<std::uint16_t> spares;
+    bool last_is_read;
+  };
+  for (const Case& c : {Case{1024, {0, kGrown, 0}, true}, Case{1024, {kGrown, kGrown}, false},
+                        Case{kSize, {kGrown}, false}, Case{1024, {kGrown + 1}, false}}) {
+    std::vector<std::byte> memory(kSize);
+    std::vector<Cell> cells(4);
+    RingHeader header{};
+    RankControl control{};
+    Inbound in(Ring{&header, cells.data(), memory.data()}, {2, 4, kSize, c.first, 0}, control, 1, 1);
+    for (std::size_t i = 0; i < c.spares.size(); ++i) {
+      Packet sent(Kind::SHORT), packet;
+      sent.length = kSize / 4;  // more than fits the small part beside another
+      sent.spare = c.spares[i];
+      std::memcpy(static_cast<void*>(&cells[i]), &sent, sizeof sent);
+      const std::byte* payload = nullptr;
+      const bool read = in.read(packet, payload);
+      EXPECT_EQ(read, i + 1 < c.spares.size() || c.last_is_read) << c.first << ", " << i;
+      if (read) {
+        EXPECT_GE(payload, memory.data());
+        EXPECT_LE(payload + sent.length, memory.data() + kSize);
+        EXPECT_EQ(packet.spare, 0);
+      }
+      in.cells.advance();
+    }
   }
 }
 
