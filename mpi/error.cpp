@@ -108,7 +108,8 @@ std::string lost_text(int world_rank) {
 bool is_fatal(const Request& m) {
   if (!runtime().is_active()) return false;
   const Comm* const comm = comm_of_message(m);
-  if (comm == nullptr) return false;  // of one that is being made: the call that makes it fails
+  if (comm == nullptr || comm->errhandler == nullptr)
+    return false;  // of one that is being made: the call that makes it fails
   const Errhandler* handler = &handler_of(*comm);
   windows().table.for_each([&](const Win& w) {
     if (w.comm == comm) handler = w.errhandler;

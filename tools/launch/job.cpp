@@ -319,7 +319,8 @@ void Job::on_mpi_end(int rank) {
   if (ending_ || server_.state(rank) != RankState::joined) return;
   loop_.after(verdict_grace, [this, rank] {
     server_.drain(rank);
-    if (ranks_[static_cast<std::size_t>(rank)].alive && server_.state(rank) == RankState::joined)
+    const Rank& entry = ranks_[static_cast<std::size_t>(rank)];
+    if (entry.alive && !entry.follows && server_.state(rank) == RankState::joined)
       end_job(1, fmt::format(
                      "the MPI program of rank {} ({}) ended without calling MPI_Finalize; the other ranks were ended",
                      rank, program(rank)));
