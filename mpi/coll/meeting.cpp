@@ -5,7 +5,6 @@
 
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/combine.hpp"
-#include "mpi/coll/scratch.hpp"
 #include "mpi/coll/stages.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/failure.hpp"

@@ -43,7 +43,7 @@ ProcessStat read_stat(const std::string& path) {
   std::array<char, 512> text{};
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open() || ::read(file.get(), text.data(), text.size() - 1) <= 0) return {};
-  // "pid (name) state ppid pgrp session tty tpgid flags ...", threads being the 12th after flags; the name may hold
+  // "pid (name) state ppid pgrp session tty tpgid flags ...", threads being the 11th after flags; the name may hold
   // anything, ')' too.
   const char* const name_end = std::strrchr(text.data(), ')');
   ProcessStat out;
