@@ -210,8 +210,8 @@ Result<void> Device::MPID_Finalize() {
   return {};
 }
 
-void Device::MPID_Abort(int code, std::string_view why) {
-  bootstrap_.abort(code, why);
+void Device::MPID_Abort(int code, std::string_view why, Blame blame) {
+  bootstrap_.abort(code, why, blame);
   ::_exit(code == 0 ? 1 : code & 0xff);
 }
 

@@ -23,6 +23,7 @@
 #include "adi/peer.hpp"
 #include "adi/report.hpp"
 #include "adi/wait.hpp"
+#include "adi/watch.hpp"
 #include "base/bootstrap.hpp"
 #include "base/config.hpp"
 #include "base/doorbell.hpp"
@@ -88,8 +89,9 @@ class Device {
   Result<void> MPID_Connect();
   /// After a job-wide barrier: sends what is left, says good-bye. The device stays valid for look-ups only.
   Result<void> MPID_Finalize();
-  /// Ends the whole job with this exit code. Does not return.
-  [[noreturn]] void MPID_Abort(int code, std::string_view why);
+  /// Ends the whole job with this exit code, when the launcher has been told and stdio's buffers are written. Does not
+  /// return.
+  [[noreturn]] void MPID_Abort(int code, std::string_view why, Blame blame);
   ~Device();
 
   Rank rank() const { return rank_; }
@@ -221,27 +223,8 @@ class Device {
   void MPID_Waited() { waiter_.busy(); }
   /// Something that this rank may be waiting for has changed in memory that it shares with us.
   void MPID_Wake(Rank rank);
-  /// Something that a call waits for in memory that others change, who call MPID_Wake() then: while this lives, the
-  /// rank does not fall asleep once it has come. `come` is called with the device held, and outlives this.
-  class Watch {
-   public:
-    template <class Come>
-    Watch(Device& d, Come& come)
-        : device_(d),
-          come_(&come),
-          ask_([](const void* c) -> bool { return (*static_cast<Come*>(const_cast<void*>(c)))(); }) {
-      device_.watches_.push_back(this);
-    }
-    ~Watch() { std::erase(device_.watches_, this); }
-    Watch(const Watch&) = delete;
-    Watch& operator=(const Watch&) = delete;
-    bool has_come() const { return ask_(come_); }
-
-   private:
-    Device& device_;
-    const void* come_;
-    bool (*ask_)(const void*);
-  };
+  /// Of calls that wait for what others change in memory: watch.hpp.
+  Watches& watches() { return watches_; }
   /// Whether any rank is lost (peer_error() says which).
   bool MPID_Any_lost() const { return any_lost_; }
   /// Whether this rank is lost, or its process has ended (which will be reported as its loss). A system call perhaps.
@@ -591,7 +574,7 @@ class Device {
   Waiter waiter_;
   bool any_lost_ = false;  // peers
   bool sleep_for_ever_ = false;
-  std::vector<const Watch*> watches_;  // of calls that wait
+  Watches watches_;
   bool (*minds_)(const Request& message) = nullptr;
   void (*on_lost_)(Device& device, Rank peer) = nullptr;
   std::vector<Rank> failures_;  // whose messages have failed: not yet told to on_lost_; kNoRank: anybody's

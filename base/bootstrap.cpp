@@ -35,7 +35,7 @@ class SingletonBootstrap final : public boot::LocalBootstrap {
  public:
   SingletonBootstrap() : LocalBootstrap(boot::singleton_job(), std::make_shared<boot::LocalBoard>(1)) {}
 
-  void abort(int code, std::string_view why) override {
+  void abort(int code, std::string_view why, Blame) override {
     std::fprintf(stderr, "rmq: %.*s\n", static_cast<int>(why.size()), why.data());
     std::fflush(nullptr);
     exit_with(code);
@@ -58,7 +58,7 @@ class ServerBootstrap final : public Bootstrap {
   std::uint64_t answers() const override { return answers_.load(std::memory_order_relaxed); }
   Result<void> fence() override;
   Result<ClockOffset> clock_offset() override;
-  void abort(int code, std::string_view why) override;
+  void abort(int code, std::string_view why, Blame blame) override;
   Result<void> finalize() override;
   int watch_fd() const override { return fd_; }
   void on_watch() override;
@@ -317,10 +317,10 @@ Result<std::string> ServerBootstrap::call(FrameKind request, FrameKind answer) {
   }
 }
 
-void ServerBootstrap::abort(int code, std::string_view why) {
+void ServerBootstrap::abort(int code, std::string_view why, Blame blame) {
   // The server spares the aborting rank its SIGTERM, so that what the program has printed gets out; should the flush
   // hang on a lock of the program's, the server's SIGKILL follows.
-  static_cast<void>(send(boot::encode_code(FrameKind::abort, code, why)));
+  static_cast<void>(send(boot::encode_code(blame == Blame::itself ? FrameKind::abort : FrameKind::lost, code, why)));
   std::fflush(nullptr);
   exit_with(code);
 }

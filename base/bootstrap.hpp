@@ -25,6 +25,9 @@
 
 namespace rmq {
 
+/// Why a rank aborts: of itself, or only because it has lost another one, whose end is then the cause of the job's.
+enum class Blame : std::uint8_t { itself, lost_peer };
+
 struct JobInfo {
   std::string job;                   // unique id of the job (16 hex digits): names abstract sockets, segments and files
   int rank = 0;                      // my rank in MPI_COMM_WORLD
@@ -84,7 +87,7 @@ class Bootstrap {
 
   /// Ends the whole job with this exit code and says why, in one line. Does not return in a launched rank or a
   /// singleton; a local bootstrap (tests) returns, and every call on its board fails from then on.
-  virtual void abort(int code, std::string_view why) = 0;
+  virtual void abort(int code, std::string_view why, Blame blame) = 0;
 
   /// Tells the server that this rank leaves properly. A rank that ends without it is a failure of the job. Later calls
   /// of put, get and fence fail with Errc::argument; a second finalize does nothing.

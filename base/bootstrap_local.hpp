@@ -46,7 +46,7 @@ class LocalBootstrap : public Bootstrap {
   Result<std::string> get(std::string_view key) override { return board_->get(key); }
   Result<std::optional<std::string>> look_up(std::string_view key) override { return board_->look_up(key); }
   Result<void> fence() override { return board_->fence(); }
-  void abort(int code, std::string_view why) override { board_->abort(job_.rank, code, why); }
+  void abort(int code, std::string_view why, Blame) override { board_->abort(job_.rank, code, why); }
   Result<void> finalize() override { return {}; }
 
  private:

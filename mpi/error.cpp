@@ -28,7 +28,7 @@ std::string describe(const char* function, const Failure& f) {
 [[noreturn]] void end_job(int code, const std::string& why) {
   Runtime& rt = runtime();
   const int error_class = class_of_code(code) > 0 ? class_of_code(code) : MPI_ERR_OTHER;
-  rt.device->MPID_Abort(error_class, why);
+  rt.device->MPID_Abort(error_class, why, error_class == MPIX_ERR_PROC_FAILED ? Blame::lost_peer : Blame::itself);
 }
 
 /// Outside of MPI there is only this.
@@ -114,7 +114,7 @@ bool is_fatal(const Request& m) {
   windows().table.for_each([&](const Win& w) {
     if (w.comm == comm) handler = w.errhandler;
   });
-  return handler->action == Errhandler::Action::fatal || handler->action == Errhandler::Action::abort;
+  return handler->is_fatal();
 }
 
 void end_for_loss(adi::Device& device, int lost_world_rank) {
@@ -123,9 +123,14 @@ void end_for_loss(adi::Device& device, int lost_world_rank) {
   end_job(error_class_of(Errc::peer_lost), describe(call, {MPI_SUCCESS, lost_text(lost_world_rank)}));
 }
 
+std::shared_ptr<const Errhandler> handler_of_freed(const Comm& comm) {
+  return find_comm(comm.handle) == &comm ? nullptr : std::make_shared<const Errhandler>(handler_of(comm));
+}
+
 int raise_error(int object, const char* function, const Failure& failure) {
   Runtime& rt = runtime();
   if (!rt.is_active()) give_up(describe(function, failure));
+  if (failure.handler) return raise_to(*failure.handler, rt.world->handle, function, failure);
   Target target;
   {
     adi::Device::Entry entry(*rt.device, function);

@@ -81,7 +81,7 @@ RMQ_MPI(int, Abort, (MPI_Comm, int errorcode)) {
   if (!rt.is_active()) detail::refuse("MPI_Abort");
   rt.device->trace().end_in(call_id("Abort"));
   // No Entry: another thread may hold the device for ever.
-  rt.device->MPID_Abort(errorcode, fmt::format("MPI_Abort was called with error code {}", errorcode));
+  rt.device->MPID_Abort(errorcode, fmt::format("MPI_Abort was called with error code {}", errorcode), Blame::itself);
 }
 
 }  // namespace rmq::mpi

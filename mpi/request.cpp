@@ -82,6 +82,7 @@ void wait_for(Request* r, adi::Awaited what) {
 Failure failure_of(const Request& r) {
   if (r.kind == RequestKind::other) return activity_of(r)->failure();
   Failure f{error_class_of(r.status.error), {}, comm_of(r)->handle};
+  f.handler = handler_of_freed(*comm_of(r));
   switch (r.status.error) {
     case Errc::truncate:
       f.what = fmt::format("the message from rank {} with tag {} is longer than the receive buffer of {} bytes",

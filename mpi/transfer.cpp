@@ -25,8 +25,8 @@ int next_collective_tag(Comm& comm) {
     return task->fixed_tag();
   // Different collectives do not take each other's messages: a program that mixes them up hangs, and is told why
   // (design/diagnosis.md), instead of going on with wrong data.
-  const std::uint32_t kind = comm.called[(comm.calls - 1) % comm.called.size()].kind;
-  return static_cast<int>(comm.collective_number++ % (kCollectiveTags / kCollectiveKinds) * kCollectiveKinds + kind);
+  const std::uint32_t number = comm.collective_number++ % (kCollectiveTags / kCollectiveKinds);
+  return static_cast<int>(number * kCollectiveKinds + collective_kind(comm));
 }
 
 int new_repeated_tag(Comm& comm) {

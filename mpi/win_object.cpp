@@ -103,7 +103,12 @@ Win& make_window(Comm& c, const NewWin& made) {
   w->comm = window_comm(c);
   w->errhandler = find_errhandler(MPI_ERRORS_ARE_FATAL);
   w->places = places_of(*w->comm->group);
-  w->window = rma::Window::prepare(*all.domain, options_of(made, info, *w->comm));
+  rma::WindowOptions options = options_of(made, info, *w->comm);
+  // The call that would tell of it may never come: the rank may wait for others first (failure.hpp).
+  options.on_lost = [win = w.get()](Rank lost) {
+    if (runtime().is_active() && win->errhandler->is_fatal()) end_for_loss(*runtime().device, lost);
+  };
+  w->window = rma::Window::prepare(*all.domain, std::move(options));
   const auto words = w->window->contribution();
   const auto everyone = gather_all(whole_party(*w->comm), words);
   const auto opened = w->window->open(everyone);

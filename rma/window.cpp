@@ -318,12 +318,17 @@ void Window::peer_lost(Rank lost) {
   const int rank = member(lost);
   if (rank < 0) return;
   lost_members_.push_back(rank);
-  if (auto& c = channels_[static_cast<std::size_t>(rank)]) abandon(*c, Fault::peer_lost);
+  bool under_way = false;
+  if (auto& c = channels_[static_cast<std::size_t>(rank)]) {
+    under_way = c->head != nullptr || c->oldest != nullptr || c->acked != c->sent;
+    abandon(*c, Fault::peer_lost);
+  }
   if (auto& o = origins_[static_cast<std::size_t>(rank)]) {
     o->lost = true;
     drop_all(*o);
     if (o->lock == Origin::Lock::held) unlock_for(*o);
   }
+  if (under_way && options_.on_lost) options_.on_lost(lost);
 }
 
 }  // namespace rmq::rma

@@ -155,7 +155,7 @@ void Window::wait_until(const WaitFor& what, Done&& done) {
                              },
                              &wait};
   do {
-    const adi::Device::Watch watch(device(), done);
+    const adi::Watch watch(device().watches(), done);
     device().MPID_Poll(true, awaited);
   } while (!done());
   device().MPID_Waited();

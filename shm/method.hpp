@@ -214,7 +214,7 @@ inline int ShmMethod::drain(std::size_t i) {
     Packet packet;
     const std::byte* payload;
     if (!in.read(packet, payload)) [[unlikely]] {
-      lose(in.host_rank, Errc::protocol, "sent a packet of impossible length");
+      lose(in.host_rank, Errc::protocol, "sent a packet whose length or mark is impossible");
       return taken;
     }
     // In the middle of a batch the next cells have been written already: fetching them ahead takes no line from a

@@ -9,6 +9,7 @@
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/failure.hpp"
 #include "mpi/internal/p2p.hpp"
+#include "mpi/internal/transfer.hpp"
 
 namespace rmq::mpi::coll {
 namespace {
@@ -92,10 +93,6 @@ Meeting* meeting_of(Comm& comm, Algorithm Choice::*collective, int& error) {
   return comm.meeting.get();
 }
 
-std::uint32_t kind_of_call(const Comm& comm) {
-  return comm.called[(comm.calls - 1) % comm.called.size()].kind;
-}
-
 /// Whether all have come to the same collective; how many bytes they bring may differ, which is an error. A program
 /// that mixes collectives up waits, as it does with messages, and is told why.
 bool same_kind(const Board& board) {
@@ -148,7 +145,7 @@ Rank wait(const Comm& comm, const Board& board) {
       return kNoRank;
     }
     if (const Rank lost = lost_member(comm); lost != kNoRank) return lost;
-    const adi::Device::Watch watch(device, open);
+    const adi::Watch watch(device.watches(), open);
     device.MPID_Poll(true, {tell, &waiting});
   }
 }
@@ -159,7 +156,7 @@ template <class Answer>
 int hold(Comm& comm, Board& board, const void* data, std::size_t bytes, const Answer& answer) {
   adi::Device& device = *comm.device;
   device.trace().event(Event::meet, 0, comm.world_of(0), comm.context, board.round() + 1);
-  if (board.come(kind_of_call(comm), data, bytes) && same_kind(board)) {
+  if (board.come(collective_kind(comm), data, bytes) && same_kind(board)) {
     Brought result{};
     result.bytes = static_cast<std::uint32_t>(bytes);
     for (int i = 0; i < board.members(); ++i)

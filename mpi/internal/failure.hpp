@@ -4,6 +4,7 @@
 // where they are written and no branch where they pass are worth it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,7 @@ struct Request;
 
 namespace rmq::mpi {
 
+struct Comm;
 struct Errhandler;
 
 struct Failure {
@@ -28,6 +30,7 @@ struct Failure {
   std::string what;          // one line that names the argument, without the function's name; empty: the class says all
   int object = MPI_COMM_NULL;  // communicator or window whose error handler is meant; null: that of the call's
   int cause = MPI_SUCCESS;     // behind MPI_ERR_IN_STATUS: class or code of the first request's failure
+  std::shared_ptr<const Errhandler> handler = nullptr;  // of an object whose handle has been freed; null: `object` says
 };
 
 [[noreturn]] void fail_call(int error_class, std::string what);
@@ -50,6 +53,9 @@ std::string lost_text(int world_rank);
 /// message. DeviceOptions::minds and ::on_lost, with the device held:
 bool is_fatal(const Request& message);
 void end_for_loss(adi::Device& device, int lost_world_rank);
+
+/// The handler for failures of messages of this communicator whose handle has been freed; null while it has not.
+std::shared_ptr<const Errhandler> handler_of_freed(const Comm& comm);
 
 /// Calls the error handler of the communicator or window (null or dead: of MPI_COMM_SELF) and returns what the function
 /// returns. The device must not be held: the handler may call MPI.

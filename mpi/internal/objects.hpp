@@ -56,6 +56,7 @@ struct Errhandler {
   void (*function)() = nullptr;  // user function, cast back by action
   // What calls a function of C++, of MPICH's C++ library, with the kind of the object; null: the function is C's.
   void (*cxx_proxy)(int kind, void* object, int* code, void (*function)()) = nullptr;
+  bool is_fatal() const { return action == Action::fatal || action == Action::abort; }
 };
 
 /// Of the sessions model (session.cpp).

@@ -10,6 +10,11 @@
 
 namespace rmq::mpi {
 
+/// Which function it is that the rank has called last on this communicator, of the collective ones.
+inline std::uint32_t collective_kind(const Comm& comm) {
+  return comm.called[(comm.calls - 1) % comm.called.size()].kind;
+}
+
 /// Tag of the next collective on this communicator; all members call collectives in the same order, so all get the
 /// same.
 int next_collective_tag(Comm& comm);

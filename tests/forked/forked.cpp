@@ -69,7 +69,7 @@ class ForkedBootstrap final : public Bootstrap {
     return {};
   }
 
-  void abort(int code, std::string_view) override { ::_exit(code == 0 ? 1 : code); }
+  void abort(int code, std::string_view, Blame) override { ::_exit(code == 0 ? 1 : code); }
   Result<void> finalize() override { return {}; }
 
  private:

@@ -22,7 +22,7 @@ constexpr int kRanks = 3;
 class Hears final : public launch::Server::Upcalls {
  public:
   void on_join(int rank, pid_t) override { require(rank >= 0 && rank < kRanks, "who joins is a rank"); }
-  void on_abort(int, int, std::string_view why) override { text += why.size(); }
+  void on_abort(int, int, std::string_view why, bool) override { text += why.size(); }
   void on_disconnect(int) override {}
   void on_answer(int, std::uint32_t, std::string_view answer) override { text += answer.size(); }
   void on_violation(int, std::string_view what) override { require(!what.empty(), "a violation is named"); }
@@ -54,7 +54,7 @@ std::string frame(Reader& in) {
     case 5:
       return boot::encode(FrameKind::finalize);
     case 6:
-      return boot::encode_code(FrameKind::abort, in.u8(), some(in));
+      return boot::encode_code(in.pick(2) == 0 ? FrameKind::abort : FrameKind::lost, in.u8(), some(in));
     default: {
       const auto kind = static_cast<FrameKind>(in.u8());
       return boot::encode(kind, some(in));

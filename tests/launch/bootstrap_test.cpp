@@ -170,7 +170,7 @@ TEST(LocalBootstraps, AnAbortWakesWhoeverWaits) {
   auto ranks = local_bootstraps(3);
   std::thread waits_for_key([&] { EXPECT_EQ(ranks[0]->get("never").error().code, Errc::peer_lost); });
   std::thread waits_for_fence([&] { EXPECT_EQ(ranks[1]->fence().error().code, Errc::peer_lost); });
-  ranks[2]->abort(3, "enough");
+  ranks[2]->abort(3, "enough", Blame::itself);
   waits_for_key.join();
   waits_for_fence.join();
   EXPECT_NE(ranks[2]->put("k", "v").error().what.find("enough"), std::string::npos);

@@ -2,6 +2,7 @@
 //
 //   init            connect (implied by the words below that need it)
 //   put K V | get K | fence | finalize | abort CODE | watch (wait for the server, as an idle rank does)
+//   lose            abort because another rank is lost
 //   peek K          look it up once: nothing may be there yet
 //   look K          look it up until it is there
 //   run COMMAND     as the shell does
@@ -84,7 +85,7 @@ class Probe {
     } else if (word == "rank-kill") {
       if (std::stoi(next()) == boot().job().rank) ::raise(SIGKILL);
     } else if (word == "rank-abort") {
-      if (std::stoi(next()) == boot().job().rank) boot().abort(7, "as told");
+      if (std::stoi(next()) == boot().job().rank) boot().abort(7, "as told", rmq::Blame::itself);
     } else if (word == "say") {
       std::printf("%d %s\n", boot().job().rank, next_text().c_str());
       std::fflush(stdout);
@@ -171,7 +172,9 @@ class Probe {
     } else if (word == "finalize") {
       require(boot().finalize());
     } else if (word == "abort") {
-      boot().abort(std::stoi(next()), "as told");
+      boot().abort(std::stoi(next()), "as told", rmq::Blame::itself);
+    } else if (word == "lose") {
+      boot().abort(101, "another is lost", rmq::Blame::lost_peer);
     } else if (word == "watch") {
       pollfd server{boot().watch_fd(), POLLIN, 0};
       while (true)

@@ -85,6 +85,26 @@ TEST(RmqrunEnds, ADeathBehindAWrapperIsTheCauseOfWhatOthersReport) {
   EXPECT_NE(outcome.err.find("rank 1 (sh)"), std::string::npos) << outcome.err;
 }
 
+// The wrapped program that only reports the loss has ended long before the cause shows.
+TEST(RmqrunEnds, ALossBehindAWrapperIsNotTheCauseOfADeathThatLasts) {
+  Process job(rmqrun({"-n", "1", "sh", "-c", "PROBE get victim strike lose; sleep 1000", ":", "-n", "1", "PROBE",
+                      "grow", "1600", "put", "victim", "%p", "hang"}));
+  const Outcome outcome = job.wait();
+  job.await_nobody();
+  EXPECT_EQ(outcome.code, 137) << outcome.err;
+  EXPECT_NE(outcome.err.find("rank 1"), std::string::npos) << outcome.err;
+}
+
+// An abort in so many words ends the job at once, whatever its code.
+TEST(RmqrunEnds, AnAbortWithTheCodeOfALossIsNone) {
+  Process job(rmqrun({"-n", "1", "PROBE", "fence", "lose", ":", "-n", "1", "PROBE", "fence", "abort", "101"}));
+  const Outcome outcome = job.wait();
+  job.await_nobody();
+  EXPECT_EQ(outcome.code, 101) << outcome.err;
+  EXPECT_NE(outcome.err.find("rank 1 (" + probe_path() + ") aborted the job with code 101: as told"), std::string::npos)
+      << outcome.err;
+}
+
 // /proc shows such a process as a zombie, but it is not on its way out: nobody waits for its end, and it is killed.
 TEST(RmqrunEnds, ARankWhoseFirstThreadHasEndedLivesOn) {
   Process job(rmqrun({"--timeout", "6", "-n", "1", "PROBE", "init", "outlive", "fence", "hang", ":", "-n", "1", "PROBE",

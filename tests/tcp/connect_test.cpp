@@ -369,7 +369,7 @@ TEST(Connecting, TakesTheCallOfARankThatItAsksFor) {
     Result<std::string> get(std::string_view key) override { return inner_.get(key); }
     Result<std::optional<std::string>> look_up(std::string_view) override { return std::nullopt; }
     Result<void> fence() override { return {}; }
-    void abort(int, std::string_view) override {}
+    void abort(int, std::string_view, Blame) override {}
     Result<void> finalize() override { return {}; }
 
    private:

@@ -81,12 +81,12 @@ class Minder {
     if (ended_by_server_) return loop_.stop();
     const std::string report = boot::encode_code(boot::FrameKind::died, status, rank_.command[0]);
     ::send(rank_.control.get(), report.data(), report.size(), MSG_NOSIGNAL | MSG_DONTWAIT);  // 1 KB fits any buffer
-    // The host launcher kills everything, the server too, as soon as it sees a death by a signal: so not before the
-    // server has named the culprit, which it has when it ends the job. It has not left properly; the memory is this
-    // rank's alone.
+    // It has not left properly; the memory is this rank's alone.
     if (const auto view = flight_.view(0); status != 0 && view && !view->finished())
       std::fputs(flight_.report_death(0).c_str(), stderr);
-    if (!WIFSIGNALED(status)) return loop_.stop();
+    if (status == 0) return loop_.stop();
+    // Host launchers kill everything, the server too, as soon as they see a failure: so not before the server has named
+    // the culprit, or has said by its end that this is none.
     loop_.after(report_grace, [this] { loop_.stop(); });
   }
 
@@ -94,7 +94,7 @@ class Minder {
     constexpr std::size_t chunk = 2048;
     const ssize_t got = ::recv(rank_.control.get(), reader_.reserve(chunk), chunk, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got <= 0) return end(1);  // the server is gone
+    if (got <= 0) return rank_is_gone_ ? loop_.stop() : end(1);  // the server is gone, or has no more to say
     reader_.commit(static_cast<std::size_t>(got));
     const auto frame = reader_.next();
     if (!frame) return end(1);

@@ -14,6 +14,7 @@
 #include "tools/boot/gate.hpp"
 #include "tools/diag/control.hpp"
 #include "tools/diag/inquiry.hpp"
+#include "tools/launch/aborts.hpp"
 #include "tools/launch/open_files.hpp"
 #include "tools/launch/server.hpp"
 #include "tools/launch/verdict.hpp"
@@ -24,7 +25,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// From the end of a rank's socket, or another's word of it, to its minder's report.
+// From the end of a rank's socket to its minder's report.
 constexpr std::chrono::milliseconds verdict_grace{250};
 
 bool read_tickets(std::string& tickets) {
@@ -43,6 +44,7 @@ class RemoteJob final : private Server::Upcalls {
       : loop_(loop),
         server_(loop, size, *this),
         minders_(static_cast<std::size_t>(size)),
+        aborts_(loop, size, [](int) { return false; }),  // minders tell only of ends
         inquiry_(loop, server_, job, size, [](int) { return ProcessFacts{}; }),
         control_(Control::open(loop, job,
                                [this](Control::Reply reply) {
@@ -67,7 +69,6 @@ class RemoteJob final : private Server::Upcalls {
   struct Minder {
     UniqueFd socket;
     boot::FrameReader reader;
-    bool follows = false;  // its rank aborted because another one is lost, whose end is the job's
   };
 
   Minder& minder(int rank) { return minders_[static_cast<std::size_t>(rank)]; }
@@ -92,20 +93,28 @@ class RemoteJob final : private Server::Upcalls {
       const int status = static_cast<int>(body.u32());
       return on_rank_exit(rank, status, one_line(body.rest()));
     }
-    loop_.forget(m.socket.get());
-    m.socket.reset();
-    --minders_here_;
+    dismiss(rank);
     stop_if_alone();
+  }
+
+  // Its end tells a minder whose rank has ended that nothing more is to come.
+  void dismiss(int rank) {
+    if (!minder(rank).socket.is_open()) return;
+    loop_.forget(minder(rank).socket.get());
+    minder(rank).socket.reset();
+    --minders_here_;
   }
 
   void on_rank_exit(int rank, int status, const std::string& program) {
     server_.drain(rank);
     if (ending_) return;
-    if (minder(rank).follows) return server_.depart(rank);
+    if (aborts_.has_aborted(rank)) return;  // its minder hears how the job ends
     const Verdict verdict = judge(rank, program, server_.state(rank), status, minders_.size() == 1);
     if (verdict.effect == Verdict::Effect::ends_job) return end_job(verdict.code, verdict.message);
     if (!verdict.message.empty()) std::fprintf(stderr, "rmqboot: %s\n", verdict.message.c_str());
+    dismiss(rank);
     server_.depart(rank);
+    stop_if_alone();
   }
 
   void end_job(int code, const std::string& message) {
@@ -120,7 +129,9 @@ class RemoteJob final : private Server::Upcalls {
   }
 
   void stop_if_alone() {
-    if (gate_.missing() == 0 && server_.connected() == 0 && minders_here_ == 0) loop_.stop();
+    if (gate_.missing() > 0 || server_.connected() > 0 || minders_here_ > 0) return;
+    aborts_.conclude();
+    loop_.stop();
   }
 
   void on_join(int, pid_t) override {}
@@ -129,14 +140,10 @@ class RemoteJob final : private Server::Upcalls {
     inquiry_.on_answer(rank, number, text);
   }
 
-  void on_abort(int rank, int code, std::string_view why) override {
-    const auto end = [this, rank, code, why = one_line(why)] {
+  void on_abort(int rank, int code, std::string_view why, bool for_loss) override {
+    aborts_.on_abort(rank, for_loss, [this, rank, code, why = one_line(why)] {
       end_job(exit_code(code), fmt::format("rank {} aborted the job with code {}: {}", rank, code, why));
-    };
-    // One that only says that another is gone gives that one's minder, and any other abort, time to tell the cause.
-    if (code != peer_lost_code) return end();
-    minder(rank).follows = true;
-    loop_.after(verdict_grace, end);
+    });
   }
 
   void on_violation(int rank, std::string_view what) override {
@@ -144,7 +151,7 @@ class RemoteJob final : private Server::Upcalls {
   }
 
   void on_disconnect(int rank) override {
-    if (!ending_ && !minder(rank).follows && server_.state(rank) == RankState::joined)
+    if (!ending_ && !aborts_.has_aborted(rank) && server_.state(rank) == RankState::joined)
       // Its minder usually tells why; nobody does when the whole machine is lost.
       loop_.after(verdict_grace, [this, rank] {
         const bool silent = !ending_ && minder(rank).socket.is_open();
@@ -161,6 +168,7 @@ class RemoteJob final : private Server::Upcalls {
   EventLoop& loop_;
   Server server_;
   std::vector<Minder> minders_;  // by rank
+  Aborts aborts_;
   Inquiry inquiry_;
   std::unique_ptr<Control> control_;
   int minders_here_ = 0;

@@ -33,17 +33,13 @@ const char* name_of(RankState state) {
 
 std::string process_state(pid_t pid) {
   const ProcessStat stat = process_stat(pid);
+  if (stat.is_dead()) return "gone";
   switch (stat.state) {
     case 'R':
       return "running";
     case 'T':
     case 't':
       return "stopped";
-    case 'Z':
-      return stat.threads > 1 ? "sleeping" : "gone";
-    case '\0':
-    case 'X':
-      return "gone";
     case 'D':
       return "in the kernel";
     default:

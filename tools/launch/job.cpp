@@ -61,6 +61,7 @@ Job::Job(const Options& options, EventLoop& loop, const sigset_t& signal_mask, U
       output_(loop, job_.size, options.tag_output),
       inquiry_(loop, server_, job_.job, job_.size, [this](int rank) { return facts(rank); }),
       flight_(job_.size),
+      aborts_(loop, job_.size, [this](int rank) { return another_is_ending(rank); }),
       ranks_(static_cast<std::size_t>(job_.size)) {
   if (options.bind) cpus_ = allowed_cpus();
 }
@@ -229,12 +230,12 @@ void Job::on_rank_exit(int rank, int status) {
   entry.alive = false;
   rank_of_.erase(entry.pid);
   --alive_;
-  if (!ending_ && !entry.follows) {
+  if (!ending_ && !aborts_.has_aborted(rank)) {
     const Verdict verdict = judge(rank, entry.program, server_.state(rank), status, job_.size == 1);
     const bool by_users_signal = WIFSIGNALED(status) && WTERMSIG(status) == forwarded_;
     if (verdict.effect == Verdict::Effect::ends_job) {
-      if (aborted_ && !WIFSIGNALED(status) && !entry.went_first)
-        consequence_();  // it has left because of that
+      if (aborts_.is_own() && !WIFSIGNALED(status) && !entry.went_first)
+        aborts_.conclude();  // it has left because of that
       else if (by_users_signal)
         end_job(verdict.code, fmt::format("ended by {}", signal_name(forwarded_)));
       else
@@ -244,52 +245,36 @@ void Job::on_rank_exit(int rank, int status) {
       if (!verdict.message.empty()) say(verdict.message);
     }
   }
-  if (!ending_) server_.depart(rank);
-  if (alive_ == 0 && consequence_) consequence_();  // no cause has shown
-  if (alive_ == 0) finish();
+  if (!ending_ && !aborts_.has_aborted(rank)) server_.depart(rank);
+  if (alive_ > 0) return;
+  aborts_.conclude();
+  finish();
 }
 
 // Whether a rank is on its way out that has not left properly. It is remembered: nothing that comes later is why.
 bool Job::another_is_ending(int rank) {
+  if (ending_) return false;
   bool any = false;
   for (int other = 0; other < job_.size; ++other) {
     Rank& entry = ranks_[static_cast<std::size_t>(other)];
-    if (other == rank || !entry.alive || entry.follows || server_.state(other) == RankState::finalized) continue;
+    if (other == rank || !entry.alive || aborts_.has_aborted(other) || server_.state(other) == RankState::finalized)
+      continue;
     if (!is_ending(entry.mpi_pid != 0 ? entry.mpi_pid : entry.pid)) continue;
     any = true;
-    if (!aborted_) entry.went_first = true;
+    if (!aborts_.is_own()) entry.went_first = true;
   }
   return any;
 }
 
-void Job::on_abort(int rank, int code, std::string_view why) {
+void Job::on_abort(int rank, int code, std::string_view why, bool for_loss) {
   if (died_ >= 0) say(fmt::format("rank {} ({}) needed it: {}", rank, program(rank), one_line(why)));
   if (ending_) return;
-  const auto end = [this, rank, code, why = one_line(why)] {
+  aborts_.on_abort(rank, for_loss, [this, rank, code, why = one_line(why)] {
     if (ending_) return;
     const std::string cause =
         fmt::format("rank {} ({}) aborted the job with code {}: {}", rank, program(rank), code, why);
     end_job(exit_code(code), cause, rank);
     if (code != 0) say_last_events(rank, cause);
-  };
-  // Perhaps it only says that another one is gone, whose end we may not have heard of yet. That is the cause.
-  const bool mere_loss = code == peer_lost_code;
-  if (!mere_loss && !aborted_ && !another_is_ending(rank)) return end();
-  ranks_[static_cast<std::size_t>(rank)].follows = true;
-  const bool first = !consequence_;
-  if (aborted_ || (mere_loss && !first)) return;  // the first abort that is no mere loss counts
-  consequence_ = end;
-  aborted_ = !mere_loss;
-  if (first) conclude_later(0);
-}
-
-// What a rank that is on its way out holds may take long to free.
-void Job::conclude_later(int looks) {
-  constexpr int kMostLooks = 40;  // 10 s
-  loop_.after(verdict_grace, [this, looks] {
-    if (ending_) return;
-    if (looks < kMostLooks && another_is_ending(-1)) return conclude_later(looks + 1);
-    consequence_();
   });
 }
 
@@ -320,7 +305,7 @@ void Job::on_mpi_end(int rank) {
   loop_.after(verdict_grace, [this, rank] {
     server_.drain(rank);
     const Rank& entry = ranks_[static_cast<std::size_t>(rank)];
-    if (entry.alive && !entry.follows && server_.state(rank) == RankState::joined)
+    if (entry.alive && !aborts_.has_aborted(rank) && server_.state(rank) == RankState::joined)
       end_job(1, fmt::format(
                      "the MPI program of rank {} ({}) ended without calling MPI_Finalize; the other ranks were ended",
                      rank, program(rank)));

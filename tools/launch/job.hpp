@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "tools/diag/control.hpp"
 #include "tools/diag/inquiry.hpp"
 #include "tools/diag/watch.hpp"
+#include "tools/launch/aborts.hpp"
 #include "tools/launch/flight.hpp"
 #include "tools/launch/loop.hpp"
 #include "tools/launch/options.hpp"
@@ -41,7 +41,6 @@ class Job final : private Server::Upcalls {
     pid_t pid = 0;
     bool alive = false;
     pid_t mpi_pid = 0;        // of the process that called MPI_Init
-    bool follows = false;     // it aborted because another one had died, whose end is the job's
     bool went_first = false;  // it was on its way out when the first abort came that counts
     std::string program;      // as the user wrote it
     UniqueFd mpi_process;     // pidfd of the process that called MPI_Init, when that is a descendant of `pid`
@@ -67,9 +66,8 @@ class Job final : private Server::Upcalls {
   void on_mpi_end(int rank);
 
   void on_join(int rank, pid_t pid) override;
-  void on_abort(int rank, int code, std::string_view why) override;
+  void on_abort(int rank, int code, std::string_view why, bool for_loss) override;
   bool another_is_ending(int rank);
-  void conclude_later(int looks);
   void on_disconnect(int rank) override;
   void on_violation(int rank, std::string_view what) override;
   void on_answer(int rank, std::uint32_t number, std::string_view text) override;
@@ -91,6 +89,7 @@ class Job final : private Server::Upcalls {
   std::unique_ptr<Control> control_;  // for rmqps; none where the name could not be had
   std::unique_ptr<HangWatch> watch_;  // --hang-after
   FlightMemory flight_;
+  Aborts aborts_;
   std::vector<Rank> ranks_;
   std::unordered_map<pid_t, int> rank_of_;
   std::vector<int> cpus_;              // to bind to, in turn; empty: no binding
@@ -102,8 +101,6 @@ class Job final : private Server::Upcalls {
   int died_ = -1;                      // rank whose death ends the job, while the others are asked about it
   bool ending_ = false;
   bool finished_ = false;
-  std::function<void()> consequence_;  // ends the job, unless its cause does so before
-  bool aborted_ = false;               // there is one, an abort in so many words, not a mere loss of another rank
 };
 
 }  // namespace rmq::launch

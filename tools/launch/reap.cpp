@@ -35,10 +35,6 @@ void for_each_number(const char* folder, const Use& use) {
   }
 }
 
-bool is_dead(const ProcessStat& stat) {
-  return (stat.state == 'Z' && stat.threads <= 1) || stat.state == 'X';
-}
-
 ProcessStat read_stat(const std::string& path) {
   std::array<char, 512> text{};
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -57,7 +53,7 @@ ProcessStat read_stat(const std::string& path) {
 std::unordered_multimap<pid_t, pid_t> children_by_parent() {
   std::unordered_multimap<pid_t, pid_t> out;
   for_each_number("/proc", [&](pid_t pid) {
-    if (const ProcessStat stat = process_stat(pid); stat.parent > 0 && !is_dead(stat)) out.emplace(stat.parent, pid);
+    if (const ProcessStat stat = process_stat(pid); stat.parent > 0 && !stat.is_dead()) out.emplace(stat.parent, pid);
     return true;
   });
   return out;
@@ -90,7 +86,7 @@ bool is_ending(pid_t pid) {
   constexpr unsigned kExiting = 4;  // PF_EXITING of the kernel's sched.h: of a thread
   const ProcessStat stat = process_stat(pid);
   if (stat.state == '\0') return ::kill(pid, 0) != 0 && errno == ESRCH;
-  bool all = is_dead(stat) || (stat.flags & kExiting) != 0;
+  bool all = stat.is_dead() || (stat.flags & kExiting) != 0;
   if (!all || stat.threads <= 1) return all;
   const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
   for_each_number(tasks.c_str(), [&](pid_t thread) {

@@ -21,7 +21,10 @@ struct ProcessStat {
   char state = '\0';  // as ps has it: 'R', 'S', 'T', 'Z' ...; '\0': there is no such process, or no /proc
   int parent = 0;     // process id
   unsigned flags = 0;
-  int threads = 0;  // a process whose first thread has ended is a 'Z' too, and lives as long as it has more of them
+  int threads = 0;
+  /// Gone, or waiting only to be reaped. A process whose first thread has ended is a 'Z' too, and lives as long as it
+  /// has more of them.
+  bool is_dead() const { return state == '\0' || state == 'X' || (state == 'Z' && threads <= 1); }
 };
 ProcessStat process_stat(pid_t pid);
 

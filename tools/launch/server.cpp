@@ -119,9 +119,10 @@ void Server::handle(int rank, const boot::Frame& frame) {
       std::memcpy(text.data(), &now, sizeof now);  // little-endian, as this machine (base/packet.hpp insists)
       return send(rank, boot::encode(FrameKind::time, text));
     }
-    case FrameKind::abort: {
+    case FrameKind::abort:
+    case FrameKind::lost: {
       const int code = static_cast<int>(body.u32());
-      upcalls_.on_abort(rank, body.ok() ? code : 1, body.rest());
+      upcalls_.on_abort(rank, body.ok() ? code : 1, body.rest(), frame.kind == FrameKind::lost);
       return;
     }
     case FrameKind::answer: {

@@ -31,8 +31,8 @@ class Server {
     /// The rank has initialised MPI, in this process (0: not known, it is on another host). That may be a descendant of
     /// the process that was started as the rank.
     virtual void on_join(int rank, pid_t pid) = 0;
-    /// The rank wants the whole job ended with this code.
-    virtual void on_abort(int rank, int code, std::string_view why) = 0;
+    /// The rank wants the whole job ended with this code; `for_loss`: only because another one is gone.
+    virtual void on_abort(int rank, int code, std::string_view why, bool for_loss) = 0;
     /// The rank's socket has ended; state(rank) tells whether properly.
     virtual void on_disconnect(int rank) = 0;
     /// What the rank has to say to question `number`: JSON. 0: to a signal.

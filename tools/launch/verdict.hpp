@@ -31,9 +31,6 @@ std::string signal_name(int signal);
 /// Text of a rank, fit for one line of the user's terminal.
 std::string one_line(std::string_view text);
 
-/// What a rank aborts with that has lost another one: MPIX_ERR_PROC_FAILED.
-inline constexpr int peer_lost_code = 101;
-
 /// The exit codes of the launcher itself.
 inline constexpr int exit_usage = 2;           // the command line makes no sense
 inline constexpr int exit_timeout = 124;       // as timeout(1)
