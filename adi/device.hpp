@@ -139,6 +139,17 @@ class Device {
   /// A standard-mode send of a short contiguous message that can leave at once, without a request. False: nothing
   /// happened, use MPID_Isend.
   bool MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes);
+  /// The same for a request of which only peer and match are filled in; it is complete then.
+  bool MPID_Isend_now(Request* r, const void* data, std::size_t bytes) {
+    if (trace_.full() || !MPID_Send_now(r->peer, r->match, data, bytes)) [[unlikely]]
+      return false;
+    r->packet.kind = Kind::SHORT;  // for MPID_Cancel
+    r->packet.msg = peers_[index(r->peer)].next_msg - 1;
+    return true;
+  }
+  /// Whether a call that neither waits nor fails may go without an Entry: nobody else uses the device, no record of each
+  /// call is wanted, and no rank is lost.
+  bool MPID_Free_of_care() const { return !threads_ && !any_lost_ && !trace_.full(); }
   /// Starts a receive: r->peer (world rank, or kNoRank with kAnySource), match (with wildcards), view, dest_op and, for
   /// cat and join, parts (messages to take; complete when all have landed), join_op, join_type. From any source with
   /// request_flag::grouped: `group`, the ranks that it needs, which must live until it is complete.
@@ -443,6 +454,7 @@ class Device {
   int drain_queues();
   int drain_peer(Peer& peer, Rank rank);
   methods::Outcome hand_down(Rank to, Peer& peer, Packet& p, const Payload& payload, Request* owner);
+  [[gnu::noinline]] bool hand_down_short(Rank to, Peer& peer, const Match& match, const void* data, std::size_t bytes);
   bool all_sent() const;
 
   // ---- packets of the floors above: extend.cpp ----
@@ -457,7 +469,15 @@ class Device {
   /// Counts it and has the method lose the peer, with an error that says `why`.
   void protocol_error(Rank from, const Packet& p, const char* why);
   /// Whether a message may have such a header; else the peer is dropped. Likewise below.
-  bool may_come(Rank from, const Packet& p);
+  bool may_come(Rank from, const Packet& p) {
+    const bool sound = p.kind == Kind::REQUEST_SEND ? p.length == 0 : (p.flags & packet_flag::envelope) == 0;
+    if (sound && is_rank(p.source) && !peers_[index(from)].dropped) [[likely]]
+      return true;
+    refuse(from, p);
+    return false;
+  }
+  bool is_rank(std::int32_t r) const { return static_cast<std::size_t>(static_cast<std::uint32_t>(r)) < peers_.size(); }
+  void refuse(Rank from, const Packet& p);
   /// Whether the sender has credit left for a message that no receive waits for.
   bool may_be_kept(Rank from, const Packet& p, std::uint64_t data_bytes);
   /// received() of a packet that is nothing but its fields.
@@ -479,7 +499,7 @@ class Device {
   static void on_sent(void* device, Request* owner, Errc error);
   static void on_moved(void* device, Request* owner, std::uint64_t bytes, Errc error);
   static void on_peer_lost(void* device, Rank rank, const Error& error);
-  void received(Rank from, const Packet& p) {
+  [[gnu::always_inline]] void received(Rank from, const Packet& p) {
     ++counters_.received;
     trace_.packet(Event::packet_received, id_of(from), from, p, p.length);
     take_credit(peers_[index(from)], from, p);

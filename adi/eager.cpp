@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "adi/device.hpp"
-#include "adi/dispatch.hpp"
+#include "adi/hand_down.hpp"
 
 namespace rmq::adi {
 
@@ -31,6 +31,7 @@ void Device::MPID_Isend(Request* r) {
   if (const Outcome o = send_message(r, peer); o == Outcome::retry) enqueue_message(r, peer, kLinkFull);
 }
 
+// Made, recorded and written in one piece where the method can (send_at_once): the packet itself never is in memory.
 bool Device::MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
   if (to == rank_) return false;
   Peer& peer = peers_[index(to)];
@@ -43,11 +44,35 @@ bool Device::MPID_Send_now(Rank to, const Match& match, const void* data, std::s
   p.source = match.source;
   p.length = static_cast<std::uint32_t>(bytes);
   p.msg = peer.next_msg;
+  p.credit = peer.owed;
+  const bool left = !trace_.full() && with_method(*peer.method, peer.id, [&]<class M>(M& m) {
+    if constexpr (requires { m.send_at_once(to, p, nullptr); })
+      return m.send_at_once(to, p, static_cast<const std::byte*>(data));
+    else
+      return false;
+  });
+  if (left) [[likely]] {
+    peer.owed = 0;
+    ++counters_.sent;
+    trace_.header(Event::packet_sent, static_cast<std::uint8_t>(peer.id), to, p, bytes);
+  } else if (!hand_down_short(to, peer, match, data, bytes)) {
+    return false;
+  }
+  ++peer.next_msg;
+  peer.credit -= cost;
+  return true;
+}
+
+bool Device::hand_down_short(Rank to, Peer& peer, const Match& match, const void* data, std::size_t bytes) {
+  Packet p(Kind::SHORT);
+  p.context = match.context;
+  p.tag = match.tag;
+  p.source = match.source;
+  p.length = static_cast<std::uint32_t>(bytes);
+  p.msg = peer.next_msg;
   if (hand_down(to, peer, p, Payload{DataView::contiguous(data, bytes), 0, bytes}, nullptr) != Outcome::done)
     return false;
   chose(kShort, kFits, to);
-  ++peer.next_msg;
-  peer.credit -= cost;
   return true;
 }
 
@@ -74,6 +99,22 @@ methods::Outcome Device::try_short(Request* r, Peer& peer, std::int64_t cost) {
   }
   if (o == Outcome::done) finish(r);
   return o;
+}
+
+void Device::acknowledge_sync(Rank from, const Packet& p) {
+  if (p.kind != Kind::SHORT_SYNC) return;
+  Packet ack(Kind::SYNC_ACK);
+  ack.context = p.context;
+  ack.msg = p.msg;
+  ack.sync_ack.sender = p.short_sync.sender;
+  send_control(from, ack);
+}
+
+inline void Device::accept_short(Rank from, const Packet& p) {
+  trace_.packet(Event::matched, id_of(from), from, p, 0, p.length);
+  return_credit(peers_[index(from)], from, p.length + kMessageRecord);
+  if (p.kind == Kind::SHORT_SYNC) [[unlikely]]
+    acknowledge_sync(from, p);
 }
 
 void Device::arrive_short(Rank from, const Packet& p, const std::byte* payload) {
@@ -134,21 +175,6 @@ void Device::release_kept(Request* message) {
     peer.spent -= cost;
     if (message->peer != rank_) return_credit(peer, message->peer, static_cast<std::uint32_t>(cost));
   }
-}
-
-void Device::acknowledge_sync(Rank from, const Packet& p) {
-  if (p.kind != Kind::SHORT_SYNC) return;
-  Packet ack(Kind::SYNC_ACK);
-  ack.context = p.context;
-  ack.msg = p.msg;
-  ack.sync_ack.sender = p.short_sync.sender;
-  send_control(from, ack);
-}
-
-void Device::accept_short(Rank from, const Packet& p) {
-  trace_.packet(Event::matched, id_of(from), from, p, 0, p.length);
-  return_credit(peers_[index(from)], from, p.length + kMessageRecord);
-  acknowledge_sync(from, p);
 }
 
 void Device::receive_kept(Request* recv, Request* message) {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "adi/device.hpp"
-#include "adi/dispatch.hpp"
+#include "adi/hand_down.hpp"
 
 namespace rmq::adi {
 

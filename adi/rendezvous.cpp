@@ -19,7 +19,7 @@
 #include <algorithm>
 
 #include "adi/device.hpp"
-#include "adi/dispatch.hpp"
+#include "adi/hand_down.hpp"
 
 namespace rmq::adi {
 

@@ -28,21 +28,15 @@ void Device::on_unknown(void* device, Rank from, const Packet& p, const std::byt
   d.protocol_error(from, p, "no packet of this kind belongs here");
 }
 
-bool Device::may_come(Rank from, const Packet& p) {
+void Device::refuse(Rank from, const Packet& p) {
   // What it sends behind the packet that was refused must not take the refused one's place.
-  if (peers_[index(from)].dropped) [[unlikely]]
-    return false;
-  const char* why = nullptr;
-  if (static_cast<std::size_t>(static_cast<std::uint32_t>(p.source)) >= peers_.size()) {
+  if (peers_[index(from)].dropped) return;
+  const char* why = "only bare envelopes may go beyond the credit";
+  if (!is_rank(p.source))
     why = "its source is no rank";
-  } else if (p.kind == Kind::REQUEST_SEND) {
-    if (p.length != 0) why = "it has a payload";
-  } else if (p.flags & packet_flag::envelope) {
-    why = "only bare envelopes may go beyond the credit";
-  }
-  if (why) [[unlikely]]
-    protocol_error(from, p, why);
-  return !why;
+  else if (p.kind == Kind::REQUEST_SEND)
+    why = "it has a payload";
+  protocol_error(from, p, why);
 }
 
 bool Device::may_be_kept(Rank from, const Packet& p, std::uint64_t data_bytes) {

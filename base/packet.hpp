@@ -66,7 +66,7 @@ struct alignas(kCacheLine) Packet {
   std::uint32_t link = 0;     // number of this packet on its link; written by the method (shm: stamp, tcp: sequence)
   Kind kind = Kind::none;
   std::uint8_t flags = 0;     // packet_flag
-  std::uint16_t spare = 0;    // the method's own (shm: kGrown): 0 in what is sent; in what arrives not to be trusted
+  std::uint16_t spare = 0;    // the method's own (shm: ByteWriter::grow): 0 in what is sent; in what arrives not to be trusted
   std::uint32_t context = 0;  // communicator's context
   std::int32_t tag = 0;
   std::int32_t source = 0;    // rank of the sender in that communicator
@@ -87,6 +87,19 @@ struct alignas(kCacheLine) Packet {
   Packet() : body{} {}
   explicit Packet(Kind k) : kind(k), body{} {}
 };
+
+/// Copies the header but for `link`, field by field: what has just been written need not be in memory for that.
+[[gnu::always_inline]] inline void copy_header(Packet& to, const Packet& from) {
+  to.kind = from.kind;
+  to.flags = from.flags;
+  to.spare = from.spare;
+  to.context = from.context;
+  to.tag = from.tag;
+  to.source = from.source;
+  to.length = from.length;
+  to.msg = from.msg;
+  to.credit = from.credit;
+}
 
 inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kBodyBytes = 32;

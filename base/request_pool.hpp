@@ -30,6 +30,9 @@ class RequestPool {
     return r;
   }
 
+  /// Whether get() needs no memory.
+  bool has_free() const { return free_ != nullptr; }
+
   /// Gives a request back; frees what it owns. All handles to it become stale.
   void put(Request* r) {
     RMQ_CHECK(r->self.generation & 1);

@@ -126,27 +126,11 @@ void Trace::finish() {
   stream_.reset();
 }
 
-namespace {
-
-// The first unit of the record: all but the packet.
-[[gnu::always_inline]] inline void fill(TraceRecord& r, std::uint64_t ticks, Event e, std::uint8_t method, Rank peer,
-                                        std::uint64_t a0, std::uint64_t a1, std::uint64_t units) {
-  r.ticks = ticks;
-  r.event = e;
-  r.method = method;
-  r.units = static_cast<std::uint16_t>(units);
-  r.peer = peer;
-  r.a0 = a0;
-  r.a1 = a1;
-}
-
-}  // namespace
-
 void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p) {
   now_ = os::ticks();
   if (TraceRecord* r = stream_->reserve()) {
     const std::uint64_t units = trace_units(p);
-    fill(*r, now_, e, method, peer, a0, a1, units);
+    fill(*r, e, method, peer, a0, a1, units);
     if (units > 1) std::memcpy(r->packet, p, kHeaderBytes);
     if (units > 2) std::memcpy(r->packet + kHeaderBytes, p->body, kBodyBytes);
     stream_->publish(units);
@@ -155,19 +139,8 @@ void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std
   e == Event::sleep ? fly_asleep() : fly(e, method, peer, a0, a1, p);
 }
 
-// On the path of each message, so without a call in its middle.
 void Trace::fly(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p) {
-  auto& slot = *reinterpret_cast<TraceRecord*>(ring_ + (flown_ & mask_) * kFlightRecordBytes);
-  fill(slot, now_, e, method, peer, a0, a1, 2);
-  if (p) {
-    std::memcpy(slot.packet, p, kHeaderBytes);
-  } else {
-    std::memset(slot.packet, 0, kHeaderBytes);
-  }
-  // Release: a reader that sees the count sees the record.
-  flight_->written.store(++flown_, std::memory_order_release);
-  if (flown_ % kMostStale == 0 && level_ == kFlight) [[unlikely]]
-    return look_at_clock();
+  fly_here(e, method, peer, a0, a1, p);
 }
 
 // A rank that hangs sleeps again and again: one sleep stands for all, else they would push out how it came to that.

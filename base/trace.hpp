@@ -153,11 +153,23 @@ class Trace {
   bool full() const { return level_ == kFull; }
 
   /// Records an event. One branch when off. One thread at a time (the device's lock).
-  void event(Event e, std::uint8_t method, Rank peer, std::uint64_t a0 = 0, std::uint64_t a1 = 0) {
+  [[gnu::always_inline]] void event(Event e, std::uint8_t method, Rank peer, std::uint64_t a0 = 0, std::uint64_t a1 = 0) {
     record(e, method, peer, a0, a1, nullptr);
   }
-  void packet(Event e, std::uint8_t method, Rank peer, const Packet& p, std::uint64_t a0 = 0, std::uint64_t a1 = 0) {
+  [[gnu::always_inline]] void packet(Event e, std::uint8_t method, Rank peer, const Packet& p, std::uint64_t a0 = 0, std::uint64_t a1 = 0) {
     record(e, method, peer, a0, a1, &p);
+  }
+
+  /// packet() where there is no full trace, for a packet that is nothing but a header: without a call.
+  [[gnu::always_inline]] void header(Event e, std::uint8_t method, Rank peer, const Packet& p, std::uint64_t a0) {
+    if (level_ == kOff) [[unlikely]]
+      return;
+    TraceRecord& slot = next_slot();
+    auto& header = *reinterpret_cast<Packet*>(slot.packet);
+    header.link = 0;
+    copy_header(header, p);
+    fill(slot, e, method, peer, a0, 0, 2);
+    flew();
   }
 
   /// Whether the flight recorder has recorded something since the rank went to sleep.
@@ -184,6 +196,14 @@ class Trace {
       write(Event::call_leave, 0, kNoRank, call, 0, nullptr);
   }
 
+  /// The same where there is no full trace: which call runs from now on; returns which did so far.
+  std::uint32_t swap_call(std::uint32_t call) {
+    // Relaxed: for readers of the header only.
+    const std::uint32_t before = call_->load(std::memory_order_relaxed);
+    call_->store(call, std::memory_order_relaxed);
+    return before;
+  }
+
   /// The same for a call that never returns; by any thread, the device held or not.
   void end_in(std::uint32_t call) { call_->store(call, std::memory_order_relaxed); }
 
@@ -199,12 +219,45 @@ class Trace {
       write(e, method, peer, a0, a1, p);
     else if (e == Event::sleep)
       fly_asleep();
+    else if (e == Event::packet_sent || e == Event::packet_received)
+      fly_here(e, method, peer, a0, a1, p);  // on the path of each message
     else if (e != Event::wake)
       fly(e, method, peer, a0, a1, p);
   }
   void write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p);
   void fly(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p);
+  [[gnu::always_inline]] void fly_here(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1,
+                                       const Packet* p) {
+    TraceRecord& slot = next_slot();
+    fill(slot, e, method, peer, a0, a1, 2);
+    if (p)
+      std::memcpy(slot.packet, p, kHeaderBytes);
+    else
+      std::memset(slot.packet, 0, kHeaderBytes);
+    flew();
+  }
   void fly_asleep();
+  TraceRecord& next_slot() {
+    return *reinterpret_cast<TraceRecord*>(ring_ + (flown_ & mask_) * kFlightRecordBytes);
+  }
+  /// The first unit of a record: all but the packet.
+  [[gnu::always_inline]] void fill(TraceRecord& r, Event e, std::uint8_t method, Rank peer, std::uint64_t a0,
+                                   std::uint64_t a1, std::uint64_t units) const {
+    r.ticks = now_;
+    r.event = e;
+    r.method = method;
+    r.units = static_cast<std::uint16_t>(units);
+    r.peer = peer;
+    r.a0 = a0;
+    r.a1 = a1;
+  }
+  /// The next slot is filled.
+  [[gnu::always_inline]] void flew() {
+    // Release: a reader that sees the count sees the record.
+    flight_->written.store(++flown_, std::memory_order_release);
+    if (flown_ % kMostStale == 0 && level_ == kFlight) [[unlikely]]
+      look_at_clock();
+  }
   void look_at_clock();
 
   Level level_ = kOff;

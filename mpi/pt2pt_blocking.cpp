@@ -5,13 +5,14 @@
 namespace rmq::mpi {
 namespace {
 
-/// `mode` is a template argument, so that the standard mode has no other mode's branches.
+/// `mode` is a template argument, so that the standard mode has no other mode's branches. Out of the way of the short
+/// way, which has no use for what a frame needs.
 template <SendMode mode>
-[[gnu::always_inline]] inline int send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                                       MPI_Comm comm, Function function) {
+[[gnu::noinline]] int send_in_frame(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                    MPI_Comm comm, Function function) {
   return enter(
       comm,
-      [&](Comm & c) __attribute__((always_inline)) {
+      [&](Comm& c) {
         const SendArgs a = send_args(c, buf, count, datatype, dest, tag);
         if (a.to_nobody()) return;
         if constexpr (mode == SendMode::buffered) {
@@ -21,6 +22,19 @@ template <SendMode mode>
         }
       },
       function);
+}
+
+template <SendMode mode>
+[[gnu::always_inline]] inline int send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                       MPI_Comm comm, Function function) {
+  if constexpr (mode == SendMode::standard) {
+    const auto start = [=](const Comm& c, std::uint64_t bytes) __attribute__((always_inline)) {
+      return runtime().device->MPID_Send_now(c.world_of(dest), send_match(c, tag), buf, bytes);
+    };
+    if (short_way(buf, count, datatype, dest, tag, comm, function, start)) [[likely]]
+      return MPI_SUCCESS;
+  }
+  return send_in_frame<mode>(buf, count, datatype, dest, tag, comm, function);
 }
 
 [[gnu::always_inline]] inline int recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,

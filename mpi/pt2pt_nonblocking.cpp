@@ -4,27 +4,51 @@
 namespace rmq::mpi {
 namespace {
 
+/// Out of the way of the short way, which has no use for what a frame needs.
 template <SendMode mode>
-[[gnu::always_inline]] inline int start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                                             MPI_Comm comm, MPI_Request* request, Function function) {
+[[gnu::noinline]] int start_send_in_frame(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                          MPI_Comm comm, MPI_Request* request, Function function) {
   return enter(
       comm,
-      [&](Comm & c) __attribute__((always_inline)) {
+      [&](Comm& c) {
         const SendArgs a = send_args(c, buf, count, datatype, dest, tag);
         *out(request, "request") = isend(c, a, mode);
       },
       function);
 }
 
-[[gnu::always_inline]] inline int start_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+template <SendMode mode>
+[[gnu::always_inline]] inline int start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                                              MPI_Comm comm, MPI_Request* request, Function function) {
+  if constexpr (mode == SendMode::standard) {
+    const auto start = [=](Comm & c, std::uint64_t bytes) __attribute__((always_inline)) {
+      return isend_now(c, buf, bytes, dest, tag, *request);
+    };
+    if (request != nullptr && short_way(buf, count, datatype, dest, tag, comm, function, start)) [[likely]]
+      return MPI_SUCCESS;
+  }
+  return start_send_in_frame<mode>(buf, count, datatype, dest, tag, comm, request, function);
+}
+
+[[gnu::noinline]] int start_recv_in_frame(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                                          MPI_Comm comm, MPI_Request* request, Function function) {
   return enter(
       comm,
-      [&](Comm & c) __attribute__((always_inline)) {
+      [&](Comm& c) {
         const RecvArgs a = recv_args(c, buf, count, datatype, source, tag);
         *out(request, "request") = irecv(c, a);
       },
       function);
+}
+
+[[gnu::always_inline]] inline int start_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                                             MPI_Comm comm, MPI_Request* request, Function function) {
+  const auto start = [=](Comm & c, std::uint64_t bytes) __attribute__((always_inline)) {
+    return irecv_plain(c, buf, bytes, source, tag, *request);
+  };
+  if (request != nullptr && short_way(buf, count, datatype, source, tag, comm, function, start)) [[likely]]
+    return MPI_SUCCESS;
+  return start_recv_in_frame(buf, count, datatype, source, tag, comm, request, function);
 }
 
 }  // namespace

@@ -137,7 +137,10 @@ void finish_all(Requests& all, MPI_Status* statuses) {
   Finisher finisher(statuses);
   for (int i = 0; i < all.size(); ++i) {
     Request* r = all.at(i);
-    if (r && is_active(*r)) {
+    if (r && r->kind != RequestKind::other) [[likely]] {
+      if (!r->complete()) wait_for(r, all.awaited());
+      finisher.add(r, all.handle(i), i);
+    } else if (r && is_active(*r)) {
       if (!is_complete(*r)) wait_for(r, all.awaited());
       finisher.add(r, all.handle(i), i);
     } else {

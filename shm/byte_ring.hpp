@@ -5,18 +5,20 @@
 // Positions count bytes from 0; offset = position % size. Publication is the cell's stamp (SYNC POINT A).
 // SYNC POINT C: the reader's release of bytes_taken, the writer's acquire of it.
 //
-// A ring begins small, so that a pair goes around memory that is warm. Only a writer that finds it full takes all the
-// memory that there is (in smaller steps a stream of 8 KB stays a fifth slower: its ring ends too small). The packet
-// written next says so, and the reader then does the same. Writing goes on behind the small part, where nothing can
+// A ring begins small, so that a pair goes around memory that is warm, and each page that it takes costs two page
+// faults. Only a writer that finds it full takes more: room for as many payloads of that length as programs have under
+// way at once, and all that there is for long ones (a stream of 8 KB else stays a fifth slower). The packet written
+// next says so, and the reader then does the same. Writing goes on behind the part that was in use, where nothing can
 // lie: the position skips to the next one with that offset. What is unread keeps its place, and the rule for what may
-// be overwritten stays as it is: position e, of the new size n, needs all before e - n to be returned, and e - n has
-// e's place in the small part.
+// be overwritten stays as it is: position e, of the new size n, needs all before e - n to be returned, and whatever is
+// unread in e's place lies at e - n or before.
 //
 // No deadlock with lazy returns: a payload is at most a quarter of a grown ring, a skip is less than that, and the
 // reader keeps back less than a quarter, so that an emptied ring always has room.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -48,12 +50,11 @@ class ByteRing {
   ByteRing(std::uint32_t whole, std::uint32_t first, std::uint64_t start)
       : size_(first), whole_(whole), position_(start) {}
 
-  /// Goes on behind what was in use; how many bytes that brings, 0 where all are in use.
-  std::uint64_t widen() {
-    const std::uint64_t brought = whole_ - size_;
-    if (brought != 0) position_ = ((position_ + brought + whole_ - 1) & ~(whole_ - 1)) - brought;
-    size_ = whole_;
-    return brought;
+  /// Uses so many bytes, more than before, from now on, and goes on behind what was in use.
+  void widen(std::uint64_t size) {
+    const std::uint64_t brought = size - size_;
+    position_ = ((position_ + brought + size - 1) & ~(size - 1)) - brought;
+    size_ = size;
   }
 
   std::uint64_t size_ = 0;
@@ -79,14 +80,16 @@ class ByteWriter : ByteRing {
     return ring_ + (at & (size_ - 1));
   }
 
-  /// Makes room by growing; false when the ring is as large as it can be. Before the packet that comes next the reader
-  /// has to be told (ByteReader::grow).
-  bool grow() {
-    const std::uint64_t brought = widen();
-    if (brought == 0) return false;
-    new_part_ = position_ + brought;  // all of it is free
+  /// Makes room for payloads of `length` bytes by growing: the mark for the reader (ByteReader::grow), who needs it
+  /// with the packet that comes next; 0 when the ring is as large as it can be.
+  std::uint16_t grow(std::uint32_t length) {
+    if (size_ == whole_) return 0;
+    const std::uint64_t wanted = length < kLong ? std::bit_ceil(std::uint64_t{length} * kAtOnce) : whole_;
+    const std::uint64_t before = size_;
+    widen(std::min(std::max(wanted, 2 * size_), whole_));
+    new_part_ = position_ + (size_ - before);  // all of it is free
     limit_ = new_part_;
-    return true;
+    return static_cast<std::uint16_t>(std::countr_zero(size_));
   }
 
   /// Takes note of what the reader has returned; false when the count is one that no reader of ours would write.
@@ -100,6 +103,11 @@ class ByteWriter : ByteRing {
   }
 
  private:
+  // Payloads for which a ring that grows has room: benchmarks have 64 under way, and a quarter may be taken and not yet
+  // returned.
+  static constexpr std::uint64_t kAtOnce = 128;
+  static constexpr std::uint32_t kLong = 4096;  // bytes: for such payloads a ring takes all of its memory
+
   std::byte* ring_ = nullptr;
   std::uint64_t taken_ = 0;     // what bytes_taken said
   std::uint64_t new_part_ = 0;  // end of the part that growing has brought
@@ -118,8 +126,12 @@ class ByteReader : ByteRing {
     position_ = end_of(at, length);
     return ring_ + (at & (size_ - 1));
   }
-  /// The writer has grown before it wrote the packet just read; false when it cannot have.
-  bool grow() { return widen() != 0; }
+  /// The writer has grown before it wrote the packet just read, which bears this mark; false when it cannot have.
+  bool grow(std::uint16_t mark) {
+    if (mark >= 32 || (std::uint64_t{1} << mark) <= size_ || (std::uint64_t{1} << mark) > whole_) return false;
+    widen(std::uint64_t{1} << mark);
+    return true;
+  }
 
   bool return_is_due() const { return position_ - returned_ >= size_ >> 2; }
   void give_back(Atomic<std::uint64_t>& bytes_taken) {

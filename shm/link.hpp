@@ -16,9 +16,6 @@
 
 namespace rmq::shm {
 
-/// Packet::spare of the first payload behind a growth of the byte ring. It stays between the two ends.
-inline constexpr std::uint16_t kGrown = 1;
-
 /// The sender's end. Default-made it is full for ever: what an unconnected or lost peer has.
 struct Outbound {
   CellWriter cells;
@@ -70,12 +67,27 @@ struct Outbound {
     return true;
   }
 
+  /// The same for a packet that is nothing but a header, and contiguous payload: straight from where its fields are.
+  [[gnu::always_inline]] bool write_header(const Packet& packet, const std::byte* payload) {
+    Cell& cell = cells.cell();
+    std::byte* to = reinterpret_cast<std::byte*>(&cell) + kHeaderBytes;
+    if (packet.length > kBodyBytes) {
+      to = bytes.reserve(packet.length);
+      if (to == nullptr) [[unlikely]]
+        return false;
+    }
+    copy_header(reinterpret_cast<Packet&>(cell), packet);
+    copy_bytes(to, payload, packet.length);
+    cells.publish();
+    return true;
+  }
+
   /// Writes a packet whose payload found the byte ring full into the grown one; false when that cannot grow, or when it
   /// is a cell that is missing.
   bool grow_and_write(Packet packet, const Payload& payload) {
-    if (cells.full() || !bytes.grow()) return false;
-    packet.spare = kGrown;
-    return write(packet, payload);
+    if (cells.full()) return false;
+    packet.spare = bytes.grow(packet.length);  // stays between the two ends
+    return packet.spare != 0 && write(packet, payload);
   }
 
   /// Takes note of what the receiver has returned; false when its counts make no sense.
@@ -114,7 +126,7 @@ struct Inbound {
       if (packet.length > most) [[unlikely]]
         return false;
       if (packet.spare != 0) [[unlikely]] {
-        if (packet.spare != kGrown || !bytes.grow()) return false;
+        if (!bytes.grow(packet.spare)) return false;
         packet.spare = 0;
       }
       payload = bytes.take(packet.length);

@@ -48,6 +48,16 @@ class ShmMethod final : public methods::Method {
     return methods::Outcome::done;
   }
 
+  /// send() of a packet that is nothing but a header, and contiguous payload, if there is room for it at once; else
+  /// nothing has happened.
+  [[gnu::always_inline]] bool send_at_once(Rank to, const Packet& packet, const std::byte* payload) {
+    Outbound& out = *outbound_[static_cast<std::size_t>(to)];
+    if (out.cells.full() || !out.write_header(packet, payload)) [[unlikely]]
+      return false;
+    ring_if_asleep(*out.sleeping, to);
+    return true;
+  }
+
   int poll() override {
     int events = 0;
     const std::size_t hot = inbound_.size() < kHot ? inbound_.size() : kHot;
@@ -210,8 +220,8 @@ Result<std::unique_ptr<methods::Method>> make_shm(const methods::MethodContext& 
 inline int ShmMethod::drain(std::size_t i) {
   Inbound& in = *inbound_[i];
   int taken = 0;
+  Packet packet;  // read() writes all of it
   do {
-    Packet packet;
     const std::byte* payload;
     if (!in.read(packet, payload)) [[unlikely]] {
       lose(in.host_rank, Errc::protocol, "sent a packet whose length or mark is impossible");

@@ -15,7 +15,7 @@ namespace rmq {
 
 namespace detail {
 /// copy_bytes for n <= 32: without a call. Two moves that overlap cover any length between their size and twice that.
-inline void copy_tiny(std::byte* to, const std::byte* from, std::size_t n) {
+[[gnu::always_inline]] inline void copy_tiny(std::byte* to, const std::byte* from, std::size_t n) {
   const auto two = [&]<class Word>(Word first) {
     Word last;
     std::memcpy(&first, from, sizeof first);

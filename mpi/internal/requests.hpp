@@ -64,14 +64,15 @@ inline MPI_Request handle_of(const Request* r) {
 
 /// The live request behind a handle; nullptr when there is none, or one of the device's own.
 inline Request* find_request(int handle) {
-  if (handle_storage(handle) != kDynamic || handle_kind(handle) != ObjectKind::request) return nullptr;
+  constexpr auto first = static_cast<unsigned>(make_handle(kDynamic, ObjectKind::request, 0));
+  const unsigned number = static_cast<unsigned>(handle) - first;
+  if (number >> (kRequestIndexBits + 4) != 0) return nullptr;
   RequestPool& pool = runtime().device->pool();
-  const std::uint32_t index = handle_index(handle) & ((1u << kRequestIndexBits) - 1);
+  const std::uint32_t index = number & ((1u << kRequestIndexBits) - 1);
   if (index >= pool.capacity()) return nullptr;
   Request* r = pool.at(index);
-  const std::uint32_t generation = handle_index(handle) >> kRequestIndexBits;
-  const bool live = (r->self.generation & 1) && ((r->self.generation >> 1) & 15u) == generation;
-  return live ? r : nullptr;
+  const std::uint32_t live = ((number >> kRequestIndexBits) << 1) | 1u;
+  return (r->self.generation & 31u) == live ? r : nullptr;
 }
 
 inline bool is_user_request(const Request& r) {
@@ -109,6 +110,21 @@ inline Request* new_place(RequestKind kind) {
 /// A fresh request for the user, of kind send or recv.
 inline Request* new_request(RequestKind kind, Comm& comm) {
   Request* r = new_place(kind);
+  r->user = &comm;
+  retain(comm);
+  return r;
+}
+/// The same without an error; nullptr: none is at hand, use new_request().
+inline Request* new_short_request(RequestKind kind, Comm& comm) {
+  RequestPool& pool = runtime().device->pool();
+  if (!pool.has_free()) [[unlikely]]
+    return nullptr;
+  Request* r = pool.get();
+  if (r->self.index >= (1u << kRequestIndexBits)) [[unlikely]] {
+    pool.put(r);
+    return nullptr;
+  }
+  r->kind = kind;
   r->user = &comm;
   retain(comm);
   return r;

@@ -129,7 +129,7 @@ struct Pair {
       const Payload payload{DataView::contiguous(data.data(), p.length), 0, p.length};
       if (!out.cells.full()) {
         will_write(out, out.bytes, p.length);
-        if (out.write(p, payload)) {
+        if (n % 2 == 0 ? out.write(p, payload) : out.write_header(p, data.data())) {
           ++n;
           continue;
         }
@@ -137,7 +137,7 @@ struct Pair {
       const bool news = out.may_refresh();
       expect(out.refresh(), "the receiver returned what it was sent");
       if (news) continue;
-      if (ByteWriter grown = out.bytes; !out.cells.full() && grown.grow()) will_write(out, grown, p.length);
+      if (ByteWriter grown = out.bytes; !out.cells.full() && grown.grow(1) != 0) will_write(out, grown, p.length);
       if (out.grow_and_write(p, payload))
         ++n;
       else
