@@ -139,16 +139,11 @@ class Device {
   /// A standard-mode send of a short contiguous message that can leave at once, without a request. False: nothing
   /// happened, use MPID_Isend.
   bool MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes);
-  /// The same for a request of which only peer and match are filled in; it is complete then.
-  bool MPID_Isend_now(Request* r, const void* data, std::size_t bytes) {
-    if (trace_.full() || !MPID_Send_now(r->peer, r->match, data, bytes)) [[unlikely]]
-      return false;
-    r->packet.kind = Kind::SHORT;  // for MPID_Cancel
-    r->packet.msg = peers_[index(r->peer)].next_msg - 1;
-    return true;
-  }
-  /// Whether a call that neither waits nor fails may go without an Entry: nobody else uses the device, no record of each
-  /// call is wanted, and no rank is lost.
+  /// The same with a request, which is complete; only where the method takes such a message in one piece. A method that
+  /// gathers messages needs their requests, and others MPID_Isend.
+  Request* MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes);
+  /// Whether a call that neither waits nor fails may go without an Entry: nobody else uses the device, no record of
+  /// each call is wanted, and no rank is lost.
   bool MPID_Free_of_care() const { return !threads_ && !any_lost_ && !trace_.full(); }
   /// Starts a receive: r->peer (world rank, or kNoRank with kAnySource), match (with wildcards), view, dest_op and, for
   /// cat and join, parts (messages to take; complete when all have landed), join_op, join_type. From any source with
@@ -297,6 +292,27 @@ class Device {
     const std::uintptr_t function_;
     const std::uint32_t call_;
     std::uint32_t before_ = 0;  // the call that this one is inside of
+  };
+
+  /// What stands for an Entry in a call that MPID_Free_of_care() lets go without one: reports and the recorder know
+  /// which call runs.
+  class Passage {
+   public:
+    Passage(Device& d, const char* function, std::uint32_t call)
+        : device_(d), function_(reinterpret_cast<std::uintptr_t>(function)), before_(d.trace_.swap_call(call)) {
+      device_.call_.store(function_, std::memory_order_relaxed);  // as Entry's
+    }
+    ~Passage() {
+      device_.trace_.swap_call(before_);
+      device_.call_.store(function_ | kCallLeft, std::memory_order_relaxed);
+    }
+    Passage(const Passage&) = delete;
+    Passage& operator=(const Passage&) = delete;
+
+   private:
+    Device& device_;
+    const std::uintptr_t function_;
+    const std::uint32_t before_;  // the call that this one is inside of
   };
 
  private:
@@ -454,7 +470,7 @@ class Device {
   int drain_queues();
   int drain_peer(Peer& peer, Rank rank);
   methods::Outcome hand_down(Rank to, Peer& peer, Packet& p, const Payload& payload, Request* owner);
-  [[gnu::noinline]] bool hand_down_short(Rank to, Peer& peer, const Match& match, const void* data, std::size_t bytes);
+  bool leave_at_once(Rank to, const Match& match, const void* data, std::size_t bytes);
   bool all_sent() const;
 
   // ---- packets of the floors above: extend.cpp ----

@@ -31,12 +31,14 @@ void Device::MPID_Isend(Request* r) {
   if (const Outcome o = send_message(r, peer); o == Outcome::retry) enqueue_message(r, peer, kLinkFull);
 }
 
-// Made, recorded and written in one piece where the method can (send_at_once): the packet itself never is in memory.
-bool Device::MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
-  if (to == rank_) return false;
+// Made, recorded and written in one piece: the packet itself never is in memory. False, with nothing done, where the
+// message has to wait for something, or the method is none that works like this.
+[[gnu::always_inline]] inline bool Device::leave_at_once(Rank to, const Match& match, const void* data,
+                                                         std::size_t bytes) {
   Peer& peer = peers_[index(to)];
   const std::int64_t cost = static_cast<std::int64_t>(bytes) + kMessageRecord;
-  if (bytes > peer.eager_max || peer.credit < cost || !peer.pending.empty() || peer.lost) [[unlikely]]
+  if (to == rank_ || bytes > peer.eager_max || peer.credit < cost || !peer.pending.empty() || peer.lost ||
+      trace_.full()) [[unlikely]]
     return false;
   Packet p(Kind::SHORT);
   p.context = match.context;
@@ -45,25 +47,28 @@ bool Device::MPID_Send_now(Rank to, const Match& match, const void* data, std::s
   p.length = static_cast<std::uint32_t>(bytes);
   p.msg = peer.next_msg;
   p.credit = peer.owed;
-  const bool left = !trace_.full() && with_method(*peer.method, peer.id, [&]<class M>(M& m) {
+  const bool left = with_method(*peer.method, peer.id, [&]<class M>(M& m) __attribute__((always_inline)) {
     if constexpr (requires { m.send_at_once(to, p, nullptr); })
       return m.send_at_once(to, p, static_cast<const std::byte*>(data));
     else
       return false;
   });
-  if (left) [[likely]] {
-    peer.owed = 0;
-    ++counters_.sent;
-    trace_.header(Event::packet_sent, static_cast<std::uint8_t>(peer.id), to, p, bytes);
-  } else if (!hand_down_short(to, peer, match, data, bytes)) {
+  if (!left) [[unlikely]]
     return false;
-  }
   ++peer.next_msg;
   peer.credit -= cost;
+  peer.owed = 0;
+  ++counters_.sent;
+  trace_.header(Event::packet_sent, static_cast<std::uint8_t>(peer.id), to, p, bytes);
   return true;
 }
 
-bool Device::hand_down_short(Rank to, Peer& peer, const Match& match, const void* data, std::size_t bytes) {
+bool Device::MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
+  if (leave_at_once(to, match, data, bytes)) [[likely]]
+    return true;
+  Peer& peer = peers_[index(to)];
+  const std::int64_t cost = static_cast<std::int64_t>(bytes) + kMessageRecord;
+  if (to == rank_ || bytes > peer.eager_max || peer.credit < cost || !peer.pending.empty() || peer.lost) return false;
   Packet p(Kind::SHORT);
   p.context = match.context;
   p.tag = match.tag;
@@ -73,7 +78,21 @@ bool Device::hand_down_short(Rank to, Peer& peer, const Match& match, const void
   if (hand_down(to, peer, p, Payload{DataView::contiguous(data, bytes), 0, bytes}, nullptr) != Outcome::done)
     return false;
   chose(kShort, kFits, to);
+  ++peer.next_msg;
+  peer.credit -= cost;
   return true;
+}
+
+Request* Device::MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
+  if (!pool_.has_free() || !leave_at_once(to, match, data, bytes)) [[unlikely]]
+    return nullptr;
+  Request* const r = MPID_Request_create(RequestKind::send);
+  r->peer = to;
+  r->match = match;
+  r->view = DataView::contiguous(data, bytes);
+  r->packet.kind = Kind::SHORT;  // for MPID_Cancel
+  r->packet.msg = peers_[index(to)].next_msg - 1;
+  return r;
 }
 
 methods::Outcome Device::send_message(Request* r, Peer& peer) {

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -88,19 +89,6 @@ struct alignas(kCacheLine) Packet {
   explicit Packet(Kind k) : kind(k), body{} {}
 };
 
-/// Copies the header but for `link`, field by field: what has just been written need not be in memory for that.
-[[gnu::always_inline]] inline void copy_header(Packet& to, const Packet& from) {
-  to.kind = from.kind;
-  to.flags = from.flags;
-  to.spare = from.spare;
-  to.context = from.context;
-  to.tag = from.tag;
-  to.source = from.source;
-  to.length = from.length;
-  to.msg = from.msg;
-  to.credit = from.credit;
-}
-
 inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kBodyBytes = 32;
 
@@ -109,6 +97,33 @@ static_assert(sizeof(Packet) == kCacheLine, "a short message is one cache-line t
 static_assert(offsetof(Packet, kind) == 4 && offsetof(Packet, context) == 8 && offsetof(Packet, tag) == 12);
 static_assert(offsetof(Packet, source) == 16 && offsetof(Packet, length) == 20 && offsetof(Packet, msg) == 24);
 static_assert(offsetof(Packet, credit) == 28 && offsetof(Packet, body) == kHeaderBytes);
+
+/// The header as it lies in memory that is none of a Packet's.
+struct [[gnu::may_alias]] HeaderFields {
+  std::uint32_t link;
+  Kind kind;
+  std::uint8_t flags;
+  std::uint16_t spare;
+  std::uint32_t context;
+  std::int32_t tag, source;
+  std::uint32_t length, msg, credit;
+};
+static_assert(sizeof(HeaderFields) == kHeaderBytes && alignof(HeaderFields) == 4);
+
+/// Writes the header but for `link` to where a packet begins, field by field: what has just been put together need not
+/// be in memory for that.
+[[gnu::always_inline]] inline void copy_header(std::byte* to, const Packet& from) {
+  auto& fields = *reinterpret_cast<HeaderFields*>(to);
+  fields.kind = from.kind;
+  fields.flags = from.flags;
+  fields.spare = from.spare;
+  fields.context = from.context;
+  fields.tag = from.tag;
+  fields.source = from.source;
+  fields.length = from.length;
+  fields.msg = from.msg;
+  fields.credit = from.credit;
+}
 
 namespace detail {
 struct BodySizes {

@@ -165,9 +165,8 @@ class Trace {
     if (level_ == kOff) [[unlikely]]
       return;
     TraceRecord& slot = next_slot();
-    auto& header = *reinterpret_cast<Packet*>(slot.packet);
-    header.link = 0;
-    copy_header(header, p);
+    std::memset(slot.packet, 0, sizeof p.link);
+    copy_header(slot.packet, p);
     fill(slot, e, method, peer, a0, 0, 2);
     flew();
   }

@@ -31,8 +31,12 @@ template <SendMode mode>
     const auto start = [=](const Comm& c, std::uint64_t bytes) __attribute__((always_inline)) {
       return runtime().device->MPID_Send_now(c.world_of(dest), send_match(c, tag), buf, bytes);
     };
-    if (short_way(buf, count, datatype, dest, tag, comm, function, start)) [[likely]]
-      return MPI_SUCCESS;
+    try {
+      if (short_way(buf, count, datatype, dest, tag, comm, function, start)) [[likely]]
+        return MPI_SUCCESS;
+    } catch (...) {
+      return detail::raise_caught(comm, function);
+    }
   }
   return send_in_frame<mode>(buf, count, datatype, dest, tag, comm, function);
 }

@@ -24,8 +24,12 @@ template <SendMode mode>
     const auto start = [=](Comm & c, std::uint64_t bytes) __attribute__((always_inline)) {
       return isend_now(c, buf, bytes, dest, tag, *request);
     };
-    if (request != nullptr && short_way(buf, count, datatype, dest, tag, comm, function, start)) [[likely]]
-      return MPI_SUCCESS;
+    try {
+      if (request != nullptr && short_way(buf, count, datatype, dest, tag, comm, function, start)) [[likely]]
+        return MPI_SUCCESS;
+    } catch (...) {
+      return detail::raise_caught(comm, function);
+    }
   }
   return start_send_in_frame<mode>(buf, count, datatype, dest, tag, comm, request, function);
 }
@@ -46,8 +50,12 @@ template <SendMode mode>
   const auto start = [=](Comm & c, std::uint64_t bytes) __attribute__((always_inline)) {
     return irecv_plain(c, buf, bytes, source, tag, *request);
   };
-  if (request != nullptr && short_way(buf, count, datatype, source, tag, comm, function, start)) [[likely]]
-    return MPI_SUCCESS;
+  try {
+    if (request != nullptr && short_way(buf, count, datatype, source, tag, comm, function, start)) [[likely]]
+      return MPI_SUCCESS;
+  } catch (...) {
+    return detail::raise_caught(comm, function);
+  }
   return start_recv_in_frame(buf, count, datatype, source, tag, comm, request, function);
 }
 

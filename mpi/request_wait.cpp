@@ -169,7 +169,7 @@ void finish_some(Requests& all, int& count, int* indices, MPI_Status* statuses) 
 
 /// The short way of calls for one request, as in point.hpp: a send or receive that is complete, and well, needs no
 /// frame.
-[[gnu::always_inline]] inline bool finish_now(MPI_Request* request, MPI_Status* status) {
+[[gnu::always_inline]] inline bool finish_now(MPI_Request* request, MPI_Status* status, const Function& function) {
   const Runtime& rt = runtime();
   if (!rt.is_active() || !rt.device->MPID_Free_of_care() || request == nullptr) [[unlikely]]
     return false;
@@ -177,6 +177,7 @@ void finish_some(Requests& all, int& count, int* indices, MPI_Status* statuses) 
   if (r == nullptr || (r->kind != RequestKind::send && r->kind != RequestKind::recv) || r->user == nullptr ||
       !r->complete() || r->status.error != Errc::ok)
     return false;
+  const adi::Device::Passage passage(*rt.device, function, function.id);
   finish_plain(r, *request, status);
   return true;
 }
@@ -189,7 +190,7 @@ Requests looked_at(const MPI_Request* handles, int count) {
 }  // namespace
 
 RMQ_MPI(int, Wait, (MPI_Request * request, MPI_Status* status)) {
-  if (finish_now(request, status)) return MPI_SUCCESS;
+  if (finish_now(request, status, __func__)) return MPI_SUCCESS;
   return enter([&]() -> int {
     if (*out(request, "request") == MPI_REQUEST_NULL) {
       set_empty_status(status);
@@ -202,7 +203,7 @@ RMQ_MPI(int, Wait, (MPI_Request * request, MPI_Status* status)) {
 }
 
 RMQ_MPI(int, Test, (MPI_Request * request, int* flag, MPI_Status* status)) {
-  if (flag != nullptr && finish_now(request, status)) {
+  if (flag != nullptr && finish_now(request, status, __func__)) {
     *flag = 1;
     return MPI_SUCCESS;
   }

@@ -80,13 +80,19 @@ class ByteWriter : ByteRing {
     return ring_ + (at & (size_ - 1));
   }
 
+  /// What the ring would grow to for payloads of `length` bytes; its size now when it is as large as it can be.
+  std::uint64_t next_size(std::uint32_t length) const {
+    const std::uint64_t wanted = length < kLong ? std::bit_ceil(std::uint64_t{length} * kAtOnce) : whole_;
+    return std::min(std::max(wanted, 2 * size_), whole_);
+  }
+  std::uint64_t size() const { return size_; }
+
   /// Makes room for payloads of `length` bytes by growing: the mark for the reader (ByteReader::grow), who needs it
   /// with the packet that comes next; 0 when the ring is as large as it can be.
   std::uint16_t grow(std::uint32_t length) {
-    if (size_ == whole_) return 0;
-    const std::uint64_t wanted = length < kLong ? std::bit_ceil(std::uint64_t{length} * kAtOnce) : whole_;
-    const std::uint64_t before = size_;
-    widen(std::min(std::max(wanted, 2 * size_), whole_));
+    const std::uint64_t before = size_, size = next_size(length);
+    if (size == before) return 0;
+    widen(size);
     new_part_ = position_ + (size_ - before);  // all of it is free
     limit_ = new_part_;
     return static_cast<std::uint16_t>(std::countr_zero(size_));

@@ -140,15 +140,19 @@ Result<Ring> Directory::connect(std::uint32_t to) const {
   // Relaxed: the number only has to be unique; the ring is handed over by the list.
   const std::uint32_t index = header().rings_claimed.fetch_add(1, std::memory_order_relaxed);
   if (index >= map_.rings()) return fail(Errc::protocol, "the shared segment's ring counter is damaged");
-  if (map_.ring_at(index) + map_.ring_stride() > map_.reserved_at_start()) {
-    auto ok = segment_.reserve(map_.ring_at(index), map_.ring_stride(), fmt::format("a ring to host rank {}", to));
-    if (!ok) return tl::unexpected(ok.error());
-  }
   const Ring r = ring(index);
+  if (auto ok = widen(r, map_.shape().first_bytes, to); !ok) return tl::unexpected(ok.error());
   r.header->from = me_;
   r.header->to = to;
   push_list(control(to).arrivals, r.header->next, index + 1);
   return r;
+}
+
+Result<void> Directory::widen(const Ring& ring, std::uint64_t payload_bytes, std::uint32_t to) const {
+  const auto begin = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(ring.header) - segment_.data());
+  const auto end = static_cast<std::uint64_t>(ring.bytes - segment_.data()) + payload_bytes;
+  if (end <= map_.reserved_at_start()) return {};
+  return segment_.reserve(begin, end - begin, fmt::format("a ring to host rank {}", to));
 }
 
 }  // namespace rmq::shm

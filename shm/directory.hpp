@@ -38,6 +38,8 @@ class Directory {
 
   /// A new ring from me to `to`, which its receiver has been told of. Errc::no_memory when the system has none left.
   Result<Ring> connect(std::uint32_t to) const;
+  /// Before the ring that I have to `to` uses so many bytes of payload: the memory. Errc::no_memory as above.
+  Result<void> widen(const Ring& ring, std::uint64_t payload_bytes, std::uint32_t to) const;
 
   /// The ring with this index; index < map().rings().
   Ring ring(std::uint32_t index) const;

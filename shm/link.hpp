@@ -21,15 +21,15 @@ struct Outbound {
   CellWriter cells;
   ByteWriter bytes;
   Atomic<std::uint32_t>* sleeping = nullptr;  // the receiver's announcement
-  RingHeader* header = nullptr;
+  Ring ring;
   Rank rank = kNoRank;
 
   Outbound() = default;
-  Outbound(const Ring& ring, const Shape& shape, RankControl& peer, Rank peer_rank)
-      : cells(ring.cells, shape.cells),
-        bytes(ring.bytes, shape.ring_bytes, shape.first_bytes),
+  Outbound(const Ring& its_ring, const Shape& shape, RankControl& peer, Rank peer_rank)
+      : cells(its_ring.cells, shape.cells),
+        bytes(its_ring.bytes, shape.ring_bytes, shape.first_bytes),
         sleeping(&peer.sleeping),
-        header(ring.header),
+        ring(its_ring),
         rank(peer_rank) {}
 
   /// All of a packet but stamp and payload. In words of the size in which the fields have just been written: a wider
@@ -76,7 +76,7 @@ struct Outbound {
       if (to == nullptr) [[unlikely]]
         return false;
     }
-    copy_header(reinterpret_cast<Packet&>(cell), packet);
+    copy_header(reinterpret_cast<std::byte*>(&cell), packet);
     copy_bytes(to, payload, packet.length);
     cells.publish();
     return true;
@@ -91,9 +91,9 @@ struct Outbound {
   }
 
   /// Takes note of what the receiver has returned; false when its counts make no sense.
-  bool refresh() { return cells.returned(header->cells_taken) && bytes.returned(header->bytes_taken); }
+  bool refresh() { return cells.returned(ring.header->cells_taken) && bytes.returned(ring.header->bytes_taken); }
   /// Whether the receiver has returned something since the latest refresh (it never returns bytes without cells).
-  bool may_refresh() const { return cells.may_return(header->cells_taken); }
+  bool may_refresh() const { return cells.may_return(ring.header->cells_taken); }
 };
 
 /// The receiver's end.

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint32_t kFirstBytes = 16 * 1024;  // stays in the first-level cache
+constexpr std::uint32_t kLeastFirstBytes = 512;
 constexpr std::uint64_t kAllHeaps = std::uint64_t{8} << 40;
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) {
@@ -20,7 +21,7 @@ struct Sizes {
 
 // Two ranks get rings larger than the second-level cache, which stream faster than small ones (design/shm.md). With
 // more ranks memory is what counts: all pairs together stay below 17 MB up to 16 ranks; above, a rank pays only for the
-// pairs it uses.
+// pairs it uses, and for as much of their rings.
 constexpr Sizes kSizes[] = {
     {2, 1024, 4u << 20}, {4, 512, 512u << 10}, {8, 256, 128u << 10}, {64, 64, 64u << 10}, {UINT32_MAX, 32, 32u << 10},
 };
@@ -39,6 +40,11 @@ Shape choose_shape(const Config& config, std::uint32_t ranks) {
   shape.cells = config.shm_cells != 0 ? power_of_two(config.shm_cells / sizeof(Cell), 8, 1u << 20) : sizes.cells;
   shape.ring_bytes = config.shm_ring != 0 ? power_of_two(config.shm_ring, kPage, 1u << 28) : sizes.ring_bytes;
   shape.first_bytes = std::min(shape.ring_bytes, kFirstBytes);
+  if (ranks > Map::kReserveAllRanks) {  // no page only for these
+    const std::uint64_t head = sizeof(RingHeader) + shape.cells * sizeof(Cell);
+    const std::uint64_t room = round_up(head + kLeastFirstBytes, kPage) - head;
+    shape.first_bytes = std::min(shape.first_bytes, static_cast<std::uint32_t>(std::bit_floor(room)));
+  }
   // Address space only, but it ends somewhere: all heaps together span at most 8 TB.
   shape.heap_bytes = round_up(std::min<std::uint64_t>(config.shm_heap, kAllHeaps / ranks), kPage);
   return shape;
@@ -47,7 +53,8 @@ Shape choose_shape(const Config& config, std::uint32_t ranks) {
 Map::Map(const Shape& shape)
     : shape_(shape),
       rings_at_(round_up(control_at(shape.ranks), kPage)),
-      ring_stride_(sizeof(RingHeader) + shape.cells * sizeof(Cell) + shape.ring_bytes),
+      ring_stride_(round_up(sizeof(RingHeader) + shape.cells * sizeof(Cell) + shape.ring_bytes,
+                            shape.ranks <= kReserveAllRanks ? kCacheLine : kPage)),
       heaps_at_(round_up(ring_at(rings()), kPage)) {}
 
 }  // namespace rmq::shm

@@ -111,7 +111,6 @@ class Map {
   std::uint64_t ring_at(std::uint32_t index) const { return rings_at_ + index * ring_stride_; }
   std::uint64_t cells_at(std::uint32_t index) const { return ring_at(index) + sizeof(RingHeader); }
   std::uint64_t bytes_at(std::uint32_t index) const { return cells_at(index) + shape_.cells * sizeof(Cell); }
-  std::uint64_t ring_stride() const { return ring_stride_; }
   std::uint64_t heaps_at() const { return heaps_at_; }
   std::uint64_t heap_at(std::uint32_t rank) const { return heaps_at_ + rank * shape_.heap_bytes; }
   std::uint64_t bytes() const { return heap_at(shape_.ranks); }

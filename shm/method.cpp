@@ -102,8 +102,18 @@ Outcome ShmMethod::write_after_refresh(Rank to, const Packet& packet, const Payl
     lose(host_rank_of(to), Errc::protocol, "returned more of a ring than it was sent");
     return Outcome::failed;
   }
-  if (peer.out->write(packet, payload) || peer.out->grow_and_write(packet, payload)) return Outcome::done;
-  return starve(host_rank_of(to));
+  Outbound& out = *peer.out;
+  if (out.write(packet, payload)) return Outcome::done;
+  const std::uint64_t size = out.bytes.next_size(packet.length);
+  if (out.cells.full() || size == out.bytes.size()) return starve(host_rank_of(to));
+  if (const auto memory = directory_->widen(out.ring, size, host_rank_of(to)); !memory) {
+    // Where the part in use has room for it once it is empty, that is enough.
+    if (packet.length <= max_payload(static_cast<std::uint32_t>(out.bytes.size()))) return starve(host_rank_of(to));
+    lose(host_rank_of(to), memory.error().code, memory.error().what);
+    return Outcome::failed;
+  }
+  RMQ_CHECK(out.grow_and_write(packet, payload));
+  return Outcome::done;
 }
 
 Outcome ShmMethod::starve(std::uint32_t host_rank) {

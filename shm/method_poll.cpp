@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kLookEveryNs = 100'000'000;  // between looks at the peers' processes, while idle
 constexpr std::uint64_t kLookSoonNs = 1'000'000;  // between looks after sleeps, which the end of a peer may have ended
 constexpr int kStrangers = 16;                    // unconnected peers asked about in a thorough look
-constexpr std::size_t kSweep = 8;                 // rings beyond the hot ones that one poll looks at
+constexpr std::size_t kSweep = 64;                // rings beyond the hot ones that one poll looks at
 
 }  // namespace
 

@@ -64,10 +64,7 @@ inline MPI_Request isend(Comm& c, const SendArgs& a, SendMode mode) {
   Request* r = new_request(RequestKind::send, c);
   prepare_send(r, c, a.data, a.dest, a.tag, mode);
   const MPI_Request handle = handle_of(r);
-  adi::Device& device = *runtime().device;
-  const bool gone =
-      mode == SendMode::standard && r->view.is_contiguous() && device.MPID_Isend_now(r, r->view.base, r->view.bytes);
-  if (!gone) device.MPID_Isend(r);
+  runtime().device->MPID_Isend(r);
   return handle;
 }
 inline MPI_Request irecv(Comm& c, const RecvArgs& a) {
@@ -82,9 +79,9 @@ inline MPI_Request irecv(Comm& c, const RecvArgs& a) {
 
 // ---- the short way: without the frame of call.hpp ----
 
-/// Calls that neither wait nor fail do without checks one by one, lock and full record: where anything is unusual,
-/// false with nothing done, and the frame then takes care of it, or says what is wrong. `use(comm, bytes)` does the
-/// work, of `count` elements of a predefined type without gaps.
+/// Calls that do not wait do without checks one by one, lock and full record: where anything is unusual, false with
+/// nothing done, and the frame then takes care of it, or says what is wrong. Only memory may run out: std::bad_alloc.
+/// `use(comm, bytes)` does the work, of `count` elements of a predefined type without gaps.
 template <class Use>
 [[gnu::always_inline]] inline bool short_way(const void* buf, MPI_Count count, MPI_Datatype type, int peer, int tag,
                                              MPI_Comm comm, const Function& function, Use&& use) {
@@ -100,25 +97,21 @@ template <class Use>
   if (static_cast<unsigned>(peer) >= static_cast<unsigned>(c->remote_size()) ||
       static_cast<unsigned>(tag) > static_cast<unsigned>(kTagMax)) [[unlikely]]
     return false;
-  Trace& trace = rt.device->trace();
-  const std::uint32_t before = trace.swap_call(function.id);
-  const bool done = use(*c, static_cast<std::uint64_t>(count) * t->size);
-  trace.swap_call(before);
-  return done;
+  const adi::Device::Passage passage(*rt.device, function, function.id);
+  return use(*c, static_cast<std::uint64_t>(count) * t->size);
 }
 
 /// `use` of a send: false where the message cannot leave at once.
 [[gnu::always_inline]] inline bool isend_now(Comm& c, const void* buf, std::uint64_t bytes, int dest, int tag,
                                              MPI_Request& handle) {
-  Request* const r = new_short_request(RequestKind::send, c);
+  adi::Device& device = *runtime().device;
+  if (!has_short_request(device.pool())) [[unlikely]]
+    return false;
+  Request* const r = device.MPID_Isend_now(c.world_of(dest), send_match(c, tag), buf, bytes);
   if (r == nullptr) [[unlikely]]
     return false;
-  r->peer = c.world_of(dest);
-  r->match = send_match(c, tag);
-  if (!runtime().device->MPID_Isend_now(r, buf, bytes)) [[unlikely]] {
-    free_request(r);
-    return false;
-  }
+  r->user = &c;
+  retain(c);
   handle = handle_of(r);
   return true;
 }
@@ -126,9 +119,9 @@ template <class Use>
 /// `use` of a receive.
 [[gnu::always_inline]] inline bool irecv_plain(Comm& c, void* buf, std::uint64_t bytes, int source, int tag,
                                                MPI_Request& handle) {
-  Request* const r = new_short_request(RequestKind::recv, c);
-  if (r == nullptr) [[unlikely]]
+  if (!has_short_request(runtime().device->pool())) [[unlikely]]
     return false;
+  Request* const r = new_request(RequestKind::recv, c);
   r->peer = c.world_of(source);
   r->match = {c.recv_context, source, tag};
   r->view = DataView::contiguous(buf, bytes);

@@ -114,20 +114,9 @@ inline Request* new_request(RequestKind kind, Comm& comm) {
   retain(comm);
   return r;
 }
-/// The same without an error; nullptr: none is at hand, use new_request().
-inline Request* new_short_request(RequestKind kind, Comm& comm) {
-  RequestPool& pool = runtime().device->pool();
-  if (!pool.has_free()) [[unlikely]]
-    return nullptr;
-  Request* r = pool.get();
-  if (r->self.index >= (1u << kRequestIndexBits)) [[unlikely]] {
-    pool.put(r);
-    return nullptr;
-  }
-  r->kind = kind;
-  r->user = &comm;
-  retain(comm);
-  return r;
+/// Whether the next request needs no memory, and is one that a handle can name.
+inline bool has_short_request(const RequestPool& pool) {
+  return pool.next_free() < (1u << kRequestIndexBits);
 }
 /// A request that is complete already and moved nothing: to or from MPI_PROC_NULL.
 MPI_Request new_finished_request(RequestKind kind, Comm& comm);

@@ -16,18 +16,18 @@ static void sender(void) {
   MPI_Request request;
   MPI_Status status;
   MPI_Recv(data, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  BEGIN("MPI_Send, 8 B: 300");
+  BEGIN("MPI_Send, 8 B: 375");
   MPI_Send(data, 8, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
   END();
   MPI_Recv(data, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  BEGIN("MPI_Send, 256 B: 350");
+  BEGIN("MPI_Send, 256 B: 415");
   MPI_Send(data, 256, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
   END();
   MPI_Recv(data, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  BEGIN("MPI_Isend, 8 B: 350");
+  BEGIN("MPI_Isend, 8 B: 430");
   MPI_Isend(data, 8, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &request);
   END();
-  BEGIN("MPI_Wait of a send: 140");
+  BEGIN("MPI_Wait of a send: 160");
   MPI_Wait(&request, &status);
   END();
 }
@@ -36,7 +36,7 @@ static void receiver(void) {
   MPI_Request request;
   MPI_Status status;
   int flag = 0;
-  BEGIN("MPI_Irecv, 8 B: 250");
+  BEGIN("MPI_Irecv, 8 B: 255");
   MPI_Irecv(data, 8, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &request);
   END();
   MPI_Send(data, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);

@@ -302,7 +302,7 @@ TEST(ShmProcesses, AShortageOnConnectLosesThatPeerWithAClearMessage) {
   const ForkedJob job(20);
   const std::vector<int> statuses = run_forked(1, [&](int) {
     if (::unshare(CLONE_NEWNS) != 0 || ::mount("", "/", nullptr, MS_PRIVATE | MS_REC, nullptr) != 0 ||
-        ::mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=400k") != 0) {
+        ::mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=100k") != 0) {
       return 77;
     }
     const auto boot = job.join(0);
