@@ -28,7 +28,8 @@ if [ $what = live ]; then
   # The dumpcap of a live capture may be forbidden to open files of ours, but not what its own reader does.
   [ "$RMQ_TEST_ALONE" = yes ] && tshark -i lo -a duration:1 -w "$dir/probe.pcapng" >/dev/null 2>&1 && [ -f "$dir/probe.pcapng" ] ||
     { echo "no live capture on lo is permitted here: skipped"; exit 77; }
-  tshark -q -i lo -f tcp -w "$dir/live.pcapng" >"$dir/capture.log" 2>&1 &
+  # 64 MB hold all of it: a capture that gets no CPU for a while would lose what its 2 MB cannot take.
+  tshark -q -B 64 -i lo -f tcp -w "$dir/live.pcapng" >"$dir/capture.log" 2>&1 &
   capture=$!
   i=0
   until [ -s "$dir/live.pcapng" ] || [ $i -ge 200 ]; do sleep 0.05; i=$((i + 1)); done
