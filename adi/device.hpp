@@ -140,7 +140,7 @@ class Device {
   /// happened, use MPID_Isend.
   bool MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes);
   /// The same with a request, which is complete; only where the method takes such a message in one piece. A method that
-  /// gathers messages needs their requests, and others MPID_Isend.
+  /// gathers messages needs their requests, and others MPID_Isend. There must be a request at hand: pool().next_free().
   Request* MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes);
   /// Whether a call that neither waits nor fails may go without an Entry: nobody else uses the device, no record of
   /// each call is wanted, and no rank is lost.
@@ -379,6 +379,10 @@ class Device {
   // ---- short protocol: eager.cpp ----
   methods::Outcome send_message(Request* r, Peer& peer);  // short or rendezvous, by size and credit
   methods::Outcome try_short(Request* r, Peer& peer, std::int64_t cost);
+  static std::int64_t short_cost(std::size_t bytes) { return static_cast<std::int64_t>(bytes) + kMessageRecord; }
+  bool may_leave(Rank to, const Peer& peer, std::size_t bytes) const;
+  static Packet short_packet(const Peer& peer, const Match& match, std::size_t bytes);
+  bool leave_at_once(Rank to, Peer& peer, const Match& match, const void* data, std::size_t bytes);
   static void on_short(void* device, Rank from, const Packet& p, const std::byte* payload);
   static void on_short_sync(void* device, Rank from, const Packet& p, const std::byte* payload);
   static void on_sync_ack(void* device, Rank from, const Packet& p, const std::byte* payload);
@@ -470,7 +474,6 @@ class Device {
   int drain_queues();
   int drain_peer(Peer& peer, Rank rank);
   methods::Outcome hand_down(Rank to, Peer& peer, Packet& p, const Payload& payload, Request* owner);
-  bool leave_at_once(Rank to, const Match& match, const void* data, std::size_t bytes);
   bool all_sent() const;
 
   // ---- packets of the floors above: extend.cpp ----

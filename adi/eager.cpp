@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "adi/device.hpp"
-#include "adi/hand_down.hpp"
+#include "adi/dispatch.hpp"
 
 namespace rmq::adi {
 
@@ -31,32 +31,41 @@ void Device::MPID_Isend(Request* r) {
   if (const Outcome o = send_message(r, peer); o == Outcome::retry) enqueue_message(r, peer, kLinkFull);
 }
 
-// Made, recorded and written in one piece: the packet itself never is in memory. False, with nothing done, where the
-// message has to wait for something, or the method is none that works like this.
-[[gnu::always_inline]] inline bool Device::leave_at_once(Rank to, const Match& match, const void* data,
-                                                         std::size_t bytes) {
-  Peer& peer = peers_[index(to)];
-  const std::int64_t cost = static_cast<std::int64_t>(bytes) + kMessageRecord;
-  if (to == rank_ || bytes > peer.eager_max || peer.credit < cost || !peer.pending.empty() || peer.lost ||
-      trace_.full()) [[unlikely]]
-    return false;
+// What a short message without more ado needs: it is no self-send, is short, has credit, and none is before it.
+inline bool Device::may_leave(Rank to, const Peer& peer, std::size_t bytes) const {
+  return to != rank_ && bytes <= peer.eager_max && peer.credit >= short_cost(bytes) && peer.pending.empty() &&
+         !peer.lost;
+}
+
+[[gnu::always_inline]] inline Packet Device::short_packet(const Peer& peer, const Match& match, std::size_t bytes) {
   Packet p(Kind::SHORT);
   p.context = match.context;
   p.tag = match.tag;
   p.source = match.source;
   p.length = static_cast<std::uint32_t>(bytes);
   p.msg = peer.next_msg;
+  return p;
+}
+
+// Made, recorded and written in one piece, of a message that may leave. False, with nothing done, where there is no
+// room, or the method is none that works like this.
+[[gnu::always_inline]] inline bool Device::leave_at_once(Rank to, Peer& peer, const Match& match, const void* data,
+                                                         std::size_t bytes) {
+  if (trace_.full()) [[unlikely]]
+    return false;
+  Packet p = short_packet(peer, match, bytes);
   p.credit = peer.owed;
-  const bool left = with_method(*peer.method, peer.id, [&]<class M>(M& m) __attribute__((always_inline)) {
-    if constexpr (requires { m.send_at_once(to, p, nullptr); })
-      return m.send_at_once(to, p, static_cast<const std::byte*>(data));
-    else
-      return false;
-  });
+  const bool left = with_method(
+      *peer.method, peer.id, [&]<class M>(M & m) __attribute__((always_inline)) {
+        if constexpr (requires { m.send_at_once(to, p, nullptr); })
+          return m.send_at_once(to, p, static_cast<const std::byte*>(data));
+        else
+          return false;
+      });
   if (!left) [[unlikely]]
     return false;
   ++peer.next_msg;
-  peer.credit -= cost;
+  peer.credit -= short_cost(bytes);
   peer.owed = 0;
   ++counters_.sent;
   trace_.header(Event::packet_sent, static_cast<std::uint8_t>(peer.id), to, p, bytes);
@@ -64,34 +73,30 @@ void Device::MPID_Isend(Request* r) {
 }
 
 bool Device::MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
-  if (leave_at_once(to, match, data, bytes)) [[likely]]
-    return true;
   Peer& peer = peers_[index(to)];
-  const std::int64_t cost = static_cast<std::int64_t>(bytes) + kMessageRecord;
-  if (to == rank_ || bytes > peer.eager_max || peer.credit < cost || !peer.pending.empty() || peer.lost) return false;
-  Packet p(Kind::SHORT);
-  p.context = match.context;
-  p.tag = match.tag;
-  p.source = match.source;
-  p.length = static_cast<std::uint32_t>(bytes);
-  p.msg = peer.next_msg;
+  if (!may_leave(to, peer, bytes)) [[unlikely]]
+    return false;
+  if (leave_at_once(to, peer, match, data, bytes)) [[likely]]
+    return true;
+  Packet p = short_packet(peer, match, bytes);
   if (hand_down(to, peer, p, Payload{DataView::contiguous(data, bytes), 0, bytes}, nullptr) != Outcome::done)
     return false;
   chose(kShort, kFits, to);
   ++peer.next_msg;
-  peer.credit -= cost;
+  peer.credit -= short_cost(bytes);
   return true;
 }
 
 Request* Device::MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
-  if (!pool_.has_free() || !leave_at_once(to, match, data, bytes)) [[unlikely]]
+  Peer& peer = peers_[index(to)];
+  if (!may_leave(to, peer, bytes) || !leave_at_once(to, peer, match, data, bytes)) [[unlikely]]
     return nullptr;
   Request* const r = MPID_Request_create(RequestKind::send);
   r->peer = to;
   r->match = match;
   r->view = DataView::contiguous(data, bytes);
   r->packet.kind = Kind::SHORT;  // for MPID_Cancel
-  r->packet.msg = peers_[index(to)].next_msg - 1;
+  r->packet.msg = peer.next_msg - 1;
   return r;
 }
 
@@ -132,8 +137,7 @@ void Device::acknowledge_sync(Rank from, const Packet& p) {
 inline void Device::accept_short(Rank from, const Packet& p) {
   trace_.packet(Event::matched, id_of(from), from, p, 0, p.length);
   return_credit(peers_[index(from)], from, p.length + kMessageRecord);
-  if (p.kind == Kind::SHORT_SYNC) [[unlikely]]
-    acknowledge_sync(from, p);
+  acknowledge_sync(from, p);
 }
 
 void Device::arrive_short(Rank from, const Packet& p, const std::byte* payload) {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "adi/device.hpp"
-#include "adi/hand_down.hpp"
+#include "adi/dispatch.hpp"
 
 namespace rmq::adi {
 

@@ -26,7 +26,7 @@
 #include <algorithm>
 
 #include "adi/device.hpp"
-#include "adi/hand_down.hpp"
+#include "adi/dispatch.hpp"
 
 namespace rmq::adi {
 
@@ -43,6 +43,17 @@ bool RequestList::remove(Request* r) {
     return true;
   }
   return false;
+}
+
+Outcome Device::hand_down(Rank to, Peer& peer, Packet& p, const Payload& payload, Request* owner) {
+  p.credit = peer.owed;
+  const Outcome o = with_method(*peer.method, peer.id, [&](auto& m) { return m.send(to, p, payload, owner); });
+  if (o == Outcome::done || o == Outcome::queued) [[likely]] {
+    peer.owed = 0;
+    ++counters_.sent;
+    trace_.packet(Event::packet_sent, static_cast<std::uint8_t>(peer.id), to, p, payload.bytes);
+  }
+  return o;
 }
 
 void Device::send_control(Rank to, Packet& p) {

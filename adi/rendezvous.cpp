@@ -19,7 +19,7 @@
 #include <algorithm>
 
 #include "adi/device.hpp"
-#include "adi/hand_down.hpp"
+#include "adi/dispatch.hpp"
 
 namespace rmq::adi {
 

@@ -4,7 +4,7 @@
 //    | link   |kind |flags| spare  | context  | tag  | source | length | msg | credit | fields, payload  |
 //
 // All fields are little-endian and of fixed width; no field is a pointer. The fields of each kind stand in packet.def.
-// In memory a Packet is always 64 bytes; on a stream only kHeaderBytes + body_bytes(kind) of it travel, then the payload.
+// In memory a Packet is always 64 bytes; on a stream travel kHeaderBytes + body_bytes(kind) of it, then the payload.
 #pragma once
 
 #include <bit>
@@ -67,7 +67,7 @@ struct alignas(kCacheLine) Packet {
   std::uint32_t link = 0;     // number of this packet on its link; written by the method (shm: stamp, tcp: sequence)
   Kind kind = Kind::none;
   std::uint8_t flags = 0;     // packet_flag
-  std::uint16_t spare = 0;    // the method's own (shm: ByteWriter::grow): 0 in what is sent; in what arrives not to be trusted
+  std::uint16_t spare = 0;    // the method's own (shm: ByteWriter::grow): 0 in what is sent; nobody above looks at it
   std::uint32_t context = 0;  // communicator's context
   std::int32_t tag = 0;
   std::int32_t source = 0;    // rank of the sender in that communicator
@@ -109,6 +109,9 @@ struct [[gnu::may_alias]] HeaderFields {
   std::uint32_t length, msg, credit;
 };
 static_assert(sizeof(HeaderFields) == kHeaderBytes && alignof(HeaderFields) == 4);
+static_assert(offsetof(HeaderFields, kind) == offsetof(Packet, kind));
+static_assert(offsetof(HeaderFields, tag) == offsetof(Packet, tag));
+static_assert(offsetof(HeaderFields, credit) == offsetof(Packet, credit));
 
 /// Writes the header but for `link` to where a packet begins, field by field: what has just been put together need not
 /// be in memory for that.

@@ -30,8 +30,7 @@ class RequestPool {
     return r;
   }
 
-  /// Whether get() needs no memory, and if so, the index of what it returns; else the largest.
-  bool has_free() const { return free_ != nullptr; }
+  /// The index of what get() returns next; UINT32_MAX where that needs memory first.
   std::uint32_t next_free() const { return free_ != nullptr ? free_->self.index : UINT32_MAX; }
 
   /// Gives a request back; frees what it owns. All handles to it become stale.

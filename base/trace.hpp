@@ -153,10 +153,12 @@ class Trace {
   bool full() const { return level_ == kFull; }
 
   /// Records an event. One branch when off. One thread at a time (the device's lock).
-  [[gnu::always_inline]] void event(Event e, std::uint8_t method, Rank peer, std::uint64_t a0 = 0, std::uint64_t a1 = 0) {
+  [[gnu::always_inline]] void event(Event e, std::uint8_t method, Rank peer, std::uint64_t a0 = 0,
+                                    std::uint64_t a1 = 0) {
     record(e, method, peer, a0, a1, nullptr);
   }
-  [[gnu::always_inline]] void packet(Event e, std::uint8_t method, Rank peer, const Packet& p, std::uint64_t a0 = 0, std::uint64_t a1 = 0) {
+  [[gnu::always_inline]] void packet(Event e, std::uint8_t method, Rank peer, const Packet& p, std::uint64_t a0 = 0,
+                                     std::uint64_t a1 = 0) {
     record(e, method, peer, a0, a1, &p);
   }
 
@@ -181,9 +183,7 @@ class Trace {
   /// The program has come into an MPI function: returns the one that it was in, 0 for none, which leave() takes.
   std::uint32_t enter(std::uint32_t call) {
     if (level_ == kOff) return 0;
-    // Relaxed: for readers of the header only.
-    const std::uint32_t before = call_->load(std::memory_order_relaxed);
-    call_->store(call, std::memory_order_relaxed);
+    const std::uint32_t before = swap_call(call);
     if (level_ == kFull) [[unlikely]]
       write(Event::call_enter, 0, kNoRank, call, 0, nullptr);
     return before;

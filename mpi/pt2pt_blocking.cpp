@@ -27,18 +27,15 @@ template <SendMode mode>
 template <SendMode mode>
 [[gnu::always_inline]] inline int send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                                        MPI_Comm comm, Function function) {
+  const auto in_frame = [=] { return send_in_frame<mode>(buf, count, datatype, dest, tag, comm, function); };
   if constexpr (mode == SendMode::standard) {
-    const auto start = [=](const Comm& c, std::uint64_t bytes) __attribute__((always_inline)) {
-      return runtime().device->MPID_Send_now(c.world_of(dest), send_match(c, tag), buf, bytes);
+    const auto start = [=](const Comm& c, const Datatype& type) __attribute__((always_inline)) {
+      return send_now(c, {{const_cast<void*>(buf), count, &type}, dest, tag});
     };
-    try {
-      if (short_way(buf, count, datatype, dest, tag, comm, function, start)) [[likely]]
-        return MPI_SUCCESS;
-    } catch (...) {
-      return detail::raise_caught(comm, function);
-    }
+    return short_way(buf, count, datatype, dest, tag, comm, function, start, in_frame);
+  } else {
+    return in_frame();
   }
-  return send_in_frame<mode>(buf, count, datatype, dest, tag, comm, function);
 }
 
 [[gnu::always_inline]] inline int recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,

@@ -20,18 +20,17 @@ template <SendMode mode>
 template <SendMode mode>
 [[gnu::always_inline]] inline int start_send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                                              MPI_Comm comm, MPI_Request* request, Function function) {
+  const auto in_frame = [=] {
+    return start_send_in_frame<mode>(buf, count, datatype, dest, tag, comm, request, function);
+  };
   if constexpr (mode == SendMode::standard) {
-    const auto start = [=](Comm & c, std::uint64_t bytes) __attribute__((always_inline)) {
-      return isend_now(c, buf, bytes, dest, tag, *request);
+    const auto start = [=](Comm & c, const Datatype& type) __attribute__((always_inline)) {
+      return request != nullptr && isend_now(c, {{const_cast<void*>(buf), count, &type}, dest, tag}, *request);
     };
-    try {
-      if (request != nullptr && short_way(buf, count, datatype, dest, tag, comm, function, start)) [[likely]]
-        return MPI_SUCCESS;
-    } catch (...) {
-      return detail::raise_caught(comm, function);
-    }
+    return short_way(buf, count, datatype, dest, tag, comm, function, start, in_frame);
+  } else {
+    return in_frame();
   }
-  return start_send_in_frame<mode>(buf, count, datatype, dest, tag, comm, request, function);
 }
 
 [[gnu::noinline]] int start_recv_in_frame(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
@@ -47,16 +46,16 @@ template <SendMode mode>
 
 [[gnu::always_inline]] inline int start_recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                                              MPI_Comm comm, MPI_Request* request, Function function) {
-  const auto start = [=](Comm & c, std::uint64_t bytes) __attribute__((always_inline)) {
-    return irecv_plain(c, buf, bytes, source, tag, *request);
+  const auto start = [=](Comm & c, const Datatype& type) __attribute__((always_inline)) {
+    if (request == nullptr) [[unlikely]]
+      return false;
+    *request = irecv(c, {{buf, count, &type}, source, tag});
+    return true;
   };
-  try {
-    if (request != nullptr && short_way(buf, count, datatype, source, tag, comm, function, start)) [[likely]]
-      return MPI_SUCCESS;
-  } catch (...) {
-    return detail::raise_caught(comm, function);
-  }
-  return start_recv_in_frame(buf, count, datatype, source, tag, comm, request, function);
+  const auto in_frame = [=] {
+    return start_recv_in_frame(buf, count, datatype, source, tag, comm, request, function);
+  };
+  return short_way(buf, count, datatype, source, tag, comm, function, start, in_frame);
 }
 
 }  // namespace

@@ -44,14 +44,14 @@ void settle(Request* r, MPI_Status* status);
 /// Sends in a mode other than buffered, with a request; returns when the buffer may be used again. Not to
 /// MPI_PROC_NULL.
 void send_by_request(Comm& c, const SendArgs& a, SendMode mode);
-/// The same; a short message that can leave at once goes without a request.
+/// A short message of a type without gaps that can leave at once goes without a request; false: it cannot.
+[[gnu::always_inline]] inline bool send_now(const Comm& c, const SendArgs& a) {
+  const DataView view = view_of(*a.data.type, a.data.data, a.data.count);
+  return runtime().device->MPID_Send_now(c.world_of(a.dest), send_match(c, a.tag), view.base, view.bytes);
+}
 inline void send_blocking(Comm& c, const SendArgs& a, SendMode mode) {
-  if (mode == SendMode::standard && a.data.type->dense) [[likely]] {
-    const DataView view = view_of(*a.data.type, a.data.data, a.data.count);
-    adi::Device& device = *runtime().device;
-    if (device.MPID_Send_now(c.world_of(a.dest), send_match(c, a.tag), view.base, view.bytes)) [[likely]]
-      return;
-  }
+  if (mode == SendMode::standard && a.data.type->dense && send_now(c, a)) [[likely]]
+    return;
   send_by_request(c, a, mode);
 }
 /// Receives; MPI_PROC_NULL gives an empty message.
@@ -67,7 +67,7 @@ inline MPI_Request isend(Comm& c, const SendArgs& a, SendMode mode) {
   runtime().device->MPID_Isend(r);
   return handle;
 }
-inline MPI_Request irecv(Comm& c, const RecvArgs& a) {
+[[gnu::always_inline]] inline MPI_Request irecv(Comm& c, const RecvArgs& a) {
   if (a.from_nobody()) [[unlikely]]
     return new_finished_request(RequestKind::recv, c);
   Request* r = new_request(RequestKind::recv, c);
@@ -79,54 +79,46 @@ inline MPI_Request irecv(Comm& c, const RecvArgs& a) {
 
 // ---- the short way: without the frame of call.hpp ----
 
-/// Calls that do not wait do without checks one by one, lock and full record: where anything is unusual, false with
-/// nothing done, and the frame then takes care of it, or says what is wrong. Only memory may run out: std::bad_alloc.
-/// `use(comm, bytes)` does the work, of `count` elements of a predefined type without gaps.
-template <class Use>
-[[gnu::always_inline]] inline bool short_way(const void* buf, MPI_Count count, MPI_Datatype type, int peer, int tag,
-                                             MPI_Comm comm, const Function& function, Use&& use) {
+/// Calls that do not wait do without checks one by one, lock and full record: where anything is unusual, nothing is
+/// done, and `in_frame()` takes care of it, or says what is wrong. `use(comm, type)` does the work, of `count` elements
+/// of a predefined type without gaps; false: it cannot.
+template <class Use, class InFrame>
+[[gnu::always_inline]] inline int short_way(const void* buf, MPI_Count count, MPI_Datatype type, int peer, int tag,
+                                            MPI_Comm comm, const Function& function, Use&& use, InFrame&& in_frame) {
   Runtime& rt = runtime();
   if (!rt.is_active() || !rt.device->MPID_Free_of_care()) [[unlikely]]
-    return false;
+    return in_frame();
   Comm* const c = comm == rt.world_handle ? rt.world : rt.comms.find(comm);
   const Datatype* const t = builtin_types[static_cast<unsigned>(type) & 0xffu];
   if (c == nullptr || t == nullptr || t->handle != type || !t->dense) [[unlikely]]
-    return false;
+    return in_frame();
   if (static_cast<std::uint64_t>(count) > INT_MAX || (buf == nullptr && count != 0)) [[unlikely]]
-    return false;
+    return in_frame();
   if (static_cast<unsigned>(peer) >= static_cast<unsigned>(c->remote_size()) ||
       static_cast<unsigned>(tag) > static_cast<unsigned>(kTagMax)) [[unlikely]]
-    return false;
-  const adi::Device::Passage passage(*rt.device, function, function.id);
-  return use(*c, static_cast<std::uint64_t>(count) * t->size);
+    return in_frame();
+  bool done = false;
+  try {
+    const adi::Device::Passage passage(*rt.device, function, function.id);
+    done = use(*c, *t);
+  } catch (...) {  // memory may run out
+    return detail::raise_caught(comm, function);
+  }
+  return done ? MPI_SUCCESS : in_frame();
 }
 
 /// `use` of a send: false where the message cannot leave at once.
-[[gnu::always_inline]] inline bool isend_now(Comm& c, const void* buf, std::uint64_t bytes, int dest, int tag,
-                                             MPI_Request& handle) {
+[[gnu::always_inline]] inline bool isend_now(Comm& c, const SendArgs& a, MPI_Request& handle) {
   adi::Device& device = *runtime().device;
-  if (!has_short_request(device.pool())) [[unlikely]]
-    return false;
-  Request* const r = device.MPID_Isend_now(c.world_of(dest), send_match(c, tag), buf, bytes);
+  if (device.pool().next_free() >= (1u << kRequestIndexBits)) [[unlikely]]
+    return false;  // no request is at hand, or none that a handle can name
+  const DataView view = view_of(*a.data.type, a.data.data, a.data.count);
+  Request* const r = device.MPID_Isend_now(c.world_of(a.dest), send_match(c, a.tag), view.base, view.bytes);
   if (r == nullptr) [[unlikely]]
     return false;
   r->user = &c;
   retain(c);
   handle = handle_of(r);
-  return true;
-}
-
-/// `use` of a receive.
-[[gnu::always_inline]] inline bool irecv_plain(Comm& c, void* buf, std::uint64_t bytes, int source, int tag,
-                                               MPI_Request& handle) {
-  if (!has_short_request(runtime().device->pool())) [[unlikely]]
-    return false;
-  Request* const r = new_request(RequestKind::recv, c);
-  r->peer = c.world_of(source);
-  r->match = {c.recv_context, source, tag};
-  r->view = DataView::contiguous(buf, bytes);
-  handle = handle_of(r);
-  runtime().device->MPID_Irecv(r);
   return true;
 }
 

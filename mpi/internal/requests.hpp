@@ -114,10 +114,6 @@ inline Request* new_request(RequestKind kind, Comm& comm) {
   retain(comm);
   return r;
 }
-/// Whether the next request needs no memory, and is one that a handle can name.
-inline bool has_short_request(const RequestPool& pool) {
-  return pool.next_free() < (1u << kRequestIndexBits);
-}
 /// A request that is complete already and moved nothing: to or from MPI_PROC_NULL.
 MPI_Request new_finished_request(RequestKind kind, Comm& comm);
 /// Takes the activity over.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +25,9 @@ namespace {
 
 std::string text_at(pid_t child, unsigned long long address) {
   for (std::string text;; address += sizeof(long)) {
+    errno = 0;
     const long word = ::ptrace(PTRACE_PEEKDATA, child, address, nullptr);
+    if (errno != 0) give_up("count: no text at a mark");
     for (unsigned i = 0; i < sizeof word; ++i) {
       const char c = static_cast<char>(word >> (8 * i));
       if (c == '\0') return text;
