@@ -53,10 +53,9 @@ std::vector<std::string> built_in_methods() {
 }
 
 Device::Device(DeviceOptions options, Bootstrap& bootstrap)
-    : peers_(static_cast<std::size_t>(bootstrap.job().size)),
+    : gate_(trace_, options.threads),
+      channels_(bootstrap.job().size, bootstrap.job().rank, pool_, trace_, counters_, sink_),
       rank_(bootstrap.job().rank),
-      threads_(options.threads),
-      several_(options.threads),
       sleep_for_ever_(options.sleep_for_ever),
       minds_(options.minds),
       on_lost_(options.on_lost),
@@ -82,6 +81,12 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
   sink_.on_sent = &Device::on_sent;
   sink_.on_moved = &Device::on_moved;
   sink_.on_peer_lost = &Device::on_peer_lost;
+  channels_.on_scheduled([](void* device) {
+    auto& d = *static_cast<Device*>(device);
+    // Another thread may sleep that does not know yet that it waits for this too.
+    if (d.gate_.armed) [[unlikely]]
+      d.doorbell_->ring(d.rank_);
+  });
 }
 
 Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstrap& bootstrap) {
@@ -91,8 +96,8 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
   std::unique_ptr<Device> d(new Device(std::move(options), bootstrap));
   d->makers_ = std::move(makers);
   const JobInfo& job = bootstrap.job();
-  const TraceOwner owner{job.rank, job.size, job.host_of_rank.empty() ? 0 : job.host_of_rank[d->index(d->rank_)],
-                         job.job};
+  const TraceOwner owner{job.rank, job.size,
+                         job.host_of_rank.empty() ? 0 : job.host_of_rank[static_cast<std::size_t>(d->rank_)], job.job};
   if (!d->config_.trace.empty()) {
     // As when the disk fills up later: the program matters more than its trace.
     if (auto ok = d->trace_.open(d->config_.trace, owner, d->config_.trace_max); !ok)
@@ -106,11 +111,13 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
   auto bell = Doorbell::open(job.job, job.rank);
   if (!bell) return tl::unexpected(bell.error());
   d->doorbell_ = std::move(*bell);
+  d->gate_.set_doorbell(*d->doorbell_, d->rank_);
   if (const int fd = bootstrap.watch_fd(); fd >= 0) {
     if (auto ok = d->doorbell_->watch(fd); !ok) return tl::unexpected(ok.error());
   }
   d->report_memory_ = std::make_unique_for_overwrite<char[]>(max_report);
-  d->size_credit();  // messages to oneself need it, before there is anybody else
+  // Messages to oneself need it, before there is anybody else.
+  d->channels_.size_credit(d->config_.unexpected_max, d->config_.envelopes_max);
   bootstrap.on_ask(&Device::on_ask, d.get());
   if (connect) {
     if (auto ok = d->MPID_Connect(); !ok) return tl::unexpected(ok.error());
@@ -135,35 +142,34 @@ Result<void> Device::open_methods() {
     }
   }
   // A method is opened only when some rank needs it: a job on one host listens on no port.
-  std::size_t unreached = peers_.size() - 1;
+  std::size_t unreached = channels_.size() - 1;
   for (const MethodMaker& make : candidates) {
     if (unreached == 0) break;
     auto made = make(context);
     if (!made) return tl::unexpected(made.error());
     methods::Method* m = made->get();
     bool used = false;
-    for (Rank r = 0; r < size(); ++r) {
-      Peer& peer = peers_[index(r)];
-      if (r == rank_ || peer.method || !m->reaches(r)) continue;
-      peer.method = m;
-      peer.id = m->id();
+    for (Channel& c : channels_) {
+      if (c.rank == rank_ || c.method || !m->reaches(c.rank)) continue;
+      c.method = m;
+      c.id = m->id();
       used = true;
       --unreached;
     }
     if (!used) continue;
-    if (auto* word = m->attention()) attention_ = word;
+    if (auto* word = m->attention()) gate_.set_attention(word);
     methods_.push_back(std::move(*made));
   }
   if (unreached > 0) {
-    for (Rank r = 0; r < size(); ++r) {
-      if (r == rank_ || peers_[index(r)].method) continue;
+    for (const Channel& c : channels_) {
+      if (c.rank == rank_ || c.method) continue;
       return fail(Errc::config,
                   fmt::format("rank {} cannot reach rank {}: RMQ_METHODS='{}' has no method between their "
                               "hosts (add tcp)",
-                              rank_, r, config_.methods));
+                              rank_, c.rank, config_.methods));
     }
   }
-  share_out_credit();
+  channels_.share_out_credit(static_cast<std::uint64_t>(config_.eager_max));
   return {};
 }
 
@@ -172,30 +178,9 @@ void Device::note_clock() {
   if (const auto offset = bootstrap_.clock_offset()) trace_.clock_offset(offset->offset_ns, offset->error_ns);
 }
 
-void Device::size_credit() {
-  // At least what a few messages need, whatever the number of peers; at most what one peer can use.
-  constexpr std::uint64_t kLeast = 64 * 1024, kMost = 16 * 1024 * 1024;
-  const std::uint64_t others = std::max<std::uint64_t>(peers_.size() - 1, 1);
-  credit_per_peer_ = std::clamp<std::uint64_t>(config_.unexpected_max / others, kLeast, kMost);
-  flow_threshold_ = static_cast<std::uint32_t>(credit_per_peer_ / 4);
-  envelopes_left_ = config_.envelopes_max;
-}
-
-void Device::share_out_credit() {
-  trace_.event(Event::credit, 0, kNoRank, 0, credit_per_peer_);  // what each of them begins with
-  for (Rank r = 0; r < size(); ++r) {
-    Peer& peer = peers_[index(r)];
-    if (!peer.method) {
-      peer.id = methods::MethodId::self;
-      continue;
-    }
-    peer.credit = static_cast<std::int64_t>(credit_per_peer_);
-    const std::size_t own = peer.method->eager_max(r);
-    const std::size_t wanted = config_.eager_max ? static_cast<std::size_t>(config_.eager_max) : own;
-    // No message costs more than a quarter of the credit: the proof in flow.cpp rests on it.
-    const std::size_t affordable = static_cast<std::size_t>(credit_per_peer_ / 4) - kMessageRecord;
-    peer.eager_max = static_cast<std::uint32_t>(std::min({own, wanted, affordable}));
-  }
+bool Device::all_sent() const {
+  if (!channels_.waiting().empty() || !waiting_gets_.empty()) return false;
+  return std::all_of(methods_.begin(), methods_.end(), [](const auto& m) { return m->drained(); });
 }
 
 Result<void> Device::MPID_Finalize() {

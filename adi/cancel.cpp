@@ -9,19 +9,19 @@ namespace rmq::adi {
 
 void Device::MPID_Cancel(Request* r) {
   if (r->kind == RequestKind::recv) {
-    if (r->complete() || (r->flags & request_flag::matched)) return;
+    if (r->complete() || r->matched()) return;
     withdraw(r);
     r->status.cancelled = true;
     return complete(r, Errc::ok);
   }
-  if (r->kind != RequestKind::send || (r->flags & (request_flag::matched | request_flag::cancelling))) return;
+  if (r->kind != RequestKind::send || r->matched() || (r->flags & request_flag::cancelling)) return;
   if (r->status.cancelled) return;
   if (r->peer == rank_) return cancel_send_to_self(r);
-  Peer& peer = peers_[index(r->peer)];
-  if (peer.lost) return;
-  if (r->flags & request_flag::queued) {
-    RMQ_CHECK(peer.pending.remove(r));
-    r->flags &= static_cast<std::uint8_t>(~request_flag::queued);
+  Channel& c = channels_[r->peer];
+  if (c.lost) return;
+  if (r->step == Step::queued) {
+    RMQ_CHECK(c.messages.remove(r));
+    r->go(Step::idle);
     r->status.cancelled = true;
     return complete(r, Errc::ok);
   }
@@ -34,7 +34,7 @@ void Device::MPID_Cancel(Request* r) {
   anti.source = r->match.source;
   anti.msg = r->packet.msg;
   anti.anti_send.sender = r->self.wire();
-  send_control(r->peer, anti);
+  channels_.post(c, anti);
 }
 
 void Device::on_anti_send(void* device, Rank from, const Packet& p, const std::byte*) {
@@ -42,7 +42,7 @@ void Device::on_anti_send(void* device, Rank from, const Packet& p, const std::b
   if (!d.take_control(from, p)) return;
   Request* found = nullptr;
   d.match_.for_each_exact({p.context, p.source, p.tag}, [&](Request* message) {
-    if (message->peer == from && message->packet.msg == p.msg && message->complete()) found = message;
+    if (message->peer == from && message->packet.msg == p.msg && message->step == Step::kept) found = message;
   });
   if (found) {
     d.trace_.packet(Event::taken_back, d.id_of(from), from, found->packet);
@@ -55,7 +55,7 @@ void Device::on_anti_send(void* device, Rank from, const Packet& p, const std::b
   answer.msg = p.msg;
   answer.anti_send_ok.sender = p.anti_send.sender;
   answer.anti_send_ok.cancelled = found ? 1 : 0;
-  d.send_control(from, answer);
+  d.channels_.post(d.channels_[from], answer);
 }
 
 void Device::on_anti_send_ok(void* device, Rank from, const Packet& p, const std::byte*) {
@@ -66,15 +66,17 @@ void Device::on_anti_send_ok(void* device, Rank from, const Packet& p, const std
       !(r->flags & request_flag::cancelling)) {
     return d.protocol_error(from, p, "no send is being cancelled that it could answer");
   }
-  if (p.anti_send_ok.cancelled && (r->flags & request_flag::matched)) {
+  if (p.anti_send_ok.cancelled && r->matched()) {
     return d.protocol_error(from, p, "it takes back a message that has been matched");
   }
   r->flags &= static_cast<std::uint8_t>(~request_flag::cancelling);  // one answer
   if (p.anti_send_ok.cancelled) {
     r->status.cancelled = true;
     // No receive will answer any more. But the method may still have the data: on_sent ends that.
-    const bool unanswered = r->mode == SendMode::synchronous || r->packet.kind == Kind::REQUEST_SEND;
-    if (unanswered) d.finish(r);
+    if (r->step != Step::sent) {
+      r->go(Step::sent);
+      d.finish(r);
+    }
   }
   d.finish(r);
 }

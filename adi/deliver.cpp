@@ -14,23 +14,23 @@ Request* Device::stage(Request* recv, const Match& from, std::uint64_t bytes) {
   const Place to = place(recv, from, bytes);
   Request* s = pool_.get();
   s->kind = RequestKind::recv;
-  s->flags = request_flag::staged | request_flag::matched;
+  s->flags = request_flag::staged;
+  s->go(Step::landing);
   s->match = from;
   s->owned = static_cast<std::byte*>(std::malloc(std::max<std::uint64_t>(to.bytes, 1)));
   RMQ_CHECK(s->owned != nullptr);
   s->owned_bytes = to.bytes;
   s->view = DataView::contiguous(s->owned, to.bytes);
-  s->stamp = to.offset;
-  s->user = recv;
+  s->staging = {recv, to.offset};
   s->incomplete.store(1, std::memory_order_relaxed);  // known to this thread only
   return s;
 }
 
 void Device::staged_complete(Request* s) {
-  auto* recv = static_cast<Request*>(s->user);
+  Request* const recv = s->staging.whole;
   const Errc error = s->status.error;
   const Rank sender = s->peer;
-  if (error == Errc::ok) put_down(recv, Place{s->stamp, s->owned_bytes}, s->owned);
+  if (error == Errc::ok) put_down(recv, Place{s->staging.offset, s->owned_bytes}, s->owned);
   pool_.put(s);
   if (error != Errc::ok) note_failed(recv, error, sender);
   finish(recv);
@@ -47,8 +47,7 @@ methods::Landing Device::on_arriving(void* device, Rank from, const Packet& p) {
       Request* recv = d.match_.match_arrival(m);
       if (!recv) {
         if (!d.may_be_kept(from, p, p.length)) return {};
-        Request* message = d.keep(from, p, m, p.length);
-        message->incomplete.store(1, std::memory_order_relaxed);  // under the lock; nobody waits for a message
+        Request* message = d.keep(from, p, m, p.length, Step::arriving);
         return {DataView::contiguous(message->owned, p.length), 0, p.length, message};
       }
       d.accept_short(from, p);
@@ -70,7 +69,7 @@ methods::Landing Device::on_arriving(void* device, Rank from, const Packet& p) {
     default:
       if (Extension* e = d.extension_of_[static_cast<std::size_t>(p.kind)]) {
         d.received(from, p);
-        return d.peers_[d.index(from)].dropped ? methods::Landing{} : e->on_arriving(from, p);
+        return d.channels_[from].dropped ? methods::Landing{} : e->on_arriving(from, p);
       }
       on_unknown(device, from, p, nullptr);
       return {};
@@ -88,15 +87,14 @@ void Device::on_landed(void* device, Rank from, const Packet& p, const methods::
   }
   if (error != Errc::ok) d.note_failed(owner, error, from);
   if (owner->kind != RequestKind::message) return d.finish(owner);
-  owner->incomplete.store(0, std::memory_order_relaxed);  // under the lock; nobody waits for a message
-  if (auto* recv = static_cast<Request*>(owner->user)) {
-    if (error == Errc::ok) {
-      d.deliver(recv, owner->match, owner->owned, owner->owned_bytes);
-    } else {
-      d.fail_part(recv, error, from);
-    }
-    d.pool_.put(owner);
+  Request* const recv = owner->unexpected.taker;
+  if (!recv) return owner->go(Step::kept);
+  if (error == Errc::ok) {
+    d.deliver(recv, owner->match, owner->owned, owner->owned_bytes);
+  } else {
+    d.fail_part(recv, error, from);
   }
+  d.pool_.put(owner);
 }
 
 }  // namespace rmq::adi

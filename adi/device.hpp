@@ -7,9 +7,10 @@
 // Threads: a Device is used by one thread at a time. With DeviceOptions::threads each caller holds an Entry, which is a
 // lock; without, an Entry costs one branch. Waiting calls give the lock away between polls.
 //
-// Where things are: sending and receiving short messages adi/eager.cpp, long ones adi/rendezvous.cpp, credit and the
-// pending queues adi/flow.cpp, what a peer may send adi/trust.cpp, matching adi/match.hpp, the dispatch loop
-// adi/poll.cpp, waiting adi/wait.hpp.
+// Its parts: the gate for threads and calls adi/gate.hpp, the channels to other ranks adi/channels.hpp, the queues of
+// messages adi/match.hpp, when an idle rank sleeps adi/wait.hpp. Where the rest is: sending and receiving short
+// messages adi/eager.cpp, long ones adi/rendezvous.cpp, how they end adi/complete.cpp, what a peer may send
+// adi/trust.cpp, the dispatch loop adi/poll.cpp, sleeping adi/sleep.cpp.
 #pragma once
 
 #include <array>
@@ -18,9 +19,11 @@
 #include <string>
 #include <vector>
 
+#include "adi/channels.hpp"
+#include "adi/counters.hpp"
 #include "adi/extension.hpp"
+#include "adi/gate.hpp"
 #include "adi/match.hpp"
-#include "adi/peer.hpp"
 #include "adi/report.hpp"
 #include "adi/wait.hpp"
 #include "adi/watch.hpp"
@@ -56,28 +59,12 @@ struct DeviceOptions {
 /// Names of the methods that are compiled in; none in a plug-in build.
 std::vector<std::string> built_in_methods();
 
-/// Counted from the first packet on; read at any time by the owner.
-struct Counters {
-  std::uint64_t sent = 0;               // packets
-  std::uint64_t received = 0;           // packets
-  std::uint64_t unexpected = 0;         // messages that had to be kept
-  std::uint64_t unexpected_bytes = 0;   // memory they fill now, records included
-  std::uint64_t unexpected_peak = 0;    // the most there has been
-  std::uint64_t envelopes_granted = 0;  // beyond credit
-  std::uint64_t pending = 0;            // packets that had to wait
-  std::uint64_t protocol_errors = 0;    // packets that made no sense
-  std::uint64_t sleeps = 0;
-};
-
 /// What a probe tells.
 struct Envelope {
   std::int32_t source = 0;
   std::int32_t tag = 0;
   std::uint64_t bytes = 0;
 };
-
-/// Memory that one message kept at the target fills beside its data: what the sender pays in credit for it.
-inline constexpr std::uint32_t kMessageRecord = sizeof(Request);
 
 class Device {
  public:
@@ -95,14 +82,14 @@ class Device {
   ~Device();
 
   Rank rank() const { return rank_; }
-  int size() const { return static_cast<int>(peers_.size()); }
+  int size() const { return static_cast<int>(channels_.size()); }
   const JobInfo& job() const { return bootstrap_.job(); }
   const Config& config() const { return config_; }
   const Counters& counters() const { return counters_; }
   /// Most memory that unexpected messages can fill on this rank: credit of all peers; bytes.
-  std::uint64_t unexpected_ceiling() const { return credit_per_peer_ * (peers_.size() - 1); }
+  std::uint64_t unexpected_ceiling() const { return channels_.credit_per_peer() * (channels_.size() - 1); }
   /// Calls that have had to wait.
-  std::uint64_t waits() const { return waits_; }
+  std::uint64_t waits() const { return gate_.waits(); }
   /// Messages that have gone to ranks by this method, those to each rank modulo 2^32.
   std::uint64_t messages_by(methods::MethodId id) const;
   /// What all peers have at this moment.
@@ -113,10 +100,10 @@ class Device {
   };
   Levels levels() const;
   /// Why the rank is lost; empty while it is not.
-  const std::string& peer_error(Rank rank) const { return peers_[index(rank)].error; }
+  const std::string& peer_error(Rank rank) const { return channels_[rank].error; }
   /// What the floors above record their events with; the device held.
   Trace& trace() { return trace_; }
-  methods::MethodId method_of(Rank rank) const { return peers_[index(rank)].id; }
+  methods::MethodId method_of(Rank rank) const { return channels_[rank].id; }
   const std::vector<std::unique_ptr<methods::Method>>& methods() const { return methods_; }
 
   // ---- requests ----
@@ -144,7 +131,7 @@ class Device {
   Request* MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes);
   /// Whether a call that neither waits nor fails may go without an Entry: nobody else uses the device, no record of
   /// each call is wanted, and no rank is lost.
-  bool MPID_Free_of_care() const { return !threads_ && !any_lost_ && !trace_.full(); }
+  bool MPID_Free_of_care() const { return !gate_.threads() && !any_lost_ && !trace_.full(); }
   /// Starts a receive: r->peer (world rank, or kNoRank with kAnySource), match (with wildcards), view, dest_op and, for
   /// cat and join, parts (messages to take; complete when all have landed), join_op, join_type. From any source with
   /// request_flag::grouped: `group`, the ranks that it needs, which must live until it is complete.
@@ -201,7 +188,9 @@ class Device {
   /// to that rank, which is not this one. At most MPID_Fragment_max bytes of payload. With `owner`, one thing less has
   /// to happen to it when the memory may be used again (perhaps before the call returns), and an error is in its
   /// status; its `incomplete` counts the packets. Without, the payload is copied where it has to wait.
-  void MPID_Send_packet(Rank to, Packet& packet, const Payload& payload, Request* owner);
+  void MPID_Send_packet(Rank to, Packet& packet, const Payload& payload, Request* owner) {
+    channels_.post(channels_[to], packet, payload, owner);
+  }
   /// While it lives, packets to that rank may leave together, which spares system calls where there are any. Nobody
   /// polls meanwhile. Of one rank at a time.
   class Together {
@@ -215,8 +204,8 @@ class Device {
     Device& device_;
     Rank to_;
   };
-  std::size_t MPID_Fragment_max(Rank to) const { return peers_[index(to)].method->fragment_max(to); }
-  std::size_t MPID_Eager_max(Rank to) const { return peers_[index(to)].method->eager_max(to); }
+  std::size_t MPID_Fragment_max(Rank to) const { return channels_[to].method->fragment_max(to); }
+  std::size_t MPID_Eager_max(Rank to) const { return channels_[to].method->eager_max(to); }
   /// One thing less has to happen to a request of kind `other`, of which the caller has counted `incomplete`.
   void MPID_Complete(Request* r, Errc error) { sent(r, error); }
   /// A peer sent what no rank of ours could send to a floor above: it is dropped, and counts as lost.
@@ -224,7 +213,7 @@ class Device {
   /// A peer sent what there may have been a use for once: counted and traced.
   void MPID_Stray_packet(Rank from, const Packet& p);
   /// Memory of this rank that answers of the floors above fill while they wait for room in the link to it, bytes.
-  std::uint64_t MPID_Backlog(Rank to) const { return peers_[index(to)].answer_bytes; }
+  std::uint64_t MPID_Backlog(Rank to) const { return channels_[to].answer_bytes; }
   /// What the caller polled for has come, though not by a packet: its next wait starts with patience anew.
   void MPID_Waited() { waiter_.busy(); }
   /// Something that this rank may be waiting for has changed in memory that it shares with us.
@@ -240,8 +229,8 @@ class Device {
   /// Memory that `owner`, another rank, has a token for, as it lies here; nullptr when it cannot be reached.
   std::byte* MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const;
   /// From now on, or no longer, several threads call. Inside an Entry, while only its thread uses the device.
-  void MPID_Enable_threads();
-  void MPID_Disable_threads();
+  void MPID_Enable_threads() { gate_.enable_threads(); }
+  void MPID_Disable_threads() { gate_.disable_threads(); }
   /// The life of an agent, a thread that handles what arrives while no other one polls: serve.cpp. Returns soon after
   /// `stop` is set and MPID_Wake_agent called, both inside of one Entry. Not inside an Entry; threads are enabled.
   void MPID_Serve(const Atomic<bool>& stop);
@@ -254,140 +243,51 @@ class Device {
   /// unless threads are enabled.
   void MPID_Interrupted(bool alone);
   /// The MPI function under way, or the latest one.
-  const char* call_name() const;
+  const char* call_name() const { return gate_.call_name(); }
   /// Of the latest Entry.
-  std::uint32_t MPID_Call_kind() const { return call_kind_; }
+  std::uint32_t MPID_Call_kind() const { return gate_.call_kind(); }
 
   // ---- threads ----
-  /// Holds the device for the calling thread. Not recursive. Both ends look at the flag: it may change in between, and
-  /// then the mutex changes hands with it.
-  class Entry {
+  /// Holds the device for the calling thread: Gate::Entry.
+  class Entry : public Gate::Entry {
    public:
-    /// `function`: the MPI function, for reports; a literal. `call`: its call_id(), for the recorder; 0: not recorded.
-    /// `kind`: what MPID_Call_kind() returns meanwhile.
     explicit Entry(Device& d, const char* function = "", std::uint32_t call = 0, std::uint32_t kind = 0)
-        : device_(d), function_(reinterpret_cast<std::uintptr_t>(function)), call_(call) {
-      if (device_.threads_) [[unlikely]]
-        device_.lock();
-      if (call_) before_ = device_.trace_.enter(call_);
-      // Relaxed: read by holders of the device and by signal handlers of this thread.
-      device_.call_.store(function_, std::memory_order_relaxed);
-      device_.call_kind_ = kind;
-    }
-    ~Entry() {
-      if (call_) device_.trace_.leave(call_, before_);
-      device_.call_.store(function_ | kCallLeft, std::memory_order_relaxed);
-      if (device_.attending_) device_.attend(false);
-      if (device_.threads_) [[unlikely]] {
-        // A thread that wakes listens for those that still sleep. It leaves now: one of them takes over.
-        if (device_.sleepers_ > 0 && !device_.armed_) device_.doorbell_->ring(device_.rank_);
-        device_.mutex_.unlock();
-      }
-    }
-    Entry(const Entry&) = delete;
-    Entry& operator=(const Entry&) = delete;
-
-   private:
-    Device& device_;
-    const std::uintptr_t function_;
-    const std::uint32_t call_;
-    std::uint32_t before_ = 0;  // the call that this one is inside of
+        : Gate::Entry(d.gate_, function, call, kind) {}
   };
-
-  /// What stands for an Entry in a call that MPID_Free_of_care() lets go without one: reports and the recorder know
-  /// which call runs.
-  class Passage {
+  /// Stands for an Entry where MPID_Free_of_care() holds: Gate::Passage.
+  class Passage : public Gate::Passage {
    public:
-    Passage(Device& d, const char* function, std::uint32_t call)
-        : device_(d), function_(reinterpret_cast<std::uintptr_t>(function)), before_(d.trace_.swap_call(call)) {
-      device_.call_.store(function_, std::memory_order_relaxed);  // as Entry's
-    }
-    ~Passage() {
-      device_.trace_.swap_call(before_);
-      device_.call_.store(function_ | kCallLeft, std::memory_order_relaxed);
-    }
-    Passage(const Passage&) = delete;
-    Passage& operator=(const Passage&) = delete;
-
-   private:
-    Device& device_;
-    const std::uintptr_t function_;
-    const std::uint32_t before_;  // the call that this one is inside of
+    Passage(Device& d, const char* function, std::uint32_t call) : Gate::Passage(d.gate_, function, call) {}
   };
-
- private:
-  // Bits of call_, which is the name of an MPI function: the call is over; it has called a function of the program.
-  static constexpr std::uintptr_t kCallLeft = std::uintptr_t{1} << 63, kCallBack = std::uintptr_t{1} << 62;
-  /// A call that has given the device away, on its stack: what it was doing, to be put back, and told meanwhile where
-  /// there are other threads to tell it.
-  struct Away {
-    Away(Device& d, bool callback)
-        : device(d), call(d.call_.load(std::memory_order_relaxed)), in_callback(callback), awaited(d.awaited_) {
-      next = d.away_;
-      prev = &d.away_;
-      if (next) next->prev = &next;
-      d.away_ = this;
-      d.call_.store(call | (callback ? kCallBack : kCallLeft), std::memory_order_relaxed);
-    }
-    ~Away() {
-      *prev = next;
-      if (next) next->prev = prev;
-      device.awaited_ = awaited;
-      device.call_.store(call, std::memory_order_relaxed);
-    }
-    Away(const Away&) = delete;
-    Away& operator=(const Away&) = delete;
-    Device& device;
-    const std::uintptr_t call;
-    const bool in_callback;
-    const Awaited awaited;
-    Away *next, **prev;
-  };
-
- public:
-  /// Gives the device away in the middle of an Entry, for its lifetime: around functions of the user that may call MPI.
-  class Absence {
+  /// Gives the device away in the middle of an Entry: Gate::Absence.
+  class Absence : public Gate::Absence {
    public:
-    explicit Absence(Device& d) : device_(d), away_(d, true) {
-      if (device_.threads_) device_.mutex_.unlock();
-    }
-    ~Absence() {
-      if (device_.threads_) device_.lock();
-    }
-    Absence(const Absence&) = delete;
-    Absence& operator=(const Absence&) = delete;
-
-   private:
-    Device& device_;
-    Away away_;  // ends with the device held again
+    explicit Absence(Device& d) : Gate::Absence(d.gate_) {}
   };
-  bool threads() const { return threads_; }
+  bool threads() const { return gate_.threads(); }
   /// Whether ranks outnumber CPUs on this host: then each context switch counts more than each message.
   bool crowded() const { return waiter_.crowded(); }
   const Waiter& waiter() const { return waiter_; }
 
  private:
   Device(DeviceOptions options, Bootstrap& bootstrap);
-  Result<void> open_methods();  // boot.cpp
-  void size_credit();
-  void share_out_credit();
+  Result<void> open_methods();    // boot.cpp
   void gather(Rank to, bool on);  // extend.cpp
   void note_clock();
   void note_unanswered();
-  std::size_t index(Rank r) const { return static_cast<std::size_t>(r); }
 
   // ---- short protocol: eager.cpp ----
-  methods::Outcome send_message(Request* r, Peer& peer);  // short or rendezvous, by size and credit
-  methods::Outcome try_short(Request* r, Peer& peer, std::int64_t cost);
+  methods::Outcome send_message(Request* r, Channel& c);  // short or rendezvous, by size and credit
+  methods::Outcome try_short(Request* r, Channel& c, std::int64_t cost);
   static std::int64_t short_cost(std::size_t bytes) { return static_cast<std::int64_t>(bytes) + kMessageRecord; }
-  bool may_leave(Rank to, const Peer& peer, std::size_t bytes) const;
-  static Packet short_packet(const Peer& peer, const Match& match, std::size_t bytes);
-  bool leave_at_once(Rank to, Peer& peer, const Match& match, const void* data, std::size_t bytes);
+  bool may_leave(const Channel& c, std::size_t bytes) const;
+  static Packet short_packet(const Channel& c, const Match& match, std::size_t bytes);
+  bool leave_at_once(Channel& c, const Match& match, const void* data, std::size_t bytes);
   static void on_short(void* device, Rank from, const Packet& p, const std::byte* payload);
   static void on_short_sync(void* device, Rank from, const Packet& p, const std::byte* payload);
   static void on_sync_ack(void* device, Rank from, const Packet& p, const std::byte* payload);
   void arrive_short(Rank from, const Packet& p, const std::byte* payload);
-  Request* keep(Rank from, const Packet& p, const Match& m, std::uint64_t data_bytes);
+  Request* keep(Rank from, const Packet& p, const Match& m, std::uint64_t data_bytes, Step step);
   void accept_short(Rank from, const Packet& p);
   void acknowledge_sync(Rank from, const Packet& p);
   void release_kept(Request* message);
@@ -400,14 +300,14 @@ class Device {
   static Place place(Request* recv, const Match& from, std::uint64_t bytes) {
     recv->status.source = from.source;
     recv->status.tag = from.tag;
-    const std::uint64_t at = recv->dest_op == DestOp::cat ? recv->moved : 0;
+    const std::uint64_t at = recv->dest_op == DestOp::cat ? recv->appended.bytes : 0;
     const std::uint64_t room = recv->view.bytes - at;
     if (bytes > room) [[unlikely]] {
       recv->status.error = Errc::truncate;
       bytes = room;
     }
     if (recv->dest_op == DestOp::cat) [[unlikely]]
-      recv->moved += bytes;
+      recv->appended.bytes += bytes;
     recv->status.bytes = recv->dest_op == DestOp::join ? std::min(recv->status.bytes, bytes) : at + bytes;
     return {at, bytes};
   }
@@ -433,7 +333,7 @@ class Device {
   static void on_landed(void* device, Rank from, const Packet& p, const methods::Landing& landing, Errc error);
 
   // ---- rendezvous protocol: rendezvous.cpp ----
-  methods::Outcome try_request_send(Request* r, Peer& peer, std::int64_t cost);
+  methods::Outcome try_request_send(Request* r, Channel& c, std::int64_t cost);
   static void on_request_send(void* device, Rank from, const Packet& p, const std::byte* payload);
   static void on_ok_to_send(void* device, Rank from, const Packet& p, const std::byte* payload);
   static void on_rndv_data(void* device, Rank from, const Packet& p, const std::byte* payload);
@@ -443,8 +343,8 @@ class Device {
   void ask(Request* recv, std::uint64_t address);
   void put_or_push(Request* send);
   void moved(Request* r, std::uint64_t bytes);
-  void push_data(Request* send, Peer& peer);
-  methods::Outcome push_fragment(Request* send, Peer& peer);
+  void push_data(Request* send);
+  methods::Outcome push_fragment(Request* send, Channel& c);
   void data_arrived(Request* recv, std::uint64_t bytes);
   Request* rendezvous_receiver(Rank from, const Packet& p);
 
@@ -452,35 +352,10 @@ class Device {
   static void on_anti_send(void* device, Rank from, const Packet& p, const std::byte* payload);
   static void on_anti_send_ok(void* device, Rank from, const Packet& p, const std::byte* payload);
 
-  // ---- flow control and pending queues: flow.cpp ----
-  static void on_flow(void* device, Rank from, const Packet& p, const std::byte* payload);
-  void take_credit(Peer& peer, Rank from, const Packet& p) {
-    if (p.credit) [[unlikely]]
-      credit_came(peer, from, p);
-  }
-  void credit_came(Peer& peer, Rank from, const Packet& p);
-  void return_credit(Peer& peer, Rank to, std::uint32_t bytes) {
-    peer.owed += bytes;
-    if (peer.owed >= flow_threshold_ && !peer.flow_due) [[unlikely]]
-      send_flow(peer, to);
-  }
-  void send_flow(Peer& peer, Rank to);
-  methods::Outcome try_flow(Peer& peer, Rank to);
-  void grant_envelopes();
-  enum PendingReason : std::uint8_t { kLinkFull = 1, kNoCredit = 2, kBehindOthers = 3 };
-  void enqueue_message(Request* r, Peer& peer, PendingReason reason);
-  void send_control(Rank to, Packet& p);
-  void schedule(Peer& peer, Rank rank);
-  int drain_queues();
-  int drain_peer(Peer& peer, Rank rank);
-  methods::Outcome hand_down(Rank to, Peer& peer, Packet& p, const Payload& payload, Request* owner);
-  bool all_sent() const;
-
+  static void on_flow(void* device, Rank from, const Packet& p, const std::byte* payload);  // channels.cpp
   // ---- packets of the floors above: extend.cpp ----
   static void on_extension(void* device, Rank from, const Packet& p, const std::byte* payload);
   int advance_extensions();
-  int drain_ordered(Peer& peer, Rank rank);
-  void drop_ordered(Peer& peer);
   void sent(Request* owner, Errc error);
 
   // ---- what a peer may do: trust.cpp ----
@@ -490,21 +365,24 @@ class Device {
   /// Whether a message may have such a header; else the peer is dropped. Likewise below.
   bool may_come(Rank from, const Packet& p) {
     const bool sound = p.kind == Kind::REQUEST_SEND ? p.length == 0 : (p.flags & packet_flag::envelope) == 0;
-    if (sound && is_rank(p.source) && !peers_[index(from)].dropped) [[likely]]
+    if (sound && is_rank(p.source) && !channels_[from].dropped) [[likely]]
       return true;
     refuse(from, p);
     return false;
   }
-  bool is_rank(std::int32_t r) const { return static_cast<std::size_t>(static_cast<std::uint32_t>(r)) < peers_.size(); }
+  bool is_rank(std::int32_t r) const {
+    return static_cast<std::size_t>(static_cast<std::uint32_t>(r)) < channels_.size();
+  }
   void refuse(Rank from, const Packet& p);
   /// Whether the sender has credit left for a message that no receive waits for.
   bool may_be_kept(Rank from, const Packet& p, std::uint64_t data_bytes);
   /// received() of a packet that is nothing but its fields.
   bool take_control(Rank from, const Packet& p);
   /// The send that has been announced to this rank and not been answered, or nullptr.
-  Request* announced(Rank from, std::uint64_t handle);
+  Request* announced(Rank from, std::uint64_t handle) { return in_step(Step::announced, from, handle); }
   /// The receive that has asked this rank for its data, or nullptr.
-  Request* awaiting_data(Rank from, std::uint64_t handle);
+  Request* awaiting_data(Rank from, std::uint64_t handle) { return in_step(Step::asked, from, handle); }
+  Request* in_step(Step step, Rank from, std::uint64_t handle);
 
   // ---- self-sends: self.cpp ----
   void copy_self(Request* recv, const Match& m, const DataView& data);
@@ -514,6 +392,9 @@ class Device {
 
   // ---- dispatch loop: poll.cpp ----
   int progress();
+  int drain_queues();
+  int drain(Channel& c);
+  bool all_sent() const;
   static void on_unknown(void* device, Rank from, const Packet& p, const std::byte* payload);
   static void on_sent(void* device, Request* owner, Errc error);
   static void on_moved(void* device, Request* owner, std::uint64_t bytes, Errc error);
@@ -521,7 +402,8 @@ class Device {
   [[gnu::always_inline]] void received(Rank from, const Packet& p) {
     ++counters_.received;
     trace_.packet(Event::packet_received, id_of(from), from, p, p.length);
-    take_credit(peers_[index(from)], from, p);
+    if (!channels_.take_credit(channels_[from], p)) [[unlikely]]
+      protocol_error(from, p, "it returns more credit than was spent");
   }
   static constexpr std::uint8_t kNeedsCare = request_flag::detached | request_flag::staged;
   /// One thing less to happen; at zero the request is complete and may be gone.
@@ -556,26 +438,18 @@ class Device {
     match_.withdraw(recv);
   }
   void chose(Way way, Because because, Rank peer) { trace_.event(Event::protocol, id_of(peer), peer, way, because); }
-  std::uint8_t id_of(Rank r) const { return static_cast<std::uint8_t>(peers_[index(r)].id); }
+  std::uint8_t id_of(Rank r) const { return static_cast<std::uint8_t>(channels_[r].id); }
   void fail_requests_of(Rank rank);
   void fail_grouped(Request* recv);
   // ---- the agent: serve.cpp ----
   bool serve_while_busy(std::uint64_t linger_ns);
-  // ---- waiting: poll.cpp ----
-  void attend(bool here) {
-    attending_ = here;
-    waits_ += here;
-    if (attention_) attention_->store(here ? 1 : 0, std::memory_order_relaxed);  // a hint
-  }
+  // ---- sleeping: sleep.cpp ----
   bool arm();
   void disarm();
   void wake_agent();
-  void lock();
-  void give_way();
   void sleep();
   // ---- reports: report.cpp ----
   void look(Doing doing);
-  Doing doing() const;
   static std::string_view on_ask(void* device, bool all);
   std::string_view report(Doing doing, bool all);
   void tell_others(ReportText& to) const;
@@ -585,43 +459,29 @@ class Device {
   static constexpr std::uint32_t kSecondaryStride = 8;  // turns between two looks at the methods behind the first
 
   // Hot first.
-  std::vector<Peer> peers_;
   RequestPool pool_;
   Matcher match_;
   Trace trace_;
+  Gate gate_;
   Counters counters_;
-  std::vector<Rank> waiting_peers_;     // peers with anything in a queue
+  Channels channels_;
   std::vector<Request*> waiting_gets_;  // receives whose get(), and sends whose put(), said retry
   std::uint32_t idle_tests_ = 0;        // non-blocking polls in a row that found nothing
   std::uint64_t turn_ = 0;              // of the dispatch loop
   std::uint64_t busy_until_ = 0;        // turn until which the secondary methods are polled each time
-  std::uint32_t flow_threshold_ = 0;
   Rank rank_ = 0;
-  bool threads_ = false;
-  bool several_ = false;  // threads of the program; else the only other one is the agent, which keeps out of its way
   bool open_ = false;
   bool connected_ = false;
-  bool armed_ = false;                   // the methods are armed: somebody sleeps, or is about to
-  bool attending_ = false;               // inside of a call that waits
-  int sleepers_ = 0;                     // threads of the program that sleep
-  Atomic<bool> agent_sleeps_{false};     // set with the device held; the agent itself clears it, without
-  std::atomic<std::uintptr_t> call_{0};  // name of the MPI function, kCallLeft, kCallBack
-  std::uint32_t call_kind_ = 0;
-  void (*errand_)() = nullptr;                       // rarely set: see after_progress()
-  std::atomic<std::uint32_t>* attention_ = nullptr;  // where peers see it
-  bool wants_turns_ = false;                         // of the extensions
+  Atomic<bool> agent_sleeps_{false};  // set with the device held; the agent itself clears it, without
+  void (*errand_)() = nullptr;        // rarely set: see after_progress()
+  bool wants_turns_ = false;          // of the extensions
   Waiter waiter_;
   bool any_lost_ = false;  // peers
   bool sleep_for_ever_ = false;
   Watches watches_;
   bool (*minds_)(const Request& message) = nullptr;
   void (*on_lost_)(Device& device, Rank peer) = nullptr;
-  std::vector<Rank> failures_;  // whose messages have failed: not yet told to on_lost_; kNoRank: anybody's
-  std::uint64_t credit_per_peer_ = 0;
-  std::uint64_t envelopes_left_ = 0;
-  Awaited awaited_;                 // of the call that polls; meaningful only from inside of its poll
-  Away* away_ = nullptr;            // calls that have given the device away
-  std::uint64_t waits_ = 0;         // calls that have had to wait
+  std::vector<Rank> failures_;      // whose messages have failed: not yet told to on_lost_; kNoRank: anybody's
   std::uint64_t sleepless_ = 0;     // turns of sleep() that could not sleep
   Doing looking_as_ = Doing::busy;  // what we are in while we look at the launcher's socket
   void (*more_to_tell_)(ReportText&) = nullptr;
@@ -637,8 +497,6 @@ class Device {
   Atomic<std::uint32_t> visits_{0};  // polls by the program, while there is an agent
   std::vector<Extension*> extensions_;
   std::array<Extension*, 256> extension_of_{};  // by kind
-  Mutex mutex_;
-  Atomic<int> contenders_{0};  // threads that want the lock: tells a polling holder to give way
 };
 
 }  // namespace rmq::adi

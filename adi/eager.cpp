@@ -17,108 +17,106 @@ void Device::MPID_Isend(Request* r) {
   // Relaxed: the request is not yet visible to any other thread.
   r->incomplete.store(r->mode == SendMode::synchronous ? 2 : 1, std::memory_order_relaxed);
   if (r->peer == rank_) return send_to_self(r);
-  Peer& peer = peers_[index(r->peer)];
-  if (peer.lost) [[unlikely]]
+  Channel& c = channels_[r->peer];
+  if (c.lost) [[unlikely]]
     return complete(r, Errc::peer_lost);
   Packet& p = r->packet;
-  p.kind = Kind::none;  // nothing has been sent that a packet could answer
   p.context = r->match.context;
   p.tag = r->match.tag;
   p.source = r->match.source;
-  p.msg = peer.next_msg++;
+  p.msg = c.next_msg++;
   p.flags = r->mode == SendMode::ready ? packet_flag::ready : 0;
-  if (!peer.pending.empty()) return enqueue_message(r, peer, kBehindOthers);
-  if (const Outcome o = send_message(r, peer); o == Outcome::retry) enqueue_message(r, peer, kLinkFull);
+  if (!c.messages.empty()) return channels_.enqueue(c, r, Hindrance::behind_others);
+  if (const Outcome o = send_message(r, c); o == Outcome::retry) channels_.enqueue(c, r, Hindrance::link_full);
 }
 
 // What a short message without more ado needs: it is no self-send, is short, has credit, and none is before it.
-inline bool Device::may_leave(Rank to, const Peer& peer, std::size_t bytes) const {
-  return to != rank_ && bytes <= peer.eager_max && peer.credit >= short_cost(bytes) && peer.pending.empty() &&
-         !peer.lost;
+inline bool Device::may_leave(const Channel& c, std::size_t bytes) const {
+  return c.method && bytes <= c.eager_max && c.credit >= short_cost(bytes) && c.messages.empty() && !c.lost;
 }
 
-[[gnu::always_inline]] inline Packet Device::short_packet(const Peer& peer, const Match& match, std::size_t bytes) {
+[[gnu::always_inline]] inline Packet Device::short_packet(const Channel& c, const Match& match, std::size_t bytes) {
   Packet p(Kind::SHORT);
   p.context = match.context;
   p.tag = match.tag;
   p.source = match.source;
   p.length = static_cast<std::uint32_t>(bytes);
-  p.msg = peer.next_msg;
+  p.msg = c.next_msg;
   return p;
 }
 
 // Made, recorded and written in one piece, of a message that may leave. False, with nothing done, where there is no
 // room, or the method is none that works like this.
-[[gnu::always_inline]] inline bool Device::leave_at_once(Rank to, Peer& peer, const Match& match, const void* data,
+[[gnu::always_inline]] inline bool Device::leave_at_once(Channel& c, const Match& match, const void* data,
                                                          std::size_t bytes) {
   if (trace_.full()) [[unlikely]]
     return false;
-  Packet p = short_packet(peer, match, bytes);
-  p.credit = peer.owed;
+  Packet p = short_packet(c, match, bytes);
+  p.credit = c.owed;
   const bool left = with_method(
-      *peer.method, peer.id, [&]<class M>(M & m) __attribute__((always_inline)) {
-        if constexpr (requires { m.send_at_once(to, p, nullptr); })
-          return m.send_at_once(to, p, static_cast<const std::byte*>(data));
+      *c.method, c.id, [&]<class M>(M & m) __attribute__((always_inline)) {
+        if constexpr (requires { m.send_at_once(c.rank, p, nullptr); })
+          return m.send_at_once(c.rank, p, static_cast<const std::byte*>(data));
         else
           return false;
       });
   if (!left) [[unlikely]]
     return false;
-  ++peer.next_msg;
-  peer.credit -= short_cost(bytes);
-  peer.owed = 0;
+  ++c.next_msg;
+  c.credit -= short_cost(bytes);
+  c.owed = 0;
   ++counters_.sent;
-  trace_.header(Event::packet_sent, static_cast<std::uint8_t>(peer.id), to, p, bytes);
+  trace_.header(Event::packet_sent, static_cast<std::uint8_t>(c.id), c.rank, p, bytes);
   return true;
 }
 
 bool Device::MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
-  Peer& peer = peers_[index(to)];
-  if (!may_leave(to, peer, bytes)) [[unlikely]]
+  Channel& c = channels_[to];
+  if (!may_leave(c, bytes)) [[unlikely]]
     return false;
-  if (leave_at_once(to, peer, match, data, bytes)) [[likely]]
+  if (leave_at_once(c, match, data, bytes)) [[likely]]
     return true;
-  Packet p = short_packet(peer, match, bytes);
-  if (hand_down(to, peer, p, Payload{DataView::contiguous(data, bytes), 0, bytes}, nullptr) != Outcome::done)
+  Packet p = short_packet(c, match, bytes);
+  if (channels_.send(c, p, Payload{DataView::contiguous(data, bytes), 0, bytes}, nullptr) != Outcome::done)
     return false;
   chose(kShort, kFits, to);
-  ++peer.next_msg;
-  peer.credit -= short_cost(bytes);
+  ++c.next_msg;
+  c.credit -= short_cost(bytes);
   return true;
 }
 
 Request* Device::MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
-  Peer& peer = peers_[index(to)];
-  if (!may_leave(to, peer, bytes) || !leave_at_once(to, peer, match, data, bytes)) [[unlikely]]
+  Channel& c = channels_[to];
+  if (!may_leave(c, bytes) || !leave_at_once(c, match, data, bytes)) [[unlikely]]
     return nullptr;
   Request* const r = MPID_Request_create(RequestKind::send);
   r->peer = to;
   r->match = match;
   r->view = DataView::contiguous(data, bytes);
-  r->packet.kind = Kind::SHORT;  // for MPID_Cancel
-  r->packet.msg = peer.next_msg - 1;
+  r->go(Step::sent);
+  r->packet.msg = c.next_msg - 1;
   return r;
 }
 
-methods::Outcome Device::send_message(Request* r, Peer& peer) {
-  const bool small = r->view.bytes <= peer.eager_max;
-  const std::int64_t cost = kMessageRecord + (small ? static_cast<std::int64_t>(r->view.bytes) : 0);
-  if (peer.credit >= cost) [[likely]]
-    return small ? try_short(r, peer, cost) : try_request_send(r, peer, cost);
-  if (peer.envelopes == 0) return Outcome::retry;
-  return try_request_send(r, peer, 0);
+Outcome Device::send_message(Request* r, Channel& c) {
+  const std::int64_t cost = c.cost_of(r->view.bytes);
+  if (c.credit >= cost) [[likely]]
+    return r->view.bytes <= c.eager_max ? try_short(r, c, cost) : try_request_send(r, c, cost);
+  if (c.envelopes == 0) return Outcome::retry;
+  return try_request_send(r, c, 0);
 }
 
-methods::Outcome Device::try_short(Request* r, Peer& peer, std::int64_t cost) {
+Outcome Device::try_short(Request* r, Channel& c, std::int64_t cost) {
   Packet& p = r->packet;
   const bool sync = r->mode == SendMode::synchronous;
   p.kind = sync ? Kind::SHORT_SYNC : Kind::SHORT;
   p.flags &= packet_flag::ready;  // an envelope that the full link refused may have credit by now
   p.length = static_cast<std::uint32_t>(r->view.bytes);
   if (sync) p.short_sync.sender = r->self.wire();
-  const Outcome o = hand_down(r->peer, peer, p, Payload{r->view, 0, r->view.bytes}, r);
+  const Outcome o = channels_.send(c, p, Payload{r->view, 0, r->view.bytes}, r);
   if (o == Outcome::done || o == Outcome::queued) {
-    peer.credit -= cost;
+    r->go(sync ? Step::unacknowledged : Step::sent);
+    c.credit -= cost;
     chose(kShort, kFits, r->peer);
   }
   if (o == Outcome::done) finish(r);
@@ -131,12 +129,12 @@ void Device::acknowledge_sync(Rank from, const Packet& p) {
   ack.context = p.context;
   ack.msg = p.msg;
   ack.sync_ack.sender = p.short_sync.sender;
-  send_control(from, ack);
+  channels_.post(channels_[from], ack);
 }
 
 inline void Device::accept_short(Rank from, const Packet& p) {
   trace_.packet(Event::matched, id_of(from), from, p, 0, p.length);
-  return_credit(peers_[index(from)], from, p.length + kMessageRecord);
+  channels_.return_credit(channels_[from], p.length + kMessageRecord);
   acknowledge_sync(from, p);
 }
 
@@ -152,7 +150,7 @@ void Device::arrive_short(Rank from, const Packet& p, const std::byte* payload) 
   }
   if (!may_be_kept(from, p, p.length)) [[unlikely]]
     return;
-  Request* message = keep(from, p, m, p.length);
+  Request* message = keep(from, p, m, p.length, Step::kept);
   if (p.length) std::memcpy(message->owned, payload, p.length);
 }
 
@@ -164,9 +162,11 @@ void Device::on_short_sync(void* device, Rank from, const Packet& p, const std::
   static_cast<Device*>(device)->arrive_short(from, p, payload);
 }
 
-Request* Device::keep(Rank from, const Packet& p, const Match& m, std::uint64_t data_bytes) {
+Request* Device::keep(Rank from, const Packet& p, const Match& m, std::uint64_t data_bytes, Step step) {
   Request* message = pool_.get();
   message->kind = RequestKind::message;
+  message->go(step);
+  message->unexpected = {};
   message->match = m;
   message->peer = from;
   message->packet = p;
@@ -175,29 +175,14 @@ Request* Device::keep(Rank from, const Packet& p, const Match& m, std::uint64_t 
     RMQ_CHECK(message->owned != nullptr);  // bounded by the published ceiling
     message->owned_bytes = data_bytes;
   }
-  const std::uint64_t cost = data_bytes + kMessageRecord;
-  Peer& peer = peers_[index(from)];
-  peer.held += cost;
-  if (!(p.flags & packet_flag::envelope)) peer.spent += cost;
-  ++counters_.unexpected;
-  counters_.unexpected_bytes += cost;
-  counters_.unexpected_peak = std::max(counters_.unexpected_peak, counters_.unexpected_bytes);
+  channels_.hold(channels_[from], p, data_bytes);
   match_.keep(message);
   trace_.packet(Event::unexpected, id_of(from), from, p, match_.unexpected(), counters_.unexpected_bytes);
   return message;
 }
 
 void Device::release_kept(Request* message) {
-  const std::uint64_t cost = message->owned_bytes + kMessageRecord;
-  Peer& peer = peers_[index(message->peer)];
-  peer.held -= cost;
-  counters_.unexpected_bytes -= cost;
-  if (message->packet.flags & packet_flag::envelope) {
-    ++envelopes_left_;
-  } else {
-    peer.spent -= cost;
-    if (message->peer != rank_) return_credit(peer, message->peer, static_cast<std::uint32_t>(cost));
-  }
+  channels_.release(channels_[message->peer], message->packet, message->owned_bytes);
 }
 
 void Device::receive_kept(Request* recv, Request* message) {
@@ -212,8 +197,8 @@ void Device::receive_kept(Request* recv, Request* message) {
     return;
   }
   acknowledge_sync(message->peer, p);
-  if (!message->complete()) {  // its data is still on the way: on_landed goes on
-    message->user = recv;
+  if (message->step == Step::arriving) {  // on_landed goes on
+    message->unexpected.taker = recv;
     return;
   }
   if (message->status.error != Errc::ok) [[unlikely]] {
@@ -227,12 +212,9 @@ void Device::receive_kept(Request* recv, Request* message) {
 void Device::on_sync_ack(void* device, Rank from, const Packet& p, const std::byte*) {
   auto& d = *static_cast<Device*>(device);
   if (!d.take_control(from, p)) return;
-  Request* r = d.pool_.find(Handle::from_wire(p.sync_ack.sender));
-  if (!r || r->kind != RequestKind::send || r->peer != from || r->complete() ||
-      (r->flags & (request_flag::matched | request_flag::queued)) || r->packet.kind != Kind::SHORT_SYNC) {
-    return d.protocol_error(from, p, "no synchronous send waits for it");
-  }
-  r->flags |= request_flag::matched;
+  Request* r = d.in_step(Step::unacknowledged, from, p.sync_ack.sender);
+  if (!r) return d.protocol_error(from, p, "no synchronous send waits for it");
+  r->go(Step::taken);
   d.finish(r);
 }
 
@@ -241,7 +223,7 @@ void Device::MPID_Irecv(Request* r) {
   r->incomplete.store(static_cast<std::int32_t>(parts), std::memory_order_relaxed);  // not yet visible to others
   if (r->dest_op == DestOp::join) [[unlikely]]
     r->status.bytes = r->view.bytes;  // in the end, those of the shortest message
-  if (r->peer != kNoRank && peers_[index(r->peer)].lost) [[unlikely]] {
+  if (r->peer != kNoRank && channels_[r->peer].lost) [[unlikely]] {
     if (!match_.find(r->match)) return complete(r, Errc::peer_lost);
   }
   for (; parts > 0; --parts) {
@@ -250,7 +232,7 @@ void Device::MPID_Irecv(Request* r) {
     if (!message) {
       trace_.event(Event::posted, 0, r->peer, r->match.context, static_cast<std::uint32_t>(r->match.tag));
       if (any_lost_ && (r->flags & request_flag::grouped) != 0) [[unlikely]] {
-        const auto lost = std::ranges::find_if(*r->group, [&](Rank rank) { return peers_[index(rank)].lost; });
+        const auto lost = std::ranges::find_if(*r->group, [&](Rank rank) { return channels_[rank].lost; });
         if (lost != r->group->end()) {
           fail_grouped(r);
           tell_failures(*lost);

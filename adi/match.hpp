@@ -154,7 +154,7 @@ class Matcher {
     if (unexpected() != 0) [[unlikely]] {
       if (Request* message = find(recv->match)) {
         take(message);
-        if (recv->parts == 1) recv->flags |= request_flag::matched;
+        if (recv->parts == 1) recv->go(Step::landing);
         return message;
       }
     }
@@ -166,6 +166,7 @@ class Matcher {
 
   void post(Request* recv) {
     recv->stamp = ++stamp_;
+    recv->go(Step::posted);
     if (recv->match.tag == kAnyTag || recv->match.source == kAnySource) [[unlikely]]
       return post_wild(recv);
     std::get<0>(posted_).append(recv);
@@ -203,7 +204,7 @@ class Matcher {
       if (recv->parts > 1) [[unlikely]]
         --recv->parts;
       else
-        recv->flags |= request_flag::matched;
+        recv->go(Step::landing);
     }
     return recv;
   }

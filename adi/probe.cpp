@@ -7,7 +7,7 @@ namespace {
 Envelope envelope_of(const Request& message) {
   Envelope e{message.match.source, message.match.tag, message.owned_bytes};
   if (message.packet.kind == Kind::REQUEST_SEND) e.bytes = message.packet.request_send.size;
-  if (message.user) e.bytes = static_cast<const Request*>(message.user)->view.bytes;  // a long self-send
+  if (const Request* const send = message.unexpected.self_send) e.bytes = send->view.bytes;
   return e;
 }
 
@@ -40,7 +40,7 @@ bool Device::MPID_Iprobe(const Match& pattern, Envelope& envelope) {
 bool Device::MPID_Probe(const Match& pattern, Rank peer, Envelope& envelope) {
   Request* message;
   while (!(message = match_.find(pattern))) {
-    if (peer != kNoRank && peers_[index(peer)].lost) return false;
+    if (peer != kNoRank && channels_[peer].lost) return false;
     MPID_Poll(true, awaited(pattern));
   }
   envelope = envelope_of(*message);
@@ -68,7 +68,7 @@ Request* Device::MPID_Mprobe(const Match& pattern, Rank peer, Envelope& envelope
 
 void Device::MPID_Imrecv(Request* r, Request* message) {
   r->incomplete.store(1, std::memory_order_relaxed);  // not yet visible to others
-  r->flags |= request_flag::matched;
+  r->go(Step::landing);
   receive_kept(r, message);
 }
 

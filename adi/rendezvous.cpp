@@ -31,7 +31,7 @@ namespace {
 constexpr std::uint64_t kPatience = 64;
 }  // namespace
 
-Outcome Device::try_request_send(Request* r, Peer& peer, std::int64_t cost) {
+Outcome Device::try_request_send(Request* r, Channel& c, std::int64_t cost) {
   Packet& p = r->packet;
   p.kind = Kind::REQUEST_SEND;
   p.length = 0;
@@ -40,12 +40,13 @@ Outcome Device::try_request_send(Request* r, Peer& peer, std::int64_t cost) {
   if (r->mode == SendMode::synchronous) p.flags |= packet_flag::sync;
   p.request_send.size = r->view.bytes;
   p.request_send.sender = r->self.wire();
-  p.request_send.address = config_.get_mode ? peer.method->expose(r->peer, r->view) : 0;
-  const Outcome o = hand_down(r->peer, peer, p, Payload{}, nullptr);
+  p.request_send.address = config_.get_mode ? c.method->expose(r->peer, r->view) : 0;
+  const Outcome o = channels_.send(c, p, Payload{}, nullptr);
   if (o != Outcome::done) return o;
+  r->go(Step::announced);
   chose(kRendezvous, cost == 0 ? kEnvelope : kLong, r->peer);
-  peer.credit -= cost;
-  if (cost == 0) --peer.envelopes;
+  c.credit -= cost;
+  if (cost == 0) --c.envelopes;
   // A synchronous rendezvous needs no acknowledgement of its own: the answer says that it is matched.
   r->incomplete.store(1, std::memory_order_relaxed);  // under the lock, and not complete before and after
   return o;
@@ -55,78 +56,76 @@ void Device::on_request_send(void* device, Rank from, const Packet& p, const std
   auto& d = *static_cast<Device*>(device);
   d.received(from, p);
   if (!d.may_come(from, p)) return;
-  Peer& peer = d.peers_[d.index(from)];
+  Channel& c = d.channels_[from];
   const bool beyond_credit = p.flags & packet_flag::envelope;
-  if (beyond_credit) {
-    if (peer.envelopes_out == 0) return d.protocol_error(from, p, "it goes beyond the credit and was not asked for");
-    --peer.envelopes_out;
-  }
+  if (beyond_credit && !d.channels_.take_envelope(c))
+    return d.protocol_error(from, p, "it goes beyond the credit and was not asked for");
   const Match m{p.context, p.source, p.tag};
   Request* recv = d.match_.match_arrival(m);
   if (!recv) {
-    if (d.may_be_kept(from, p, 0)) d.keep(from, p, m, 0);
+    if (d.may_be_kept(from, p, 0)) d.keep(from, p, m, 0, Step::kept);
     return;
   }
   d.trace_.packet(Event::matched, d.id_of(from), from, p, recv->self.wire(), p.request_send.size);
   if (beyond_credit) {
-    ++d.envelopes_left_;
+    d.channels_.return_envelope();
   } else {
-    d.return_credit(peer, from, kMessageRecord);
+    d.channels_.return_credit(c, kMessageRecord);
   }
   d.answer_request_send(recv, from, p);
 }
 
 void Device::answer_request_send(Request* recv, Rank from, const Packet& p) {
   if (recv->dest_op == DestOp::copy) recv->peer = from;
-  if (peers_[index(from)].lost) [[unlikely]]
+  if (channels_[from].lost) [[unlikely]]
     return fail_part(recv, Errc::peer_lost, from);  // its envelope is here, its data is gone
   const Match m{p.context, p.source, p.tag};
+  std::uint64_t bytes;
   if (recv->dest_op != DestOp::copy) {
     recv = stage(recv, m, p.request_send.size);
-    recv->expected = recv->view.bytes;
+    bytes = recv->view.bytes;
   } else {
-    recv->expected = place(recv, m, p.request_send.size).bytes;
+    bytes = place(recv, m, p.request_send.size).bytes;
   }
+  recv->go(Step::pulling);
   recv->peer = from;
-  recv->moved = 0;
-  recv->remote = p.request_send.sender;
   recv->packet = p;
-  recv->since = turn_;
+  recv->transfer = {.bytes = bytes, .moved = 0, .remote = p.request_send.sender, .since = turn_};
   fetch_or_ask(recv);
 }
 
 void Device::fetch_or_ask(Request* recv) {
   const Rank from = recv->peer;
-  Peer& peer = peers_[index(from)];
-  const std::uint64_t address = recv->packet.request_send.address;
-  const methods::Pull how = address == 0 || recv->expected == 0 || !config_.get_mode ? methods::Pull::ask
-                            : crowded()                                              ? methods::Pull::get
-                                        : peer.method->how_to_pull(from, address);
-  if (how == methods::Pull::unsure && turn_ - recv->since < kPatience) return waiting_gets_.push_back(recv);
+  Channel& c = channels_[from];
+  const std::uint64_t address = recv->packet.request_send.address, bytes = recv->transfer.bytes;
+  const methods::Pull how = address == 0 || bytes == 0 || !config_.get_mode ? methods::Pull::ask
+                            : crowded()                                     ? methods::Pull::get
+                                                                            : c.method->how_to_pull(from, address);
+  if (how == methods::Pull::unsure && turn_ - recv->transfer.since < kPatience) return waiting_gets_.push_back(recv);
   if (how != methods::Pull::ask) {
-    const Outcome o = with_method(*peer.method, peer.id,
-                                  [&](auto& m) { return m.get(from, address, recv->view, recv->expected, recv); });
+    const Outcome o =
+        with_method(*c.method, c.id, [&](auto& m) { return m.get(from, address, recv->view, bytes, recv); });
     if (o == Outcome::retry) return waiting_gets_.push_back(recv);
     if (o == Outcome::done || o == Outcome::queued) {
       chose(kGet, how == methods::Pull::unsure ? kSenderAway : crowded() ? kCrowded : kReachable, from);
-      return o == Outcome::done ? moved(recv, recv->expected) : void();
+      return o == Outcome::done ? moved(recv, bytes) : void();
     }
   }
   // Where a get is possible but not wanted, or has failed, the other way round is no better: the data comes as packets.
-  const std::uint64_t exposed = recv->expected && address == 0 ? peer.method->expose(from, recv->view) : 0;
+  const std::uint64_t exposed = bytes && address == 0 ? c.method->expose(from, recv->view) : 0;
   if (exposed != 0) {
     chose(kPut, config_.get_mode ? kReachable : kNoGets, from);
   } else {
     const Because without = config_.get_mode ? kUnreachable : kNoGets;
     chose(kPackets,
-          recv->expected == 0         ? kNothing
+          bytes == 0                  ? kNothing
           : address == 0              ? without
           : how == methods::Pull::ask ? kSenderWaits
                                       : kRefused,
           from);
   }
   ask(recv, exposed);
-  if (recv->expected == 0) finish(recv);
+  if (bytes == 0) finish(recv);
 }
 
 // From here on the sender may deliver: as packets, or, where there is an address, by a put and RNDV_DONE.
@@ -134,21 +133,21 @@ void Device::ask(Request* recv, std::uint64_t address) {
   Packet ok(Kind::OK_TO_SEND);
   ok.context = recv->packet.context;
   ok.msg = recv->packet.msg;
-  ok.ok_to_send = {recv->remote, recv->self.wire(), recv->expected, address};
+  ok.ok_to_send = {recv->transfer.remote, recv->self.wire(), recv->transfer.bytes, address};
   recv->packet.ok_to_send = ok.ok_to_send;
-  recv->flags |= request_flag::asked;
-  send_control(recv->peer, ok);
+  recv->go(recv->transfer.bytes == 0 ? Step::landing : Step::asked);
+  channels_.post(channels_[recv->peer], ok);
 }
 
 void Device::moved(Request* r, std::uint64_t bytes) {
   // A get or put is over: tell the other side, then complete.
-  r->moved = bytes;
+  r->go(r->kind == RequestKind::send ? Step::taken : Step::landing);
   Packet done(Kind::RNDV_DONE);
   done.context = r->packet.context;
   done.msg = r->packet.msg;
-  done.rndv_done.request = r->remote;
+  done.rndv_done.request = r->transfer.remote;
   done.rndv_done.size = bytes;
-  send_control(r->peer, done);
+  channels_.post(channels_[r->peer], done);
   finish(r);
 }
 
@@ -158,57 +157,58 @@ void Device::on_ok_to_send(void* device, Rank from, const Packet& p, const std::
   Request* r = d.announced(from, p.ok_to_send.sender);
   if (!r) return d.protocol_error(from, p, "no message of this handle waits for it");
   if (p.ok_to_send.size > r->view.bytes) return d.protocol_error(from, p, "it wants more than the message has");
-  r->flags |= request_flag::matched;
-  r->remote = p.ok_to_send.receiver;
-  r->expected = p.ok_to_send.size;
-  r->moved = 0;
+  r->transfer = {.bytes = p.ok_to_send.size, .moved = 0, .remote = p.ok_to_send.receiver, .since = 0};
+  if (p.ok_to_send.size == 0) {
+    r->go(Step::taken);
+    return d.finish(r);
+  }
+  if (p.ok_to_send.address == 0) return d.push_data(r);
   r->packet.ok_to_send = p.ok_to_send;
-  r->packet.kind = Kind::OK_TO_SEND;
-  if (r->expected == 0) return d.finish(r);
+  r->go(Step::putting);
   d.put_or_push(r);
 }
 
 void Device::put_or_push(Request* send) {
-  Peer& peer = peers_[index(send->peer)];
-  if (const std::uint64_t address = send->packet.ok_to_send.address; address != 0) {
-    const Outcome o = with_method(
-        *peer.method, peer.id, [&](auto& m) { return m.put(send->peer, address, send->view, send->expected, send); });
-    if (o == Outcome::done) return moved(send, send->expected);
-    if (o == Outcome::queued) return;
-    if (o == Outcome::retry) return waiting_gets_.push_back(send);
-    chose(kPackets, kRefused, send->peer);
-  }
-  send->packet.kind = Kind::RNDV_DATA;
-  push_data(send, peer);
+  Channel& c = channels_[send->peer];
+  const std::uint64_t address = send->packet.ok_to_send.address, bytes = send->transfer.bytes;
+  const Outcome o =
+      with_method(*c.method, c.id, [&](auto& m) { return m.put(send->peer, address, send->view, bytes, send); });
+  if (o == Outcome::done) return moved(send, bytes);
+  if (o == Outcome::queued) return;
+  if (o == Outcome::retry) return waiting_gets_.push_back(send);
+  chose(kPackets, kRefused, send->peer);
+  push_data(send);
 }
 
-void Device::push_data(Request* send, Peer& peer) {
-  if (!peer.bulk.empty() || !peer.control.empty()) {
-    peer.bulk.push_back(send);
-    return schedule(peer, send->peer);
+void Device::push_data(Request* send) {
+  send->go(Step::pushing);
+  Channel& c = channels_[send->peer];
+  if (!c.bulk.empty() || !c.packets.empty()) {
+    c.bulk.push_back(send);
+    return channels_.schedule(c);
   }
-  while (send->moved < send->expected) {
-    const Outcome o = push_fragment(send, peer);
+  while (send->transfer.moved < send->transfer.bytes) {
+    const Outcome o = push_fragment(send, c);
     if (o == Outcome::retry) {
-      peer.bulk.push_back(send);
-      return schedule(peer, send->peer);
+      c.bulk.push_back(send);
+      return channels_.schedule(c);
     }
     if (o != Outcome::done) return;  // queued: on_sent goes on; failed: on_peer_lost has completed it
   }
   finish(send);
 }
 
-Outcome Device::push_fragment(Request* send, Peer& peer) {
-  const std::uint64_t bytes =
-      std::min<std::uint64_t>(send->expected - send->moved, peer.method->fragment_max(send->peer));
+Outcome Device::push_fragment(Request* send, Channel& c) {
+  Transfer& t = send->transfer;
+  const std::uint64_t bytes = std::min<std::uint64_t>(t.bytes - t.moved, c.method->fragment_max(send->peer));
   Packet p(Kind::RNDV_DATA);
   p.context = send->match.context;
   p.msg = send->packet.msg;
   p.length = static_cast<std::uint32_t>(bytes);
-  p.rndv_data.receiver = send->remote;
-  p.rndv_data.offset = send->moved;
-  const Outcome o = hand_down(send->peer, peer, p, Payload{send->view, send->moved, bytes}, send);
-  if (o == Outcome::done || o == Outcome::queued) send->moved += bytes;
+  p.rndv_data.receiver = t.remote;
+  p.rndv_data.offset = t.moved;
+  const Outcome o = channels_.send(c, p, Payload{send->view, t.moved, bytes}, send);
+  if (o == Outcome::done || o == Outcome::queued) t.moved += bytes;
   return o;
 }
 
@@ -216,7 +216,8 @@ Request* Device::rendezvous_receiver(Rank from, const Packet& p) {
   Request* r = awaiting_data(from, p.rndv_data.receiver);
   if (!r) {
     protocol_error(from, p, "no receive of this handle waits for data");
-  } else if (p.rndv_data.offset != r->moved || p.length == 0 || p.length > r->expected - r->moved) {
+  } else if (p.rndv_data.offset != r->transfer.moved || p.length == 0 ||
+             p.length > r->transfer.bytes - r->transfer.moved) {
     protocol_error(from, p, "it is not the next piece of the message");
     r = nullptr;
   }
@@ -233,8 +234,10 @@ void Device::on_rndv_data(void* device, Rank from, const Packet& p, const std::b
 }
 
 void Device::data_arrived(Request* recv, std::uint64_t bytes) {
-  recv->moved += bytes;
-  if (recv->moved >= recv->expected) finish(recv);
+  recv->transfer.moved += bytes;
+  if (recv->transfer.moved < recv->transfer.bytes) return;
+  recv->go(Step::landing);
+  finish(recv);
 }
 
 void Device::on_rndv_done(void* device, Rank from, const Packet& p, const std::byte*) {
@@ -244,25 +247,24 @@ void Device::on_rndv_done(void* device, Rank from, const Packet& p, const std::b
   if (r) {
     if (r->packet.request_send.address == 0 || p.rndv_done.size > r->view.bytes) r = nullptr;
   } else if ((r = d.awaiting_data(from, p.rndv_done.request))) {
-    if (r->packet.ok_to_send.address == 0 || r->moved != 0 || p.rndv_done.size != r->expected) r = nullptr;
+    if (r->packet.ok_to_send.address == 0 || r->transfer.moved != 0 || p.rndv_done.size != r->transfer.bytes)
+      r = nullptr;
   }
   if (!r) return d.protocol_error(from, p, "nothing of this handle could have been read or written so");
-  r->flags |= request_flag::matched;
+  r->go(r->kind == RequestKind::send ? Step::taken : Step::landing);
   d.finish(r);
 }
 
 void Device::on_moved(void* device, Request* owner, std::uint64_t bytes, Errc error) {
   auto& d = *static_cast<Device*>(device);
   if (error == Errc::ok) return d.moved(owner, bytes);
-  if (d.peers_[d.index(owner->peer)].lost) return d.complete(owner, error);
+  if (d.channels_[owner->peer].lost) return d.complete(owner, error);
   // The kernel refused in the middle: start over with packets.
   d.chose(kPackets, kRefused, owner->peer);
-  owner->moved = 0;
   if (owner->kind == RequestKind::recv) {
     d.ask(owner, 0);
   } else {
-    owner->packet.kind = Kind::RNDV_DATA;
-    d.push_data(owner, d.peers_[d.index(owner->peer)]);
+    d.push_data(owner);
   }
 }
 

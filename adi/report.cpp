@@ -29,11 +29,6 @@ const char* name_of(Doing d) {
   return "";
 }
 
-/// The name that programs know: "MPI_Send" for "PMPI_Send".
-const char* public_name(const char* function) {
-  return function[0] == 'P' && function[1] == 'M' ? function + 1 : function;
-}
-
 void tell_match(const Request& r, ReportText& to) {
   to.field("context", r.match.context);
   to.field("source", r.match.source);
@@ -44,9 +39,8 @@ void tell_match(const Request& r, ReportText& to) {
 void tell_message(const Request& r, ReportText& to) {
   to.begin_object();
   tell_match(r, to);
-  const auto* self_send = static_cast<const Request*>(r.packet.kind == Kind::SHORT ? r.user : nullptr);
   to.field("bytes", r.packet.kind == Kind::REQUEST_SEND ? r.packet.request_send.size
-                    : self_send && r.owned_bytes == 0   ? self_send->view.bytes
+                    : r.unexpected.self_send            ? r.unexpected.self_send->view.bytes
                                                         : r.owned_bytes);
   to.end_object();
 }
@@ -59,26 +53,10 @@ void tell_request(const Request& r, ReportText& to) {
   to.field("kind", r.kind == RequestKind::send ? "send" : "recv");
   tell_match(r, to);
   to.field("bytes", r.view.bytes);
-  const bool matched = (r.flags & request_flag::matched) != 0;
-  to.field("matched", matched);
-  if (r.kind == RequestKind::send) {
-    to.field("sync", r.mode == SendMode::synchronous);
-    to.field("queued", (r.flags & request_flag::queued) != 0);
-    to.field("announced", r.packet.kind == Kind::REQUEST_SEND && (r.flags & request_flag::queued) == 0);
-  } else if (r.parts > 1) {
-    to.field("parts", r.parts);
-  }
+  to.field("step", step_name(r.step));
+  to.field("matched", r.matched());
+  if (r.kind == RequestKind::recv && r.parts > 1) to.field("parts", r.parts);
   to.end_object();
-}
-
-const char* Device::call_name() const {
-  const std::uintptr_t call = call_.load(std::memory_order_relaxed);
-  return call == 0 ? "" : public_name(reinterpret_cast<const char*>(call & ~(kCallLeft | kCallBack)));
-}
-
-Doing Device::doing() const {
-  const std::uintptr_t call = call_.load(std::memory_order_relaxed);
-  return (call & kCallLeft) || call == 0 ? Doing::outside : (call & kCallBack) ? Doing::callback : Doing::busy;
 }
 
 void Device::look(Doing doing) {
@@ -98,10 +76,10 @@ std::string_view Device::report(Doing doing, bool all) {
   to.field("call", call_name());
   to.field("sent", counters_.sent);
   to.field("received", counters_.received);
-  to.field("waits", waits_);
+  to.field("waits", gate_.waits());
   if (all) {
     to.begin_list("awaits");
-    if (doing == Doing::waiting && awaited_.tell) awaited_.tell(awaited_.object, to);
+    if (doing == Doing::waiting && gate_.awaited.tell) gate_.awaited.tell(gate_.awaited.object, to);
     to.end_list();
     tell_others(to);
     tell_queues(to);
@@ -118,13 +96,13 @@ std::string_view Device::report(Doing doing, bool all) {
 // Calls of other threads that have given the device away for a while.
 void Device::tell_others(ReportText& to) const {
   to.begin_list("threads");
-  for (const Away* a = away_; a; a = a->next) {
+  for (const Gate::Away* a = gate_.away(); a; a = a->next()) {
     if (!to.has_room()) break;
     to.begin_object();
-    to.field("call", public_name(reinterpret_cast<const char*>(a->call & ~(kCallLeft | kCallBack))));
-    to.field("state", name_of(a->in_callback ? Doing::callback : Doing::waiting));
+    to.field("call", a->name());
+    to.field("state", name_of(a->in_callback() ? Doing::callback : Doing::waiting));
     to.begin_list("awaits");
-    if (!a->in_callback && a->awaited.tell) a->awaited.tell(a->awaited.object, to);
+    if (!a->in_callback() && a->awaited().tell) a->awaited().tell(a->awaited().object, to);
     to.end_list();
     to.end_object();
   }
@@ -159,25 +137,21 @@ void Device::tell_queues(ReportText& to) const {
 // Those with something that waits, or little credit.
 void Device::tell_peers(ReportText& to) const {
   to.begin_list("peers");
-  for (Rank r = 0; r < size() && to.has_room(); ++r) {
-    const Peer& p = peers_[index(r)];
-    if (!p.method) continue;
-    const bool low = p.credit < static_cast<std::int64_t>(credit_per_peer_ / 4);
-    if (!p.waits() && !low && !p.lost) continue;
+  for (const Channel& c : channels_) {
+    if (!to.has_room()) break;
+    if (!c.method) continue;
+    const bool low = c.credit < static_cast<std::int64_t>(channels_.credit_per_peer() / 4);
+    if (!c.waits() && !low && !c.lost) continue;
     to.begin_object();
-    to.field("rank", r);
-    to.field("credit", p.credit);
-    to.field("pending", p.pending.size());
-    to.field("packets", p.waiting_packets());
+    to.field("rank", c.rank);
+    to.field("credit", c.credit);
+    to.field("pending", c.messages.size());
+    to.field("packets", c.waiting_packets());
     // Without credit the next message waits for the receiver, else the link is full.
-    if (!p.pending.empty()) {
-      const Request& next = *p.pending.front();
-      const bool small = next.view.bytes <= p.eager_max;
-      const auto cost = static_cast<std::int64_t>(kMessageRecord + (small ? next.view.bytes : 0));
-      to.field("reason", p.credit < cost ? "no credit" : "link full");
-    }
-    to.field("lost", p.lost);
-    if (p.lost) to.field("error", p.error);
+    if (!c.messages.empty())
+      to.field("reason", c.credit < c.cost_of(c.messages.front()->view.bytes) ? "no credit" : "link full");
+    to.field("lost", c.lost);
+    if (c.lost) to.field("error", c.error);
     to.end_object();
   }
   to.end_list();
@@ -185,40 +159,40 @@ void Device::tell_peers(ReportText& to) const {
 
 std::uint64_t Device::messages_by(methods::MethodId id) const {
   std::uint64_t n = 0;
-  for (const Peer& p : peers_) n += p.id == id ? p.next_msg : 0;
+  for (const Channel& c : channels_) n += c.id == id ? c.next_msg : 0;
   return n;
 }
 
 Device::Levels Device::levels() const {
   Levels l;
-  for (const Peer& p : peers_) {
-    l.messages += p.pending.size();
-    l.packets += p.waiting_packets();
-    l.lost += p.lost;
+  for (const Channel& c : channels_) {
+    l.messages += c.messages.size();
+    l.packets += c.waiting_packets();
+    l.lost += c.lost;
   }
   return l;
 }
 
 void Device::MPID_Interrupted(bool alone) {
   if (!open_) return;
-  if (threads_) {
+  if (gate_.threads()) {
     // Wherever in its own lock() or unlock() this thread may have been interrupted, the mutex is either taken or free;
     // if free, this is one more owner in a row.
-    if (mutex_.try_lock()) {
-      bootstrap_.tell(report(doing(), true));
-      return mutex_.unlock();
+    if (gate_.try_lock()) {
+      bootstrap_.tell(report(gate_.doing(), true));
+      return gate_.unlock();
     }
   } else if (alone) {
-    if (attending_) return;  // a call that waits looks at the socket itself
-    if (doing() != Doing::busy) {
-      bootstrap_.tell(report(doing(), true));
+    if (gate_.attending()) return;  // a call that waits looks at the socket itself
+    if (gate_.doing() != Doing::busy) {
+      bootstrap_.tell(report(gate_.doing(), true));
       return;
     }
   }
   char memory[512];
   ReportText to(memory, sizeof memory);
   to.begin_object();
-  to.field("state", name_of(doing()));
+  to.field("state", name_of(gate_.doing()));
   to.field("call", call_name());
   to.end_object();
   bootstrap_.tell(to.text());

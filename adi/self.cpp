@@ -25,7 +25,7 @@ void Device::copy_self(Request* recv, const Match& m, const DataView& data) {
 }
 
 void Device::send_to_self(Request* r) {
-  Peer& self = peers_[index(rank_)];
+  Channel& self = channels_[rank_];
   r->incomplete.store(1, std::memory_order_relaxed);  // not yet visible to any other thread
   r->packet.msg = self.next_msg++;
   Packet p(Kind::SHORT);
@@ -34,28 +34,29 @@ void Device::send_to_self(Request* r) {
   p.source = r->match.source;
   p.msg = r->packet.msg;
   if (Request* recv = match_.match_arrival(r->match)) {
-    r->flags |= request_flag::matched;
+    r->go(Step::taken);
     trace_.packet(Event::matched, id_of(rank_), rank_, p, recv->self.wire(), r->view.bytes);
     copy_self(recv, r->match, r->view);
     return finish(r);
   }
   const std::uint64_t bytes = r->view.bytes;
   const bool buffer =
-      r->mode != SendMode::synchronous && bytes <= kSelfEagerMax && self.held + bytes < credit_per_peer_;
+      r->mode != SendMode::synchronous && bytes <= kSelfEagerMax && self.held + bytes < channels_.credit_per_peer();
   p.length = static_cast<std::uint32_t>(buffer ? bytes : 0);
-  Request* message = keep(rank_, p, r->match, buffer ? bytes : 0);
+  Request* message = keep(rank_, p, r->match, buffer ? bytes : 0, Step::kept);
   message->status.bytes = bytes;
   if (buffer) {
     pack(message->owned, r->view, 0, bytes);
-    message->remote = r->self.wire();  // a cancel finds the message by it
+    r->go(Step::sent);
     return finish(r);
   }
-  message->user = r;
+  r->go(Step::announced);
+  message->unexpected.self_send = r;
 }
 
 void Device::receive_from_self(Request* recv, Request* message) {
-  if (auto* send = static_cast<Request*>(message->user)) {
-    send->flags |= request_flag::matched;
+  if (Request* const send = message->unexpected.self_send) {
+    send->go(Step::taken);
     copy_self(recv, message->match, send->view);
     finish(send);
   } else {

@@ -47,22 +47,22 @@ void Device::MPID_Serve(const Atomic<bool>& stop) {
       os::nap(kNapNs);
       continue;
     }
-    if (!mutex_.try_lock()) {  // the program is in a call: it polls, or soon will, and would only be disturbed
+    if (!gate_.try_lock()) {  // the program is in a call: it polls, or soon will, and would only be disturbed
       os::nap(kNapNs);
       continue;
     }
     bool busy = false, sleep = false;
-    if (!attending_) {
+    if (!gate_.attending()) {
       busy = serve_while_busy(linger_ns);
       // What has woken us may be the launcher, which asks what the rank is doing.
-      if (!busy && bootstrap_.watch_fd() >= 0) look(doing());
+      if (!busy && bootstrap_.watch_fd() >= 0) look(gate_.doing());
       // Whoever stops the agent does so with the device held: it is seen here, or finds the agent asleep. Its ring
       // alone would not do, for a thread that sleeps may take it.
       sleep = !stop.load(std::memory_order_relaxed) && arm();
       // Relaxed: only the agent clears it; a program that sees it too long rings once too often.
       agent_sleeps_.store(sleep, std::memory_order_relaxed);
     }
-    mutex_.unlock();
+    gate_.unlock();
     if (sleep) {
       doorbell_->wait(sleep_for_ever_ ? -1 : kAgentSleepNs);
       agent_sleeps_.store(false, std::memory_order_relaxed);
@@ -71,14 +71,14 @@ void Device::MPID_Serve(const Atomic<bool>& stop) {
       os::nap(kNapNs);
     }
   }
-  lock();
-  if (armed_ && sleepers_ == 0) disarm();
-  mutex_.unlock();
+  gate_.lock();
+  if (gate_.armed && gate_.sleepers == 0) disarm();
+  gate_.unlock();
 }
 
 // Whether there was anything.
 bool Device::serve_while_busy(std::uint64_t linger_ns) {
-  if (armed_ && sleepers_ == 0) disarm();
+  if (gate_.armed && gate_.sleepers == 0) disarm();
   turn_ |= kSecondaryStride - 1;  // whatever has woken us, the first turn looks everywhere
   std::uint64_t last = 0;
   bool any = false;
@@ -89,7 +89,7 @@ bool Device::serve_while_busy(std::uint64_t linger_ns) {
       if (linger_ns != 0) last = os::now_ns();
     }
     // Relaxed: a hint; the mutex itself orders what the threads do.
-  } while (last != 0 && contenders_.load(std::memory_order_relaxed) == 0 && os::now_ns() - last < linger_ns);
+  } while (last != 0 && !gate_.is_wanted() && os::now_ns() - last < linger_ns);
   return any;
 }
 

@@ -10,8 +10,8 @@ namespace rmq::adi {
 
 void Device::protocol_error(Rank from, const Packet& p, const char* why) {
   MPID_Stray_packet(from, p);
-  peers_[index(from)].dropped = true;
-  peers_[index(from)].method->drop(
+  channels_[from].dropped = true;
+  channels_[from].method->drop(
       from, {Errc::protocol, fmt::format("rank {} breaks the protocol and is given up: {} (packet {} of its link): {}",
                                          from, packet_name(p.kind), p.link, why)});
 }
@@ -30,7 +30,7 @@ void Device::on_unknown(void* device, Rank from, const Packet& p, const std::byt
 
 void Device::refuse(Rank from, const Packet& p) {
   // What it sends behind the packet that was refused must not take the refused one's place.
-  if (peers_[index(from)].dropped) return;
+  if (channels_[from].dropped) return;
   const char* why = "only bare envelopes may go beyond the credit";
   if (!is_rank(p.source))
     why = "its source is no rank";
@@ -41,8 +41,7 @@ void Device::refuse(Rank from, const Packet& p) {
 
 bool Device::may_be_kept(Rank from, const Packet& p, std::uint64_t data_bytes) {
   if (p.flags & packet_flag::envelope) return true;  // counted by envelopes_out
-  const std::uint64_t spent = peers_[index(from)].spent + data_bytes + kMessageRecord;
-  if (spent <= credit_per_peer_) [[likely]]
+  if (channels_.may_hold(channels_[from], data_bytes)) [[likely]]
     return true;
   protocol_error(from, p, "it is beyond the sender's credit (RMQ_UNEXPECTED_MAX must be the same in all ranks)");
   return false;
@@ -56,19 +55,9 @@ bool Device::take_control(Rank from, const Packet& p) {
   return false;
 }
 
-Request* Device::announced(Rank from, std::uint64_t handle) {
-  constexpr std::uint8_t kNotNow = request_flag::queued | request_flag::matched;
+Request* Device::in_step(Step step, Rank from, std::uint64_t handle) {
   Request* r = pool_.find(Handle::from_wire(handle));
-  const bool is = r && r->kind == RequestKind::send && r->peer == from && !r->complete() && !(r->flags & kNotNow) &&
-                  r->packet.kind == Kind::REQUEST_SEND;
-  return is ? r : nullptr;
-}
-
-Request* Device::awaiting_data(Rank from, std::uint64_t handle) {
-  Request* r = pool_.find(Handle::from_wire(handle));
-  const bool is =
-      r && r->kind == RequestKind::recv && r->peer == from && !r->complete() && (r->flags & request_flag::asked);
-  return is ? r : nullptr;
+  return r && r->step == step && r->peer == from && !r->complete() ? r : nullptr;
 }
 
 }  // namespace rmq::adi

@@ -8,7 +8,7 @@
 namespace rmq {
 
 struct DebugRoot {
-  static constexpr char kMagic[8] = {'R', 'M', 'Q', 'D', 'B', 'G', '1', 0};
+  static constexpr char kMagic[8] = {'R', 'M', 'Q', 'D', 'B', 'G', '2', 0};
 
   char magic[8];            // zero until MPI_Init has ended
   std::uint32_t bytes;      // of this struct
@@ -20,7 +20,7 @@ struct DebugRoot {
   std::uint32_t slab_requests;  // of a slab
   std::uint32_t request_bytes;
   struct {  // offsets in a request
-    std::uint32_t incomplete, kind, flags, match, peer, stamp, generation, base, view_bytes, packet, owned, owned_bytes;
+    std::uint32_t incomplete, kind, step, flags, match, peer, stamp, generation, base, view_bytes, packet, owned, owned_bytes;
   } request;
 
   // The communicators: two that are always there, and as `slabs` an array of pointers, some of them null.

@@ -1,12 +1,15 @@
 // The request: one object for one communication, shared by every layer from mpi/ down to the methods.
 //
-// Line 0 is all that matching reads; line 1 is the data and the status; line 2 the packet that announces the message
-// (also while it waits in a pending queue); line 3 belongs to the method that moves the data.
+// Line 0 is all that matching reads; line 1 is the data and the status; line 2 the packet that opens the exchange (also
+// while it waits in a channel); line 3 belongs to the method that moves the data; line 4 has what a step needs.
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/data_view.hpp"
@@ -48,10 +51,67 @@ struct Status {
   std::uint64_t bytes = 0;  // received, packed
 };
 
+/// What a request does at present: base/request_step.def.
+enum class Step : std::uint8_t {
+#define RMQ_STEP(name, kind, what) name,
+#define RMQ_STEP_MOVE(from, KIND, to)
+#include "base/request_step.def"
+#undef RMQ_STEP
+#undef RMQ_STEP_MOVE
+};
+constexpr bool may_follow(Step from, Step to) {
+#define RMQ_STEP(name, kind, what)
+#define RMQ_STEP_MOVE(before, KIND, after) \
+  if (from == Step::before && to == Step::after) return true;
+#include "base/request_step.def"
+#undef RMQ_STEP
+#undef RMQ_STEP_MOVE
+  return false;
+}
+/// Whether a send's receiver has taken it, or a receive takes no more messages.
+constexpr bool is_matched(Step s) {
+  return s == Step::landing || s == Step::pulling || s == Step::asked || s == Step::taken || s == Step::putting ||
+         s == Step::pushing;
+}
+std::string_view step_name(Step s);
+std::string_view step_meaning(Step s);
+/// One move of the table, for those who compare it with others.
+struct StepMove {
+  Step from;
+  Kind packet;  // none: the move has none of its own
+  Step to;
+};
+std::span<const StepMove> step_moves();
+
+struct Request;
+
+/// A message that was announced and is matched: from the answer on at its sender, from the match on at its receiver.
+struct Transfer {
+  std::uint64_t bytes;   // that will move
+  std::uint64_t moved;   // so far
+  std::uint64_t remote;  // the other side's request, as packets name it
+  std::uint64_t since;   // receiver: turn of the dispatch loop in which it was matched
+};
+/// What a receive that appends (DestOp::cat) has taken already; bytes. Where it begins, if that is not at 0.
+struct Appended {
+  std::uint64_t bytes;
+};
+/// A packet of a floor above that waits in its channel.
+struct Waiting {
+  std::uint64_t bytes, offset;  // of its payload, in `view`
+  Request* owner;               // told when it has left; may be null
+};
+/// A message that no receive had been posted for.
+struct Unexpected {
+  Request* taker;      // arriving: the receive that has taken it since, or null
+  Request* self_send;  // the long message to oneself that it stands for, or null
+};
+
 struct alignas(kCacheLine) Request {
   // ---- line 0: completion and matching ----
-  std::atomic<std::int32_t> incomplete{0};  // things still to happen; 0 means complete. Written under the device's lock
-                                            // only; read by waiters of other threads, so the last decrement releases.
+  std::atomic<std::int32_t> incomplete{0};  // owners: each ends one thing that is still to happen; 0 means complete.
+                                            // Written under the device's lock only; read by waiters of other threads,
+                                            // so the last decrement releases.
   RequestKind kind = RequestKind::none;
   SendMode mode = SendMode::standard;
   DestOp dest_op = DestOp::copy;
@@ -65,10 +125,11 @@ struct alignas(kCacheLine) Request {
   std::uint32_t parts = 1;                  // cat, join: messages that this receive still takes
   ReduceOp join_op = ReduceOp::none;
   Basic join_type = Basic::none;
+  Step step = Step::idle;
 
   // ---- line 1: data and status ----
   alignas(kCacheLine) DataView view;        // the user's buffer
-  std::uint64_t moved = 0;                  // bytes that have been sent or have landed
+  LayoutRef layout;                         // keeps view.layout alive
   Status status;
 
   // ---- line 2: the packet that opened the exchange ----
@@ -77,22 +138,38 @@ struct alignas(kCacheLine) Request {
   // ---- line 3: owned by the method while it has the request ----
   alignas(kCacheLine) std::byte method_part[kCacheLine] = {};
 
-  // ---- line 4: for the layers above, and what some requests own ----
-  LayoutRef layout;                         // keeps view.layout alive
+  // ---- line 4: for the layers above, and what some requests need ----
   void (*on_complete)(Request*) = nullptr;  // called once, from poll, when incomplete reaches 0; may free the request
   void* user = nullptr;                     // for the layer that made the request
-  std::uint64_t remote = 0;                 // the other side's handle, once known
-  std::uint64_t expected = 0;               // rendezvous: bytes that will move
   std::byte* owned = nullptr;               // buffer that is freed with the request (unexpected or buffered data)
   std::uint64_t owned_bytes = 0;
-  std::uint64_t since = 0;                  // rendezvous: turn of the dispatch loop in which it was matched
+  union {                                   // by kind and step
+    Transfer transfer;                      // send, recv: announced, and matched
+    Appended appended = {0};                // recv with DestOp::cat
+    Waiting waiting;                        // control
+    Unexpected unexpected;                  // message
+  };
 
-  // ---- line 5: hash chains of the wildcard indexes (adi/match) ----
+  // ---- line 5: hash chains of the wildcard indexes (adi/match); not of a staged receive, which is never posted ----
   struct Links {
     Request *next = nullptr, *prev = nullptr;
   };
-  alignas(kCacheLine) Links wild[3];
+  struct Staging {
+    Request* whole;        // the receive that it is for
+    std::uint64_t offset;  // where the bytes belong there
+  };
+  union {
+    Links wild[3] = {};
+    Staging staging;
+  };
   const std::vector<Rank>* group = nullptr;  // with request_flag::grouped
+
+  /// To the next step of its protocol, which the table allows.
+  void go(Step to) {
+    assert(may_follow(step, to));
+    step = to;
+  }
+  bool matched() const { return is_matched(step); }
 
   bool complete() const {
     // Acquire pairs with the release in the device's completion, so that the received data is visible to a waiter that
@@ -104,16 +181,14 @@ struct alignas(kCacheLine) Request {
 /// Bits of Request::flags.
 namespace request_flag {
 inline constexpr std::uint8_t detached = 1;    // nobody waits: the device frees it on completion
-inline constexpr std::uint8_t matched = 2;     // recv: has met its message; send: the receiver has answered
-inline constexpr std::uint8_t cancelling = 4;  // send: an ANTI_SEND is on its way
-inline constexpr std::uint8_t queued = 8;      // stands in a pending queue
-inline constexpr std::uint8_t grouped = 64;    // recv from any source: needs each of `group`, and fails with the first lost
-inline constexpr std::uint8_t asked = 32;      // recv: OK_TO_SEND has gone, data or the end of a put may come
-inline constexpr std::uint8_t staged = 16;     // internal receive into a buffer of its own; `user` is the real one
+inline constexpr std::uint8_t cancelling = 2;  // send: an ANTI_SEND is on its way
+inline constexpr std::uint8_t staged = 4;      // recv: internal, into a buffer of its own; `staging` has the real one
+inline constexpr std::uint8_t grouped = 8;     // recv from any source: needs each of `group`, and fails with the first lost
 }  // namespace request_flag
 
 static_assert(offsetof(Request, view) == kCacheLine, "matching reads one line");
 static_assert(offsetof(Request, packet) % kCacheLine == 0);
 static_assert(offsetof(Request, wild) == 5 * kCacheLine, "a receive without wildcards touches lines 0, 1 and 4");
+static_assert(offsetof(Request, on_complete) == 4 * kCacheLine && sizeof(Request) == 6 * kCacheLine);
 
 }  // namespace rmq

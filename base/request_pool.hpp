@@ -43,14 +43,14 @@ class RequestPool {
     r->kind = RequestKind::none;
     r->mode = SendMode::standard;
     r->dest_op = DestOp::copy;
+    r->step = Step::idle;
     r->flags = 0;
     r->peer = kNoRank;
     r->parts = 1;
-    r->moved = 0;
     r->status = Status{};
     r->on_complete = nullptr;
     r->user = nullptr;
-    r->remote = 0;
+    r->appended = {0};
     r->prev = nullptr;
     r->next = free_;
     free_ = r;

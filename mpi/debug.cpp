@@ -49,6 +49,7 @@ void publish_debug_root() {
   d.request_bytes = sizeof(Request);
   d.request = {offsetof(Request, incomplete),
                offsetof(Request, kind),
+               offsetof(Request, step),
                offsetof(Request, flags),
                offsetof(Request, match),
                offsetof(Request, peer),

@@ -293,7 +293,7 @@ void PartitionedRecv::post(std::uint32_t message) {
     // It begins or ends inside of an element: a receive of all the data that goes on where the message belongs.
     r->view = view_at(0, from + room - (from + room) % size + ((from + room) % size ? size : 0));
     r->dest_op = DestOp::cat;
-    r->moved = from;
+    r->appended.bytes = from;
   }
   if (r->view.layout) r->layout = buffer_.type->layout;
   watch(r);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "conformance/buffer.hpp"
 
@@ -31,6 +33,7 @@ class Judge {
   std::vector<std::string> run() {
     std::sort(h_.receives.begin(), h_.receives.end(),
               [](const Receive& a, const Receive& b) { return a.posted < b.posted; });
+    find_unknown();
     identify();
     check_messages();
     check_order();
@@ -45,6 +48,20 @@ class Judge {
   }
 
   bool dead(int rank) const { return std::find(h_.dead.begin(), h_.dead.end(), rank) != h_.dead.end(); }
+
+  // Of two ranks of which one has died: a receive may have taken a message and not told, a cancel may have succeeded.
+  // Which message it was, nobody knows where later ones look the same: so their fate is unknown too.
+  void find_unknown() {
+    std::set<std::tuple<int, int, std::uint32_t, int, std::size_t>> unknown;
+    for (SentMessage& m : h_.messages) {
+      m.fate_unknown |= dead(m.to) || (dead(m.from) && std::ranges::any_of(h_.receives, [&](const Receive& r) {
+                                         return r.lost_peer && r.at == m.to && fits(r.pattern, m);
+                                       }));
+      const auto look = std::tuple(m.from, m.to, m.context, m.tag, m.bytes);
+      m.fate_unknown |= unknown.contains(look);
+      if (m.fate_unknown) unknown.insert(look);
+    }
+  }
 
   // Finds out which message each receive got. Messages that cannot be told apart (too short) are given out in order:
   // every receive that got one of them fits all of them, so any other order would be the forbidden one.
@@ -112,7 +129,7 @@ class Judge {
         }
         if (a.message < 0) continue;
         const SentMessage& of_a = h_.messages[static_cast<std::size_t>(a.message)];
-        if (of_a.from == of_b.from && b.message < a.message && !of_b.cancel_unknown) {
+        if (of_a.from == of_b.from && b.message < a.message && !of_b.fate_unknown) {
           violation("{} (taken by {}) overtook {} (taken by {})", text(of_a), text(a), text(of_b), text(b));
         }
         if (b.completed < of_a.started) {
@@ -140,7 +157,7 @@ class Judge {
       }
       for (auto m = h_.messages.begin(); m != there; ++m) {
         if (m->to != p.at || m->from != p.source || !fits(p.pattern, *m) || seen(*m) || m->receive < 0) continue;
-        if (m->cancel_unknown) continue;  // if it was taken back, its receive had a later one of the same content
+        if (m->fate_unknown) continue;  // if it was taken back, its receive had a later one of the same content
         if (h_.receives[static_cast<std::size_t>(m->receive)].posted > p.when) {
           violation("a probe at {} in step {} saw {} instead of {}", p.at, p.when, text(*there), text(*m));
         }

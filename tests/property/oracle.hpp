@@ -33,7 +33,7 @@ struct SentMessage {
   std::size_t bytes = 0;
   bool synchronous = false;
   bool cancelled = false;
-  bool cancel_unknown = false;  // its sender died before it learnt whether the cancel succeeded
+  bool fate_unknown = false;  // by a death: whether it was cancelled, or taken by a receive that did not end well
   Step started = 0;
   Step completed = kNever;
   std::ptrdiff_t receive = -1;  // filled in by check(): index of the receive that got it

@@ -259,7 +259,7 @@ void Program::sweep() {
       continue;
     }
     if (mine_died) {
-      if (op.message >= 0) history_.messages[static_cast<std::size_t>(op.message)].cancel_unknown = op.cancel_tried;
+      if (op.message >= 0) history_.messages[static_cast<std::size_t>(op.message)].fate_unknown = op.cancel_tried;
       kept_.push_back(std::move(op.buffer));  // the dead rank's memory
     } else {
       finish(op);

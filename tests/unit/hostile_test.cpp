@@ -285,7 +285,7 @@ TEST_F(Hostile, AnswersToWhatHasNotBeenSent) {
     Bytes shorter(100, kSent), data(kLong, kSent);
     Request* first = isend(shorter);  // fills the link
     Request* r = isend(data, SendMode::synchronous);
-    ASSERT_TRUE(r->flags & request_flag::queued);
+    ASSERT_EQ(r->step, Step::queued);
     Packet p = packet(kind);
     p.sync_ack.sender = r->self.wire();  // where each of them has the handle
     if (kind == Kind::OK_TO_SEND) p.ok_to_send.size = 10;

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/protocol.hpp"
+#include "base/request.hpp"
 
 namespace rmq {
 namespace {
@@ -154,6 +155,66 @@ TEST(Packet, ConversationsHaveTheFieldsThatNameThem) {
   }
 }
 
+std::string step_table() {
+  std::string out = "| request | step | what it does | then, by |\n|---|---|---|---|\n";
+  const auto row = [&](Step step, std::string_view kind) {
+    std::string moves;
+    for (const StepMove& m : step_moves()) {
+      if (m.from != step) continue;
+      if (!moves.empty()) moves += ", ";
+      moves += step_name(m.to);
+      if (m.packet != Kind::none) moves += fmt::format(" (`{}`)", packet_name(m.packet).substr(8));
+    }
+    out += fmt::format("| {} | {} | {} | {} |\n", kind, step_name(step), step_meaning(step), moves);
+  };
+#define RMQ_STEP(name, kind, what) row(Step::name, #kind);
+#define RMQ_STEP_MOVE(from, KIND, to)
+#include "base/request_step.def"
+#undef RMQ_STEP
+#undef RMQ_STEP_MOVE
+  return out;
+}
+
+// The state in which packets show a request of this step, whose own side is the owner.
+std::string_view as_packets_show(Step s) {
+  switch (s) {
+    case Step::unacknowledged:
+      return "sync";
+    case Step::announced:
+      return "announced";
+    case Step::asked:
+      return "landing";
+    case Step::sent:
+    case Step::taken:
+    case Step::landing:
+    case Step::putting:  // from here on its packets name the receiver's request
+    case Step::pushing:
+      return "done";
+    default:
+      return "none";
+  }
+}
+
+TEST(Packet, TheStepsOfARequestAreThoseThatItsPacketsShow) {
+  const auto machine = protocol_moves();
+  for (const ProtocolMove& m : machine) {
+    if (m.machine != "request" || (m.from == "landing" && m.to == "landing")) continue;  // the step stays the same
+    EXPECT_TRUE(std::ranges::any_of(step_moves(), [&](const StepMove& s) {
+      return s.packet == m.kind && as_packets_show(s.from) == m.from && as_packets_show(s.to) == m.to;
+    })) << packet_name(m.kind) << " from " << m.from << " to " << m.to << " moves no request";
+  }
+  for (const StepMove& s : step_moves()) {
+    // These name the other side's request.
+    const bool other = s.from == Step::putting || s.from == Step::pushing ||
+                       (s.from == Step::pulling && s.packet == Kind::RNDV_DONE);
+    if (s.packet == Kind::none || s.packet == Kind::SHORT || s.packet == Kind::ANTI_SEND_OK || other) continue;
+    EXPECT_TRUE(std::ranges::any_of(machine, [&](const ProtocolMove& m) {
+      return m.machine == "request" && s.packet == m.kind && as_packets_show(s.from) == m.from &&
+             as_packets_show(s.to) == m.to;
+    })) << packet_name(s.packet) << " from " << step_name(s.from) << " to " << step_name(s.to) << " is no move of packets";
+  }
+}
+
 void expect_section(std::string_view begin_mark, std::string_view end_mark, const std::string& table) {
   const std::string path = RMQ_SOURCE_DIR "/design/wire.md";
   std::ostringstream text;
@@ -178,6 +239,7 @@ TEST(Packet, TheTablesInTheDesignAreUpToDate) {
                  wire_table());
   expect_section("<!-- protocol: written by unit_packet with RMQ_UPDATE=1 -->\n", "<!-- protocol: end -->\n",
                  protocol_table());
+  expect_section("<!-- steps: written by unit_packet with RMQ_UPDATE=1 -->\n", "<!-- steps: end -->\n", step_table());
 }
 
 }  // namespace

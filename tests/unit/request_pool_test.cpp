@@ -84,15 +84,15 @@ TEST(RequestPool, ARequestComesBackFresh) {
   r->kind = RequestKind::recv;
   r->mode = SendMode::synchronous;
   r->dest_op = DestOp::join;
-  r->flags = request_flag::matched | request_flag::detached;
+  r->flags = request_flag::grouped | request_flag::detached;
+  r->step = Step::asked;
   r->peer = 3;
   r->incomplete.store(1, std::memory_order_relaxed);
-  r->moved = 9;
+  r->appended = {9};
   r->status.cancelled = true;
   r->status.error = Errc::truncate;
   r->on_complete = [](Request*) {};
   r->user = &pool;
-  r->remote = 7;
   r->parts = 4;
   r->owned = static_cast<std::byte*>(std::malloc(100));  // the sanitizer build sees it if the pool forgets it
   r->owned_bytes = 100;
@@ -105,12 +105,12 @@ TEST(RequestPool, ARequestComesBackFresh) {
   EXPECT_EQ(again->dest_op, DestOp::copy);
   EXPECT_EQ(again->flags, 0);
   EXPECT_EQ(again->peer, kNoRank);
-  EXPECT_EQ(again->moved, 0u);
+  EXPECT_EQ(again->step, Step::idle);
+  EXPECT_EQ(again->appended.bytes, 0u);
   EXPECT_FALSE(again->status.cancelled);
   EXPECT_EQ(again->status.error, Errc::ok);
   EXPECT_EQ(again->on_complete, nullptr);
   EXPECT_EQ(again->user, nullptr);
-  EXPECT_EQ(again->remote, 0u);
   EXPECT_EQ(again->parts, 1u);
   EXPECT_EQ(again->owned, nullptr);
   EXPECT_EQ(again->next, nullptr);

@@ -119,6 +119,7 @@ class RequestView {
   bool alive() const { return (get<std::uint32_t>(d_.request.generation) & 1) != 0; }
   rmq::RequestKind kind() const { return get<rmq::RequestKind>(d_.request.kind); }
   bool complete() const { return get<std::int32_t>(d_.request.incomplete) == 0; }
+  rmq::Step step() const { return get<rmq::Step>(d_.request.step); }
   std::uint8_t flags() const { return get<std::uint8_t>(d_.request.flags); }
   rmq::Match match() const { return get<rmq::Match>(d_.request.match); }
   std::uint64_t stamp() const { return get<std::uint64_t>(d_.request.stamp); }
@@ -147,7 +148,7 @@ rmq::RequestKind kind_of(int op_class) {
 mqs_pending_operation describe(const RequestView& r, const Comm& c, int op_class) {
   mqs_pending_operation o{};
   const rmq::Match m = r.match();
-  const bool send = op_class == mqs_pending_sends, matched = (r.flags() & rmq::request_flag::matched) != 0;
+  const bool send = op_class == mqs_pending_sends, matched = rmq::is_matched(r.step());
   const int local = send ? local_rank(c, r.peer()) : m.source == rmq::kAnySource ? -1 : m.source;
   o.status = matched ? mqs_st_matched : mqs_st_pending;
   o.desired_local_rank = local < 0 ? kAny : local;
@@ -171,7 +172,7 @@ mqs_pending_operation describe(const RequestView& r, const Comm& c, int op_class
   o.actual_length = o.desired_length;
   const bool collective = (m.context & 1) != 0;
   std::snprintf(o.extra_text[0], sizeof o.extra_text[0], "%s%s", collective ? "of a collective operation" : "",
-                (r.flags() & rmq::request_flag::queued) != 0 ? "waits in the pending queue" : "");
+                r.step() == rmq::Step::queued ? "waits in the pending queue" : "");
   return o;
 }
 

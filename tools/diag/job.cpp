@@ -47,9 +47,7 @@ Message read_message(const json& object) {
           number(object, "peer", -1),
           number<std::uint64_t>(object, "bytes"),
           flag(object, "matched"),
-          flag(object, "sync"),
-          flag(object, "queued"),
-          flag(object, "announced")};
+          text(object, "step")};
 }
 
 std::vector<Message> read_messages(const json& report, const char* name) {
@@ -121,8 +119,8 @@ void note_queues(Rank& r, const json& report) {
   if (const auto n = number<std::size_t>(report, "posted")) note(fmt::format("{} posted", n));
   if (const auto n = number<std::size_t>(report, "unexpected"))
     note(fmt::format("{} unexpected ({} bytes)", n, number<std::uint64_t>(report, "unexpected_bytes")));
-  auto announced = std::count_if(r.sends.begin(), r.sends.end(), [](const Message& m) { return m.announced; });
-  announced -= std::count_if(r.waits.begin(), r.waits.end(), [](const Wait& w) { return w.message.announced; });
+  auto announced = std::count_if(r.sends.begin(), r.sends.end(), [](const Message& m) { return m.step == "announced"; });
+  announced -= std::count_if(r.waits.begin(), r.waits.end(), [](const Wait& w) { return w.message.step == "announced"; });
   if (announced > 0) note(fmt::format("{} more rendezvous unanswered", announced));
   for (const json& peer : list(report, "peers")) {
     if (peer.contains("error")) r.lost.push_back({number(peer, "rank", -1), text(peer, "error")});

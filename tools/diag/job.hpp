@@ -47,7 +47,7 @@ struct Message {
   int peer = -1;            // world rank; -1: any, or not known
   std::uint64_t bytes = 0;
   bool matched = false;
-  bool sync = false, queued = false, announced = false;  // of a send
+  std::string step;  // of its protocol: base/request_step.def
 };
 
 struct Wait {

@@ -85,7 +85,7 @@ void find_near_misses(const Job& job, std::vector<Finding>& to) {
         if (!sender) continue;
         std::vector<Message> to_me;
         for (Message m : sender->sends) {
-          if (m.peer != r.rank || !m.queued) continue;
+          if (m.peer != r.rank || m.step != "queued") continue;
           m.peer = peer;
           to_me.push_back(m);
         }

@@ -66,10 +66,10 @@ std::string wait_text(const Rank& r, const Wait& w) {
   if (w.kind == "send")
     return fmt::format("{} to receive {} bytes with {} on {}{}", ranks_text(w.peers), m.bytes, tag_text(m),
                        comm_text(r, m.context),
-                       m.announced ? " (rendezvous unanswered)"
-                       : m.queued  ? " (pending)"
-                       : m.sync    ? " (synchronous)"
-                                   : "");
+                       m.step == "announced"        ? " (rendezvous unanswered)"
+                       : m.step == "queued"         ? " (pending)"
+                       : m.step == "unacknowledged" ? " (synchronous)"
+                                                    : "");
   if (w.kind == "partitions")
     return fmt::format("{} from {} with {} on {}", partitions_text(w.number), ranks_text(w.peers), tag_text(m),
                        comm_text(r, m.context));

@@ -1,0 +1,268 @@
+// Flow control, and the queues of what could not be sent yet.
+//
+// Each message that may end up unexpected spends credit at its sender: its data, if it travels with it, plus
+// kMessageRecord. The receiver owes that credit back as soon as a receive has taken the message, and returns it in the
+// header of the next packet, or in a FLOW packet when a quarter of the credit has gathered. So the unexpected memory of
+// a rank never exceeds credit x peers, the published ceiling.
+//
+// A sender without credit keeps its messages in a queue, in order. That alone could hold back a message that
+// the receiver is waiting for; MPI says it must get through. So a receiver that waits, while the messages that it keeps
+// of a peer fill at least half of that peer's credit, allows the peer a number of bare envelopes beyond the credit
+// (REQUEST_SEND with the envelope flag), more each time.
+//
+// Why that is always enough. Of a peer's credit C, at rest, with nothing under way, each byte is in one place:
+//
+//       C = credit (at the sender) + held (by messages kept here) + owed (gathered to be returned)
+//
+// (held also counts the records of envelopes, which spent no credit: then it is larger still.) The sender is stuck only
+// if its next message costs more than its credit, and it has no envelopes. No message costs more than C/4
+// (share_out_credit), so credit < C/4. From C/4 on what is owed is returned, so owed < C/4. Hence held > C/2, and
+// envelopes are granted as often as the sender is stuck: each takes the first message out of its queue, until
+// the one that is waited for has come. A grant comes from every rank that waits, in whatever manner and however busy
+// others keep it; its only end is RMQ_ENVELOPES_MAX, the bound of what all envelopes may fill.
+//
+// Three queues a channel: `packets`, in order, which need no credit (the protocols' own and those of the floors above;
+// all later ones wait behind one that the link refuses), `messages`, in order, and `bulk`, data of rendezvous, in
+// turns.
+#include "adi/channels.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "adi/device.hpp"
+#include "adi/dispatch.hpp"
+
+namespace rmq::adi {
+
+using methods::Outcome;
+
+namespace {
+
+// Bytes of our memory that an answer fills while it waits. Its data where that is a copy, made here or by its owner.
+std::uint64_t answer_bytes(const Request& r) {
+  const Kind kind = r.packet.kind;
+  const bool answers =
+      kind == Kind::RMA_REPLY || kind == Kind::RMA_ACK || kind == Kind::RMA_LOCK_GRANTED || kind == Kind::DATATYPE_DEFN;
+  if (!answers) return 0;
+  const bool copied = r.owned || (r.waiting.owner && r.waiting.owner->owned);
+  return sizeof(Request) + (copied ? r.waiting.bytes : 0);
+}
+
+std::uint8_t method_of(const Channel& c) {
+  return static_cast<std::uint8_t>(c.id);
+}
+
+}  // namespace
+
+bool RequestList::remove(Request* r) {
+  Request* before = nullptr;
+  for (Request* at = head_; at; before = at, at = at->next) {
+    if (at != r) continue;
+    (before ? before->next : head_) = r->next;
+    if (tail_ == r) tail_ = before;
+    r->next = nullptr;
+    --size_;
+    return true;
+  }
+  return false;
+}
+
+Channels::Channels(int size, Rank me, RequestPool& pool, Trace& trace, Counters& counters, const methods::Sink& sink)
+    : all_(static_cast<std::size_t>(size)), me_(me), pool_(pool), trace_(trace), counters_(counters), sink_(sink) {
+  for (Rank r = 0; r < size; ++r) (*this)[r].rank = r;
+}
+
+void Channels::size_credit(std::uint64_t unexpected_max, std::uint64_t envelopes_max) {
+  // At least what a few messages need, whatever the number of peers; at most what one peer can use.
+  constexpr std::uint64_t kLeast = 64 * 1024, kMost = 16 * 1024 * 1024;
+  const std::uint64_t others = std::max<std::uint64_t>(all_.size() - 1, 1);
+  per_peer_ = std::clamp<std::uint64_t>(unexpected_max / others, kLeast, kMost);
+  flow_threshold_ = static_cast<std::uint32_t>(per_peer_ / 4);
+  envelopes_left_ = envelopes_max;
+}
+
+void Channels::share_out_credit(std::uint64_t eager_max) {
+  trace_.event(Event::credit, 0, kNoRank, 0, per_peer_);  // what each of them begins with
+  for (Channel& c : all_) {
+    if (!c.method) {
+      c.id = methods::MethodId::self;
+      continue;
+    }
+    c.credit = static_cast<std::int64_t>(per_peer_);
+    const std::size_t own = c.method->eager_max(c.rank);
+    const std::size_t wanted = eager_max ? static_cast<std::size_t>(eager_max) : own;
+    // No message costs more than a quarter of the credit: the proof above rests on it.
+    const std::size_t affordable = static_cast<std::size_t>(per_peer_ / 4) - kMessageRecord;
+    c.eager_max = static_cast<std::uint32_t>(std::min({own, wanted, affordable}));
+  }
+}
+
+// ---- sending ----
+
+Outcome Channels::send(Channel& c, Packet& p, const Payload& payload, Request* owner) {
+  p.credit = c.owed;
+  const Outcome o = with_method(*c.method, c.id, [&](auto& m) { return m.send(c.rank, p, payload, owner); });
+  if (o == Outcome::done || o == Outcome::queued) [[likely]] {
+    c.owed = 0;
+    ++counters_.sent;
+    trace_.packet(Event::packet_sent, method_of(c), c.rank, p, payload.bytes);
+  }
+  return o;
+}
+
+void Channels::post(Channel& c, Packet& p, const Payload& payload, Request* owner) {
+  const auto left = [&](Errc error) {
+    if (owner) sink_.on_sent(sink_.device, owner, error);
+  };
+  if (c.lost) return left(Errc::peer_lost);
+  p.length = static_cast<std::uint32_t>(payload.bytes);
+  if (c.packets.empty()) [[likely]] {
+    const Outcome o = send(c, p, payload, owner);
+    if (o == Outcome::queued) return;
+    if (o != Outcome::retry) return left(o == Outcome::done ? Errc::ok : Errc::peer_lost);
+  }
+  Request* r = pool_.get();
+  r->kind = RequestKind::control;
+  r->packet = p;
+  r->view = payload.view;
+  r->waiting = {payload.bytes, payload.offset, owner};
+  if (!owner && payload.bytes > 0) {
+    r->owned = static_cast<std::byte*>(std::malloc(payload.bytes));
+    RMQ_CHECK(r->owned != nullptr);
+    r->owned_bytes = payload.bytes;
+    pack(r->owned, payload.view, payload.offset, payload.bytes);
+    r->view = DataView::contiguous(r->owned, payload.bytes);
+    r->waiting.offset = 0;
+  }
+  c.packets.push_back(r);
+  c.answer_bytes += answer_bytes(*r);
+  trace_.packet(Event::pending, method_of(c), c.rank, p, static_cast<std::uint64_t>(Hindrance::link_full),
+                c.packets.size());
+  schedule(c);
+}
+
+void Channels::enqueue(Channel& c, Request* message, Hindrance why) {
+  if (why == Hindrance::link_full && c.credit < kMessageRecord) why = Hindrance::no_credit;
+  message->go(Step::queued);
+  c.messages.push_back(message);
+  ++counters_.pending;
+  trace_.packet(Event::pending, method_of(c), c.rank, message->packet, static_cast<std::uint64_t>(why),
+                c.messages.size());
+  schedule(c);
+}
+
+void Channels::schedule(Channel& c) {
+  if (c.scheduled) return;
+  c.scheduled = true;
+  waiting_.push_back(&c);
+  if (scheduled_) scheduled_(sink_.device);
+}
+
+int Channels::drain_packets(Channel& c) {
+  int n = 0;
+  if (c.flow_due) {
+    if (try_flow(c) == Outcome::retry) return n;
+    c.flow_due = false;
+    ++n;
+  }
+  for (; !c.packets.empty(); ++n) {
+    Request* r = c.packets.front();
+    Request* const owner = r->waiting.owner;
+    const Outcome o = send(c, r->packet, Payload{r->view, r->waiting.offset, r->waiting.bytes}, owner);
+    if (o == Outcome::retry) return n;
+    c.answer_bytes -= answer_bytes(*r);
+    pool_.put(c.packets.pop_front());
+    if (!owner || o == Outcome::queued) continue;
+    sink_.on_sent(sink_.device, owner, o == Outcome::done ? Errc::ok : Errc::peer_lost);
+  }
+  return n;
+}
+
+void Channels::lose(Channel& c) {
+  c.flow_due = false;
+  envelopes_left_ += c.envelopes_out;
+  c.envelopes_out = c.envelopes_due = 0;
+  while (!c.messages.empty()) c.messages.pop_front()->go(Step::idle);
+  while (!c.bulk.empty()) c.bulk.pop_front();
+  while (!c.packets.empty()) {
+    Request* r = c.packets.pop_front();
+    c.answer_bytes -= answer_bytes(*r);
+    Request* const owner = r->waiting.owner;
+    pool_.put(r);
+    if (owner) sink_.on_sent(sink_.device, owner, Errc::peer_lost);
+  }
+}
+
+// ---- credit ----
+
+bool Channels::credit_came(Channel& c, const Packet& p) {
+  if (p.credit > static_cast<std::int64_t>(per_peer_) - c.credit) [[unlikely]]
+    return false;
+  c.credit += p.credit;
+  trace_.event(Event::credit, method_of(c), c.rank, p.credit, static_cast<std::uint64_t>(c.credit));
+  return true;
+}
+
+void Channels::hold(Channel& c, const Packet& p, std::uint64_t bytes) {
+  const std::uint64_t cost = bytes + kMessageRecord;
+  c.held += cost;
+  if (!(p.flags & packet_flag::envelope)) c.spent += cost;
+  ++counters_.unexpected;
+  counters_.unexpected_bytes += cost;
+  counters_.unexpected_peak = std::max(counters_.unexpected_peak, counters_.unexpected_bytes);
+}
+
+void Channels::release(Channel& c, const Packet& p, std::uint64_t bytes) {
+  const std::uint64_t cost = bytes + kMessageRecord;
+  c.held -= cost;
+  counters_.unexpected_bytes -= cost;
+  if (p.flags & packet_flag::envelope) {
+    return_envelope();
+  } else {
+    c.spent -= cost;
+    if (c.rank != me_) return_credit(c, static_cast<std::uint32_t>(cost));
+  }
+}
+
+// At most one FLOW packet waits for a full link: when it leaves, it tells all that has gathered, unless other packets
+// have taken the credit along.
+void Channels::send_flow(Channel& c) {
+  if (c.lost || c.flow_due || try_flow(c) != Outcome::retry) return;
+  c.flow_due = true;
+  schedule(c);
+}
+
+Outcome Channels::try_flow(Channel& c) {
+  if (c.owed == 0 && c.envelopes_due == 0) return Outcome::done;
+  Packet p(Kind::FLOW);
+  p.flow.envelopes = c.envelopes_due;
+  const Outcome o = send(c, p, Payload{}, nullptr);
+  if (o != Outcome::retry) c.envelopes_due = 0;
+  return o;
+}
+
+void Device::on_flow(void* device, Rank from, const Packet& p, const std::byte*) {
+  auto& d = *static_cast<Device*>(device);
+  if (!d.take_control(from, p)) return;
+  std::uint32_t& envelopes = d.channels_[from].envelopes;
+  if (p.flow.envelopes > UINT32_MAX - envelopes) return d.protocol_error(from, p, "it allows more than can be counted");
+  envelopes += p.flow.envelopes;
+}
+
+void Channels::grant_envelopes() {
+  if (counters_.unexpected_bytes < per_peer_ / 2) return;
+  for (Channel& c : all_) {
+    if (c.rank == me_ || c.lost || c.envelopes_out > 0 || c.held < per_peer_ / 2) continue;
+    c.envelope_grant = std::clamp<std::uint32_t>(c.envelope_grant * 2, 64, 4096);
+    const auto grant = static_cast<std::uint32_t>(std::min<std::uint64_t>(c.envelope_grant, envelopes_left_));
+    if (grant == 0) continue;
+    envelopes_left_ -= grant;
+    c.envelopes_out += grant;
+    c.envelopes_due += grant;
+    counters_.envelopes_granted += grant;
+    trace_.event(Event::starved, method_of(c), c.rank, grant);
+    send_flow(c);
+  }
+}
+
+}  // namespace rmq::adi

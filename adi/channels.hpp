@@ -1,0 +1,187 @@
+// The way to one other rank, and the ways to all of them: credit, and what waits to be sent. How credit works, and why
+// what waits for it always gets through, stands in adi/channels.cpp.
+//
+// Nothing here decides what is sent: the protocols do (eager.cpp, rendezvous.cpp), and the floors above the device.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "adi/counters.hpp"
+#include "base/packet.hpp"
+#include "base/request.hpp"
+#include "base/request_pool.hpp"
+#include "base/trace.hpp"
+#include "methods/method.hpp"
+
+namespace rmq::adi {
+
+/// First-in first-out list of requests, linked through Request::next.
+class RequestList {
+ public:
+  bool empty() const { return head_ == nullptr; }
+  Request* front() const { return head_; }
+  void push_back(Request* r) {
+    r->next = nullptr;
+    if (tail_) {
+      tail_->next = r;
+    } else {
+      head_ = r;
+    }
+    tail_ = r;
+    ++size_;
+  }
+  void push_front(Request* r) {
+    r->next = head_;
+    head_ = r;
+    if (!tail_) tail_ = r;
+    ++size_;
+  }
+  Request* pop_front() {
+    Request* r = head_;
+    head_ = r->next;
+    if (!head_) tail_ = nullptr;
+    r->next = nullptr;
+    --size_;
+    return r;
+  }
+  /// Takes `r` out, wherever it stands; false when it is not in the list. Linear.
+  bool remove(Request* r);
+  std::size_t size() const { return size_; }
+
+ private:
+  Request* head_ = nullptr;
+  Request* tail_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Memory that one message kept at the target fills beside its data: what the sender pays in credit for it.
+inline constexpr std::uint32_t kMessageRecord = sizeof(Request);
+
+/// What this rank knows of one other. The first line is all that sending a short message touches.
+struct alignas(kCacheLine) Channel {
+  methods::Method* method = nullptr;  // how to reach it; nullptr for oneself
+  methods::MethodId id = methods::MethodId::none;
+  bool dropped = false;  // it has broken the protocol: nothing of it is looked at any more, until it counts as lost
+  bool lost = false;
+  bool scheduled = false;       // stands in the list of channels with something that waits
+  bool flow_due = false;        // a full link holds up a FLOW packet, which is made when it leaves
+  std::uint32_t eager_max = 0;  // bytes of payload that may travel without rendezvous
+  std::uint32_t next_msg = 0;   // number of the next message to it
+  std::int64_t credit = 0;      // bytes of its unexpected memory that we may still fill
+  std::uint32_t owed = 0;       // credit to return with the next packet to it; bytes
+  std::uint32_t envelopes = 0;  // messages that may go as REQUEST_SEND without credit
+  std::uint64_t held = 0;       // bytes of our unexpected memory that its messages fill
+  std::uint64_t spent = 0;      // those of them that it has spent credit for: all but envelopes beyond it
+
+  RequestList packets;             // in order; they spend no credit: only a full link holds them up
+  RequestList messages;            // in order; credit or the link holds them up
+  RequestList bulk;                // rendezvous data under way, one fragment at a time
+  std::uint64_t answer_bytes = 0;  // of our memory that answers among the packets fill
+  Rank rank = kNoRank;
+
+  std::uint32_t envelope_grant = 0;  // size of the last grant to a starving peer, doubled each time
+  std::uint32_t envelopes_out = 0;   // granted and not yet used
+  std::uint32_t envelopes_due = 0;   // granted and not yet told
+  std::string error;                 // why it is lost
+
+  /// Credit that a message costs: its data, if it travels with it.
+  std::int64_t cost_of(std::uint64_t bytes) const {
+    return kMessageRecord + (bytes <= eager_max ? static_cast<std::int64_t>(bytes) : 0);
+  }
+  /// Whether anything waits to be sent.
+  bool waits() const { return flow_due || !packets.empty() || !messages.empty() || !bulk.empty(); }
+  /// Packets that wait beside the messages.
+  std::size_t waiting_packets() const { return packets.size() + bulk.size() + flow_due; }
+};
+
+/// Why a message waits; travels in traces.
+enum class Hindrance : std::uint8_t { link_full = 1, no_credit = 2, behind_others = 3 };
+
+/// All channels of a rank. Used with the device held.
+class Channels {
+ public:
+  /// All references outlive this. `sink`: as a method does, to tell owners of packets that they have left.
+  Channels(int size, Rank me, RequestPool& pool, Trace& trace, Counters& counters, const methods::Sink& sink);
+  /// How much credit there is, of memory for `unexpected_max` bytes in all, and envelopes beyond it.
+  void size_credit(std::uint64_t unexpected_max, std::uint64_t envelopes_max);
+  /// When each channel has its method: gives the credit out. `eager_max`: bytes, 0 for what each method likes.
+  void share_out_credit(std::uint64_t eager_max);
+  /// Called when something begins to wait in a channel of which nothing waited.
+  void on_scheduled(void (*hook)(void* device)) { scheduled_ = hook; }
+
+  Channel& operator[](Rank r) { return all_[static_cast<std::size_t>(r)]; }
+  const Channel& operator[](Rank r) const { return all_[static_cast<std::size_t>(r)]; }
+  std::size_t size() const { return all_.size(); }
+  auto begin() { return all_.begin(); }
+  auto end() { return all_.end(); }
+  auto begin() const { return all_.begin(); }
+  auto end() const { return all_.end(); }
+  /// Those with anything that waits.
+  std::vector<Channel*>& waiting() { return waiting_; }
+  const std::vector<Channel*>& waiting() const { return waiting_; }
+
+  // ---- sending ----
+  /// To the method, with the credit that is owed. `done` or `queued`: it has left, or will.
+  methods::Outcome send(Channel& c, Packet& p, const Payload& payload, Request* owner);
+  /// send(), or if the link is full, later, in order with all others that came here. `length` is set here. A payload
+  /// that has to wait is copied, unless `owner` keeps it; the owner, of kind `other`, is told.
+  void post(Channel& c, Packet& p, const Payload& payload = {}, Request* owner = nullptr);
+  /// A message waits from now on.
+  void enqueue(Channel& c, Request* message, Hindrance why);
+  /// Something waits in this channel: drain() it soon.
+  void schedule(Channel& c);
+  /// Sends packets that wait, as far as the link takes them; how many. What waits beside them may go where none is
+  /// left.
+  int drain_packets(Channel& c);
+  /// The rank is lost: nothing waits for it any more. Messages and bulk data are their protocols' business, who end all
+  /// requests of the rank.
+  void lose(Channel& c);
+
+  // ---- credit ----
+  /// What a packet brings. False: more than was spent.
+  bool take_credit(Channel& c, const Packet& p) { return p.credit == 0 || credit_came(c, p); }
+  /// A receive has taken a message that cost its sender this much.
+  void return_credit(Channel& c, std::uint32_t bytes) {
+    c.owed += bytes;
+    if (c.owed >= flow_threshold_ && !c.flow_due) [[unlikely]]
+      send_flow(c);
+  }
+  /// Whether the sender has credit for a message that is to be kept, whose packet is not marked as an envelope.
+  bool may_hold(const Channel& c, std::uint64_t bytes) const { return c.spent + bytes + kMessageRecord <= per_peer_; }
+  /// A message is kept, with so many bytes of data; or no more.
+  void hold(Channel& c, const Packet& p, std::uint64_t bytes);
+  void release(Channel& c, const Packet& p, std::uint64_t bytes);
+  /// An envelope beyond the credit has come. False: it was not granted.
+  bool take_envelope(Channel& c) {
+    if (c.envelopes_out == 0) return false;
+    --c.envelopes_out;
+    return true;
+  }
+  /// Its message is not kept (any more).
+  void return_envelope() { ++envelopes_left_; }
+  /// For a rank that waits: allows envelopes to those whose messages fill half of their credit here.
+  void grant_envelopes();
+  /// Bytes, of each peer.
+  std::uint64_t credit_per_peer() const { return per_peer_; }
+
+ private:
+  bool credit_came(Channel& c, const Packet& p);
+  void send_flow(Channel& c);
+  methods::Outcome try_flow(Channel& c);
+
+  std::vector<Channel> all_;       // by rank
+  std::vector<Channel*> waiting_;  // with anything in a queue
+  std::uint32_t flow_threshold_ = 0;
+  Rank me_;
+  std::uint64_t per_peer_ = 0;  // credit
+  std::uint64_t envelopes_left_ = 0;
+  RequestPool& pool_;
+  Trace& trace_;
+  Counters& counters_;
+  const methods::Sink& sink_;
+  void (*scheduled_)(void* device) = nullptr;
+};
+
+}  // namespace rmq::adi

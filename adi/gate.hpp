@@ -1,0 +1,191 @@
+// Who is in the device: one thread at a time, and in which call of MPI, whose name reports and the recorder tell.
+//
+// With several threads the gate is a lock; without, one branch. A call that waits gives the device away between polls;
+// one that sleeps announces it first (Device::arm).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "adi/report.hpp"
+#include "base/doorbell.hpp"
+#include "base/os/atomic.hpp"
+#include "base/trace.hpp"
+
+namespace rmq::adi {
+
+class Gate {
+  // Bits of call_, which is the name of an MPI function: the call is over; it has called a function of the program.
+  static constexpr std::uintptr_t kCallLeft = std::uintptr_t{1} << 63, kCallBack = std::uintptr_t{1} << 62;
+
+ public:
+  /// `threads`: several threads call. `trace` outlives this.
+  Gate(Trace& trace, bool threads) : trace_(trace), threads_(threads), several_(threads) {}
+  /// Before the first call. The doorbell outlives this.
+  void set_doorbell(const Doorbell& doorbell, Rank rank) {
+    doorbell_ = &doorbell;
+    rank_ = rank;
+  }
+  /// Where peers see whether a call waits (Method::attention).
+  void set_attention(std::atomic<std::uint32_t>* word) { attention_ = word; }
+
+  // ---- threads ----
+  /// Whether there are other threads than the program's one; and whether they are the program's.
+  bool threads() const { return threads_; }
+  bool several() const { return several_; }
+  /// The mutex alone; where threads() holds.
+  void lock();
+  bool try_lock() { return mutex_.try_lock(); }
+  void unlock() { mutex_.unlock(); }
+  /// Whether another thread wants the device. Relaxed: a hint; the mutex itself orders what the threads do.
+  bool is_wanted() const { return contenders_.load(std::memory_order_relaxed) > 0; }
+  /// Lets other threads in, and other processes.
+  void give_way();
+  /// From now on, or no longer, other threads come. Inside an Entry, while only its thread uses the device.
+  void enable_threads() {
+    if (threads_) return;
+    mutex_.lock();  // the caller's Entry unlocks it
+    threads_ = true;
+  }
+  void disable_threads() {
+    if (!threads_) return;
+    threads_ = false;
+    mutex_.unlock();
+  }
+
+  /// Holds the device for the calling thread. Not recursive. Both ends look at the flag: it may change in between, and
+  /// then the mutex changes hands with it.
+  class Entry {
+   public:
+    /// `function`: the MPI function, for reports; a literal. `call`: its call_id(), for the recorder; 0: not recorded.
+    /// `kind`: what call_kind() returns meanwhile.
+    explicit Entry(Gate& g, const char* function, std::uint32_t call, std::uint32_t kind)
+        : gate_(g), function_(reinterpret_cast<std::uintptr_t>(function)), call_(call) {
+      if (gate_.threads_) [[unlikely]]
+        gate_.lock();
+      if (call_) before_ = gate_.trace_.enter(call_);
+      // Relaxed: read by holders of the device and by signal handlers of this thread.
+      gate_.call_.store(function_, std::memory_order_relaxed);
+      gate_.call_kind_ = kind;
+    }
+    ~Entry() {
+      if (call_) gate_.trace_.leave(call_, before_);
+      gate_.call_.store(function_ | kCallLeft, std::memory_order_relaxed);
+      if (gate_.attending_) gate_.attend(false);
+      if (gate_.threads_) [[unlikely]] {
+        // A thread that wakes listens for those that still sleep. It leaves now: one of them takes over.
+        if (gate_.sleepers > 0 && !gate_.armed) gate_.doorbell_->ring(gate_.rank_);
+        gate_.mutex_.unlock();
+      }
+    }
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+
+   private:
+    Gate& gate_;
+    const std::uintptr_t function_;
+    const std::uint32_t call_;
+    std::uint32_t before_ = 0;  // the call that this one is inside of
+  };
+
+  /// What stands for an Entry in a call that may go without one (Device::MPID_Free_of_care): reports and the recorder
+  /// know which call runs.
+  class Passage {
+   public:
+    Passage(Gate& g, const char* function, std::uint32_t call)
+        : gate_(g), function_(reinterpret_cast<std::uintptr_t>(function)), before_(g.trace_.swap_call(call)) {
+      gate_.call_.store(function_, std::memory_order_relaxed);  // as Entry's
+    }
+    ~Passage() {
+      gate_.trace_.swap_call(before_);
+      gate_.call_.store(function_ | kCallLeft, std::memory_order_relaxed);
+    }
+    Passage(const Passage&) = delete;
+    Passage& operator=(const Passage&) = delete;
+
+   private:
+    Gate& gate_;
+    const std::uintptr_t function_;
+    const std::uint32_t before_;  // the call that this one is inside of
+  };
+
+  /// A call that has given the device away, on its stack: what it was doing, to be put back, and told meanwhile where
+  /// there are other threads to tell it. Does not touch the mutex.
+  class Away {
+   public:
+    Away(Gate& g, bool callback);
+    ~Away();
+    Away(const Away&) = delete;
+    Away& operator=(const Away&) = delete;
+
+    const Away* next() const { return next_; }
+    const char* name() const { return name_of(call_); }
+    bool in_callback() const { return in_callback_; }
+    const Awaited& awaited() const { return awaited_; }
+
+   private:
+    Gate& gate_;
+    const std::uintptr_t call_;
+    const bool in_callback_;
+    const Awaited awaited_;
+    Away *next_, **prev_;
+  };
+
+  /// Gives the device away in the middle of an Entry, for its lifetime: around functions of the user that may call MPI.
+  class Absence {
+   public:
+    explicit Absence(Gate& g) : gate_(g), away_(g, true) {
+      if (gate_.threads_) gate_.mutex_.unlock();
+    }
+    ~Absence() {
+      if (gate_.threads_) gate_.lock();
+    }
+    Absence(const Absence&) = delete;
+    Absence& operator=(const Absence&) = delete;
+
+   private:
+    Gate& gate_;
+    Away away_;  // ends with the device held again
+  };
+
+  // ---- what calls do ----
+  /// The MPI function under way, or the latest one.
+  const char* call_name() const { return name_of(call_.load(std::memory_order_relaxed)); }
+  Doing doing() const;
+  /// Of the latest Entry.
+  std::uint32_t call_kind() const { return call_kind_; }
+  /// Calls that have given the device away.
+  const Away* away() const { return away_; }
+  /// The call under way waits from now on, or no longer. Its end ends that too.
+  void attend(bool here) {
+    attending_ = here;
+    waits_ += here;
+    if (attention_) attention_->store(here ? 1 : 0, std::memory_order_relaxed);  // a hint
+  }
+  bool attending() const { return attending_; }
+  /// Calls that have had to wait.
+  std::uint64_t waits() const { return waits_; }
+
+  Awaited awaited;     // of the call that polls; meaningful only from inside of its poll
+  bool armed = false;  // the methods are armed: somebody sleeps, or is about to
+  int sleepers = 0;    // threads of the program that sleep
+
+ private:
+  static const char* name_of(std::uintptr_t call);
+
+  Trace& trace_;
+  bool threads_;
+  bool several_;  // threads of the program; else the only other one is the agent, which keeps out of its way
+  bool attending_ = false;
+  std::uint32_t call_kind_ = 0;
+  std::atomic<std::uintptr_t> call_{0};  // name of the MPI function, kCallLeft, kCallBack
+  Away* away_ = nullptr;
+  std::atomic<std::uint32_t>* attention_ = nullptr;
+  std::uint64_t waits_ = 0;
+  const Doorbell* doorbell_ = nullptr;
+  Rank rank_ = kNoRank;
+  Mutex mutex_;
+  Atomic<int> contenders_{0};  // threads that want the lock: tells a polling holder to give way
+};
+
+}  // namespace rmq::adi
