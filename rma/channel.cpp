@@ -20,7 +20,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "rma/window_state.hpp"
+#include "rma/sender.hpp"
 
 namespace rmq::rma {
 namespace {
@@ -36,12 +36,12 @@ std::uint8_t lock_flag(LockType type) {
 
 }  // namespace
 
-Channel& Window::channel(int rank) {
+Channel& Sender::channel(int rank) {
   auto& slot = channels_[static_cast<std::size_t>(rank)];
   if (!slot) {
     slot = std::make_unique<Channel>();
     slot->rank = rank;
-    slot->to = world(rank);
+    slot->to = w_.world(rank);
   }
   Channel& c = *slot;
   if (!c.busy) {
@@ -50,12 +50,12 @@ Channel& Window::channel(int rank) {
   }
   if (c.state != Channel::State::closed) return c;
   c.locks = false;
-  if ((all_ & kLockAll) != 0 && !nocheck_all_) {
+  if (w_.epochs.has(access::lock_all) && !w_.epochs.nocheck_all) {
     c.state = Channel::State::unlocked;
     c.type = LockType::shared;
     c.locks = true;
-  } else if (accessing_) {
-    c.state = has_posted(rank) ? Channel::State::open : Channel::State::unposted;
+  } else if (w_.epochs.accessing) {
+    c.state = w_.has_posted(rank) ? Channel::State::open : Channel::State::unposted;
   } else {
     c.state = Channel::State::open;
   }
@@ -63,17 +63,17 @@ Channel& Window::channel(int rank) {
 }
 
 // Sends what may leave by now.
-void Window::pump(Channel& c) {
+void Sender::pump(Channel& c) {
   if (c.state == Channel::State::unlocked &&
-      (c.urgent || c.queued_bytes > device().config().rma_queue || c.queued > kQueueMost)) {
+      (c.urgent || c.queued_bytes > w_.device().config().rma_queue || c.queued > kQueueMost)) {
     return ask_for_lock(c);
   }
-  if (c.state == Channel::State::unposted && has_posted(c.rank)) c.state = Channel::State::open;
+  if (c.state == Channel::State::unposted && w_.has_posted(c.rank)) c.state = Channel::State::open;
   if (c.state != Channel::State::open || !c.head) return;
   const bool under_way = c.head->number != 0, all = c.urgent || c.draining > 0;
   const bool small = c.queued <= kLagging && c.queued_bytes <= kLagMost && c.tail->bytes <= kLagMost;
   if (!all && small && !under_way) return;
-  const adi::Device::Together together(device(), c.to);
+  const adi::Device::Together together(w_.device(), c.to);
   if (!all && c.settling == 0) keep_get_for_last(c, kLagMost);  // a goal counts what is queued in its order
   while (c.head) {
     const bool waits = !all && c.head == c.tail && c.head->bytes <= kLagMost && c.head->number == 0;
@@ -85,7 +85,7 @@ void Window::pump(Channel& c) {
 // Moves the first get to the end of the queue, unless something with an answer stands there: gets are not ordered with
 // anything, and the answer to the last operation acknowledges all. Not while somebody drains: what has been issued
 // after the drain's goal must not come before what it waits for.
-void Window::keep_get_for_last(Channel& c, std::uint64_t most) {
+void Sender::keep_get_for_last(Channel& c, std::uint64_t most) {
   if (c.head == c.tail || c.tail->replies || c.draining > 0) return;
   for (Op** link = &c.head; *link; link = &(*link)->next) {
     Op* get = *link;
@@ -98,22 +98,20 @@ void Window::keep_get_for_last(Channel& c, std::uint64_t most) {
   }
 }
 
-void Window::ask_for_lock(Channel& c) {
+void Sender::ask_for_lock(Channel& c) {
   c.state = Channel::State::asked;
-  Packet p(Kind::RMA_LOCK);
-  p.context = options_.id;
-  p.source = me();
+  Packet p = w_.packet(Kind::RMA_LOCK);
   p.flags = lock_flag(c.type);
-  device().MPID_Send_packet(c.to, p, Payload{}, nullptr);
+  w_.device().MPID_Send_packet(c.to, p, Payload{}, nullptr);
 }
 
-void Window::granted(Channel& c) {
+void Sender::granted(Channel& c) {
   c.state = Channel::State::open;
   c.rider = 0;
   pump(c);
 }
 
-void Window::lock_answered(int rank, Fault fault, Rank culprit) {
+void Sender::lock_answered(int rank, Fault fault, Rank culprit) {
   auto& slot = channels_[static_cast<std::size_t>(rank)];
   if (!slot || slot->state != Channel::State::asked || slot->rider != 0) return;
   if (fault == Fault::none) return granted(*slot);
@@ -121,7 +119,7 @@ void Window::lock_answered(int rank, Fault fault, Rank culprit) {
   abandon(*slot, fault);
 }
 
-void Window::acknowledged(int rank, std::uint64_t number, std::uint64_t position, Fault fault, Rank culprit) {
+void Sender::acknowledged(int rank, std::uint64_t number, std::uint64_t position, Fault fault, Rank culprit) {
   Channel& c = *channels_[static_cast<std::size_t>(rank)];
   c.acked = std::max(c.acked, number);
   c.settled = std::max(c.settled, position);
@@ -132,44 +130,58 @@ void Window::acknowledged(int rank, std::uint64_t number, std::uint64_t position
 }
 
 // Operations up to this one are done: nobody asks for their datatypes again.
-void Window::release_types(Channel& c, std::uint64_t number) {
+void Sender::release_types(Channel& c, std::uint64_t number) {
   for (; !c.types.empty() && c.types.front().number <= number; c.types.pop_front()) {
-    domain_.types_out_.release(c.types.front().type);
+    w_.domain.types_out_.release(c.types.front().type);
     --c.typed;
   }
 }
 
-void Window::note_fault(int rank, Fault fault, Rank culprit) {
+void Sender::note_fault(int rank, Fault fault, Rank culprit) {
   auto& c = channels_[static_cast<std::size_t>(rank)];
   if (!c || c->fault != Fault::none) return;
   c->fault = fault;
   c->culprit = culprit;
 }
 
+void Sender::flushed(int rank, std::uint64_t number, std::uint64_t position, Fault fault, Rank culprit) {
+  --channels_[static_cast<std::size_t>(rank)]->asks;
+  acknowledged(rank, number, position, fault, culprit);
+}
+
+void Sender::feed(int rank) {
+  Channel& c = *channels_[static_cast<std::size_t>(rank)];
+  c.starved = false;
+  pump(c);
+}
+
+void Sender::posted(int rank) {
+  if (auto& c = channels_[static_cast<std::size_t>(rank)]; c && c->state == Channel::State::unposted) pump(*c);
+}
+
 // The first step of a flush or unlock: a single short operation takes the request for the lock with it, others ask.
-void Window::lead_out(Channel& c, bool unlock) {
+void Sender::lead_out(Channel& c, bool unlock) {
   if (c.state != Channel::State::unlocked || !c.head) return;
-  const std::uint64_t most = std::min<std::uint64_t>(kRideMost, device().MPID_Fragment_max(c.to));
+  const std::uint64_t most = std::min<std::uint64_t>(kRideMost, w_.device().MPID_Fragment_max(c.to));
   const bool leaves_at_once = c.head == c.tail && c.head->data.bytes <= most && piece_of(*c.head) >= c.head->bytes &&
-                              has_room(c, c.head->bytes) && domain_.has_ticket();
+                              has_room(c, c.head->bytes) && w_.domain.has_ticket();
   if (!leaves_at_once) return ask_for_lock(c);
   c.state = Channel::State::asked;
   if (unlock) c.locks = false;  // nothing will be left to release
   send(c, static_cast<std::uint8_t>(lock_flag(c.type) | rma_flag::ack | (unlock ? rma_flag::unlock : 0)));
 }
 
-// The channel of a target with operations, or null.
-Channel* Window::in_use(int rank) const {
+Channel* Sender::in_use(int rank) const {
   Channel* c = channels_[static_cast<std::size_t>(rank)].get();
   return c && c->state != Channel::State::closed ? c : nullptr;
 }
 
-Goal Window::goal_of(int rank) const {
+Goal Sender::goal_of(int rank) const {
   const Channel* c = in_use(rank);
   return {rank, c ? c->sent + c->queued : 0};
 }
 
-std::vector<Goal> Window::goals() const {
+std::vector<Goal> Sender::goals() const {
   std::vector<Goal> all;
   for (const int rank : busy_) all.push_back(goal_of(rank));
   return all;
@@ -178,7 +190,7 @@ std::vector<Goal> Window::goals() const {
 // The last step: everything up to the goal leaves, the last of it with the flags. Where the flight is full, the rest
 // leaves as answers come, and what the flags would have said is said by a packet of its own: to be called again until
 // is_settled(). The caller gathers (Device::Together).
-void Window::drain(Channel& c, const Goal& goal, bool unlock, bool asks) {
+void Sender::drain(Channel& c, const Goal& goal, bool unlock, bool asks) {
   if (c.state != Channel::State::open) return;
   // Only among what the goal covers, and where nobody else has one.
   if ((unlock || asks) && c.settling <= 1 && goal.number == c.sent + c.queued) keep_get_for_last(c, UINT64_MAX);
@@ -196,27 +208,25 @@ void Window::drain(Channel& c, const Goal& goal, bool unlock, bool asks) {
     if (asks && c.asked_to < goal.number) ask(c);
     return;
   }
-  if (!domain_.has_ticket()) return;
+  if (!w_.domain.has_ticket()) return;
   // An unlock counts as an operation, but nobody waits for its acknowledgement before the window's end, unless it
   // stands for those of others.
   c.locks = false;
   c.asked_to = ++c.sent;
   c.asked_position = c.position;
   ++c.asks;
-  Packet p(Kind::RMA_UNLOCK);
-  p.context = options_.id;
-  p.source = me();
-  p.rma_unlock.ticket = domain_.new_ticket(*this, c.rank, nullptr, c.sent, c.position);
-  device().MPID_Send_packet(c.to, p, Payload{}, nullptr);
+  Packet p = w_.packet(Kind::RMA_UNLOCK);
+  p.rma_unlock.ticket = w_.domain.new_ticket(*this, c.rank, nullptr, c.sent, c.position);
+  w_.device().MPID_Send_packet(c.to, p, Payload{}, nullptr);
 }
 
-bool Window::is_settled(const Channel& c, const Goal& goal, bool remote) const {
+bool Sender::is_settled(const Channel& c, const Goal& goal, bool remote) const {
   if (c.state == Channel::State::closed) return true;
   return c.sent >= goal.number && (!c.oldest || c.oldest->number > goal.number) && (!remote || c.acked >= goal.number);
 }
 
 // Flush, or unlock: for all of these targets at the same time.
-Fault Window::settle(std::span<Goal> goals, bool unlock, bool remote) {
+Fault Sender::settle(std::span<Goal> goals, bool unlock, bool remote) {
   for (Goal& g : goals) {
     if (Channel* c = in_use(g.rank)) {
       g.counted = true;
@@ -229,13 +239,13 @@ Fault Window::settle(std::span<Goal> goals, bool unlock, bool remote) {
   for (Goal& g : goals) {
     Channel* c = in_use(g.rank);
     if (!c) continue;
-    wait_until({WaitFor::What::operations, c->rank}, [&] {
+    w_.wait_until({WaitFor::What::operations, c->rank}, [&] {
       pump(*c);  // a post may have come through shared memory
       // A rider that is all there is needs no more than its own answer.
       const bool alone = c->rider != 0 && !c->head && !(unlock && c->locks);
       return alone || (c->state != Channel::State::asked && c->state != Channel::State::unposted);
     });
-    const adi::Device::Together together(device(), c->to);
+    const adi::Device::Together together(w_.device(), c->to);
     drain(*c, g, unlock, remote);
     g.draining = true;
     ++c->draining;
@@ -245,7 +255,7 @@ Fault Window::settle(std::span<Goal> goals, bool unlock, bool remote) {
     Channel* c = channels_[static_cast<std::size_t>(g.rank)].get();
     if (!c) continue;
     if (g.draining) {
-      wait_until({WaitFor::What::operations, c->rank}, [&] {
+      w_.wait_until({WaitFor::What::operations, c->rank}, [&] {
         drain(*c, g, unlock, remote);
         const bool still_holds = unlock && c->locks && c->state == Channel::State::open;
         return !still_holds && is_settled(*c, g, remote);
@@ -260,7 +270,7 @@ Fault Window::settle(std::span<Goal> goals, bool unlock, bool remote) {
   return first;
 }
 
-void Window::close(Channel& c) {
+void Sender::close(Channel& c) {
   c.state = Channel::State::closed;
   c.rider = 0;
   c.locks = c.urgent = false;
@@ -269,8 +279,28 @@ void Window::close(Channel& c) {
   std::erase(busy_, c.rank);
 }
 
+void Sender::finish_all() {
+  for (const auto& c : channels_) {
+    if (c) w_.wait_until({WaitFor::What::operations, c->rank}, [&] { return c->asks == 0 && !c->oldest; });
+  }
+}
+
+Sender::~Sender() {
+  for (const auto& c : channels_) {
+    if (c) release_types(*c, UINT64_MAX);
+  }
+}
+
+bool Sender::peer_lost(int rank) {
+  auto& c = channels_[static_cast<std::size_t>(rank)];
+  if (!c) return false;
+  const bool under_way = c->head != nullptr || c->oldest != nullptr || c->acked != c->sent;
+  abandon(*c, Fault::peer_lost);
+  return under_way;
+}
+
 // Nothing more comes from this target: all that is queued or under way ends.
-void Window::abandon(Channel& c, Fault fault) {
+void Sender::abandon(Channel& c, Fault fault) {
   note_fault(c.rank, fault, c.culprit);
   c.state = Channel::State::closed;
   c.rider = 0;
@@ -282,22 +312,27 @@ void Window::abandon(Channel& c, Fault fault) {
     Op* next = op->next;
     op->fault = fault;
     if (op->number == 0) op->pending = 1;
-    if (Request* carrier = std::exchange(op->carrier, nullptr)) device().MPID_Complete(carrier, Errc::ok);
-    op_part_done(op);
+    if (Request* carrier = std::exchange(op->carrier, nullptr)) w_.device().MPID_Complete(carrier, Errc::ok);
+    part_done(op);
     op = next;
   }
-  domain_.drop_tickets(*this, c.rank, fault);
+  w_.domain.drop_tickets(*this, c.rank, fault);
   release_types(c, UINT64_MAX);
   c.asks = 0;
   c.acked = c.asked_to = c.sent;
   c.settled = c.asked_position = c.position;
 }
 
-Fault Window::take_fault(Channel& c) {
+void Sender::close_synchronised(Channel& c) {
+  c.acked = c.asked_to = c.sent;
+  close(c);
+}
+
+Fault Sender::take_fault(Channel& c) {
   const Fault fault = c.fault;
   if (fault == Fault::peer_lost) {
-    const int holder = c.culprit == kNoRank ? -1 : member(c.culprit);
-    lost_because_of(holder < 0 ? c.rank : holder, holder < 0 ? "" : ", and held the lock of a window");
+    const int holder = c.culprit == kNoRank ? -1 : w_.member(c.culprit);
+    w_.lost_because_of(holder < 0 ? c.rank : holder, holder < 0 ? "" : ", and held the lock of a window");
   }
   c.fault = Fault::none;
   c.culprit = kNoRank;

@@ -1,8 +1,9 @@
 // Operations: what all have in common, and those on memory that is mapped here. The other ones go on in origin.cpp.
 #include "base/error.hpp"
 #include "rma/apply.hpp"
+#include "rma/sender.hpp"
 #include "rma/store.hpp"
-#include "rma/window_state.hpp"
+#include "rma/window.hpp"
 
 namespace rmq::rma {
 namespace {
@@ -19,13 +20,14 @@ DataView view_at(std::byte* at, const Layout& layout, std::uint64_t count) {
 // No access bit is set for this target: perhaps its post is still to be waited for.
 Fault Window::admit(int rank) {
   Reach& t = at(rank);
-  if (!accessing_ || std::find(access_group_.begin(), access_group_.end(), rank) == access_group_.end())
+  if (!epochs.accessing ||
+      std::find(epochs.access_group.begin(), epochs.access_group.end(), rank) == epochs.access_group.end())
     return Fault::sync;
   if (t.direct) {
     wait_until({WaitFor::What::post, rank}, [&] { return has_posted(rank) || is_lost(rank); });
     if (!has_posted(rank)) return lost_because_of(rank, "");
   }
-  t.access |= kStart;
+  t.access |= access::start;
   return Fault::none;
 }
 
@@ -36,8 +38,8 @@ Fault Window::locate(const Reach& t, const Target& target, std::uint64_t& offset
   const Layout& layout = *target.layout;
   if (__builtin_mul_overflow(layout.size(), target.count, &bytes)) [[unlikely]]
     return Fault::range;
-  if (flavor() == Flavor::dynamic) [[unlikely]]
-    return !t.direct || is_attached(layout, target.count, offset) ? Fault::none : Fault::range;
+  if (is_dynamic()) [[unlikely]]
+    return !t.direct || attached.contains(layout, target.count, offset) ? Fault::none : Fault::range;
   if (layout.is_dense() && layout.true_lb() == 0) [[likely]] {
     return bytes == 0 || (offset <= t.size && bytes <= t.size - offset) ? Fault::none : Fault::range;
   }
@@ -46,10 +48,10 @@ Fault Window::locate(const Reach& t, const Target& target, std::uint64_t& offset
 
 inline Fault Window::begin(const Target& target, std::uint64_t& offset) {
   const Reach& t = at(target.rank);
-  if ((t.access | all_) == 0) [[unlikely]] {
+  if ((t.access | epochs.all) == 0) [[unlikely]] {
     if (const Fault f = admit(target.rank); f != Fault::none) return f;
   }
-  fence_used_ = true;  // means something only while a fence's epoch is open
+  epochs.fence_used = true;  // means something only while a fence's epoch is open
   return locate(t, target, offset);
 }
 
@@ -71,7 +73,7 @@ Regions Window::regions_of(const Reach& t) const {
   r.shift = t.shift;
   r.me = me();
   r.device = &device();
-  r.world = options_.ranks.data();
+  r.world = options.ranks.data();
   return r;
 }
 
@@ -82,8 +84,8 @@ Fault Window::put(const DataView& origin, const Target& target) {
   if (origin.bytes != target.layout->size() * target.count) [[unlikely]]
     return Fault::type;
   Reach& t = at(target.rank);
-  if (!t.direct) return issue(make_op(Kind::RMA_PUT, target, offset, &origin, nullptr), nullptr);
-  domain_.stored_ = true;
+  if (!t.direct) return sender_->issue(sender_->make(Kind::RMA_PUT, target, offset, &origin, nullptr), nullptr);
+  domain.stored_ = true;
   const DataView to = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
   if (origin.is_contiguous() && to.is_contiguous()) [[likely]]
     store_once(to.base, origin.base, to.bytes);
@@ -99,8 +101,8 @@ Fault Window::get(const DataView& origin, const Target& target) {
   if (origin.bytes != target.layout->size() * target.count) [[unlikely]]
     return Fault::type;
   Reach& t = at(target.rank);
-  if (!t.direct) return issue(make_op(Kind::RMA_GET, target, offset, nullptr, &origin), nullptr);
-  domain_.order_loads();
+  if (!t.direct) return sender_->issue(sender_->make(Kind::RMA_GET, target, offset, nullptr, &origin), nullptr);
+  domain.order_loads();
   const DataView from = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
   if (origin.is_contiguous() && from.is_contiguous()) [[likely]]
     copy_bytes(origin.base, from.base, from.bytes);
@@ -118,9 +120,10 @@ Fault Window::accumulate(const DataView& origin, const Target& target, ReduceOp 
   if (bytes == 0 || op == ReduceOp::no_op) return Fault::none;
   Reach& t = at(target.rank);
   if (!t.direct) {
-    return issue(make_combining(Kind::RMA_ACCUMULATE, target, offset, op, e, &origin, nullptr), nullptr);
+    return sender_->issue(sender_->make_combining(Kind::RMA_ACCUMULATE, target, offset, op, e, &origin, nullptr),
+                          nullptr);
   }
-  domain_.stored_ = true;
+  domain.stored_ = true;
   const DataView to = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
   combine_views(op, e, to, origin, DataView{}, regions_of(t));
   return Fault::none;
@@ -136,10 +139,11 @@ Fault Window::get_accumulate(const DataView& origin, const DataView& result, con
   Reach& t = at(target.rank);
   if (!t.direct) {
     const DataView* data = op == ReduceOp::no_op ? nullptr : &origin;
-    return issue(make_combining(Kind::RMA_GET_ACCUMULATE, target, offset, op, e, data, &result), nullptr);
+    return sender_->issue(sender_->make_combining(Kind::RMA_GET_ACCUMULATE, target, offset, op, e, data, &result),
+                          nullptr);
   }
-  domain_.order_loads();
-  domain_.stored_ = true;
+  domain.order_loads();
+  domain.stored_ = true;
   const DataView to = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
   combine_views(op, e, to, origin, result, regions_of(t));
   return Fault::none;
@@ -158,11 +162,12 @@ Fault Window::fetch_and_op(const void* origin, void* result, const Target& targe
   Reach& t = at(target.rank);
   if (!t.direct) {
     const DataView in = DataView::contiguous(origin, e.packed), out = DataView::contiguous(result, e.packed);
-    return issue(make_combining(Kind::RMA_FETCH_OP, target, offset, op, e, op == ReduceOp::no_op ? nullptr : &in, &out),
-                 nullptr);
+    return sender_->issue(
+        sender_->make_combining(Kind::RMA_FETCH_OP, target, offset, op, e, op == ReduceOp::no_op ? nullptr : &in, &out),
+        nullptr);
   }
-  domain_.order_loads();
-  domain_.stored_ = true;
+  domain.order_loads();
+  domain.stored_ = true;
   combine_one(op, e, moved(t.base, static_cast<std::int64_t>(offset)), origin, result, regions_of(t));
   return Fault::none;
 }
@@ -176,15 +181,15 @@ Fault Window::compare_and_swap(const void* origin, const void* compare, void* re
   Reach& t = at(target.rank);
   if (!t.direct) {
     const DataView out = DataView::contiguous(result, e.packed);
-    Op* op = make_combining(Kind::RMA_CAS, target, offset, ReduceOp::replace, e, nullptr, &out);
+    Op* op = sender_->make_combining(Kind::RMA_CAS, target, offset, ReduceOp::replace, e, nullptr, &out);
     // Both words travel, so they are kept here; the comparand first.
     std::memcpy(op->words.data(), compare, e.packed);
     std::memcpy(op->words.data() + e.packed, origin, e.packed);
     op->data = DataView::contiguous(op->words.data(), 2 * std::uint64_t{e.packed});
-    return issue(op, nullptr);
+    return sender_->issue(op, nullptr);
   }
-  domain_.order_loads();
-  domain_.stored_ = true;
+  domain.order_loads();
+  domain.stored_ = true;
   rma::compare_and_swap(e, moved(t.base, static_cast<std::int64_t>(offset)), compare, origin, result, regions_of(t));
   return Fault::none;
 }
@@ -202,7 +207,7 @@ Fault Window::rput(const DataView& origin, const Target& target, Request*& reque
   std::uint64_t offset = 0;
   if (const Fault f = begin(target, offset); f != Fault::none) return f;
   if (origin.bytes != target.layout->size() * target.count) return Fault::type;
-  return issue(make_op(Kind::RMA_PUT, target, offset, &origin, nullptr), &request);
+  return sender_->issue(sender_->make(Kind::RMA_PUT, target, offset, &origin, nullptr), &request);
 }
 
 Fault Window::rget(const DataView& origin, const Target& target, Request*& request) {
@@ -210,7 +215,7 @@ Fault Window::rget(const DataView& origin, const Target& target, Request*& reque
   std::uint64_t offset = 0;
   if (const Fault f = begin(target, offset); f != Fault::none) return f;
   if (origin.bytes != target.layout->size() * target.count) return Fault::type;
-  return issue(make_op(Kind::RMA_GET, target, offset, nullptr, &origin), &request);
+  return sender_->issue(sender_->make(Kind::RMA_GET, target, offset, nullptr, &origin), &request);
 }
 
 Fault Window::raccumulate(const DataView& origin, const Target& target, ReduceOp op, Request*& request) {
@@ -221,7 +226,8 @@ Fault Window::raccumulate(const DataView& origin, const Target& target, ReduceOp
   Element e;
   if (const Fault f = begin_combining(target, op, offset, e); f != Fault::none) return f;
   if (origin.bytes != target.layout->size() * target.count) return Fault::type;
-  return issue(make_combining(Kind::RMA_ACCUMULATE, target, offset, op, e, &origin, nullptr), &request);
+  return sender_->issue(sender_->make_combining(Kind::RMA_ACCUMULATE, target, offset, op, e, &origin, nullptr),
+                        &request);
 }
 
 Fault Window::rget_accumulate(const DataView& origin, const DataView& result, const Target& target, ReduceOp op,
@@ -235,7 +241,8 @@ Fault Window::rget_accumulate(const DataView& origin, const DataView& result, co
   const std::uint64_t bytes = target.layout->size() * target.count;
   if ((op != ReduceOp::no_op && origin.bytes != bytes) || result.bytes != bytes) return Fault::type;
   const DataView* data = op == ReduceOp::no_op ? nullptr : &origin;
-  return issue(make_combining(Kind::RMA_GET_ACCUMULATE, target, offset, op, e, data, &result), &request);
+  return sender_->issue(sender_->make_combining(Kind::RMA_GET_ACCUMULATE, target, offset, op, e, data, &result),
+                        &request);
 }
 
 Fault Window::request_fault(const Request& request) {

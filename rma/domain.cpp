@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "rma/agent.hpp"
-#include "rma/window_state.hpp"
+#include "rma/sender.hpp"
+#include "rma/server.hpp"
+#include "rma/window.hpp"
 
 namespace rmq::rma {
 namespace {
@@ -34,23 +36,25 @@ void Domain::add(Window& window) {
 }
 
 void Domain::remove(Window& window) {
-  serve_locks_of(window, false);
+  Sender* const sender = window.sender_.get();
+  Server* const server = window.server_.get();
+  serve_locks_of(*server, false);
   for (Ticket& t : tickets_) {  // none, unless it ends early: the answers will name nobody
-    if (t.window == &window) {
-      t.window = nullptr;
+    if (t.sender == sender) {
+      t.sender = nullptr;
       t.orphan = true;
     }
   }
-  std::erase_if(starved_, [&](const auto& s) { return s.first == &window; });
-  std::erase_if(behind_, [&](const auto& b) { return b.first == &window; });
+  std::erase_if(starved_, [&](const auto& s) { return s.first == sender; });
+  std::erase_if(behind_, [&](const auto& b) { return b.first == server; });
   const auto found = windows_.find(window.id());
   if (found != windows_.end() && found->second == &window) windows_.erase(found);
   want_turns();
 }
 
-void Domain::serve_locks_of(Window& window, bool want) {
-  std::erase(serving_, &window);
-  if (want) serving_.push_back(&window);
+void Domain::serve_locks_of(Server& server, bool want) {
+  std::erase(serving_, &server);
+  if (want) serving_.push_back(&server);
   want_turns();
 }
 
@@ -58,9 +62,9 @@ void Domain::want_turns() {
   device_.MPID_Want_turns(!serving_.empty() || !behind_.empty() || !again_.empty());
 }
 
-void Domain::resume_later(Window& window, Origin& origin) {
+void Domain::resume_later(Server& server, Origin& origin) {
   if (std::exchange(origin.behind, true)) return;
-  behind_.emplace_back(&window, origin.rank);
+  behind_.emplace_back(&server, origin.rank);
   want_turns();
 }
 
@@ -76,10 +80,10 @@ int Domain::resume_all() {
     ++n;
   }
   for (std::size_t i = behind_.size(); i-- > 0;) {  // from the end: some stand there again at once
-    const auto [window, rank] = behind_[i];
-    if (is_behind(window->world(rank))) continue;
+    const auto [server, rank] = behind_[i];
+    if (is_behind(server->world(rank))) continue;
     behind_.erase(behind_.begin() + static_cast<std::ptrdiff_t>(i));
-    window->resume(rank);
+    server->resume(rank);
     ++n;
   }
   want_turns();
@@ -88,8 +92,8 @@ int Domain::resume_all() {
 
 int Domain::advance() {
   int n = resume_all();
-  const std::vector<Window*> serving = serving_;
-  for (Window* w : serving) n += w->serve_locks();
+  const std::vector<Server*> serving = serving_;
+  for (Server* s : serving) n += s->serve_locks();
   return n;
 }
 
@@ -142,7 +146,7 @@ void Domain::free_op(Op* op) {
   free_ops_ = op;
 }
 
-std::uint32_t Domain::new_ticket(Window& window, int rank, Op* op, std::uint64_t number, std::uint64_t position) {
+std::uint32_t Domain::new_ticket(Sender& sender, int rank, Op* op, std::uint64_t number, std::uint64_t position) {
   if (free_tickets_.empty()) {
     RMQ_CHECK(has_ticket());
     free_tickets_.push_back(static_cast<std::uint32_t>(tickets_.size()));
@@ -151,7 +155,7 @@ std::uint32_t Domain::new_ticket(Window& window, int rank, Op* op, std::uint64_t
   const std::uint32_t index = free_tickets_.back();
   free_tickets_.pop_back();
   Ticket& t = tickets_[index];
-  t = Ticket{&window, op, rank, static_cast<std::uint8_t>(t.generation + 1), number, position};
+  t = Ticket{&sender, op, rank, static_cast<std::uint8_t>(t.generation + 1), number, position};
   return (index + 1) << 8 | t.generation;
 }
 
@@ -159,38 +163,36 @@ Domain::Ticket* Domain::find_ticket(std::uint32_t wire, Rank from) {
   const std::uint32_t index = (wire >> 8) - 1;
   if (index >= tickets_.size()) return nullptr;
   Ticket& t = tickets_[index];
-  if (!t.window || t.generation != (wire & 0xff) || t.window->world(t.rank) != from) return nullptr;
+  if (!t.sender || t.generation != (wire & 0xff) || t.sender->world(t.rank) != from) return nullptr;
   return &t;
 }
 
 void Domain::free_ticket(std::uint32_t wire) {
   const std::uint32_t index = (wire >> 8) - 1;
-  tickets_[index].window = nullptr;
+  tickets_[index].sender = nullptr;
   free_tickets_.push_back(index);
 }
 
-void Domain::starve(Window& window, Channel& channel) {
-  if (!std::exchange(channel.starved, true)) starved_.emplace_back(&window, channel.rank);
+void Domain::starve(Sender& sender, Channel& channel) {
+  if (!std::exchange(channel.starved, true)) starved_.emplace_back(&sender, channel.rank);
 }
 
 // Answers have made tickets free.
 void Domain::feed_starved() {
   while (!starved_.empty() && has_ticket()) {
-    const auto [window, rank] = starved_.back();
+    const auto [sender, rank] = starved_.back();
     starved_.pop_back();
-    Channel& c = *window->channels_[static_cast<std::size_t>(rank)];
-    c.starved = false;
-    window->pump(c);
+    sender->feed(rank);
   }
 }
 
 // Nothing comes from this rank any more.
-void Domain::drop_tickets(const Window& window, int rank, Fault fault) {
+void Domain::drop_tickets(const Sender& sender, int rank, Fault fault) {
   for (std::size_t i = 0; i < tickets_.size(); ++i) {
     const Ticket t = tickets_[i];
-    if (t.window != &window || t.rank != rank) continue;
+    if (t.sender != &sender || t.rank != rank) continue;
     if (t.op)
-      t.window->answered(t.op, fault);
+      t.sender->answered(t.op, fault);
     else
       free_ticket((static_cast<std::uint32_t>(i) + 1) << 8 | t.generation);
   }
@@ -245,9 +247,9 @@ void Domain::on_packet(Rank from, const Packet& p, const std::byte* payload) {
   if (p.kind == Kind::RMA_LOCK_GRANTED) {
     const auto& [fault, culprit] = p.rma_lock_granted;
     if (!is_known(fault, culprit)) return protocol_error(from, p, kNoFault);
-    return window->lock_answered(member, static_cast<Fault>(fault), static_cast<Rank>(culprit) - 1);
+    return window->sender_->lock_answered(member, static_cast<Fault>(fault), static_cast<Rank>(culprit) - 1);
   }
-  window->arrive(member, p, payload);
+  window->server_->arrive(member, p, payload);
 }
 
 // The operation that wants this answer; what is wrong with an answer that nobody wants has been dealt with.
@@ -269,7 +271,7 @@ void Domain::on_reply(Rank from, const Packet& p, const std::byte* payload) {
   Op* const op = find_asker(from, p);
   if (!op) return;
   if (payload) unpack(op->result, p.rma_reply.at, payload, p.length);  // else it has landed there
-  op->window->answer_arrived(op, p.length, Fault::none);
+  op->sender->answer_arrived(op, p.length, Fault::none);
   feed_starved();
 }
 
@@ -279,7 +281,7 @@ void Domain::on_ack(Rank from, const Packet& p) {
   const auto culprit = static_cast<Rank>(p.rma_ack.culprit) - 1;
   if (p.rma_ack.ticket == 0) {  // an operation that wanted no answer has failed
     int member = -1;
-    if (Window* window = window_of(from, p, member)) window->note_fault(member, fault, culprit);
+    if (Window* window = window_of(from, p, member)) window->sender_->note_fault(member, fault, culprit);
     return;
   }
   const Ticket* found = find_ticket(p.rma_ack.ticket, from);
@@ -287,11 +289,10 @@ void Domain::on_ack(Rank from, const Packet& p) {
   const Ticket t = *found;
   if (t.op) {
     if (fault == Fault::none || t.op->arrived >= t.op->sent) return protocol_error(from, p, kNotAsked);
-    t.window->answer_arrived(t.op, 0, fault);
+    t.sender->answer_arrived(t.op, 0, fault);
   } else {
     free_ticket(p.rma_ack.ticket);
-    --t.window->channels_[static_cast<std::size_t>(t.rank)]->asks;
-    t.window->acknowledged(t.rank, t.number, t.position, fault, culprit);
+    t.sender->flushed(t.rank, t.number, t.position, fault, culprit);
   }
   feed_starved();
 }
@@ -307,7 +308,7 @@ void Domain::on_definition(Rank from, const Packet& p, const std::byte* payload)
   for (const auto& [id, window] : windows_) {
     if (window->member(from) >= 0) all.push_back(window);
   }
-  for (Window* w : all) w->retry_type(w->member(from), p.datatype_defn.type);
+  for (Window* w : all) w->server_->retry_type(w->member(from), p.datatype_defn.type);
 }
 
 methods::Landing Domain::on_arriving(Rank from, const Packet& p) {
@@ -322,7 +323,7 @@ methods::Landing Domain::on_arriving(Rank from, const Packet& p) {
   }
   int member = -1;
   Window* window = find_window(from, p, member);
-  if (window && window->land(member, p, landing)) return landing;
+  if (window && window->server_->land(member, p, landing)) return landing;
   // Whatever else it is waits in memory of its own, and is handled as a packet when it is whole.
   Request* buffer = device_.MPID_Request_create(RequestKind::other);
   buffer->owned = static_cast<std::byte*>(std::malloc(std::max<std::size_t>(p.length, 1)));
@@ -344,7 +345,7 @@ void Domain::on_landed(Rank from, const Packet& p, const methods::Landing& landi
   if (error != Errc::ok || landing.bytes != p.length) return;
   if (p.kind == Kind::RMA_REPLY) return on_reply(from, p, nullptr);
   int member = -1;
-  if (Window* window = find_window(from, p, member)) window->landed(member, p);
+  if (Window* window = find_window(from, p, member)) window->server_->landed(member, p);
 }
 
 void Domain::need_agent(bool need) {

@@ -21,6 +21,8 @@
 
 namespace rmq::rma {
 
+class Sender;
+class Server;
 class Window;
 class Agent;
 struct Channel;
@@ -70,15 +72,18 @@ class Domain final : public adi::Extension {
   void tell(ReportText& to) const override;
 
  private:
-  friend class Window;
   friend class Agent;
+  friend class Sender;
+  friend class Server;
+  friend class Active;
+  friend class Window;
 
   /// Bytes of answers that may wait to leave to one rank, before what wants another one waits too.
   static constexpr std::uint64_t kBacklogMost = 1024 * 1024;
 
   /// What an answer refers to: an operation, or (op null) everything on a channel up to `number`.
   struct Ticket {
-    Window* window = nullptr;  // null: free
+    Sender* sender = nullptr;  // null: free
     Op* op = nullptr;
     int rank = 0;
     std::uint8_t generation = 0;  // part of what travels, so that late answers are seen
@@ -90,18 +95,18 @@ class Domain final : public adi::Extension {
   void add(Window& window);
   void remove(Window& window);
   /// Whether windows want to be asked for locks that others wait for here.
-  void serve_locks_of(Window& window, bool want);
+  void serve_locks_of(Server& server, bool want);
   /// Whether the window is served by packets, so that an agent has to be there while the program computes.
   void need_agent(bool need);
 
   bool has_ticket() const { return !free_tickets_.empty() || tickets_.size() < most_tickets_; }
-  /// Needs has_ticket(); without, the channel to that rank goes on (Window::pump) after starve(), when there is one.
-  std::uint32_t new_ticket(Window& window, int rank, Op* op, std::uint64_t number, std::uint64_t position);
-  void starve(Window& window, Channel& channel);
+  /// Needs has_ticket(); without, the channel to that rank goes on (Sender::feed) after starve(), when there is one.
+  std::uint32_t new_ticket(Sender& sender, int rank, Op* op, std::uint64_t number, std::uint64_t position);
+  void starve(Sender& sender, Channel& channel);
   void feed_starved();
   Ticket* find_ticket(std::uint32_t wire, Rank from);
   void free_ticket(std::uint32_t wire);
-  void drop_tickets(const Window& window, int rank, Fault fault);
+  void drop_tickets(const Sender& sender, int rank, Fault fault);
   Op* new_op();
   void free_op(Op* op);
 
@@ -119,8 +124,8 @@ class Domain final : public adi::Extension {
   void stray_answer(Rank from, const Packet& p, std::uint32_t ticket);
   /// Whether more answers wait to leave to this rank than it may ask for before it has taken some.
   bool is_behind(Rank rank) const { return device_.MPID_Backlog(rank) > kBacklogMost; }
-  /// The window goes on with what it keeps of this member (Window::resume) when it is no longer behind.
-  void resume_later(Window& window, Origin& origin);
+  /// The window goes on with what it keeps of this member (Server::resume) when it is no longer behind.
+  void resume_later(Server& server, Origin& origin);
   void want_turns();
   int resume_all();
 
@@ -138,12 +143,12 @@ class Domain final : public adi::Extension {
   bool stored_ = false;  // operations have stored directly since the last order()
   Counters counters_;
   std::unordered_map<std::uint32_t, Window*> windows_;
-  std::vector<Window*> serving_;  // with lock requests that wait
+  std::vector<Server*> serving_;  // with lock requests that wait
   std::vector<Ticket> tickets_;
   std::vector<std::uint32_t> free_tickets_;
   std::size_t most_tickets_ = (std::size_t{1} << 24) - 1;  // an index travels in 24 bits
-  std::vector<std::pair<Window*, int>> starved_;           // channels that wait for a ticket
-  std::vector<std::pair<Window*, int>> behind_;            // members whose packets wait until they take their answers
+  std::vector<std::pair<Sender*, int>> starved_;           // channels that wait for a ticket
+  std::vector<std::pair<Server*, int>> behind_;            // members whose packets wait until they take their answers
   std::set<std::pair<Rank, std::uint32_t>> again_;         // datatypes that these ask for, when they have taken theirs
   std::vector<std::unique_ptr<Op>> ops_;
   Op* free_ops_ = nullptr;

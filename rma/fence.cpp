@@ -7,89 +7,85 @@
 // only the target can find out that an operation is wrong (dynamic windows), its word is waited for in any case.
 #include <atomic>
 
-#include "rma/window_state.hpp"
+#include "rma/active.hpp"
+#include "rma/sender.hpp"
 
 namespace rmq::rma {
 
-bool Window::barrier_covers() const {
-  return size() == 2 && !targets_find_out();
-}
-
-Fault Window::fence(unsigned assertions) {
-  if ((all_ & kLockAll) != 0 || !locked_.empty() || accessing_ || exposed_) return Fault::sync;
-  note(Event::win_fence, -1, assertions);
-  const std::vector<Goal> all = goals();
+Fault Active::fence(unsigned assertions) {
+  if (w_.epochs.has(access::lock_all) || !w_.epochs.locked.empty() || w_.epochs.accessing || w_.epochs.exposed)
+    return Fault::sync;
+  w_.note(Event::win_fence, -1, assertions);
+  const std::vector<Goal> all = sender_.goals();
   constexpr unsigned neither = assertion::noprecede | assertion::nosucceed;
   const bool meets = (assertions & neither) != neither;
   bool told = false;  // the barrier's first signal has left with the operations
   for (const Goal& g : all) {
-    Channel& c = *channels_[static_cast<std::size_t>(g.rank)];
-    const adi::Device::Together together(device(), c.to);
-    drain(c, g, false, !barrier_covers() || c.typed > 0);
+    Channel& c = sender_.of(g);
+    const adi::Device::Together together(w_.device(), c.to);
+    sender_.drain(c, g, false, !barrier_covers() || c.typed > 0);
     if (!barrier_covers() || !meets || c.head || c.answers > 0) continue;
-    domain_.order();
-    signal(g.rank, 3, 0, barriers_ + 1);
+    w_.domain.order();
+    signal(g.rank, kRound, 0, barriers_ + 1);
     told = true;
   }
   for (const Goal& g : all) {
-    Channel& c = *channels_[static_cast<std::size_t>(g.rank)];
-    wait_until({WaitFor::What::operations, g.rank}, [&] {
-      drain(c, g, false, !barrier_covers() || c.typed > 0);
-      return is_settled(c, g, !barrier_covers());
+    Channel& c = sender_.of(g);
+    w_.wait_until({WaitFor::What::operations, g.rank}, [&] {
+      sender_.drain(c, g, false, !barrier_covers() || c.typed > 0);
+      return sender_.is_settled(c, g, !barrier_covers());
     });
   }
-  domain_.order();
+  w_.domain.order();
   Fault fault = meets ? barrier(told) : Fault::none;
   for (const Goal& g : all) {
-    Channel& c = *channels_[static_cast<std::size_t>(g.rank)];
-    const Fault f = take_fault(c);
+    Channel& c = sender_.of(g);
+    const Fault f = sender_.take_fault(c);
     if (fault == Fault::none) fault = f;
-    c.acked = c.asked_to = c.sent;
-    close(c);
+    sender_.close_synchronised(c);
   }
-  all_ = (assertions & assertion::nosucceed) != 0 ? 0 : kFence;
-  fence_used_ = false;
+  w_.epochs.all = (assertions & assertion::nosucceed) != 0 ? 0 : access::fence;
+  w_.epochs.fence_used = false;
   return fault;
 }
 
-Fault Window::barrier(bool told) {
+Fault Active::barrier(bool told) {
   const std::uint32_t count = ++barriers_;
   std::uint32_t round = 0;
-  for (int step = 1; step < size(); step *= 2, ++round) {
-    if (!told || round > 0) signal((me() + step) % size(), 3, round, count);
-    const auto& word = control_->rounds[round];
-    // Acquire pairs with signal()'s release: what the others have stored. Counts may wrap.
-    const auto come = [&] { return static_cast<std::int32_t>(word.load(std::memory_order_acquire) - count) >= 0; };
-    wait_until({WaitFor::What::fence, (me() + size() - step) % size()},
-               [&] { return come() || !lost_members_.empty(); });
-    if (!come()) return lost_because_of(lost_members_.front(), "");
+  for (int step = 1; step < w_.size(); step *= 2, ++round) {
+    if (!told || round > 0) signal((w_.me() + step) % w_.size(), kRound, round, count);
+    const auto come = [&] { return WindowState::reached(w_.my_control->rounds[round], count); };
+    w_.wait_until({WaitFor::What::fence, (w_.me() + w_.size() - step) % w_.size()},
+                  [&] { return come() || !w_.lost_members.empty(); });
+    if (!come()) return w_.lost_because_of(w_.lost_members.front(), "");
   }
   return Fault::none;
 }
 
-// Tells a member something: by a store where both share their controls, else by a packet.
-void Window::signal(int rank, std::uint32_t what, std::uint32_t round, std::uint32_t value) {
-  const Reach& t = at(rank);
-  if (!t.near) {
-    Packet p(Kind::RMA_SYNC);
-    p.context = options_.id;
-    p.source = me();
-    p.rma_sync = {what, round, value};
-    return device().MPID_Send_packet(world(rank), p, Payload{}, nullptr);
-  }
-  Pair& pair = t.control->pair(me());
-  std::atomic<std::uint32_t>& word = what == 1 ? pair.posts : what == 2 ? pair.completes : t.control->rounds[round];
-  word.store(value, std::memory_order_release);  // pairs with the acquires of whoever waits for it
-  if (rank != me()) device().MPID_Wake(world(rank));
+std::atomic<std::uint32_t>& Active::word(Control& control, int of, std::uint32_t what, std::uint32_t round) const {
+  Pair& pair = control.pair(of);
+  return what == kPost ? pair.posts : what == kComplete ? pair.completes : control.rounds[round];
 }
 
-void Window::signalled(int from, const Packet& p) {
+// Tells a member something: by a store where both share their controls, else by a packet.
+void Active::signal(int rank, What what, std::uint32_t round, std::uint32_t value) {
+  const Reach& t = w_.at(rank);
+  if (!t.near) {
+    Packet p = w_.packet(Kind::RMA_SYNC);
+    p.rma_sync = {what, round, value};
+    return w_.device().MPID_Send_packet(w_.world(rank), p, Payload{}, nullptr);
+  }
+  // Release pairs with the acquires of whoever waits for it.
+  word(*t.control, w_.me(), what, round).store(value, std::memory_order_release);
+  if (rank != w_.me()) w_.device().MPID_Wake(w_.world(rank));
+}
+
+bool Active::signalled(int from, const Packet& p) {
   const auto [what, round, value] = p.rma_sync;
-  Pair& pair = control_->pair(from);
-  std::atomic<std::uint32_t>& word = what == 1 ? pair.posts : what == 2 ? pair.completes : control_->rounds[round];
-  word.store(value, std::memory_order_release);
-  if (what != 1) return;
-  if (auto& c = channels_[static_cast<std::size_t>(from)]; c && c->state == Channel::State::unposted) pump(*c);
+  if (what < kPost || what > kRound || round >= w_.my_control->rounds.size()) return false;
+  word(*w_.my_control, from, what, round).store(value, std::memory_order_release);
+  if (what == kPost) sender_.posted(from);
+  return true;
 }
 
 }  // namespace rmq::rma

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "rma/apply.hpp"
-#include "rma/window_state.hpp"
+#include "rma/sender.hpp"
+#include "rma/wire.hpp"
 
 namespace rmq::rma {
 namespace {
@@ -26,37 +26,21 @@ LayoutRef keep(const Layout* layout) {
   return LayoutRef(layout);
 }
 
-bool is_single(Kind kind) {
-  return kind == Kind::RMA_FETCH_OP || kind == Kind::RMA_CAS;
-}
-
-void set_ticket(Packet& p, std::uint32_t ticket) {
-  if (p.kind == Kind::RMA_FETCH_OP)
-    p.rma_fetch_op.ticket = ticket;
-  else if (p.kind == Kind::RMA_CAS)
-    p.rma_cas.ticket = ticket;
-  else
-    p.rma_put.ticket = ticket;  // the four of this shape have it in the same place
-}
-
 }  // namespace
 
-Op* Window::make_op(Kind kind, const Target& target, std::uint64_t offset, const DataView* data,
-                    const DataView* result) {
-  Op* op = domain_.new_op();
-  op->window = this;
+Op* Sender::make(Kind kind, const Target& target, std::uint64_t offset, const DataView* data, const DataView* result) {
+  Op* op = w_.domain.new_op();
+  op->sender = this;
   op->target = target.rank;
   op->bytes = target.layout->size() * target.count;
-  op->packet = Packet(kind);
-  op->packet.context = options_.id;
-  op->packet.source = me();
+  op->packet = w_.packet(kind);
   const DataView there = target.layout->view(nullptr, target.count);
   const bool plain = there.is_contiguous();
   if (plain) offset += reinterpret_cast<std::uintptr_t>(there.base);
   if (is_single(kind)) {
     op->packet.rma_fetch_op = {offset, 0};
   } else {
-    if (!plain) op->type = domain_.types_out_.use(*target.layout);
+    if (!plain) op->type = w_.domain.types_out_.use(*target.layout);
     op->packet.rma_put = {offset, plain ? op->bytes : target.count, 0, op->type ? op->type->id : 0, 0};
   }
   if (data) {
@@ -71,47 +55,47 @@ Op* Window::make_op(Kind kind, const Target& target, std::uint64_t offset, const
   return op;
 }
 
-Op* Window::make_combining(Kind kind, const Target& target, std::uint64_t offset, ReduceOp reduction,
+Op* Sender::make_combining(Kind kind, const Target& target, std::uint64_t offset, ReduceOp reduction,
                            const Element& element, const DataView* data, const DataView* result) {
-  Op* op = make_op(kind, target, offset, data, result);
+  Op* op = make(kind, target, offset, data, result);
   op->packet.tag = static_cast<std::int32_t>(static_cast<std::uint32_t>(reduction) |
                                              static_cast<std::uint32_t>(element.basic) << 8 | element.packed << 16);
   op->unit = element.packed;
   return op;
 }
 
-Fault Window::issue(Op* op, Request** request) {
+Fault Sender::issue(Op* op, Request** request) {
   if (op->bytes == 0) {
     op->pending = 1;
-    op_part_done(op);
+    part_done(op);
     return Fault::none;
   }
   Channel& c = channel(op->target);
   if (op->type) ++c.typed;
   if (op->type && op->type->bytes > type_bytes_[static_cast<std::size_t>(op->target)]) {
     op->pending = 1;
-    op_part_done(op);
+    part_done(op);
     return Fault::definition;
   }
-  if (is_lost(op->target)) {
+  if (w_.is_lost(op->target)) {
     op->pending = 1;
     op->fault = Fault::peer_lost;
-    op_part_done(op);
-    return lost_because_of(c.rank, "");
+    part_done(op);
+    return w_.lost_because_of(c.rank, "");
   }
   if (request) {
-    *request = op->request = device().MPID_Request_create(RequestKind::other);
+    *request = op->request = w_.device().MPID_Request_create(RequestKind::other);
     op->request->incomplete.store(1, std::memory_order_relaxed);  // nobody else knows it yet
     c.urgent = true;
   }
-  ++domain_.counters_.packets;
+  ++w_.domain.counters_.packets;
   (c.head ? c.tail->next : c.head) = op;
   c.tail = op;
   ++c.queued;
   c.queued_bytes += op->data.bytes;
   pump(c);
   if (c.queued > kQueuedMost) [[unlikely]] {
-    wait_until({WaitFor::What::operations, c.rank}, [&] {
+    w_.wait_until({WaitFor::What::operations, c.rank}, [&] {
       pump(c);
       return c.queued <= kQueuedMost / 2;
     });
@@ -120,8 +104,8 @@ Fault Window::issue(Op* op, Request** request) {
 }
 
 // Sends more of the first operation in the queue; `flags` with its last piece, where none has left yet. False when that
-// is not all, for want of room in the flight or of a ticket: answers go on with it (acknowledged(), feed_starved()).
-bool Window::send(Channel& c, std::uint8_t flags) {
+// is not all, for want of room in the flight or of a ticket: answers go on with it (acknowledged(), feed()).
+bool Sender::send(Channel& c, std::uint8_t flags) {
   Op* op = c.head;
   if (op->number == 0 && !start(c, op, flags)) return false;
   ++op->pending;  // this call: any packet may show that the target is lost, and then abandon() ends what is queued
@@ -130,8 +114,8 @@ bool Window::send(Channel& c, std::uint8_t flags) {
     if (bytes == 0) {
       c.head = op->next;
       if (!c.head) c.tail = nullptr;
-      if (Request* carrier = std::exchange(op->carrier, nullptr)) device().MPID_Complete(carrier, Errc::ok);
-      op_part_done(op);
+      if (Request* carrier = std::exchange(op->carrier, nullptr)) w_.device().MPID_Complete(carrier, Errc::ok);
+      part_done(op);
       break;
     }
     if (!has_room(c, bytes)) {
@@ -141,22 +125,22 @@ bool Window::send(Channel& c, std::uint8_t flags) {
     send_piece(c, op, bytes);
   }
   const bool all = c.head != op;
-  op_part_done(op);
+  part_done(op);
   return all;
 }
 
 /// Whether a packet that brings, or asks for, so much may join what is under way. One always may, however much it is.
-bool Window::has_room(const Channel& c, std::uint64_t bytes) {
+bool Sender::has_room(const Channel& c, std::uint64_t bytes) {
   const std::uint64_t flying = c.position - c.settled;
   return flying == 0 || flying + kPacketCost + bytes <= kFlightMost;
 }
 
 // Numbers the operation, and prepares what its pieces share. False when it cannot, or its target is lost.
-bool Window::start(Channel& c, Op* op, std::uint8_t flags) {
+bool Sender::start(Channel& c, Op* op, std::uint8_t flags) {
   if (op->replies) flags &= static_cast<std::uint8_t>(~rma_flag::ack);
   const bool asks = op->replies || (flags & rma_flag::ack) != 0;
-  if (asks && !domain_.has_ticket()) {
-    domain_.starve(*this, c);
+  if (asks && !w_.domain.has_ticket()) {
+    w_.domain.starve(*this, c);
     return false;
   }
   --c.queued;
@@ -173,38 +157,38 @@ bool Window::start(Channel& c, Op* op, std::uint8_t flags) {
   if (asks) {
     const std::uint64_t pieces = (op->bytes + op->piece - 1) / op->piece;
     const std::uint64_t end = c.position + op->bytes + pieces * kPacketCost;
-    op->ticket = domain_.new_ticket(*this, c.rank, op->replies ? op : nullptr, op->number, end);
+    op->ticket = w_.domain.new_ticket(*this, c.rank, op->replies ? op : nullptr, op->number, end);
     c.asked_to = op->number;
     ++(op->replies ? c.answers : c.asks);
     if (op->replies) ++op->pending;
   }
   if (op->data.bytes > kCopyMost) {
-    Request* carrier = op->carrier = device().MPID_Request_create(RequestKind::other);
+    Request* carrier = op->carrier = w_.device().MPID_Request_create(RequestKind::other);
     carrier->flags = request_flag::detached;
     carrier->incomplete.store(1, std::memory_order_relaxed);  // known to nobody else
-    carrier->on_complete = &Window::on_data_left;
+    carrier->on_complete = &Sender::on_data_left;
     carrier->user = op;
     carrier->peer = c.to;
     ++op->pending;
   }
   if (op->type) {
     ++op->pending;  // as in send()
-    domain_.types_out_.tell(c.to, *op->type);
+    w_.domain.types_out_.tell(c.to, *op->type);
     if (c.head == op) c.types.push_back({op->number, std::exchange(op->type, nullptr)});
-    op_part_done(op);
+    part_done(op);
   }
   return c.head == op;
 }
 
 // Bytes of each piece of an operation but the last.
-std::uint64_t Window::piece_of(const Op& op) const {
+std::uint64_t Sender::piece_of(const Op& op) const {
   if (is_single(op.packet.kind) || op.packet.kind == Kind::RMA_GET) return op.bytes;
   // What asks for data without bringing any is not bound to what one packet of the transport may bring.
-  const std::uint64_t fragment = op.data.bytes == 0 ? kPieceMost : device().MPID_Fragment_max(world(op.target));
+  const std::uint64_t fragment = op.data.bytes == 0 ? kPieceMost : w_.device().MPID_Fragment_max(w_.world(op.target));
   return std::max<std::uint64_t>(std::min(fragment, kPieceMost) / op.unit, 1) * op.unit;
 }
 
-void Window::send_piece(Channel& c, Op* op, std::uint64_t bytes) {
+void Sender::send_piece(Channel& c, Op* op, std::uint64_t bytes) {
   Packet p = op->packet;
   const bool last = op->sent + bytes == op->bytes;
   if (last) p.flags = op->flags;
@@ -219,7 +203,7 @@ void Window::send_piece(Channel& c, Op* op, std::uint64_t bytes) {
   const std::uint64_t at = op->sent;
   op->sent += bytes;
   c.position += bytes + kPacketCost;
-  device().MPID_Send_packet(c.to, p, Payload{op->data, at, payload}, op->carrier);
+  w_.device().MPID_Send_packet(c.to, p, Payload{op->data, at, payload}, op->carrier);
   if (c.head != op) return;
   if (op->replies || (last && (op->flags & rma_flag::ack) != 0)) c.asked_position = c.position;
   // Half of the flight without a question: its answer makes room before the other half has left.
@@ -227,9 +211,9 @@ void Window::send_piece(Channel& c, Op* op, std::uint64_t bytes) {
 }
 
 // Asks for an acknowledgement of everything so far; false when there is no ticket for it yet.
-bool Window::ask(Channel& c) {
-  if (!domain_.has_ticket()) {
-    domain_.starve(*this, c);
+bool Sender::ask(Channel& c) {
+  if (!w_.domain.has_ticket()) {
+    w_.domain.starve(*this, c);
     return false;
   }
   // Of an operation that is under way the pieces count, but not the number.
@@ -238,21 +222,19 @@ bool Window::ask(Channel& c) {
   c.asked_to = std::max(c.asked_to, number);
   c.asked_position = c.position;
   ++c.asks;
-  Packet p(Kind::RMA_FLUSH);
-  p.context = options_.id;
-  p.source = me();
-  p.rma_flush.ticket = domain_.new_ticket(*this, c.rank, nullptr, number, c.position);
-  device().MPID_Send_packet(c.to, p, Payload{}, nullptr);
+  Packet p = w_.packet(Kind::RMA_FLUSH);
+  p.rma_flush.ticket = w_.domain.new_ticket(*this, c.rank, nullptr, number, c.position);
+  w_.device().MPID_Send_packet(c.to, p, Payload{}, nullptr);
   return true;
 }
 
-void Window::on_data_left(Request* carrier) {
+void Sender::on_data_left(Request* carrier) {
   Op* op = static_cast<Op*>(carrier->user);
   if (carrier->status.error != Errc::ok) op->fault = Fault::peer_lost;
-  op->window->op_part_done(op);
+  op->sender->part_done(op);
 }
 
-void Window::op_part_done(Op* op) {
+void Sender::part_done(Op* op) {
   if (--op->pending > 0) return;
   Channel* c = channels_[static_cast<std::size_t>(op->target)].get();
   if (op->number != 0) {
@@ -260,7 +242,7 @@ void Window::op_part_done(Op* op) {
     (op->newer ? op->newer->older : c->newest) = op->older;
   }
   if (op->type) {  // it never left
-    domain_.types_out_.release(op->type);
+    w_.domain.types_out_.release(op->type);
     if (c && op->bytes != 0) --c->typed;
   }
   if (Request* r = op->request) {
@@ -268,13 +250,13 @@ void Window::op_part_done(Op* op) {
     const Errc error = op->fault == Fault::none        ? Errc::ok
                        : op->fault == Fault::peer_lost ? Errc::peer_lost
                                                        : Errc::argument;
-    device().MPID_Complete(r, error);
+    w_.device().MPID_Complete(r, error);
   }
-  domain_.free_op(op);
+  w_.domain.free_op(op);
 }
 
 // A part of the answer is there, or (`fault`) the next piece has none.
-void Window::answer_arrived(Op* op, std::uint64_t bytes, Fault fault) {
+void Sender::answer_arrived(Op* op, std::uint64_t bytes, Fault fault) {
   if (fault != Fault::none) {
     op->fault = fault;
     bytes = std::min(op->piece, op->sent - op->arrived);
@@ -287,14 +269,14 @@ void Window::answer_arrived(Op* op, std::uint64_t bytes, Fault fault) {
 }
 
 // All data of the answer is there, or there is none for a reason.
-void Window::answered(Op* op, Fault fault) {
+void Sender::answered(Op* op, Fault fault) {
   Channel& c = *channels_[static_cast<std::size_t>(op->target)];
-  const std::uint64_t position = domain_.tickets_[(op->ticket >> 8) - 1].position;
-  domain_.free_ticket(op->ticket);
+  const std::uint64_t position = w_.domain.tickets_[(op->ticket >> 8) - 1].position;
+  w_.domain.free_ticket(op->ticket);
   --c.answers;
   op->fault = fault;
   acknowledged(op->target, op->number, position, fault, kNoRank);
-  op_part_done(op);
+  part_done(op);
 }
 
 }  // namespace rmq::rma

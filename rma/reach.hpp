@@ -16,7 +16,7 @@ struct alignas(kCacheLine) Reach {
   std::uint64_t size = 0;      // bytes of its memory
   std::uint64_t unit = 1;      // its displacement unit, bytes
   Control* control = nullptr;  // its control here; null unless direct
-  std::uint8_t access = 0;     // Window::kLock, kStart
+  std::uint8_t access = 0;     // access::lock, start
   bool direct = false;         // by load and store
   bool plain = false;          // direct, and its memory is one piece: not of a dynamic window
   bool near = false;           // both reach each other's control: synchronisation needs no packets

@@ -2,7 +2,10 @@
 // call on it waits for. adi/report.hpp says when this is called; nothing here allocates.
 #include <algorithm>
 
-#include "rma/window_state.hpp"
+#include "rma/active.hpp"
+#include "rma/sender.hpp"
+#include "rma/server.hpp"
+#include "rma/window.hpp"
 
 namespace rmq::rma {
 namespace {
@@ -37,18 +40,18 @@ void Window::tell_wait(const WaitFor& wait, ReportText& to) const {
     if (!to.has_room()) return;
     to.begin_object();
     to.field("kind", name_of(what));
-    to.field("window", options_.id);
+    to.field("window", options.id);
     to.field("peer", world(rank));
-    if (what == WaitFor::What::fence) to.field("number", barriers_);
+    if (what == WaitFor::What::fence) to.field("number", active_->barriers());
     to.end_object();
   };
   if (wait.what == WaitFor::What::complete) {
-    for (const int rank : exposure_group_) {
-      if (!has_completed(rank)) one(wait.what, rank);
+    for (const int rank : epochs.exposure_group) {
+      if (!active_->has_completed(rank)) one(wait.what, rank);
     }
     return;
   }
-  const Channel* c = channels_[static_cast<std::size_t>(wait.rank)].get();
+  const Channel* c = sender_->find(wait.rank);
   if (wait.what != WaitFor::What::operations || !c) return one(wait.what, wait.rank);
   one(c->state == Channel::State::asked      ? WaitFor::What::lock
       : c->state == Channel::State::unposted ? WaitFor::What::post
@@ -66,23 +69,24 @@ void Window::tell(ReportText& to) const {
   };
   const auto all = [](int) { return true; };
   to.begin_object();
-  to.field("window", options_.id);
+  to.field("window", options.id);
   to.begin_list("members");
-  for (const Rank r : options_.ranks) {
+  for (const Rank r : options.ranks) {
     if (to.has_room()) to.entry(r);
   }
   to.end_list();
   // Places in the queue of my lock. Those of origins that ask by packets are counted as mine there.
   std::uint32_t held_for_others = 0, waited_for_others = 0;
-  for (const auto& o : origins_) {
+  for (int i = 0; i < size(); ++i) {
+    const Origin* o = server_->find(i);
     held_for_others += o && o->lock == Origin::Lock::held;
     waited_for_others += o && o->lock == Origin::Lock::waiting;
   }
   const auto lock_list = [&](const char* name, Origin::Lock by_packets, auto&& direct) {
     to.begin_list(name);
-    for (int i = 0; control_ && i < size(); ++i) {
-      const auto& o = origins_[static_cast<std::size_t>(i)];
-      const Pair& pair = control_->pair(i);
+    for (int i = 0; my_control && i < size(); ++i) {
+      const Origin* o = server_->find(i);
+      const Pair& pair = my_control->pair(i);
       const std::uint32_t mine = i == me();
       const std::uint32_t waits = pair.waits.load(std::memory_order_relaxed) - mine * waited_for_others;
       const std::uint32_t has =
@@ -93,15 +97,15 @@ void Window::tell(ReportText& to) const {
   };
   lock_list("holders", Origin::Lock::held, [](std::uint32_t has, std::uint32_t waits) { return has > waits; });
   lock_list("waiters", Origin::Lock::waiting, [](std::uint32_t, std::uint32_t waits) { return waits > 0; });
-  places("locked", locked_, all);
-  to.field("lock_all", (all_ & kLockAll) != 0);
-  to.field("fences", barriers_);
-  to.field("accessing", accessing_);
-  places("access", access_group_, all);
-  places("unposted", access_group_, [&](int rank) { return !has_posted(rank); });
-  to.field("exposed", exposed_);
-  places("exposure", exposure_group_, all);
-  places("uncompleted", exposure_group_, [&](int rank) { return !has_completed(rank); });
+  places("locked", epochs.locked, all);
+  to.field("lock_all", (epochs.all & access::lock_all) != 0);
+  to.field("fences", active_->barriers());
+  to.field("accessing", epochs.accessing);
+  places("access", epochs.access_group, all);
+  places("unposted", epochs.access_group, [&](int rank) { return !has_posted(rank); });
+  to.field("exposed", epochs.exposed);
+  places("exposure", epochs.exposure_group, all);
+  places("uncompleted", epochs.exposure_group, [&](int rank) { return !active_->has_completed(rank); });
   to.end_object();
 }
 

@@ -10,12 +10,15 @@
 //
 // Nothing that arrives is trusted: window, member, place, lengths, operation and type are checked; an origin that sends
 // a packet which no origin of ours would send is dropped.
+#include "rma/server.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 
+#include "rma/active.hpp"
 #include "rma/apply.hpp"
 #include "rma/store.hpp"
-#include "rma/window_state.hpp"
+#include "rma/wire.hpp"
 
 namespace rmq::rma {
 namespace {
@@ -27,29 +30,6 @@ constexpr std::uint64_t kCopyMost = 512;  // bytes of an answer that are copied 
 constexpr std::uint64_t kRepeatedMost = std::uint64_t{1} << 30;
 
 constexpr std::uint8_t kLockFlags = rma_flag::lock_shared | rma_flag::lock_exclusive;
-
-bool is_single(Kind kind) {
-  return kind == Kind::RMA_FETCH_OP || kind == Kind::RMA_CAS;
-}
-
-std::uint32_t ticket_of(const Packet& p) {
-  switch (p.kind) {
-    case Kind::RMA_FETCH_OP:
-    case Kind::RMA_CAS:
-      return p.rma_fetch_op.ticket;
-    case Kind::RMA_UNLOCK:
-      return p.rma_unlock.ticket;
-    case Kind::RMA_FLUSH:
-      return p.rma_flush.ticket;
-    case Kind::RMA_PUT:
-    case Kind::RMA_GET:
-    case Kind::RMA_ACCUMULATE:
-    case Kind::RMA_GET_ACCUMULATE:
-      return p.rma_put.ticket;
-    default:
-      return 0;
-  }
-}
 
 ReduceOp op_of(const Packet& p) {
   return static_cast<ReduceOp>(static_cast<std::uint32_t>(p.tag) & 0xff);
@@ -94,30 +74,30 @@ bool wants_answer(const Packet& p) {
 
 }  // namespace
 
-Origin& Window::origin(int rank) {
+Origin& Server::origin(int rank) {
   auto& slot = origins_[static_cast<std::size_t>(rank)];
   if (!slot) {
     slot = std::make_unique<Origin>();
     slot->rank = rank;
-    slot->world = world(rank);
+    slot->world = w_.world(rank);
   }
   return *slot;
 }
 
-void Window::arrive(int from, const Packet& p, const std::byte* payload) {
+void Server::arrive(int from, const Packet& p, const std::byte* payload) {
   Origin& o = origin(from);
-  const bool behind = wants_answer(p) && domain_.is_behind(o.world);
+  const bool behind = wants_answer(p) && w_.domain.is_behind(o.world);
   if (!o.held.empty() || behind || !process(o, p, payload, false)) hold(o, p, payload);
-  if (behind) domain_.resume_later(*this, o);
+  if (behind) w_.domain.resume_later(*this, o);
 }
 
 // Keeps what has to wait. No origin of ours has more under way than a flight, and some small packets besides.
-void Window::hold(Origin& o, const Packet& p, const std::byte* payload) {
+void Server::hold(Origin& o, const Packet& p, const std::byte* payload) {
   constexpr std::uint64_t kHeldMost = kFlightMost + kFlightMost / 4;
   if (o.held_bytes + p.length + kPacketCost > kHeldMost)
-    return domain_.protocol_error(o.world, p, "it has more under way than it may");
+    return w_.domain.protocol_error(o.world, p, "it has more under way than it may");
   o.held_bytes += p.length + kPacketCost;
-  domain_.counters_.held_most = std::max(domain_.counters_.held_most, o.held_bytes);
+  w_.domain.counters_.held_most = std::max(w_.domain.counters_.held_most, o.held_bytes);
   Held h{p, nullptr};
   if (p.length > 0) {
     h.payload = std::make_unique_for_overwrite<std::byte[]>(p.length);
@@ -127,12 +107,12 @@ void Window::hold(Origin& o, const Packet& p, const std::byte* payload) {
 }
 
 // Goes on with what was kept; `locked`: the first of it has got its lock.
-void Window::run(Origin& o, bool locked) {
+void Server::run(Origin& o, bool locked) {
   o.running = true;  // what is executed stays where it is, also when an answer shows that the origin is lost
   while (!o.held.empty()) {
     const Held& h = o.held.front();
-    if (!locked && wants_answer(h.packet) && domain_.is_behind(o.world)) {
-      domain_.resume_later(*this, o);
+    if (!locked && wants_answer(h.packet) && w_.domain.is_behind(o.world)) {
+      w_.domain.resume_later(*this, o);
       break;
     }
     if (!process(o, h.packet, h.payload.get(), locked)) break;
@@ -143,24 +123,32 @@ void Window::run(Origin& o, bool locked) {
   if (o.lost) drop_all(o);
 }
 
-void Window::resume(int from) {
+void Server::resume(int from) {
   Origin& o = origin(from);
   o.behind = false;
   if (o.lock != Origin::Lock::waiting && o.missing == 0) run(o, false);  // else whoever ends that wait goes on
 }
 
-void Window::drop_all(Origin& o) {
+void Server::peer_lost(int rank) {
+  auto& o = origins_[static_cast<std::size_t>(rank)];
+  if (!o) return;
+  o->lost = true;
+  drop_all(*o);
+  if (o->lock == Origin::Lock::held) release_lock(*o);
+}
+
+void Server::drop_all(Origin& o) {
   if (o.running) return;
   o.held.clear();
   o.held_bytes = 0;
 }
 
-void Window::drop_first(Origin& o) {
+void Server::drop_first(Origin& o) {
   o.held_bytes -= o.held.front().packet.length + kPacketCost;
   o.held.pop_front();
 }
 
-void Window::retry_type(int from, std::uint32_t id) {
+void Server::retry_type(int from, std::uint32_t id) {
   Origin& o = origin(from);
   if (o.missing != id) return;
   o.missing = 0;
@@ -168,44 +156,39 @@ void Window::retry_type(int from, std::uint32_t id) {
 }
 
 /// Executes a packet; false when it has to wait.
-bool Window::process(Origin& o, const Packet& p, const std::byte* payload, bool locked) {
+bool Server::process(Origin& o, const Packet& p, const std::byte* payload, bool locked) {
   if (!may_lock(p)) {
-    domain_.protocol_error(o.world, p, "it may not ask for a lock like this");
+    w_.domain.protocol_error(o.world, p, "it may not ask for a lock like this");
     return true;
   }
   if ((p.flags & kLockFlags) != 0 && !locked) {
     if (o.lock != Origin::Lock::none) {
-      domain_.protocol_error(o.world, p, "it asks for a lock that it has, or waits for");
+      w_.domain.protocol_error(o.world, p, "it asks for a lock that it has, or waits for");
       return true;
     }
-    if (!serve_lock(o, (p.flags & rma_flag::lock_shared) != 0 ? LockType::shared : LockType::exclusive)) return false;
+    if (!take_lock(o, (p.flags & rma_flag::lock_shared) != 0 ? LockType::shared : LockType::exclusive)) return false;
   }
   switch (p.kind) {
     case Kind::RMA_LOCK: {
-      Packet granted(Kind::RMA_LOCK_GRANTED);
-      granted.context = options_.id;
-      granted.source = me();
-      device().MPID_Send_packet(o.world, granted, Payload{}, nullptr);
+      Packet granted = w_.packet(Kind::RMA_LOCK_GRANTED);
+      w_.device().MPID_Send_packet(o.world, granted, Payload{}, nullptr);
       return true;
     }
     case Kind::RMA_UNLOCK:
     case Kind::RMA_FLUSH:
-      if (p.kind == Kind::RMA_UNLOCK) unlock_for(o);
+      if (p.kind == Kind::RMA_UNLOCK) release_lock(o);
       if (ticket_of(p) != 0) acknowledge(o, ticket_of(p), Fault::none);
       return true;
     case Kind::RMA_SYNC:
-      if (p.rma_sync.what < 1 || p.rma_sync.what > 3 || p.rma_sync.round >= control_->rounds.size())
-        domain_.protocol_error(o.world, p, "it signals nothing that there is");
-      else
-        signalled(o.rank, p);
+      if (!active_.signalled(o.rank, p)) w_.domain.protocol_error(o.world, p, "it signals nothing that there is");
       return true;
     default:
       return execute(o, p, payload);
   }
 }
 
-bool Window::execute(Origin& o, const Packet& p, const std::byte* payload) {
-  ++domain_.counters_.served;
+bool Server::execute(Origin& o, const Packet& p, const std::byte* payload) {
+  ++w_.domain.counters_.served;
   if (is_single(p.kind)) {
     after(o, p, execute_one(o, p, payload));
     return true;
@@ -234,34 +217,34 @@ bool Window::execute(Origin& o, const Packet& p, const std::byte* payload) {
 }
 
 // Where an operation's data lies, or that its datatype has to be asked for.
-Fault Window::find_place(Origin& o, const Packet& p, DataView& view, bool& missing) {
+Fault Server::find_place(Origin& o, const Packet& p, DataView& view, bool& missing) {
   const auto& f = p.rma_put;
-  const bool dynamic = flavor() == Flavor::dynamic;
+  const bool dynamic = w_.is_dynamic();
   const Layout* layout = nullptr;
   if (f.type != 0) {
-    layout = domain_.types_in_.find(o.world, f.type);
+    layout = w_.domain.types_in_.find(o.world, f.type);
     if (!layout) {
       missing = true;
       if (o.missing == f.type) return Fault::none;  // asked for already
       o.missing = f.type;
       Packet miss(Kind::DATATYPE_MISS);
       miss.datatype_miss.type = f.type;
-      device().MPID_Send_packet(o.world, miss, Payload{}, nullptr);
+      w_.device().MPID_Send_packet(o.world, miss, Payload{}, nullptr);
       return Fault::none;
     }
   }
-  std::byte* at = moved(dynamic ? nullptr : base_, static_cast<std::int64_t>(f.offset));
+  std::byte* at = moved(dynamic ? nullptr : w_.my_memory, static_cast<std::int64_t>(f.offset));
   if (layout) {
     std::uint64_t bytes = 0;
     if (__builtin_mul_overflow(layout->size(), f.count, &bytes)) return Fault::range;
-    const bool inside =
-        dynamic ? is_attached(*layout, f.count, f.offset) : lies_within(*layout, f.count, f.offset, options_.size);
+    const bool inside = dynamic ? w_.attached.contains(*layout, f.count, f.offset)
+                                : lies_within(*layout, f.count, f.offset, w_.options.size);
     if (!inside) return Fault::range;
     if (bytes > kRepeatedMost && span_of(*layout, f.count).length < bytes) return Fault::type;
     view = layout->view(at, f.count);
   } else {
-    const bool inside =
-        dynamic ? is_attached(f.offset, f.count) : f.offset <= options_.size && f.count <= options_.size - f.offset;
+    const bool inside = dynamic ? w_.attached.contains(f.offset, f.count)
+                                : f.offset <= w_.options.size && f.count <= w_.options.size - f.offset;
     if (!inside) return Fault::range;
     view = DataView::contiguous(at, f.count);
   }
@@ -269,23 +252,23 @@ Fault Window::find_place(Origin& o, const Packet& p, DataView& view, bool& missi
   return Fault::none;
 }
 
-Regions Window::regions_for(const Origin& o) const {
-  const Reach& mine = at(me());
+Regions Server::regions_for(const Origin& o) const {
+  const Reach& mine = w_.at(w_.me());
   Regions r;
-  if (!shares_ || (o.lock == Origin::Lock::held && o.place.type == LockType::exclusive)) return r;
-  r.control = control_;
-  r.base = base_;
+  if (!w_.shares || (o.lock == Origin::Lock::held && o.place.type == LockType::exclusive)) return r;
+  r.control = w_.my_control;
+  r.base = w_.my_memory;
   r.shift = mine.shift;
-  r.me = me();
-  r.device = &device();
-  r.world = options_.ranks.data();
+  r.me = w_.me();
+  r.device = &w_.device();
+  r.world = w_.options.ranks.data();
   return r;
 }
 
-Fault Window::execute_get(Origin& o, const DataView& view, const Packet& p) {
+Fault Server::execute_get(Origin& o, const DataView& view, const Packet& p) {
   Request* owner = nullptr;
   if (view.bytes > kCopyMost) {
-    owner = device().MPID_Request_create(RequestKind::other);
+    owner = w_.device().MPID_Request_create(RequestKind::other);
     if (p.rma_get.type != 0) {
       // The cache may forget the datatype before all of the answer has left.
       view.layout ? view.layout->retain() : static_cast<void>(0);
@@ -296,7 +279,7 @@ Fault Window::execute_get(Origin& o, const DataView& view, const Packet& p) {
   return Fault::none;
 }
 
-Fault Window::execute_combine(Origin& o, const DataView& view, const Packet& p, const std::byte* payload) {
+Fault Server::execute_combine(Origin& o, const DataView& view, const Packet& p, const std::byte* payload) {
   const auto e = element_of_packet(p);
   const bool fetches = p.kind == Kind::RMA_GET_ACCUMULATE;
   if (!e || !is_whole(p, *e) || view.bytes % e->packed != 0) return Fault::protocol;
@@ -311,7 +294,7 @@ Fault Window::execute_combine(Origin& o, const DataView& view, const Packet& p, 
   // With no_op the packet asks for a piece; else it brings, and fetches, its own.
   const std::uint64_t at = p.rma_put.at, piece = std::max<std::uint64_t>(kPieceMost / e->packed, 1) * e->packed;
   const std::uint64_t bytes = op == ReduceOp::no_op ? std::min(piece, view.bytes - at) : p.length;
-  Request* owner = device().MPID_Request_create(RequestKind::other);
+  Request* owner = w_.device().MPID_Request_create(RequestKind::other);
   // Zeroes: an element that a hostile datatype tears apart is not fetched, and nothing else of ours is told instead.
   owner->owned = static_cast<std::byte*>(std::calloc(std::max<std::uint64_t>(bytes, 1), 1));
   RMQ_CHECK(owner->owned != nullptr);
@@ -322,15 +305,15 @@ Fault Window::execute_combine(Origin& o, const DataView& view, const Packet& p, 
   return Fault::none;
 }
 
-Fault Window::execute_one(Origin& o, const Packet& p, const std::byte* payload) {
+Fault Server::execute_one(Origin& o, const Packet& p, const std::byte* payload) {
   const auto e = element_of_packet(p);
   const std::uint64_t offset = p.rma_fetch_op.offset;
   if (!e || e->has_gap()) return Fault::protocol;
-  const bool dynamic = flavor() == Flavor::dynamic;
-  const bool inside =
-      dynamic ? is_attached(offset, e->packed) : offset <= options_.size && e->packed <= options_.size - offset;
+  const bool dynamic = w_.is_dynamic();
+  const bool inside = dynamic ? w_.attached.contains(offset, e->packed)
+                              : offset <= w_.options.size && e->packed <= w_.options.size - offset;
   if (!inside) return Fault::range;
-  std::byte* at = moved(dynamic ? nullptr : base_, static_cast<std::int64_t>(offset));
+  std::byte* at = moved(dynamic ? nullptr : w_.my_memory, static_cast<std::int64_t>(offset));
   alignas(16) std::array<std::byte, 32> before{};
   if (p.kind == Kind::RMA_CAS) {
     if (!can_compare(*e) || p.length != 2 * e->packed) return Fault::protocol;
@@ -344,60 +327,39 @@ Fault Window::execute_one(Origin& o, const Packet& p, const std::byte* payload) 
 }
 
 // What follows every operation: release of the lock, the acknowledgement or the bad news.
-void Window::after(Origin& o, const Packet& p, Fault fault) {
-  if ((p.flags & rma_flag::unlock) != 0) unlock_for(o);
-  if (fault == Fault::protocol) return domain_.protocol_error(o.world, p, "its data does not fit what it says of it");
+void Server::after(Origin& o, const Packet& p, Fault fault) {
+  if ((p.flags & rma_flag::unlock) != 0) release_lock(o);
+  if (fault == Fault::protocol) return w_.domain.protocol_error(o.world, p, "its data does not fit what it says of it");
   if (fault != Fault::none || (p.flags & rma_flag::ack) != 0) acknowledge(o, ticket_of(p), fault);
 }
 
 /// Sends `data`, which belongs at `at` of the result. With an owner the data stays in place until it has left.
-void Window::reply(const Origin& o, std::uint32_t ticket, const Payload& data, std::uint64_t at, Request* owner) {
-  const std::uint64_t most = device().MPID_Fragment_max(o.world);
+void Server::reply(const Origin& o, std::uint32_t ticket, const Payload& data, std::uint64_t at, Request* owner) {
+  const std::uint64_t most = w_.device().MPID_Fragment_max(o.world);
   const std::uint64_t pieces = std::max<std::uint64_t>((data.bytes + most - 1) / most, 1);
   if (owner) {
     owner->flags = request_flag::detached;
     owner->incomplete.store(static_cast<std::int32_t>(pieces), std::memory_order_relaxed);  // known to nobody else
   }
   for (std::uint64_t i = 0; i < pieces; ++i) {
-    Packet p(Kind::RMA_REPLY);
-    p.context = options_.id;
-    p.source = me();
+    Packet p = w_.packet(Kind::RMA_REPLY);
     p.rma_reply = {at + i * most, ticket};
     const Payload piece{data.view, data.offset + i * most, std::min(most, data.bytes - i * most)};
-    device().MPID_Send_packet(o.world, p, piece, owner);
+    w_.device().MPID_Send_packet(o.world, p, piece, owner);
   }
 }
 
-void Window::acknowledge(const Origin& o, std::uint32_t ticket, Fault fault, Rank culprit) {
-  Packet p(Kind::RMA_ACK);
-  p.context = options_.id;
-  p.source = me();
+void Server::acknowledge(const Origin& o, std::uint32_t ticket, Fault fault, Rank culprit) {
+  Packet p = w_.packet(Kind::RMA_ACK);
   p.rma_ack = {ticket, static_cast<std::uint32_t>(fault), static_cast<std::uint32_t>(culprit + 1)};
-  device().MPID_Send_packet(o.world, p, Payload{}, nullptr);
-}
-
-// The lock that its first kept packet asks for will never be free.
-void Window::refuse_lock(Origin& o, Rank culprit) {
-  if (o.held.empty()) return;
-  const Packet p = o.held.front().packet;
-  drop_first(o);
-  if (p.kind != Kind::RMA_LOCK) {
-    acknowledge(o, ticket_of(p), Fault::peer_lost, culprit);
-  } else {
-    Packet refused(Kind::RMA_LOCK_GRANTED);
-    refused.context = options_.id;
-    refused.source = me();
-    refused.rma_lock_granted = {static_cast<std::uint32_t>(Fault::peer_lost), static_cast<std::uint32_t>(culprit + 1)};
-    device().MPID_Send_packet(o.world, refused, Payload{}, nullptr);
-  }
-  run(o, false);
+  w_.device().MPID_Send_packet(o.world, p, Payload{}, nullptr);
 }
 
 // Whether a put whose payload is still in the transport may land in the window at once.
-bool Window::land(int from, const Packet& p, methods::Landing& landing) {
+bool Server::land(int from, const Packet& p, methods::Landing& landing) {
   Origin& o = origin(from);
   if (p.kind != Kind::RMA_PUT || !o.held.empty() || (p.flags & kLockFlags) != 0) return false;
-  if (p.rma_put.type != 0 && !domain_.types_in_.find(o.world, p.rma_put.type)) return false;
+  if (p.rma_put.type != 0 && !w_.domain.types_in_.find(o.world, p.rma_put.type)) return false;
   DataView view;
   bool missing = false;
   if (find_place(o, p, view, missing) != Fault::none || missing) return false;
@@ -405,7 +367,7 @@ bool Window::land(int from, const Packet& p, methods::Landing& landing) {
   landing.offset = p.rma_put.at;
   landing.bytes = p.length;
   if (view.layout) {  // the cache may forget it meanwhile
-    landing.owner = device().MPID_Request_create(RequestKind::other);
+    landing.owner = w_.device().MPID_Request_create(RequestKind::other);
     view.layout->retain();
     landing.owner->layout = LayoutRef(view.layout);
   }

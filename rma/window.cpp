@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "rma/apply.hpp"
-#include "rma/window_state.hpp"
+#include "rma/active.hpp"
+#include "rma/sender.hpp"
+#include "rma/server.hpp"
+#include "rma/window_lock.hpp"
 
 namespace rmq::rma {
 namespace {
@@ -24,97 +26,91 @@ std::uint64_t data_at(std::size_t members) {
 
 }  // namespace
 
-Window::Window(Domain& domain, WindowOptions options) : domain_(domain), options_(std::move(options)) {}
+Window::Window(Domain& d, WindowOptions o)
+    : WindowState(d, std::move(o)),
+      lock_(std::make_unique<WindowLock>(state())),
+      sender_(std::make_unique<Sender>(state())),
+      active_(std::make_unique<Active>(state(), *sender_)),
+      server_(std::make_unique<Server>(state(), *lock_, *active_)) {}
 
 std::unique_ptr<Window> Window::prepare(Domain& domain, WindowOptions options) {
   std::unique_ptr<Window> w(new Window(domain, std::move(options)));
-  const std::size_t n = w->options_.ranks.size();
-  w->members_ = static_cast<unsigned>(n);
-  w->me_ = w->options_.me;
-  w->reach_ = std::make_unique<Reach[]>(n);
-  w->channels_.resize(n);
-  w->origins_.resize(n);
-  w->started_.resize(n);
-  w->posted_.resize(n);
-  w->member_of_.assign(static_cast<std::size_t>(domain.device().size()), -1);
-  for (std::size_t i = 0; i < n; ++i)
-    w->member_of_[static_cast<std::size_t>(w->options_.ranks[i])] = static_cast<int>(i);
   w->take_memory();
   domain.add(*w);
   return w;
 }
 
 void Window::take_memory() {
-  if (options_.flavor == Flavor::dynamic) options_.size = 0;
-  if (options_.flavor == Flavor::shared) {
+  if (is_dynamic()) options.size = 0;
+  if (options.flavor == Flavor::shared) {
     take_host_memory();
   } else {
     take_heap_memory();
   }
   // Packets may come before open(): whoever has the last contribution first begins.
-  if (trouble_ == Fault::none) reach(options_.me, contribution());
+  if (trouble_ == Fault::none) learn(options.me, contribution());
 }
 
 // A shared window: control and data in one piece of memory for each member; together, the first one's holds all data.
 void Window::take_host_memory() {
-  std::uint64_t bytes = options_.size;
-  if (!options_.hints.noncontiguous) {
+  std::uint64_t bytes = options.size;
+  if (!options.hints.noncontiguous) {
     bytes = 0;
-    for (const std::uint64_t size : options_.sizes) bytes += size;
-    if (options_.me != 0) bytes = 0;
+    for (const std::uint64_t size : options.sizes) bytes += size;
+    if (options.me != 0) bytes = 0;
   }
-  const std::size_t n = options_.ranks.size();
-  shares_ = true;
+  const std::size_t n = options.ranks.size();
+  shares = true;
   memory_.resize(n);
-  HostMemory& mine = memory_[static_cast<std::size_t>(options_.me)];
+  HostMemory& mine = memory_[static_cast<std::size_t>(options.me)];
   mine = HostMemory::make(data_at(n) + bytes);
   if (!mine) {
     trouble_ = Fault::no_memory;
     return;
   }
-  control_ = Control::make(mine.data(), n);
-  base_ = mine.data() + data_at(n);
+  my_control = Control::make(mine.data(), n);
+  my_memory = mine.data() + data_at(n);
 }
 
 void Window::take_heap_memory() {
   adi::Device& d = device();
-  const std::size_t n = options_.ranks.size();
-  if (options_.flavor == Flavor::create) base_ = static_cast<std::byte*>(options_.base);
-  if (options_.flavor == Flavor::allocate) {
-    allocated_ = d.MPID_Mem_alloc(std::max<std::uint64_t>(options_.size, kCacheLine));
-    base_ = static_cast<std::byte*>(allocated_);
+  const std::size_t n = options.ranks.size();
+  if (options.flavor == Flavor::create) my_memory = static_cast<std::byte*>(options.base);
+  if (options.flavor == Flavor::allocate) {
+    allocated_ = d.MPID_Mem_alloc(std::max<std::uint64_t>(options.size, kCacheLine));
+    my_memory = static_cast<std::byte*>(allocated_);
     if (!allocated_) trouble_ = Fault::no_memory;
   }
   // The control lies where the data is: shared, or not. What holds no data is shared as a matter of course.
-  shares_ = options_.flavor != Flavor::dynamic && (options_.size == 0 || d.MPID_Mem_token(base_, options_.size) != 0);
-  void* memory = shares_ ? d.MPID_Mem_alloc(Control::bytes(n)) : nullptr;
+  shares = !is_dynamic() && (options.size == 0 || d.MPID_Mem_token(my_memory, options.size) != 0);
+  void* memory = shares ? d.MPID_Mem_alloc(Control::bytes(n)) : nullptr;
   if (memory && d.MPID_Mem_token(memory, Control::bytes(n)) == 0) {
     d.MPID_Mem_free(memory);
     memory = nullptr;
   }
-  shares_ = memory != nullptr;
-  if (!shares_) memory = std::aligned_alloc(kCacheLine, (Control::bytes(n) + kCacheLine - 1) / kCacheLine * kCacheLine);
+  shares = memory != nullptr;
+  if (!shares) memory = std::aligned_alloc(kCacheLine, (Control::bytes(n) + kCacheLine - 1) / kCacheLine * kCacheLine);
   if (!memory) {
     trouble_ = Fault::no_memory;
     return;
   }
-  control_ = Control::make(memory, n);
+  my_control = Control::make(memory, n);
 }
 
 std::array<std::uint64_t, Window::kWords> Window::contribution() const {
   std::array<std::uint64_t, kWords> words{};
   const adi::Device& d = device();
   words[kFault] = static_cast<std::uint64_t>(trouble_);
-  words[kSize] = options_.size;
-  words[kUnit] = static_cast<std::uint64_t>(options_.disp_unit);
+  words[kSize] = options.size;
+  words[kUnit] = static_cast<std::uint64_t>(options.disp_unit);
   words[kTypeBytes] = d.config().rma_type_bytes;
   if (!memory_.empty()) {
-    const HostMemory& mine = memory_[static_cast<std::size_t>(options_.me)];
+    const HostMemory& mine = memory_[static_cast<std::size_t>(options.me)];
     if (mine) words[kMemory] = mine.ticket();
     words[kBytes] = mine.bytes();
-  } else if (shares_) {
-    words[kData] = base_ ? d.MPID_Mem_token(base_, options_.size) : 0;
-    words[kControl] = d.MPID_Mem_token(control_, Control::bytes(options_.ranks.size()));
+  } else if (shares) {
+    words[kData] = my_memory ? d.MPID_Mem_token(my_memory, options.size) : 0;
+    words[kControl] = d.MPID_Mem_token(my_control, Control::bytes(options.ranks.size()));
   }
   return words;
 }
@@ -123,10 +119,10 @@ Result<void> Window::open(std::span<const std::uint64_t> all) {
   for (int i = 0; i < size(); ++i) {
     const auto words = all.subspan(static_cast<std::size_t>(i) * kWords, kWords);
     if (words[kFault] != 0) return fail(Errc::no_memory, fmt::format("rank {} has no memory for a window", world(i)));
-    reach(i, words);
-    type_bytes_.push_back(words[kTypeBytes]);
+    learn(i, words);
+    sender_->know_type_bytes(words[kTypeBytes]);
   }
-  if (options_.flavor == Flavor::shared) {
+  if (options.flavor == Flavor::shared) {
     if (const int other = elsewhere(); other >= 0) {
       return fail(Errc::argument, fmt::format("ranks {} and {} are on different hosts: they cannot share memory",
                                               world(0), world(other)));
@@ -139,24 +135,24 @@ Result<void> Window::open(std::span<const std::uint64_t> all) {
     }
     place_shared();
   }
-  for (int i = 0; i < size(); ++i) at(i).plain = at(i).direct && flavor() != Flavor::dynamic;
+  for (int i = 0; i < size(); ++i) at(i).plain = at(i).direct && !is_dynamic();
   for (int i = 0; i < size(); ++i) {
-    options_.hints.same_size &= at(i).size == at(0).size;
-    options_.hints.same_disp_unit &= at(i).unit == at(0).unit;
+    options.hints.same_size &= at(i).size == at(0).size;
+    options.hints.same_disp_unit &= at(i).unit == at(0).unit;
   }
   bool served = false;
   for (int i = 0; i < size(); ++i) {
     served = served || !reaches_me(i);  // who cannot reach my memory sends packets
   }
-  needs_agent_ = served && !options_.hints.no_locks;
-  if (needs_agent_) domain_.need_agent(true);
+  needs_agent_ = served && !options.hints.no_locks;
+  if (needs_agent_) domain.need_agent(true);
   return {};
 }
 
 // Whether that member reaches my memory directly. I may have to send packets to it nevertheless, for its memory may be
 // ordinary where mine is of the heap.
 bool Window::reaches_me(int rank) const {
-  return rank == me() || (shares_ && is_near(rank));
+  return rank == me() || (shares && is_near(rank));
 }
 
 /// On my host.
@@ -165,25 +161,25 @@ bool Window::is_near(int rank) const {
   return host[static_cast<std::size_t>(world(rank))] == host[static_cast<std::size_t>(world(me()))];
 }
 
-void Window::reach(int rank, std::span<const std::uint64_t> words) {
+void Window::learn(int rank, std::span<const std::uint64_t> words) {
   Reach& t = at(rank);
   t.size = words[kSize];
   t.unit = words[kUnit];
   t.shift = static_cast<std::uint8_t>(Regions::shift_for(t.size));
   if (rank == me()) {
     t.direct = t.near = true;
-    t.base = options_.flavor == Flavor::dynamic ? nullptr : base_;
-    t.control = control_;
-    t.contended = shares_;
+    t.base = is_dynamic() ? nullptr : my_memory;
+    t.control = my_control;
+    t.contended = shares;
     return;
   }
-  const std::uint64_t bytes = Control::bytes(options_.ranks.size());
+  const std::uint64_t bytes = Control::bytes(options.ranks.size());
   if (words[kMemory] != 0) {
     HostMemory& theirs = memory_[static_cast<std::size_t>(rank)];
     if (is_near(rank)) theirs = HostMemory::map(words[kMemory], words[kBytes]);
-    if (!theirs || theirs.bytes() < data_at(options_.ranks.size())) return;
+    if (!theirs || theirs.bytes() < data_at(options.ranks.size())) return;
     t.control = reinterpret_cast<Control*>(theirs.data());
-    t.base = theirs.data() + data_at(options_.ranks.size());
+    t.base = theirs.data() + data_at(options.ranks.size());
     t.direct = t.near = true;
     return;
   }
@@ -193,7 +189,7 @@ void Window::reach(int rank, std::span<const std::uint64_t> words) {
   if (!t.base && t.size != 0) return;
   t.control = control;
   t.direct = true;
-  t.near = shares_;
+  t.near = shares;
 }
 
 // A member on another host than the first one, or -1.
@@ -206,90 +202,67 @@ int Window::elsewhere() const {
 }
 
 void Window::place_shared() {
-  if (options_.hints.noncontiguous) return;
+  if (options.hints.noncontiguous) return;
   // The first member has allocated for all: one behind the other.
   std::byte* next = at(0).base;
   for (int i = 0; i < size(); ++i) {
     at(i).base = next;
     next += at(i).size;
   }
-  base_ = at(me()).base;
+  my_memory = at(me()).base;
 }
 
 Fault Window::may_close() {
-  const bool fenced = (all_ & kFence) != 0 && fence_used_;
-  if ((all_ & kLockAll) != 0 || fenced || !locked_.empty() || accessing_ || exposed_) return Fault::sync;
-  for (const auto& c : channels_) {
-    if (c) wait_until({WaitFor::What::operations, c->rank}, [&] { return c->asks == 0 && !c->oldest; });
-  }
+  if (epochs.has(access::lock_all) || epochs.fenced() || !epochs.locked.empty() || epochs.accessing || epochs.exposed)
+    return Fault::sync;
+  sender_->finish_all();
   return Fault::none;
 }
 
 Window::~Window() {
-  if (needs_agent_) domain_.need_agent(false);
-  domain_.remove(*this);
-  for (const auto& c : channels_) {
-    if (c) release_types(*c, UINT64_MAX);
-  }
+  if (needs_agent_) domain.need_agent(false);
+  domain.remove(*this);
   if (!memory_.empty()) return;
-  if (control_ && shares_)
-    device().MPID_Mem_free(control_);
+  if (my_control && shares)
+    device().MPID_Mem_free(my_control);
   else
-    std::free(control_);
+    std::free(my_control);
   if (allocated_) device().MPID_Mem_free(allocated_);
+}
+
+// ---- active target ----
+
+Fault Window::fence(unsigned assertions) {
+  return active_->fence(assertions);
+}
+Fault Window::post(std::span<const int> group, unsigned assertions) {
+  return active_->post(group, assertions);
+}
+Fault Window::start(std::span<const int> group, unsigned assertions) {
+  return active_->start(group, assertions);
+}
+Fault Window::complete() {
+  return active_->complete();
+}
+Fault Window::wait() {
+  return active_->wait();
+}
+Fault Window::test(bool& done) {
+  return active_->test(done);
 }
 
 // ---- memory ----
 
-Fault Window::attach(void* memory, std::uint64_t bytes) {
-  if (flavor() != Flavor::dynamic) return Fault::attach;
-  const auto from = reinterpret_cast<std::uintptr_t>(memory);
-  if (bytes == 0) {
-    attached_empty_.insert(from);
-    return Fault::none;
-  }
-  const auto above = attached_.upper_bound(from);
-  if (above != attached_.end() && bytes > above->first - from) return Fault::attach;
-  if (above != attached_.begin()) {
-    const auto below = std::prev(above);
-    if (below->first == from || from - below->first < below->second) return Fault::attach;
-  }
-  attached_.emplace(from, bytes);
-  return Fault::none;
+Fault Window::attach(void* from, std::uint64_t bytes) {
+  return is_dynamic() && attached.add(from, bytes) ? Fault::none : Fault::attach;
 }
 
-Fault Window::detach(void* memory) {
-  const auto from = reinterpret_cast<std::uintptr_t>(memory);
-  if (attached_.erase(from) == 1) return Fault::none;
-  const auto empty = attached_empty_.find(from);
-  if (empty == attached_empty_.end()) return Fault::attach;
-  attached_empty_.erase(empty);
-  return Fault::none;
-}
-
-bool Window::is_attached(std::uint64_t from, std::uint64_t bytes) const {
-  if (bytes == 0) return true;
-  // Neighbours that touch are one region to whoever accesses them.
-  auto block = attached_.upper_bound(from);
-  if (block == attached_.begin()) return false;
-  std::uint64_t reached = from;
-  for (--block; block != attached_.end() && block->first <= reached; ++block) {
-    reached = std::max<std::uint64_t>(reached, block->first + block->second);
-    if (reached - from >= bytes) return true;
-  }
-  return false;
-}
-
-/// `count` elements of `layout`, the first one's origin at that address.
-bool Window::is_attached(const Layout& layout, std::uint64_t count, std::uint64_t origin) const {
-  const Span span = span_of(layout, count);
-  const auto low = span.low + origin;
-  return span.length == 0 || (low >= 0 && low + span.length <= INT64_MAX &&
-                              is_attached(static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(span.length)));
+Fault Window::detach(void* from) {
+  return attached.remove(from) ? Fault::none : Fault::attach;
 }
 
 Fault Window::shared_query(int rank, SharedMemory& memory) const {
-  if (flavor() == Flavor::dynamic) return Fault::shared;
+  if (is_dynamic()) return Fault::shared;
   for (int i = 0; rank < 0 && i < size(); ++i) {
     if (at(i).direct && at(i).size > 0) rank = i;
   }
@@ -303,32 +276,13 @@ Fault Window::shared_query(int rank, SharedMemory& memory) const {
   return Fault::none;
 }
 
-// ---- loss ----
-
-bool Window::is_lost(int rank) const {
-  return std::find(lost_members_.begin(), lost_members_.end(), rank) != lost_members_.end();
-}
-
-Fault Window::lost_because_of(int rank, const char* held) {
-  lost_ = fmt::format("rank {} is lost{}: {}", world(rank), held, device().peer_error(world(rank)));
-  return Fault::peer_lost;
-}
-
 void Window::peer_lost(Rank lost) {
-  const int rank = member(lost);
-  if (rank < 0) return;
-  lost_members_.push_back(rank);
-  bool under_way = false;
-  if (auto& c = channels_[static_cast<std::size_t>(rank)]) {
-    under_way = c->head != nullptr || c->oldest != nullptr || c->acked != c->sent;
-    abandon(*c, Fault::peer_lost);
-  }
-  if (auto& o = origins_[static_cast<std::size_t>(rank)]) {
-    o->lost = true;
-    drop_all(*o);
-    if (o->lock == Origin::Lock::held) unlock_for(*o);
-  }
-  if (under_way && options_.on_lost) options_.on_lost(lost);
+  const int place = member(lost);
+  if (place < 0) return;
+  lost_members.push_back(place);
+  const bool under_way = sender_->peer_lost(place);
+  server_->peer_lost(place);
+  if (under_way && options.on_lost) options.on_lost(lost);
 }
 
 }  // namespace rmq::rma

@@ -7,17 +7,16 @@
 //
 // Collective parts are split: this floor knows no communicators. See prepare(), open(), close().
 //
-// Where things are: making windows rma/window.cpp, direct access rma/direct.cpp, packets to a target rma/origin.cpp
-// (when they leave: rma/channel.cpp), packets from origins rma/server.cpp, the lock rma/lock.cpp, epochs
-// rma/passive.cpp, rma/fence.cpp and rma/pscw.cpp. What they share: rma/window_state.hpp. Protocols: design/rma.md.
+// Its parts: operations by packets rma/sender.hpp, those of others rma/server.hpp, the lock rma/window_lock.hpp, fence
+// and post, start, complete, wait rma/active.hpp. What they share: rma/window_state.hpp. Here: making windows
+// rma/window.cpp, direct access rma/direct.cpp and rma/short_way.hpp, passive target rma/passive.cpp. Protocols:
+// design/rma.md.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,36 +30,18 @@
 #include "rma/fault.hpp"
 #include "rma/memory.hpp"
 #include "rma/options.hpp"
-#include "rma/reach.hpp"
+#include "rma/window_state.hpp"
 
 namespace rmq::rma {
 
-/// Where an operation goes: `count` elements of `layout`, the first one's origin `disp` displacement units of the
-/// target's behind its base (dynamic windows: at the address `disp`).
-struct Target {
-  int rank = 0;
-  std::int64_t disp = 0;
-  const Layout* layout = nullptr;  // never null
-  std::uint64_t count = 0;
-};
-
-/// What shared_query tells.
-struct SharedMemory {
-  void* base = nullptr;    // in this process
-  std::uint64_t size = 0;  // bytes
-  int disp_unit = 1;
-};
-
-struct Channel;
-struct Goal;
-struct Op;
-struct Origin;
-struct Control;
+class Active;
+class Sender;
+class Server;
+class WindowLock;
 struct Element;
 struct Regions;
-struct WaitFor;
 
-class Window {
+class Window final : private WindowState {
  public:
   // ---- life ----
   /// Words that each member brings to the gather between prepare() and open().
@@ -82,17 +63,17 @@ class Window {
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
-  std::uint32_t id() const { return options_.id; }
-  Flavor flavor() const { return options_.flavor; }
-  int size() const { return static_cast<int>(members_); }
-  int me() const { return me_; }
-  void* base() const { return base_; }                   // mine; what MPI_WIN_BASE shows
-  std::uint64_t bytes() const { return options_.size; }  // mine
-  int disp_unit() const { return options_.disp_unit; }   // mine
-  const Hints& hints() const { return options_.hints; }
-  const std::vector<Rank>& world_ranks() const { return options_.ranks; }
+  std::uint32_t id() const { return options.id; }
+  using WindowState::flavor;
+  using WindowState::me;
+  using WindowState::size;
+  void* base() const { return my_memory; }              // mine; what MPI_WIN_BASE shows
+  std::uint64_t bytes() const { return options.size; }  // mine
+  int disp_unit() const { return options.disp_unit; }   // mine
+  const Hints& hints() const { return options.hints; }
+  const std::vector<Rank>& world_ranks() const { return options.ranks; }
   /// What the latest Fault::peer_lost was about: names the rank, and that it held a lock if it did. Else empty.
-  const std::string& lost() const { return lost_; }
+  const std::string& lost() const { return lost_text; }
 
   // ---- operations ----
   // Each returns without the target's help, unless thousands are queued, or what may be under way to that target is
@@ -173,13 +154,12 @@ class Window {
  private:
   friend class Domain;
 
-  /// Bits of Reach::access and of all_.
-  static constexpr std::uint8_t kLock = 1, kStart = 2, kFence = 4, kLockAll = 8;
   // Calls between two polls of the device: a program may wait in a loop of get and flush, of lock and unlock, or of
   // sync, and the rest of the job must go on meanwhile.
   static constexpr std::uint32_t kCallsPerPoll = 64;
 
-  Window(Domain& domain, WindowOptions options);
+  Window(Domain& d, WindowOptions o);
+  WindowState& state() { return *this; }
 
   // ---- life: window.cpp ----
   void take_memory();
@@ -189,17 +169,8 @@ class Window {
   bool reaches_me(int rank) const;
   bool is_near(int rank) const;
   void place_shared();
-  void reach(int rank, std::span<const std::uint64_t> words);
-  Rank world(int rank) const { return options_.ranks[static_cast<std::size_t>(rank)]; }
-  Reach& at(int rank) const { return reach_[static_cast<std::size_t>(rank)]; }
-  int member(Rank world_rank) const { return member_of_[static_cast<std::size_t>(world_rank)]; }
-  adi::Device& device() const { return domain_.device(); }
-  /// Records an event about a member (-1: about all).
-  void note(Event event, int rank, std::uint64_t a1 = 0) const {
-    device().trace().event(event, 0, rank < 0 ? kNoRank : world(rank), options_.id, a1);
-  }
-  bool is_attached(std::uint64_t from, std::uint64_t bytes) const;
-  bool is_attached(const Layout& layout, std::uint64_t count, std::uint64_t origin) const;
+  void learn(int rank, std::span<const std::uint64_t> words);
+  void peer_lost(Rank rank);
 
   // ---- what all operations do, and direct ones: direct.cpp ----
   Reach* plainly(int rank, std::int64_t disp, std::uint64_t bytes, std::uint64_t& offset);
@@ -210,135 +181,18 @@ class Window {
   Regions regions_of(const Reach& t) const;
   Fault finish_request(Fault fault, Request*& request);
 
-  // ---- packets to a target: origin.cpp, channel.cpp ----
-  Channel& channel(int rank);
-  Op* make_op(Kind kind, const Target& target, std::uint64_t offset, const DataView* data, const DataView* result);
-  Op* make_combining(Kind kind, const Target& target, std::uint64_t offset, ReduceOp op, const Element& element,
-                     const DataView* data, const DataView* result);
-  Fault issue(Op* op, Request** request);
-  void pump(Channel& c);
-  bool send(Channel& c, std::uint8_t flags);
-  bool start(Channel& c, Op* op, std::uint8_t flags);
-  static bool has_room(const Channel& c, std::uint64_t bytes);
-  std::uint64_t piece_of(const Op& op) const;
-  void send_piece(Channel& c, Op* op, std::uint64_t bytes);
-  bool ask(Channel& c);
-  static void on_data_left(Request* carrier);
-  void keep_get_for_last(Channel& c, std::uint64_t most);
-  void ask_for_lock(Channel& c);
-  void granted(Channel& c);
-  void lock_answered(int rank, Fault fault, Rank culprit);
-  void lead_out(Channel& c, bool unlock);
-  Channel* in_use(int rank) const;
-  Goal goal_of(int rank) const;
-  std::vector<Goal> goals() const;
-  void drain(Channel& c, const Goal& goal, bool unlock, bool asks);
-  Fault settle(std::span<Goal> goals, bool unlock, bool remote);
-  bool is_settled(const Channel& c, const Goal& goal, bool remote) const;
-  void close(Channel& c);
-  void op_part_done(Op* op);
-  void answer_arrived(Op* op, std::uint64_t bytes, Fault fault);
-  void answered(Op* op, Fault fault);
-  void acknowledged(int rank, std::uint64_t number, std::uint64_t position, Fault fault, Rank culprit);
-  void release_types(Channel& c, std::uint64_t number);
-  void note_fault(int rank, Fault fault, Rank culprit);
-  void abandon(Channel& c, Fault fault);
-  Fault take_fault(Channel& c);
-
-  // ---- packets from origins: server.cpp ----
-  void arrive(int from, const Packet& p, const std::byte* payload);
-  bool process(Origin& o, const Packet& p, const std::byte* payload, bool locked);
-  bool execute(Origin& o, const Packet& p, const std::byte* payload);
-  Fault find_place(Origin& o, const Packet& p, DataView& view, bool& missing);
-  Fault execute_get(Origin& o, const DataView& view, const Packet& p);
-  Fault execute_combine(Origin& o, const DataView& view, const Packet& p, const std::byte* payload);
-  Fault execute_one(Origin& o, const Packet& p, const std::byte* payload);
-  Regions regions_for(const Origin& o) const;
-  void after(Origin& o, const Packet& p, Fault fault);
-  void reply(const Origin& o, std::uint32_t ticket, const Payload& data, std::uint64_t at, Request* owner);
-  void acknowledge(const Origin& o, std::uint32_t ticket, Fault fault, Rank culprit = kNoRank);
-  void hold(Origin& o, const Packet& p, const std::byte* payload);
-  void run(Origin& o, bool locked);
-  static void drop_first(Origin& o);
-  static void drop_all(Origin& o);
-  void retry_type(int from, std::uint32_t id);
-  void resume(int from);
-  Origin& origin(int rank);
-  bool land(int from, const Packet& p, methods::Landing& landing);
-  void landed(int from, const Packet& p) { after(origin(from), p, Fault::none); }
-
-  // ---- the lock: lock.cpp ----
-  void begin_lock(int rank, LockType type, LockPlace& place);
-  bool try_lock(int rank, LockPlace& place);
-  void release_lock(int rank, LockPlace& place);
-  Fault wait_for_lock(int rank);
-  int broken_by(int rank) const;
-  int serve_locks();
-  /// After a release by this rank's own calls: the program may compute from now on, and nobody wakes the agent for it.
-  void serve_released() {
-    if (!waiting_.empty()) serve_locks();
-  }
-  bool serve_lock(Origin& o, LockType type);
-  void refuse_lock(Origin& o, Rank culprit);
-  void unlock_for(Origin& o);
-
-  // ---- active target: fence.cpp, pscw.cpp ----
-  void signal(int rank, std::uint32_t what, std::uint32_t round, std::uint32_t value);
-  void signalled(int from, const Packet& p);
-  Fault barrier(bool told);
-  bool barrier_covers() const;
-  /// Whether an operation that was checked here may still turn out wrong at its target: then the epoch that it belongs
-  /// to waits for the target's word.
-  bool targets_find_out() const { return options_.flavor == Flavor::dynamic; }
-  bool has_posted(int rank) const;
-  bool has_completed(int rank) const;
-  bool all_completed() const;
-
-  // ---- loss: window.cpp ----
-  void peer_lost(Rank rank);
-  Fault lost_because_of(int rank, const char* held);
-  bool is_lost(int rank) const;
-
-  /// `what`: for reports.
-  template <class Done>
-  void wait_until(const WaitFor& what, Done&& done);
-
   // ---- reports: report.cpp ----
   void tell(ReportText& to) const;
-  void tell_wait(const WaitFor& wait, ReportText& to) const;
+  void tell_wait(const WaitFor& wait, ReportText& to) const override;
 
-  Domain& domain_;
-  std::unique_ptr<Reach[]> reach_;  // by place
-  unsigned members_ = 0;
-  int me_ = 0;
-  std::uint32_t calls_ = 0;     // of flush and sync, for now and then a poll
-  std::uint8_t all_ = 0;        // access that the epoch gives to all targets
-  bool fence_used_ = false;     // operations were made since the last fence
-  bool nocheck_all_ = false;    // of lock_all
-  bool nocheck_start_ = false;  // of start
-  bool shares_ = false;         // others may reach my memory and control
+  void* allocated_ = nullptr;    // window memory to be freed
+  Fault trouble_ = Fault::none;  // of prepare()
   bool needs_agent_ = false;
-  WindowOptions options_;
-  std::byte* base_ = nullptr;
-  Control* control_ = nullptr;                      // mine
-  void* allocated_ = nullptr;                       // window memory to be freed
-  Fault trouble_ = Fault::none;                     // of prepare()
-  std::vector<HostMemory> memory_;                  // of a shared window, by place
-  std::vector<int> member_of_;                      // by world rank; -1: none
-  std::vector<std::unique_ptr<Channel>> channels_;  // by place; made when needed
-  std::vector<int> busy_;                           // places whose channels are in use
-  std::vector<std::unique_ptr<Origin>> origins_;    // by place; made when needed
-  std::vector<int> waiting_;                        // places that wait for my lock by packets
-  std::vector<int> locked_;                         // places I have locked by lock()
-  std::vector<int> access_group_, exposure_group_;
-  bool accessing_ = false, exposed_ = false;     // start .. complete, post .. wait
-  std::vector<std::uint32_t> started_, posted_;  // by place: access and exposure epochs so far
-  std::uint32_t barriers_ = 0;
-  std::map<std::uintptr_t, std::uint64_t> attached_;  // address -> bytes
-  std::multiset<std::uintptr_t> attached_empty_;      // regions of no bytes: in nobody's way, only to be detached
-  std::vector<int> lost_members_;
-  std::string lost_;
-  std::vector<std::uint64_t> type_bytes_;  // largest definition of a datatype that each keeps
+  std::vector<HostMemory> memory_;  // of a shared window, by place
+  std::unique_ptr<WindowLock> lock_;
+  std::unique_ptr<Sender> sender_;
+  std::unique_ptr<Active> active_;
+  std::unique_ptr<Server> server_;
 };
 
 }  // namespace rmq::rma
