@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/os/copy.hpp"
-#include "mpi/datatypes.hpp"
+#include "mpi/internal/datatypes.hpp"
 
 namespace rmq::mpi::coll {
 

@@ -2,7 +2,7 @@
 // gives back the object behind it or throws a Failure with the right error class. All need the device held.
 #pragma once
 
-#include "mpi/datatypes.hpp"
+#include "mpi/internal/datatypes.hpp"
 #include "mpi/internal/failure.hpp"
 #include "mpi/internal/runtime.hpp"
 

@@ -1,4 +1,4 @@
-// Start and end of the process-wide instance: runtime.cpp.
+// Start and end of the process-wide instance: internal/runtime.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Filling in device requests: shared by the point-to-point chapter and internal transfers.
 #pragma once
 
-#include "mpi/datatypes.hpp"
+#include "mpi/internal/datatypes.hpp"
 #include "mpi/internal/runtime.hpp"
 #include "mpi/internal/transfer.hpp"
 

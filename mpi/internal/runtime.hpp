@@ -68,7 +68,7 @@ inline Runtime& runtime() {
 
 // ---- from handle to object: nullptr when there is none ----
 
-// Datatypes and operations: mpi/datatypes.hpp.
+// Datatypes and operations: mpi/internal/datatypes.hpp.
 
 Info* find_info(MPI_Info handle);  // info.cpp
 

@@ -16,7 +16,7 @@ struct State {
 };
 State& state();
 
-/// MPI_T_finalize by the last user: sessions and handles end. tool_cvar.cpp, tool_pvar.cpp
+/// MPI_T_finalize by the last user: sessions and handles end. tool/cvar.cpp, tool/pvar.cpp
 void end_cvar_handles();
 void end_pvar_sessions();
 

@@ -1,4 +1,4 @@
-// The performance variables of the tools interface: tool_pvar.cpp has the list.
+// The performance variables of the tools interface: tool/pvar.cpp has the list.
 #pragma once
 
 #include <cstdint>

@@ -50,9 +50,9 @@ struct Topology {
 };
 
 namespace detail {
-[[noreturn]] void no_topology(const char* wanted);                                        // topo_graph.cpp
-[[noreturn]] void bad_room(int room, std::size_t needed, const char* name);               // topo_graph.cpp
-[[noreturn]] void bad_topology_rank(const Comm& c, int rank, const char* name = "rank");  // topo_graph.cpp
+[[noreturn]] void no_topology(const char* wanted);                                        // topo/graph.cpp
+[[noreturn]] void bad_room(int room, std::size_t needed, const char* name);               // topo/graph.cpp
+[[noreturn]] void bad_topology_rank(const Comm& c, int rank, const char* name = "rank");  // topo/graph.cpp
 }  // namespace detail
 
 /// The topology of this shape. Throws MPI_ERR_TOPOLOGY when the communicator has another one or none.

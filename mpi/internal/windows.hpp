@@ -74,7 +74,7 @@ inline Win* find_win(MPI_Win handle) {
   return all.latest == handle ? all.latest_window : nullptr;
 }
 
-// ---- life: win_object.cpp ----
+// ---- life: win/object.cpp ----
 
 /// What differs between the functions that make windows.
 struct NewWin {
@@ -93,14 +93,14 @@ void end_windows();
 /// The program has freed a datatype with this layout.
 void forget_layout(const Layout* layout);
 
-// ---- info: win_info.cpp ----
+// ---- info: win/info.cpp ----
 
 /// What the info says to a new window; unknown keys and values are ignored, as the standard wants it.
 rma::Hints hints_of(const Info* info);
 /// The keys that are known, as they are in use.
 Info describe_hints(const rma::Hints& hints, rma::Flavor flavor);
 
-// ---- faults: win_fault.cpp ----
+// ---- faults: win/fault.cpp ----
 
 /// Throws the MPI error of a fault. With `target`, of an operation on it.
 [[noreturn]] void fail_fault(const Win& w, rma::Fault fault, const rma::Target* target = nullptr);

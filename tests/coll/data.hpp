@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi/datatypes.hpp"
+#include "mpi/internal/datatypes.hpp"
 
 namespace rmq::testing {
 

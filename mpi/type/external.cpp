@@ -1,10 +1,10 @@
-#include "mpi/datatype_external.hpp"
+#include "mpi/type/external.hpp"
 
 #include <array>
 #include <cstring>
 #include <limits>
 
-#include "mpi/datatype_make.hpp"
+#include "mpi/type/make.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mpi/datatypes.hpp"
+#include "mpi/internal/datatypes.hpp"
 
 namespace rmq::mpi {
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "mpi/datatypes.hpp"
+#include "mpi/internal/datatypes.hpp"
 #include "mpi/internal/call.hpp"
 
 namespace rmq::mpi {

@@ -4,7 +4,7 @@
 #include <climits>
 #include <cstring>
 
-#include "mpi/datatypes.hpp"
+#include "mpi/internal/datatypes.hpp"
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/task.hpp"
 

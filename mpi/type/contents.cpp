@@ -1,7 +1,7 @@
 // How a type was made: envelope and contents.
 #include <algorithm>
 
-#include "mpi/datatype_make.hpp"
+#include "mpi/type/make.hpp"
 
 namespace rmq::mpi {
 namespace {

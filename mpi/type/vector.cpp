@@ -1,5 +1,5 @@
 // Types of regularly spaced blocks, and types with new bounds.
-#include "mpi/datatype_make.hpp"
+#include "mpi/type/make.hpp"
 
 namespace rmq::mpi {
 namespace {

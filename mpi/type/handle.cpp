@@ -1,5 +1,5 @@
 // Types as objects of the program: commit, duplicate, free, name.
-#include "mpi/datatype_make.hpp"
+#include "mpi/type/make.hpp"
 #include "mpi/internal/attributes.hpp"
 
 namespace rmq::mpi {

@@ -1,5 +1,5 @@
 // Types of a rectangular part of an array in any number of dimensions.
-#include "mpi/datatype_make.hpp"
+#include "mpi/type/make.hpp"
 
 namespace rmq::mpi {
 namespace {

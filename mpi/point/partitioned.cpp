@@ -1,4 +1,4 @@
-// Chapter 4: partitioned communication, what happens inside. The functions are in partitioned_api.cpp.
+// Chapter 4: partitioned communication, what happens inside. The functions are in point/partitioned_api.cpp.
 #include "mpi/internal/partitioned.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "mpi/datatype_make.hpp"
+#include "mpi/type/make.hpp"
 
 namespace rmq::mpi {
 namespace {

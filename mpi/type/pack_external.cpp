@@ -1,7 +1,7 @@
 // MPI_Pack_external and its kin: packing in a representation that every implementation of MPI reads.
 #include <cstring>
 
-#include "mpi/datatype_external.hpp"
+#include "mpi/type/external.hpp"
 #include "mpi/internal/call.hpp"
 
 namespace rmq::mpi {

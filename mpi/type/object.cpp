@@ -1,7 +1,7 @@
 // A datatype as an object: how it comes to be, who keeps it, how it goes.
 #include <utility>
 
-#include "mpi/datatype_make.hpp"
+#include "mpi/type/make.hpp"
 #include "mpi/internal/attributes.hpp"
 #include "mpi/internal/windows.hpp"
 

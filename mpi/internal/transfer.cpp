@@ -8,7 +8,7 @@
 namespace rmq::mpi {
 namespace {
 
-// Collectives and agreements of communicator making (comm_agree.cpp) share a context; the latter use tags from here on.
+// Collectives and agreements of communicator making (comm/agree.cpp) share a context; the latter use tags from here on.
 constexpr std::uint32_t kCollectiveTags = 1u << 29;
 static_assert(kRepeatedTags == 3 * kCollectiveTags);
 

@@ -2,7 +2,7 @@
 // Fortran's are the defaults of gfortran: INTEGER, REAL and LOGICAL of 4 bytes, DOUBLE PRECISION of 8.
 #include <array>
 
-#include "mpi/datatypes.hpp"
+#include "mpi/internal/datatypes.hpp"
 
 namespace rmq::mpi {
 namespace {

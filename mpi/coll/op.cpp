@@ -1,7 +1,7 @@
 // Operations as objects of the program, and the predefined ones.
 #include <iterator>
 
-#include "mpi/datatypes.hpp"
+#include "mpi/internal/datatypes.hpp"
 #include "mpi/internal/call.hpp"
 
 namespace rmq::mpi {

@@ -1,5 +1,5 @@
 // Types of blocks of different types.
-#include "mpi/datatype_make.hpp"
+#include "mpi/type/make.hpp"
 
 namespace rmq::mpi {
 namespace {

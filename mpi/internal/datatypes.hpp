@@ -11,7 +11,7 @@
 
 namespace rmq::mpi {
 
-// ---- types: datatype_builtin.cpp, datatype_object.cpp ----
+// ---- types: type/builtin.cpp, type/object.cpp ----
 
 /// Makes the predefined types. Once, before any other call here and before the first run-time type: the pair types of C
 /// have the handles of the table's first five.
@@ -48,7 +48,7 @@ inline DataView view_of(const Datatype& type, void* buf, MPI_Count count) {
 /// inside of one.
 MPI_Count elements_in(const Datatype& type, MPI_Count bytes);
 
-// ---- operations: op.cpp, op_apply.cpp ----
+// ---- operations: coll/op.cpp, coll/op_apply.cpp ----
 
 /// nullptr when the handle is no live operation.
 Op* find_op(MPI_Op handle);

@@ -1,5 +1,5 @@
 // Types of irregularly spaced blocks of one type.
-#include "mpi/datatype_make.hpp"
+#include "mpi/type/make.hpp"
 
 namespace rmq::mpi {
 namespace {
