@@ -131,7 +131,7 @@ class Device {
   Request* MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes);
   /// Whether a call that neither waits nor fails may go without an Entry: nobody else uses the device, no record of
   /// each call is wanted, and no rank is lost.
-  bool MPID_Free_of_care() const { return !gate_.threads() && !any_lost_ && !trace_.full(); }
+  bool MPID_Free_of_care() const { return !gate_.several() && !any_lost_ && !trace_.full(); }
   /// Starts a receive: r->peer (world rank, or kNoRank with kAnySource), match (with wildcards), view, dest_op and, for
   /// cat and join, parts (messages to take; complete when all have landed), join_op, join_type. From any source with
   /// request_flag::grouped: `group`, the ranks that it needs, which must live until it is complete.

@@ -4,11 +4,43 @@
 
 namespace rmq::adi {
 
-void Gate::lock() {
+void Gate::lock_mutex() {
   if (mutex_.try_lock()) return;
   contenders_.fetch_add(1, std::memory_order_relaxed);  // a hint for give_way()
   mutex_.lock();
   contenders_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// The agent stands in the door, or has come in: it holds the mutex for so long. That inside_ is set again before the
+// mutex is free makes the agent see it the next time that it comes.
+void Gate::wait_for_agent() {
+  inside_.store(0, std::memory_order_release);
+  lock_mutex();
+  inside_.store(1, std::memory_order_relaxed);
+  mutex_.unlock();
+}
+
+bool Gate::agent_try_lock() {
+  if (!mutex_.try_lock()) return false;
+  if (several_) return true;
+  agent_.store(1, std::memory_order_relaxed);
+  os::heavy_fence(asymmetric_);
+  // Acquire pairs with the release in unlock(): what the program has done.
+  const bool alone = inside_.load(std::memory_order_acquire) == 0;
+  if (!alone) agent_unlock();
+  return alone;
+}
+
+void Gate::agent_unlock() {
+  agent_.store(0, std::memory_order_release);
+  mutex_.unlock();
+}
+
+bool Gate::try_hold() {
+  if (!mutex_.try_lock()) return false;
+  if (inside_.load(std::memory_order_acquire) == 0) return true;
+  mutex_.unlock();
+  return false;
 }
 
 void Gate::give_way() {
@@ -17,7 +49,7 @@ void Gate::give_way() {
     return;
   }
   const Away away(*this, false);
-  mutex_.unlock();
+  unlock();
   ::sched_yield();
   lock();
 }

@@ -1,7 +1,17 @@
 // Who is in the device: one thread at a time, and in which call of MPI, whose name reports and the recorder tell.
 //
-// With several threads the gate is a lock; without, one branch. A call that waits gives the device away between polls;
-// one that sleeps announces it first (Device::arm).
+// Without other threads the gate costs one branch, with several threads of the program it is a lock. Where the only
+// other thread is the agent, which rarely comes and can do without, the gate leans to the program: a call says that it
+// is inside and looks whether the agent is, two plain accesses with an asymmetric fence between them
+// (base/os/fence.hpp). The agent says that it comes, makes the heavy half of the fence, and looks: if a call is inside,
+// it goes away again.
+//
+//     call                              agent, holding mutex_
+//     inside_ = 1                       agent_ = 1
+//     light fence                       heavy fence
+//     agent_ == 0, or wait for mutex_   inside_ == 0, or give up
+//
+// A call that waits gives the device away between polls; one that sleeps announces it first (Device::arm).
 #pragma once
 
 #include <atomic>
@@ -10,6 +20,7 @@
 #include "adi/report.hpp"
 #include "base/doorbell.hpp"
 #include "base/os/atomic.hpp"
+#include "base/os/fence.hpp"
 #include "base/trace.hpp"
 
 namespace rmq::adi {
@@ -33,10 +44,25 @@ class Gate {
   /// Whether there are other threads than the program's one; and whether they are the program's.
   bool threads() const { return threads_; }
   bool several() const { return several_; }
-  /// The mutex alone; where threads() holds.
-  void lock();
-  bool try_lock() { return mutex_.try_lock(); }
-  void unlock() { mutex_.unlock(); }
+  /// For threads of the program, where threads() holds.
+  void lock() {
+    if (several_) return lock_mutex();
+    inside_.store(1, std::memory_order_relaxed);
+    os::light_fence(asymmetric_);
+    // Acquire pairs with the release in agent_unlock(): what the agent has done.
+    if (agent_.load(std::memory_order_acquire) != 0) [[unlikely]]
+      wait_for_agent();
+  }
+  void unlock() {
+    if (several_) return mutex_.unlock();
+    inside_.store(0, std::memory_order_release);  // pairs with the acquire in agent_try_lock()
+  }
+  /// For the agent.
+  bool agent_try_lock();
+  void agent_unlock();
+  /// For a signal handler, on any thread: whether nobody is inside; then nobody comes before let_go().
+  bool try_hold();
+  void let_go() { mutex_.unlock(); }
   /// Whether another thread wants the device. Relaxed: a hint; the mutex itself orders what the threads do.
   bool is_wanted() const { return contenders_.load(std::memory_order_relaxed) > 0; }
   /// Lets other threads in, and other processes.
@@ -44,13 +70,14 @@ class Gate {
   /// From now on, or no longer, other threads come. Inside an Entry, while only its thread uses the device.
   void enable_threads() {
     if (threads_) return;
-    mutex_.lock();  // the caller's Entry unlocks it
+    asymmetric_ = os::register_asymmetric_fence();
+    inside_.store(1, std::memory_order_relaxed);  // the caller's Entry ends it; there is no agent yet
     threads_ = true;
   }
   void disable_threads() {
     if (!threads_) return;
     threads_ = false;
-    mutex_.unlock();
+    unlock();
   }
 
   /// Holds the device for the calling thread. Not recursive. Both ends look at the flag: it may change in between, and
@@ -75,7 +102,7 @@ class Gate {
       if (gate_.threads_) [[unlikely]] {
         // A thread that wakes listens for those that still sleep. It leaves now: one of them takes over.
         if (gate_.sleepers > 0 && !gate_.armed) gate_.doorbell_->ring(gate_.rank_);
-        gate_.mutex_.unlock();
+        gate_.unlock();
       }
     }
     Entry(const Entry&) = delete;
@@ -93,12 +120,17 @@ class Gate {
   class Passage {
    public:
     Passage(Gate& g, const char* function, std::uint32_t call)
-        : gate_(g), function_(reinterpret_cast<std::uintptr_t>(function)), before_(g.trace_.swap_call(call)) {
+        : gate_(g), function_(reinterpret_cast<std::uintptr_t>(function)) {
+      if (gate_.threads_) [[unlikely]]
+        gate_.lock();
+      before_ = g.trace_.swap_call(call);
       gate_.call_.store(function_, std::memory_order_relaxed);  // as Entry's
     }
     ~Passage() {
       gate_.trace_.swap_call(before_);
       gate_.call_.store(function_ | kCallLeft, std::memory_order_relaxed);
+      if (gate_.threads_) [[unlikely]]
+        gate_.unlock();
     }
     Passage(const Passage&) = delete;
     Passage& operator=(const Passage&) = delete;
@@ -106,7 +138,7 @@ class Gate {
    private:
     Gate& gate_;
     const std::uintptr_t function_;
-    const std::uint32_t before_;  // the call that this one is inside of
+    std::uint32_t before_;  // the call that this one is inside of
   };
 
   /// A call that has given the device away, on its stack: what it was doing, to be put back, and told meanwhile where
@@ -135,7 +167,7 @@ class Gate {
   class Absence {
    public:
     explicit Absence(Gate& g) : gate_(g), away_(g, true) {
-      if (gate_.threads_) gate_.mutex_.unlock();
+      if (gate_.threads_) gate_.unlock();
     }
     ~Absence() {
       if (gate_.threads_) gate_.lock();
@@ -172,6 +204,8 @@ class Gate {
 
  private:
   static const char* name_of(std::uintptr_t call);
+  void lock_mutex();
+  void wait_for_agent();
 
   Trace& trace_;
   bool threads_;
@@ -184,8 +218,11 @@ class Gate {
   std::uint64_t waits_ = 0;
   const Doorbell* doorbell_ = nullptr;
   Rank rank_ = kNoRank;
-  Mutex mutex_;
-  Atomic<int> contenders_{0};  // threads that want the lock: tells a polling holder to give way
+  bool asymmetric_ = false;
+  Mutex mutex_;                      // held by whoever is inside, but for the program's one thread; the agent always
+  Atomic<int> contenders_{0};        // threads that want the lock: tells a polling holder to give way
+  Atomic<std::uint32_t> inside_{0};  // the program's one thread is
+  Atomic<std::uint32_t> agent_{0};   // the agent is, or looks whether it can be
 };
 
 }  // namespace rmq::adi

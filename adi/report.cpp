@@ -176,11 +176,11 @@ Device::Levels Device::levels() const {
 void Device::MPID_Interrupted(bool alone) {
   if (!open_) return;
   if (gate_.threads()) {
-    // Wherever in its own lock() or unlock() this thread may have been interrupted, the mutex is either taken or free;
+    // Wherever in its own lock() or unlock() this thread may have been interrupted, the device is either taken or free;
     // if free, this is one more owner in a row.
-    if (gate_.try_lock()) {
+    if (gate_.try_hold()) {
       bootstrap_.tell(report(gate_.doing(), true));
-      return gate_.unlock();
+      return gate_.let_go();
     }
   } else if (alone) {
     if (gate_.attending()) return;  // a call that waits looks at the socket itself

@@ -47,7 +47,7 @@ void Device::MPID_Serve(const Atomic<bool>& stop) {
       os::nap(kNapNs);
       continue;
     }
-    if (!gate_.try_lock()) {  // the program is in a call: it polls, or soon will, and would only be disturbed
+    if (!gate_.agent_try_lock()) {  // the program is in a call: it polls, or soon will, and would only be disturbed
       os::nap(kNapNs);
       continue;
     }
@@ -62,7 +62,7 @@ void Device::MPID_Serve(const Atomic<bool>& stop) {
       // Relaxed: only the agent clears it; a program that sees it too long rings once too often.
       agent_sleeps_.store(sleep, std::memory_order_relaxed);
     }
-    gate_.unlock();
+    gate_.agent_unlock();
     if (sleep) {
       doorbell_->wait(sleep_for_ever_ ? -1 : kAgentSleepNs);
       agent_sleeps_.store(false, std::memory_order_relaxed);
@@ -71,9 +71,9 @@ void Device::MPID_Serve(const Atomic<bool>& stop) {
       os::nap(kNapNs);
     }
   }
-  gate_.lock();
+  while (!gate_.agent_try_lock()) os::nap(kNapNs);
   if (gate_.armed && gate_.sleepers == 0) disarm();
-  gate_.unlock();
+  gate_.agent_unlock();
 }
 
 // Whether there was anything.

@@ -28,6 +28,9 @@ struct Hints {
   bool same_op_no_op = true;    // accumulate_ops: same_op_no_op (the default) or same_op
   bool ordered = true;          // accumulate_ordering: anything but `none`; order is kept in either case
   bool noncontiguous = false;   // alloc_shared_noncontig
+  /// mpi_accumulate_granularity: accumulates to other ranges of so many bytes shall not get into each other's way; 0: as
+  /// suits long ones.
+  std::uint64_t granularity = 0;
 };
 
 struct WindowOptions {

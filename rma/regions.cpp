@@ -11,14 +11,18 @@ namespace rmq::rma {
 namespace {
 
 constexpr unsigned kLeastShift = 8;
-constexpr int kSpins = 200;       // before the core is offered: a holder that runs is done by then
-constexpr int kYieldsToAsk = 64;  // yields between two questions whether the holder still lives
+constexpr unsigned kFinestShift = 3;  // a number
+constexpr int kSpins = 200;           // before the core is offered: a holder that runs is done by then
+constexpr int kYieldsToAsk = 64;      // yields between two questions whether the holder still lives
 
 }  // namespace
 
-unsigned Regions::shift_for(std::uint64_t bytes) {
-  const std::uint64_t region = (bytes + Control::kRegions - 1) / Control::kRegions;
-  return std::max(kLeastShift, region <= 1 ? 0u : static_cast<unsigned>(std::bit_width(region - 1)));
+unsigned Regions::shift_for(std::uint64_t bytes, std::uint64_t granularity) {
+  const auto shift = [](std::uint64_t region) {
+    return region <= 1 ? 0u : static_cast<unsigned>(std::bit_width(region - 1));
+  };
+  const unsigned wide = std::max(kLeastShift, shift((bytes + Control::kRegions - 1) / Control::kRegions));
+  return granularity == 0 ? wide : std::clamp(shift(granularity), kFinestShift, wide);
 }
 
 std::uint64_t RegionGuard::take(std::uint64_t offset, std::uint64_t size, std::uint64_t count) {
@@ -30,13 +34,30 @@ std::uint64_t RegionGuard::take(std::uint64_t offset, std::uint64_t size, std::u
   if (first_ == region && last_ == last) return elements;
   if (first_ != kNone && region != first_ && region != last_) let_go();
   if (first_ == kNone) {
-    lock(region);
-    first_ = last_ = region;
+    hold(region, last);
+    return elements;
   }
   for (; first_ < region; ++first_) unlock(first_);
   while (last_ > last && last_ > region) unlock(last_--);
+  if (last_ < last && last % Control::kRegions < last_ % Control::kRegions) {
+    let_go();
+    hold(region, last);
+  }
   while (last_ < last) lock(++last_);
   return elements;
+}
+
+// Holding none: where the mutexes begin again among these, those at the beginning come first.
+void RegionGuard::hold(std::uint64_t first, std::uint64_t last) {
+  const std::uint64_t wrap = last / Control::kRegions * Control::kRegions;
+  if (wrap > first) {
+    for (std::uint64_t region = wrap; region <= last; ++region) lock(region);
+    for (std::uint64_t region = first; region < wrap; ++region) lock(region);
+  } else {
+    for (std::uint64_t region = first; region <= last; ++region) lock(region);
+  }
+  first_ = first;
+  last_ = last;
 }
 
 void RegionGuard::lock(std::uint64_t region) {

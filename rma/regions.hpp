@@ -5,8 +5,8 @@
 // time, by a vectorised loop under a mutex there would lose one of the changes. A mutex that nobody contends costs one
 // atomic exchange, which is what the CPU atomic costs.
 //
-// A guard holds one region, or two neighbours while an element lies across their border; it takes them in rising order,
-// and lets go of everything before it goes down. So there is no deadlock.
+// A guard holds one region, or neighbours while an element lies across their borders; it takes their mutexes in rising
+// order, and lets go of everything before it goes down. So there is no deadlock.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,9 @@ struct Regions {
   adi::Device* device = nullptr;  // asked whether a holder lives; null: all do
   const Rank* world = nullptr;    // world ranks of the members
 
-  /// The shift for a window of so many bytes: regions of a power of two, 256 bytes at least.
-  static unsigned shift_for(std::uint64_t bytes);
+  /// The shift for a window of so many bytes: regions of a power of two, 256 bytes at least; or as fine as the program
+  /// wishes (`granularity` bytes, if not 0), so that several regions may share a mutex.
+  static unsigned shift_for(std::uint64_t bytes, std::uint64_t granularity);
 };
 
 class RegionGuard {
@@ -47,6 +48,7 @@ class RegionGuard {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
   std::uint64_t take(std::uint64_t offset, std::uint64_t size, std::uint64_t count);
+  void hold(std::uint64_t first, std::uint64_t last);
   void lock(std::uint64_t region);
   void unlock(std::uint64_t region);
   void let_go();

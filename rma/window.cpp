@@ -15,7 +15,7 @@
 namespace rmq::rma {
 namespace {
 
-// The words of a contribution.
+// The words of a contribution. kUnit: above the unit's 32 bits, the shift of the regions.
 enum Word : std::size_t { kFault, kSize, kUnit, kData, kControl, kMemory, kBytes, kTypeBytes };
 
 // Where the data begins in the memory of a shared window's member: on a page, behind the control.
@@ -102,7 +102,8 @@ std::array<std::uint64_t, Window::kWords> Window::contribution() const {
   const adi::Device& d = device();
   words[kFault] = static_cast<std::uint64_t>(trouble_);
   words[kSize] = options.size;
-  words[kUnit] = static_cast<std::uint64_t>(options.disp_unit);
+  const auto shift = Regions::shift_for(options.size, options.hints.granularity);
+  words[kUnit] = static_cast<std::uint32_t>(options.disp_unit) | std::uint64_t{shift} << 32;
   words[kTypeBytes] = d.config().rma_type_bytes;
   if (!memory_.empty()) {
     const HostMemory& mine = memory_[static_cast<std::size_t>(options.me)];
@@ -164,8 +165,8 @@ bool Window::is_near(int rank) const {
 void Window::learn(int rank, std::span<const std::uint64_t> words) {
   Reach& t = at(rank);
   t.size = words[kSize];
-  t.unit = words[kUnit];
-  t.shift = static_cast<std::uint8_t>(Regions::shift_for(t.size));
+  t.unit = static_cast<std::uint32_t>(words[kUnit]);
+  t.shift = static_cast<std::uint8_t>(words[kUnit] >> 32);
   if (rank == me()) {
     t.direct = t.near = true;
     t.base = is_dynamic() ? nullptr : my_memory;

@@ -1,10 +1,13 @@
 // Chapter 12.2.7: info of windows, and what its keys (section 12.2.1) mean to one.
 #include <algorithm>
+#include <charconv>
 
 #include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi {
 namespace {
+
+constexpr std::string_view kGranularity = "mpi_accumulate_granularity";
 
 const std::string* value_of(const Info& info, std::string_view key) {
   for (const auto& [k, value] : info.entries) {
@@ -24,7 +27,7 @@ const char* word(bool flag) {
 }
 
 bool is_structural(std::string_view key) {
-  return key == "no_locks" || key == "alloc_shared_noncontig";
+  return key == "no_locks" || key == "alloc_shared_noncontig" || key == kGranularity;
 }
 
 /// Keys that describe how the program will use the window are taken over; what a window is made of stays.
@@ -50,6 +53,11 @@ rma::Hints hints_of(const Info* info) {
   take_flag(*info, "same_size", h.same_size);
   take_flag(*info, "same_disp_unit", h.same_disp_unit);
   take_flag(*info, "alloc_shared_noncontig", h.noncontiguous);
+  if (const std::string* bytes = value_of(*info, kGranularity)) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(bytes->data(), bytes->data() + bytes->size(), value);
+    if (error == std::errc{} && end == bytes->data() + bytes->size()) h.granularity = value;
+  }
   if (const std::string* ops = value_of(*info, "accumulate_ops")) h.same_op_no_op = *ops != "same_op";
   if (const std::string* order = value_of(*info, "accumulate_ordering")) h.ordered = *order != "none";
   return h;
@@ -60,6 +68,7 @@ Info describe_hints(const rma::Hints& hints, rma::Flavor flavor) {
   info.entries = {{"no_locks", word(hints.no_locks)},
                   {"accumulate_ordering", hints.ordered ? "rar,raw,war,waw" : "none"},
                   {"accumulate_ops", hints.same_op_no_op ? "same_op_no_op" : "same_op"},
+                  {std::string(kGranularity), std::to_string(hints.granularity)},
                   {"same_size", word(hints.same_size)},
                   {"same_disp_unit", word(hints.same_disp_unit)}};
   if (flavor == rma::Flavor::shared) info.entries.emplace_back("alloc_shared_noncontig", word(hints.noncontiguous));

@@ -127,10 +127,12 @@ struct World {
     device->MPID_Serve(stop);
     stopped = true;
   }
-  /// Both messages; and the agent's end when they have come.
-  void send_and_stop() {
+  void send() {
     wire.send();
     wire.send();
+  }
+  /// The agent's end when both messages have come. Of a program with one thread that thread ends it.
+  void stop_in_the_end() {
     explore::wait_until([this] { return got(0) && got(1); });
     if (agent) stop_agent();
   }
@@ -149,19 +151,19 @@ using Threads = World::Threads;
 Program polls_then_computes(std::uint32_t mute = 0) {
   auto w = std::make_shared<World>(Threads::one);
   explore::seams().mute = mute;
-  return {{[=] { w->test(), w->test(), w->compute(1); }, [=] { w->serve(); }, [=] { w->send_and_stop(); }}, {}};
+  return {{[=] { w->test(), w->test(), w->compute(1), w->stop_in_the_end(); }, [=] { w->serve(); }, [=] { w->send(); }}, {}};
 }
 
 Program waits_then_computes(std::uint32_t mute = 0) {
   auto w = std::make_shared<World>(Threads::one);
   explore::seams().mute = mute;
-  return {{[=] { w->receive(0), w->compute(1); }, [=] { w->serve(); }, [=] { w->send_and_stop(); }}, {}};
+  return {{[=] { w->receive(0), w->compute(1), w->stop_in_the_end(); }, [=] { w->serve(); }, [=] { w->send(); }}, {}};
 }
 
 Program computes_then_waits(std::uint32_t mute = 0) {
   auto w = std::make_shared<World>(Threads::one);
   explore::seams().mute = mute;
-  return {{[=] { w->test(), w->compute(0), w->receive(1); }, [=] { w->serve(); }, [=] { w->send_and_stop(); }}, {}};
+  return {{[=] { w->test(), w->compute(0), w->receive(1), w->stop_in_the_end(); }, [=] { w->serve(); }, [=] { w->send(); }}, {}};
 }
 
 // Two threads that wait, a third one that looks now and then, with an agent or without.
@@ -169,7 +171,7 @@ Program several(bool agent, std::uint32_t mute = 0) {
   auto w = std::make_shared<World>(Threads::several);
   explore::seams().mute = mute;
   explore::seams().timed_out = [w = w.get()](int thread) { return thread < 2 && w->got(thread); };
-  Program p{{[=] { w->receive(0); }, [=] { w->receive(1); }, [=] { w->send_and_stop(); }, [=] { w->test(); }}, {}};
+  Program p{{[=] { w->receive(0); }, [=] { w->receive(1); }, [=] { w->send(), w->stop_in_the_end(); }, [=] { w->test(); }}, {}};
   w->agent = agent;
   if (agent) p.threads.emplace_back([=] { w->serve(); });
   return p;
@@ -223,6 +225,16 @@ TEST(Agent, NeedsItsRingsAndAnnouncements) {
       {"agent_test.cpp", "wire_.sleeping.store(1, std::memory_order_relaxed);", Change::skipped},
   };
   explore::kills([] { return waits_then_computes(); }, kBounds, mutants);
+  // The gate that leans to the program.
+  const Mutant gate[] = {
+      {"seams.cpp", "explore::heavy_fence();", Change::skipped},
+      {"fence.hpp", "compiler_fence();", Change::skipped},
+      {"gate.hpp", "if (agent_.load(std::memory_order_acquire) != 0) [[unlikely]]", Change::relaxed},
+      {"gate.hpp", "inside_.store(0, std::memory_order_release);", Change::relaxed},
+      {"gate.cpp", "const bool alone = inside_.load(std::memory_order_acquire) == 0;", Change::relaxed},
+      {"gate.cpp", "agent_.store(0, std::memory_order_release);", Change::relaxed},
+  };
+  explore::kills([] { return polls_then_computes(); }, kBounds, gate);
   // The rings of the program to its agent, and those of the agent to the program.
   EXPECT_TRUE(explore::explore([] { return polls_then_computes(1u << 0); }, kBounds).failed);
   EXPECT_TRUE(explore::explore([] { return waits_then_computes(1u << 1); }, kBounds).failed);

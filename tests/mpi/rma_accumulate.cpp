@@ -3,6 +3,7 @@
 // derived datatypes, many elements, operations that exclude each other element by element.
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 #include "win_test.hpp"
 
@@ -23,6 +24,34 @@ void sums(int flavor) {
   MPI_Win_fence(0, w.win);
   for (int i = 0; i < kCount; ++i) {
     if (w.memory[i] != (i == 7 ? 2 * n : n)) return CHECK(!"the sum is wrong");
+  }
+}
+
+// Single numbers and long rows of them at the same time, under as many mutexes as there are.
+void fine_sums(int flavor) {
+  const int n = check::size(), me = check::rank();
+  constexpr int kCount = 1000;
+  for (const char* granularity : {"1", "24", "nonsense", "100000"}) {
+    MPI_Info hints;
+    MPI_Info_create(&hints);
+    // Each member's own wish counts for its memory.
+    MPI_Info_set(hints, "mpi_accumulate_granularity", me == 0 ? "8" : granularity);
+    LongWindow w(flavor, kCount, MPI_COMM_WORLD, hints);
+    MPI_Info_free(&hints);
+    const std::vector<long> ones(kCount, 1);
+    MPI_Win_lock_all(0, w.win);
+    for (int i = 0; i < kRounds; ++i) {
+      for (int to = 0; to < n; ++to) {
+        MPI_Accumulate(ones.data(), 1, MPI_LONG, to, (i * 7 + me) % kCount, 1, MPI_LONG, MPI_SUM, w.win);
+        if (i % 10 == 0) MPI_Accumulate(ones.data(), kCount, MPI_LONG, to, 0, kCount, MPI_LONG, MPI_SUM, w.win);
+      }
+    }
+    MPI_Win_unlock_all(w.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_SHARED, me, 0, w.win);
+    const long sum = std::accumulate(w.memory, w.memory + kCount, 0L);
+    MPI_Win_unlock(me, w.win);
+    CHECK(sum == long{n} * kRounds + long{n} * (kRounds / 10) * kCount);
   }
 }
 
@@ -158,6 +187,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   for (const int flavor : kFlavors) {
     sums(flavor);
+    fine_sums(flavor);
     tickets(flavor);
     swaps(flavor);
     derived(flavor);

@@ -120,18 +120,21 @@ void info() {
   MPI_Info_create(&hints);
   MPI_Info_set(hints, "no_locks", "true");
   MPI_Info_set(hints, "accumulate_ordering", "none");
+  MPI_Info_set(hints, "mpi_accumulate_granularity", "8");
   MPI_Info_set(hints, "coffee", "black");
   LongWindow w(MPI_WIN_FLAVOR_ALLOCATE, 1, MPI_COMM_WORLD, hints);
   MPI_Win_get_info(w.win, &used);
   CHECK(value_of(used, "no_locks") == "true" && value_of(used, "accumulate_ordering") == "none");
   CHECK(value_of(used, "accumulate_ops") == "same_op_no_op" && value_of(used, "same_size") == "false");
-  CHECK(value_of(used, "coffee") == "(none)");
+  CHECK(value_of(used, "mpi_accumulate_granularity") == "8" && value_of(used, "coffee") == "(none)");
   MPI_Info_free(&used);
   MPI_Info_set(hints, "same_size", "true");
   MPI_Info_set(hints, "no_locks", "false");  // too late
+  MPI_Info_set(hints, "mpi_accumulate_granularity", "64");
   MPI_Win_set_info(w.win, hints);
   MPI_Win_get_info(w.win, &used);
   CHECK(value_of(used, "same_size") == "true" && value_of(used, "no_locks") == "true");
+  CHECK(value_of(used, "mpi_accumulate_granularity") == "8");
   MPI_Info_free(&used);
   MPI_Info_free(&hints);
   // The key is a hint, not a lock on locks.

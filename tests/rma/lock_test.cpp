@@ -74,7 +74,7 @@ TEST(RmaLock, AWriterWaitsOnlyForReadersThatCameBefore) {
   lock.release(second);
 }
 
-TEST(RmaRegions, SumsOfThreadsAddUpAcrossBorders) {
+void sums_add_up_across_borders(std::uint64_t granularity) {
   constexpr std::size_t kElements = 1000;
   std::vector<std::byte> memory(kElements * 8 + 64);
   void* place = std::aligned_alloc(rmq::kCacheLine, (Control::bytes(4) + 63) / 64 * 64);
@@ -86,7 +86,7 @@ TEST(RmaRegions, SumsOfThreadsAddUpAcrossBorders) {
       Regions regions;
       regions.control = control;
       regions.base = base;
-      regions.shift = Regions::shift_for(memory.size());
+      regions.shift = Regions::shift_for(memory.size(), granularity);
       regions.me = me;
       for (int round = 0; round < 20; ++round) {
         RegionGuard guard(regions);
@@ -112,6 +112,23 @@ TEST(RmaRegions, SumsOfThreadsAddUpAcrossBorders) {
     ASSERT_EQ(x, 80u) << i;
   }
   std::free(place);
+}
+
+TEST(RmaRegions, SumsOfThreadsAddUpAcrossBorders) {
+  sums_add_up_across_borders(0);
+}
+
+TEST(RmaRegions, SumsOfThreadsAddUpWhereEachElementHasTwoMutexes) {
+  sums_add_up_across_borders(1);  // regions of 8 bytes: more than there are mutexes
+}
+
+TEST(RmaRegions, AreAsFineAsTheProgramWishesAndNoWiderThanWithoutAWish) {
+  EXPECT_EQ(Regions::shift_for(512, 0), 8u);
+  EXPECT_EQ(Regions::shift_for(1 << 20, 0), 14u);
+  EXPECT_EQ(Regions::shift_for(512, 1), 3u);
+  EXPECT_EQ(Regions::shift_for(512, 24), 5u);
+  EXPECT_EQ(Regions::shift_for(1 << 20, 1 << 18), 14u);
+  EXPECT_EQ(Regions::shift_for(0, ~std::uint64_t{0}), 8u);
 }
 
 }  // namespace
