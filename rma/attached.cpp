@@ -32,7 +32,7 @@ bool Attached::remove(void* memory) {
   return true;
 }
 
-bool Attached::contains(std::uint64_t from, std::uint64_t bytes) const {
+bool Attached::covers(std::uint64_t from, std::uint64_t bytes) const {
   if (bytes == 0) return true;
   auto block = regions_.upper_bound(from);
   if (block == regions_.begin()) return false;
@@ -44,11 +44,11 @@ bool Attached::contains(std::uint64_t from, std::uint64_t bytes) const {
   return false;
 }
 
-bool Attached::contains(const Layout& layout, std::uint64_t count, std::uint64_t origin) const {
+bool Attached::covers(const Layout& layout, std::uint64_t count, std::uint64_t origin) const {
   const Span span = span_of(layout, count);
   const auto low = span.low + origin;
   return span.length == 0 || (low >= 0 && low + span.length <= INT64_MAX &&
-                              contains(static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(span.length)));
+                              covers(static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(span.length)));
 }
 
 }  // namespace rmq::rma

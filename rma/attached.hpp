@@ -1,4 +1,4 @@
-// What a dynamic window is attached to.
+// The memory that this rank has attached to a dynamic window. Addresses are this process's own; sizes are bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@ namespace rmq::rma {
 
 class Attached {
  public:
-  /// False when it overlaps what is attached; and when it is not attached.
+  /// False, and nothing is changed, when it overlaps what is attached.
   bool add(void* memory, std::uint64_t bytes);
+  /// False when nothing is attached that begins there.
   bool remove(void* memory);
-  /// Whether all of these bytes are attached; neighbours that touch are one region to whoever accesses them.
-  bool contains(std::uint64_t from, std::uint64_t bytes) const;
-  /// The same of `count` elements of `layout`, the first one's origin at that address.
-  bool contains(const Layout& layout, std::uint64_t count, std::uint64_t origin) const;
+  /// Whether all of it is attached. Regions that touch are one region to whoever accesses them.
+  bool covers(std::uint64_t from, std::uint64_t bytes) const;
+  /// The same for `count` elements of `layout`, the first one's origin at that address.
+  bool covers(const Layout& layout, std::uint64_t count, std::uint64_t origin) const;
 
  private:
   std::map<std::uintptr_t, std::uint64_t> regions_;  // address -> bytes
-  std::multiset<std::uintptr_t> empty_;              // of no bytes: in nobody's way, only to be detached
+  std::multiset<std::uintptr_t> empty_;              // regions of no bytes: in nobody's way, only to be detached
 };
 
 }  // namespace rmq::rma

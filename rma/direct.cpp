@@ -1,7 +1,6 @@
-// Operations: what all have in common, and those on memory that is mapped here. The other ones go on in origin.cpp.
+// Operations: what all have in common, and those on memory that is mapped here. The others go on in Sender.
 #include "base/error.hpp"
 #include "rma/apply.hpp"
-#include "rma/sender.hpp"
 #include "rma/store.hpp"
 #include "rma/window.hpp"
 
@@ -17,20 +16,6 @@ DataView view_at(std::byte* at, const Layout& layout, std::uint64_t count) {
 
 }  // namespace
 
-// No access bit is set for this target: perhaps its post is still to be waited for.
-Fault Window::admit(int rank) {
-  Reach& t = at(rank);
-  if (!epochs.accessing ||
-      std::find(epochs.access_group.begin(), epochs.access_group.end(), rank) == epochs.access_group.end())
-    return Fault::sync;
-  if (t.direct) {
-    wait_until({WaitFor::What::post, rank}, [&] { return has_posted(rank) || is_lost(rank); });
-    if (!has_posted(rank)) return lost_because_of(rank, "");
-  }
-  t.access |= access::start;
-  return Fault::none;
-}
-
 Fault Window::locate(const Reach& t, const Target& target, std::uint64_t& offset) const {
   std::uint64_t bytes = 0;
   if (target.disp < 0 || __builtin_mul_overflow(static_cast<std::uint64_t>(target.disp), t.unit, &offset)) [[unlikely]]
@@ -38,8 +23,8 @@ Fault Window::locate(const Reach& t, const Target& target, std::uint64_t& offset
   const Layout& layout = *target.layout;
   if (__builtin_mul_overflow(layout.size(), target.count, &bytes)) [[unlikely]]
     return Fault::range;
-  if (is_dynamic()) [[unlikely]]
-    return !t.direct || attached.contains(layout, target.count, offset) ? Fault::none : Fault::range;
+  if (core_.is_dynamic()) [[unlikely]]
+    return !t.direct || core_.attached.covers(layout, target.count, offset) ? Fault::none : Fault::range;
   if (layout.is_dense() && layout.true_lb() == 0) [[likely]] {
     return bytes == 0 || (offset <= t.size && bytes <= t.size - offset) ? Fault::none : Fault::range;
   }
@@ -47,11 +32,11 @@ Fault Window::locate(const Reach& t, const Target& target, std::uint64_t& offset
 }
 
 inline Fault Window::begin(const Target& target, std::uint64_t& offset) {
-  const Reach& t = at(target.rank);
-  if ((t.access | epochs.all) == 0) [[unlikely]] {
-    if (const Fault f = admit(target.rank); f != Fault::none) return f;
+  const Reach& t = core_.at(target.rank);
+  if ((t.access | core_.all) == 0) [[unlikely]] {
+    if (const Fault f = active_.admit(target.rank); f != Fault::none) return f;
   }
-  epochs.fence_used = true;  // means something only while a fence's epoch is open
+  core_.fence_used = true;  // means something only while a fence's epoch is open
   return locate(t, target, offset);
 }
 
@@ -65,27 +50,15 @@ Fault Window::begin_combining(const Target& target, ReduceOp op, std::uint64_t& 
   return reduce_defined(op, element.basic) ? Fault::none : Fault::op;
 }
 
-Regions Window::regions_of(const Reach& t) const {
-  Regions r;
-  if (!t.contended || t.exclusive) return r;
-  r.control = t.control;
-  r.base = t.base;
-  r.shift = t.shift;
-  r.me = me();
-  r.device = &device();
-  r.world = options.ranks.data();
-  return r;
-}
-
 Fault Window::put(const DataView& origin, const Target& target) {
   std::uint64_t offset = 0;
   if (const Fault f = begin(target, offset); f != Fault::none) [[unlikely]]
     return f;
   if (origin.bytes != target.layout->size() * target.count) [[unlikely]]
     return Fault::type;
-  Reach& t = at(target.rank);
-  if (!t.direct) return sender_->issue(sender_->make(Kind::RMA_PUT, target, offset, &origin, nullptr), nullptr);
-  domain.stored_ = true;
+  Reach& t = core_.at(target.rank);
+  if (!t.direct) return sender_.put(target, offset, origin);
+  core_.domain.stores();
   const DataView to = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
   if (origin.is_contiguous() && to.is_contiguous()) [[likely]]
     store_once(to.base, origin.base, to.bytes);
@@ -100,9 +73,9 @@ Fault Window::get(const DataView& origin, const Target& target) {
     return f;
   if (origin.bytes != target.layout->size() * target.count) [[unlikely]]
     return Fault::type;
-  Reach& t = at(target.rank);
-  if (!t.direct) return sender_->issue(sender_->make(Kind::RMA_GET, target, offset, nullptr, &origin), nullptr);
-  domain.order_loads();
+  Reach& t = core_.at(target.rank);
+  if (!t.direct) return sender_.get(target, offset, origin);
+  core_.domain.order_loads();
   const DataView from = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
   if (origin.is_contiguous() && from.is_contiguous()) [[likely]]
     copy_bytes(origin.base, from.base, from.bytes);
@@ -118,14 +91,13 @@ Fault Window::accumulate(const DataView& origin, const Target& target, ReduceOp 
   const std::uint64_t bytes = target.layout->size() * target.count;
   if (op != ReduceOp::no_op && origin.bytes != bytes) return Fault::type;
   if (bytes == 0 || op == ReduceOp::no_op) return Fault::none;
-  Reach& t = at(target.rank);
+  Reach& t = core_.at(target.rank);
   if (!t.direct) {
-    return sender_->issue(sender_->make_combining(Kind::RMA_ACCUMULATE, target, offset, op, e, &origin, nullptr),
-                          nullptr);
+    return sender_.combine(Kind::RMA_ACCUMULATE, target, offset, op, e, &origin, nullptr);
   }
-  domain.stored_ = true;
+  core_.domain.stores();
   const DataView to = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
-  combine_views(op, e, to, origin, DataView{}, regions_of(t));
+  combine_views(op, e, to, origin, DataView{}, core_.regions(t, t.exclusive));
   return Fault::none;
 }
 
@@ -136,16 +108,15 @@ Fault Window::get_accumulate(const DataView& origin, const DataView& result, con
   const std::uint64_t bytes = target.layout->size() * target.count;
   if ((op != ReduceOp::no_op && origin.bytes != bytes) || result.bytes != bytes) return Fault::type;
   if (bytes == 0) return Fault::none;
-  Reach& t = at(target.rank);
+  Reach& t = core_.at(target.rank);
   if (!t.direct) {
     const DataView* data = op == ReduceOp::no_op ? nullptr : &origin;
-    return sender_->issue(sender_->make_combining(Kind::RMA_GET_ACCUMULATE, target, offset, op, e, data, &result),
-                          nullptr);
+    return sender_.combine(Kind::RMA_GET_ACCUMULATE, target, offset, op, e, data, &result);
   }
-  domain.order_loads();
-  domain.stored_ = true;
+  core_.domain.order_loads();
+  core_.domain.stores();
   const DataView to = view_at(moved(t.base, static_cast<std::int64_t>(offset)), *target.layout, target.count);
-  combine_views(op, e, to, origin, result, regions_of(t));
+  combine_views(op, e, to, origin, result, core_.regions(t, t.exclusive));
   return Fault::none;
 }
 
@@ -159,16 +130,14 @@ Fault Window::fetch_and_op(const void* origin, void* result, const Target& targe
     const DataView in = target.layout->view(const_cast<void*>(origin), 1);
     return get_accumulate(op == ReduceOp::no_op ? DataView{} : in, target.layout->view(result, 1), target, op);
   }
-  Reach& t = at(target.rank);
+  Reach& t = core_.at(target.rank);
   if (!t.direct) {
     const DataView in = DataView::contiguous(origin, e.packed), out = DataView::contiguous(result, e.packed);
-    return sender_->issue(
-        sender_->make_combining(Kind::RMA_FETCH_OP, target, offset, op, e, op == ReduceOp::no_op ? nullptr : &in, &out),
-        nullptr);
+    return sender_.combine(Kind::RMA_FETCH_OP, target, offset, op, e, op == ReduceOp::no_op ? nullptr : &in, &out);
   }
-  domain.order_loads();
-  domain.stored_ = true;
-  combine_one(op, e, moved(t.base, static_cast<std::int64_t>(offset)), origin, result, regions_of(t));
+  core_.domain.order_loads();
+  core_.domain.stores();
+  combine_one(op, e, moved(t.base, static_cast<std::int64_t>(offset)), origin, result, core_.regions(t, t.exclusive));
   return Fault::none;
 }
 
@@ -178,19 +147,15 @@ Fault Window::compare_and_swap(const void* origin, const void* compare, void* re
   if (const Fault f = begin_combining(target, ReduceOp::replace, offset, e); f != Fault::none) [[unlikely]]
     return f;
   if (!can_compare(e) || target.count != 1) return Fault::type;
-  Reach& t = at(target.rank);
+  Reach& t = core_.at(target.rank);
   if (!t.direct) {
     const DataView out = DataView::contiguous(result, e.packed);
-    Op* op = sender_->make_combining(Kind::RMA_CAS, target, offset, ReduceOp::replace, e, nullptr, &out);
-    // Both words travel, so they are kept here; the comparand first.
-    std::memcpy(op->words.data(), compare, e.packed);
-    std::memcpy(op->words.data() + e.packed, origin, e.packed);
-    op->data = DataView::contiguous(op->words.data(), 2 * std::uint64_t{e.packed});
-    return sender_->issue(op, nullptr);
+    return sender_.compare_and_swap(target, offset, e, origin, compare, out);
   }
-  domain.order_loads();
-  domain.stored_ = true;
-  rma::compare_and_swap(e, moved(t.base, static_cast<std::int64_t>(offset)), compare, origin, result, regions_of(t));
+  core_.domain.order_loads();
+  core_.domain.stores();
+  rma::compare_and_swap(e, moved(t.base, static_cast<std::int64_t>(offset)), compare, origin, result,
+                        core_.regions(t, t.exclusive));
   return Fault::none;
 }
 
@@ -198,41 +163,40 @@ Fault Window::compare_and_swap(const void* origin, const void* compare, void* re
 
 // A direct operation is complete when the call returns.
 Fault Window::finish_request(Fault fault, Request*& request) {
-  if (fault == Fault::none) request = device().MPID_Request_create(RequestKind::other);
+  if (fault == Fault::none) request = core_.device().MPID_Request_create(RequestKind::other);
   return fault;
 }
 
 Fault Window::rput(const DataView& origin, const Target& target, Request*& request) {
-  if (at(target.rank).direct || origin.bytes == 0) return finish_request(put(origin, target), request);
+  if (core_.at(target.rank).direct || origin.bytes == 0) return finish_request(put(origin, target), request);
   std::uint64_t offset = 0;
   if (const Fault f = begin(target, offset); f != Fault::none) return f;
   if (origin.bytes != target.layout->size() * target.count) return Fault::type;
-  return sender_->issue(sender_->make(Kind::RMA_PUT, target, offset, &origin, nullptr), &request);
+  return sender_.put(target, offset, origin, &request);
 }
 
 Fault Window::rget(const DataView& origin, const Target& target, Request*& request) {
-  if (at(target.rank).direct || origin.bytes == 0) return finish_request(get(origin, target), request);
+  if (core_.at(target.rank).direct || origin.bytes == 0) return finish_request(get(origin, target), request);
   std::uint64_t offset = 0;
   if (const Fault f = begin(target, offset); f != Fault::none) return f;
   if (origin.bytes != target.layout->size() * target.count) return Fault::type;
-  return sender_->issue(sender_->make(Kind::RMA_GET, target, offset, nullptr, &origin), &request);
+  return sender_.get(target, offset, origin, &request);
 }
 
 Fault Window::raccumulate(const DataView& origin, const Target& target, ReduceOp op, Request*& request) {
-  if (at(target.rank).direct || origin.bytes == 0 || op == ReduceOp::no_op) {
+  if (core_.at(target.rank).direct || origin.bytes == 0 || op == ReduceOp::no_op) {
     return finish_request(accumulate(origin, target, op), request);
   }
   std::uint64_t offset = 0;
   Element e;
   if (const Fault f = begin_combining(target, op, offset, e); f != Fault::none) return f;
   if (origin.bytes != target.layout->size() * target.count) return Fault::type;
-  return sender_->issue(sender_->make_combining(Kind::RMA_ACCUMULATE, target, offset, op, e, &origin, nullptr),
-                        &request);
+  return sender_.combine(Kind::RMA_ACCUMULATE, target, offset, op, e, &origin, nullptr, &request);
 }
 
 Fault Window::rget_accumulate(const DataView& origin, const DataView& result, const Target& target, ReduceOp op,
                               Request*& request) {
-  if (at(target.rank).direct || result.bytes == 0) {
+  if (core_.at(target.rank).direct || result.bytes == 0) {
     return finish_request(get_accumulate(origin, result, target, op), request);
   }
   std::uint64_t offset = 0;
@@ -241,8 +205,7 @@ Fault Window::rget_accumulate(const DataView& origin, const DataView& result, co
   const std::uint64_t bytes = target.layout->size() * target.count;
   if ((op != ReduceOp::no_op && origin.bytes != bytes) || result.bytes != bytes) return Fault::type;
   const DataView* data = op == ReduceOp::no_op ? nullptr : &origin;
-  return sender_->issue(sender_->make_combining(Kind::RMA_GET_ACCUMULATE, target, offset, op, e, data, &result),
-                        &request);
+  return sender_.combine(Kind::RMA_GET_ACCUMULATE, target, offset, op, e, data, &result, &request);
 }
 
 Fault Window::request_fault(const Request& request) {

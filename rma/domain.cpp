@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "rma/agent.hpp"
-#include "rma/sender.hpp"
-#include "rma/server.hpp"
 #include "rma/window.hpp"
 
 namespace rmq::rma {
@@ -36,17 +34,9 @@ void Domain::add(Window& window) {
 }
 
 void Domain::remove(Window& window) {
-  Sender* const sender = window.sender_.get();
-  Server* const server = window.server_.get();
-  serve_locks_of(*server, false);
-  for (Ticket& t : tickets_) {  // none, unless it ends early: the answers will name nobody
-    if (t.sender == sender) {
-      t.sender = nullptr;
-      t.orphan = true;
-    }
-  }
-  std::erase_if(starved_, [&](const auto& s) { return s.first == sender; });
-  std::erase_if(behind_, [&](const auto& b) { return b.first == server; });
+  serve_locks_of(window.server_, false);
+  tickets_.orphan(window.core_);
+  std::erase_if(behind_, [&](const auto& b) { return b.first == &window.server_; });
   const auto found = windows_.find(window.id());
   if (found != windows_.end() && found->second == &window) windows_.erase(found);
   want_turns();
@@ -64,7 +54,7 @@ void Domain::want_turns() {
 
 void Domain::resume_later(Server& server, Origin& origin) {
   if (std::exchange(origin.behind, true)) return;
-  behind_.emplace_back(&server, origin.rank);
+  behind_.emplace_back(&server, &origin);
   want_turns();
 }
 
@@ -80,10 +70,10 @@ int Domain::resume_all() {
     ++n;
   }
   for (std::size_t i = behind_.size(); i-- > 0;) {  // from the end: some stand there again at once
-    const auto [server, rank] = behind_[i];
-    if (is_behind(server->world(rank))) continue;
+    const auto [server, origin] = behind_[i];
+    if (is_behind(origin->world)) continue;
     behind_.erase(behind_.begin() + static_cast<std::ptrdiff_t>(i));
-    server->resume(rank);
+    server->resume(*origin);
     ++n;
   }
   want_turns();
@@ -107,7 +97,7 @@ void Domain::on_peer_lost(Rank rank) {
   std::vector<Window*> all;
   for (const auto& [id, window] : windows_) all.push_back(window);
   for (Window* w : all) w->peer_lost(rank);
-  feed_starved();
+  tickets_.feed();
   want_turns();
 }
 
@@ -122,80 +112,8 @@ void Domain::stray(Rank from, const Packet& p) {
 }
 
 void Domain::stray_answer(Rank from, const Packet& p, std::uint32_t ticket) {
-  const std::uint32_t index = (ticket >> 8) - 1;
-  if (index < tickets_.size() && tickets_[index].orphan) return stray(from, p);
+  if (tickets_.is_orphan(ticket)) return stray(from, p);
   protocol_error(from, p, "it answers nothing that it was asked");
-}
-
-// ---- operations and tickets ----
-
-Op* Domain::new_op() {
-  if (!free_ops_) {
-    ops_.push_back(std::make_unique<Op>());
-    return ops_.back().get();
-  }
-  Op* op = free_ops_;
-  free_ops_ = op->next;
-  *op = Op{};
-  return op;
-}
-
-void Domain::free_op(Op* op) {
-  op->layouts = {};
-  op->next = free_ops_;
-  free_ops_ = op;
-}
-
-std::uint32_t Domain::new_ticket(Sender& sender, int rank, Op* op, std::uint64_t number, std::uint64_t position) {
-  if (free_tickets_.empty()) {
-    RMQ_CHECK(has_ticket());
-    free_tickets_.push_back(static_cast<std::uint32_t>(tickets_.size()));
-    tickets_.emplace_back();
-  }
-  const std::uint32_t index = free_tickets_.back();
-  free_tickets_.pop_back();
-  Ticket& t = tickets_[index];
-  t = Ticket{&sender, op, rank, static_cast<std::uint8_t>(t.generation + 1), number, position};
-  return (index + 1) << 8 | t.generation;
-}
-
-Domain::Ticket* Domain::find_ticket(std::uint32_t wire, Rank from) {
-  const std::uint32_t index = (wire >> 8) - 1;
-  if (index >= tickets_.size()) return nullptr;
-  Ticket& t = tickets_[index];
-  if (!t.sender || t.generation != (wire & 0xff) || t.sender->world(t.rank) != from) return nullptr;
-  return &t;
-}
-
-void Domain::free_ticket(std::uint32_t wire) {
-  const std::uint32_t index = (wire >> 8) - 1;
-  tickets_[index].sender = nullptr;
-  free_tickets_.push_back(index);
-}
-
-void Domain::starve(Sender& sender, Channel& channel) {
-  if (!std::exchange(channel.starved, true)) starved_.emplace_back(&sender, channel.rank);
-}
-
-// Answers have made tickets free.
-void Domain::feed_starved() {
-  while (!starved_.empty() && has_ticket()) {
-    const auto [sender, rank] = starved_.back();
-    starved_.pop_back();
-    sender->feed(rank);
-  }
-}
-
-// Nothing comes from this rank any more.
-void Domain::drop_tickets(const Sender& sender, int rank, Fault fault) {
-  for (std::size_t i = 0; i < tickets_.size(); ++i) {
-    const Ticket t = tickets_[i];
-    if (t.sender != &sender || t.rank != rank) continue;
-    if (t.op)
-      t.sender->answered(t.op, fault);
-    else
-      free_ticket((static_cast<std::uint32_t>(i) + 1) << 8 | t.generation);
-  }
 }
 
 // ---- packets ----
@@ -203,7 +121,7 @@ void Domain::drop_tickets(const Sender& sender, int rank, Fault fault) {
 Window* Domain::find_window(Rank from, const Packet& p, int& member) {
   const auto found = windows_.find(p.context);
   if (found == windows_.end()) return nullptr;
-  member = found->second->member(from);
+  member = found->second->core_.member(from);
   return member >= 0 ? found->second : nullptr;
 }
 
@@ -247,15 +165,17 @@ void Domain::on_packet(Rank from, const Packet& p, const std::byte* payload) {
   if (p.kind == Kind::RMA_LOCK_GRANTED) {
     const auto& [fault, culprit] = p.rma_lock_granted;
     if (!is_known(fault, culprit)) return protocol_error(from, p, kNoFault);
-    return window->sender_->lock_answered(member, static_cast<Fault>(fault), static_cast<Rank>(culprit) - 1);
+    if (Channel* channel = window->sender_.find(member))
+      channel->lock_answered(static_cast<Fault>(fault), static_cast<Rank>(culprit) - 1);
+    return;
   }
-  window->server_->arrive(member, p, payload);
+  window->server_.arrive(member, p, payload);
 }
 
 // The operation that wants this answer; what is wrong with an answer that nobody wants has been dealt with.
 Op* Domain::find_asker(Rank from, const Packet& reply) {
   const auto [at, ticket] = reply.rma_reply;
-  const Ticket* t = find_ticket(ticket, from);
+  const Ticket* t = tickets_.find(ticket, from);
   Op* const op = t ? t->op : nullptr;
   if (!op) {
     stray_answer(from, reply, ticket);
@@ -271,8 +191,8 @@ void Domain::on_reply(Rank from, const Packet& p, const std::byte* payload) {
   Op* const op = find_asker(from, p);
   if (!op) return;
   if (payload) unpack(op->result, p.rma_reply.at, payload, p.length);  // else it has landed there
-  op->sender->answer_arrived(op, p.length, Fault::none);
-  feed_starved();
+  op->channel->answer_arrived(op, p.length, Fault::none);
+  tickets_.feed();
 }
 
 void Domain::on_ack(Rank from, const Packet& p) {
@@ -281,20 +201,20 @@ void Domain::on_ack(Rank from, const Packet& p) {
   const auto culprit = static_cast<Rank>(p.rma_ack.culprit) - 1;
   if (p.rma_ack.ticket == 0) {  // an operation that wanted no answer has failed
     int member = -1;
-    if (Window* window = window_of(from, p, member)) window->sender_->note_fault(member, fault, culprit);
+    const Window* window = window_of(from, p, member);
+    if (Channel* channel = window ? window->sender_.find(member) : nullptr) channel->note_fault(fault, culprit);
     return;
   }
-  const Ticket* found = find_ticket(p.rma_ack.ticket, from);
+  const Ticket* found = tickets_.find(p.rma_ack.ticket, from);
   if (!found) return stray_answer(from, p, p.rma_ack.ticket);
-  const Ticket t = *found;
-  if (t.op) {
-    if (fault == Fault::none || t.op->arrived >= t.op->sent) return protocol_error(from, p, kNotAsked);
-    t.sender->answer_arrived(t.op, 0, fault);
+  if (Op* const op = found->op) {
+    if (fault == Fault::none || op->arrived >= op->sent) return protocol_error(from, p, kNotAsked);
+    op->channel->answer_arrived(op, 0, fault);
   } else {
-    free_ticket(p.rma_ack.ticket);
-    t.sender->flushed(t.rank, t.number, t.position, fault, culprit);
+    const Ticket t = tickets_.free(p.rma_ack.ticket);
+    t.channel->acknowledgement_arrived(t, fault, culprit);
   }
-  feed_starved();
+  tickets_.feed();
 }
 
 void Domain::on_definition(Rank from, const Packet& p, const std::byte* payload) {
@@ -306,9 +226,9 @@ void Domain::on_definition(Rank from, const Packet& p, const std::byte* payload)
   if (!complete) return;
   std::vector<Window*> all;
   for (const auto& [id, window] : windows_) {
-    if (window->member(from) >= 0) all.push_back(window);
+    if (window->core_.member(from) >= 0) all.push_back(window);
   }
-  for (Window* w : all) w->server_->retry_type(w->member(from), p.datatype_defn.type);
+  for (Window* w : all) w->server_.retry_type(w->core_.member(from), p.datatype_defn.type);
 }
 
 methods::Landing Domain::on_arriving(Rank from, const Packet& p) {
@@ -323,7 +243,7 @@ methods::Landing Domain::on_arriving(Rank from, const Packet& p) {
   }
   int member = -1;
   Window* window = find_window(from, p, member);
-  if (window && window->server_->land(member, p, landing)) return landing;
+  if (window && window->server_.land(member, p, landing)) return landing;
   // Whatever else it is waits in memory of its own, and is handled as a packet when it is whole.
   Request* buffer = device_.MPID_Request_create(RequestKind::other);
   buffer->owned = static_cast<std::byte*>(std::malloc(std::max<std::size_t>(p.length, 1)));
@@ -345,7 +265,7 @@ void Domain::on_landed(Rank from, const Packet& p, const methods::Landing& landi
   if (error != Errc::ok || landing.bytes != p.length) return;
   if (p.kind == Kind::RMA_REPLY) return on_reply(from, p, nullptr);
   int member = -1;
-  if (Window* window = find_window(from, p, member)) window->server_->landed(member, p);
+  if (Window* window = find_window(from, p, member)) window->server_.landed(member, p);
 }
 
 void Domain::need_agent(bool need) {

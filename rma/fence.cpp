@@ -7,84 +7,93 @@
 // only the target can find out that an operation is wrong (dynamic windows), its word is waited for in any case.
 #include <atomic>
 
-#include "rma/active.hpp"
-#include "rma/sender.hpp"
+#include "rma/active_target.hpp"
 
 namespace rmq::rma {
 
-Fault Active::fence(unsigned assertions) {
-  if (w_.epochs.has(access::lock_all) || !w_.epochs.locked.empty() || w_.epochs.accessing || w_.epochs.exposed)
-    return Fault::sync;
-  w_.note(Event::win_fence, -1, assertions);
-  const std::vector<Goal> all = sender_.goals();
+bool ActiveTarget::barrier_covers() const {
+  return core_.size() == 2 && !targets_find_out();
+}
+
+// Sends what may leave; where no acknowledgement is waited for, one is asked for that lets datatypes go.
+bool ActiveTarget::drain(const Completion& completion) {
+  return completion.channel->drain(completion,
+                                   completion.until != Until::local || completion.channel->stream().names_types());
+}
+
+Fault ActiveTarget::fence(unsigned assertions) {
+  if (core_.in_lock() || core_.accessing || core_.exposed) return Fault::sync;
+  core_.note(Event::win_fence, -1, assertions);
+  std::vector<Completion> all = sender_.completions(barrier_covers() ? Until::local : Until::remote);
   constexpr unsigned neither = assertion::noprecede | assertion::nosucceed;
   const bool meets = (assertions & neither) != neither;
   bool told = false;  // the barrier's first signal has left with the operations
-  for (const Goal& g : all) {
-    Channel& c = sender_.of(g);
-    const adi::Device::Together together(w_.device(), c.to);
-    sender_.drain(c, g, false, !barrier_covers() || c.typed > 0);
-    if (!barrier_covers() || !meets || c.head || c.answers > 0) continue;
-    w_.domain.order();
-    signal(g.rank, kRound, 0, barriers_ + 1);
+  for (const Completion& c : all) {
+    const adi::Device::Together together(core_.device(), c.channel->to());
+    drain(c);
+    if (!barrier_covers() || !meets || c.channel->stream().is_unfinished()) continue;
+    core_.domain.order();
+    signal(c.channel->rank(), Signal::fence, 0, barriers_ + 1);
     told = true;
   }
-  for (const Goal& g : all) {
-    Channel& c = sender_.of(g);
-    w_.wait_until({WaitFor::What::operations, g.rank}, [&] {
-      sender_.drain(c, g, false, !barrier_covers() || c.typed > 0);
-      return sender_.is_settled(c, g, !barrier_covers());
-    });
-  }
-  w_.domain.order();
+  for (const Completion& c : all)
+    core_.wait_until({WaitFor::What::operations, c.channel->rank()}, [&] { return drain(c); });
+  core_.domain.order();
   Fault fault = meets ? barrier(told) : Fault::none;
-  for (const Goal& g : all) {
-    Channel& c = sender_.of(g);
-    const Fault f = sender_.take_fault(c);
+  for (const Completion& c : all) {
+    const Fault f = c.channel->take_fault();
     if (fault == Fault::none) fault = f;
-    sender_.close_synchronised(c);
+    c.channel->stream().assume_acknowledged();
+    sender_.close(*c.channel);
   }
-  w_.epochs.all = (assertions & assertion::nosucceed) != 0 ? 0 : access::fence;
-  w_.epochs.fence_used = false;
+  core_.all = (assertions & assertion::nosucceed) != 0 ? 0 : access::fence;
+  core_.fence_used = false;
   return fault;
 }
 
-Fault Active::barrier(bool told) {
+Fault ActiveTarget::barrier(bool told) {
   const std::uint32_t count = ++barriers_;
   std::uint32_t round = 0;
-  for (int step = 1; step < w_.size(); step *= 2, ++round) {
-    if (!told || round > 0) signal((w_.me() + step) % w_.size(), kRound, round, count);
-    const auto come = [&] { return WindowState::reached(w_.my_control->rounds[round], count); };
-    w_.wait_until({WaitFor::What::fence, (w_.me() + w_.size() - step) % w_.size()},
-                  [&] { return come() || !w_.lost_members.empty(); });
-    if (!come()) return w_.lost_because_of(w_.lost_members.front(), "");
+  for (int step = 1; step < core_.size(); step *= 2, ++round) {
+    if (!told || round > 0) signal((core_.me + step) % core_.size(), Signal::fence, round, count);
+    const auto& word = core_.control->rounds[round];
+    const auto come = [&] { return has_reached(word, count); };
+    core_.wait_until({WaitFor::What::fence, (core_.me + core_.size() - step) % core_.size()},
+                     [&] { return come() || !core_.lost_members.empty(); });
+    if (!come()) return core_.lost_because_of(core_.lost_members.front(), "");
   }
   return Fault::none;
 }
 
-std::atomic<std::uint32_t>& Active::word(Control& control, int of, std::uint32_t what, std::uint32_t round) const {
-  Pair& pair = control.pair(of);
-  return what == kPost ? pair.posts : what == kComplete ? pair.completes : control.rounds[round];
+// ---- signals ----
+
+// The word of `control` that tells its owner what `from` has signalled.
+std::atomic<std::uint32_t>& ActiveTarget::word_of(Control& control, int from, Signal what, std::uint32_t round) {
+  if (what == Signal::fence) return control.rounds[round];
+  Pair& pair = control.pair(from);
+  return what == Signal::post ? pair.posts : pair.completes;
 }
 
 // Tells a member something: by a store where both share their controls, else by a packet.
-void Active::signal(int rank, What what, std::uint32_t round, std::uint32_t value) {
-  const Reach& t = w_.at(rank);
+void ActiveTarget::signal(int rank, Signal what, std::uint32_t round, std::uint32_t count) {
+  const Reach& t = core_.at(rank);
   if (!t.near) {
-    Packet p = w_.packet(Kind::RMA_SYNC);
-    p.rma_sync = {what, round, value};
-    return w_.device().MPID_Send_packet(w_.world(rank), p, Payload{}, nullptr);
+    Packet p = core_.packet(Kind::RMA_SYNC);
+    p.rma_sync = {static_cast<std::uint32_t>(what), round, count};
+    return core_.device().MPID_Send_packet(core_.world(rank), p, Payload{}, nullptr);
   }
   // Release pairs with the acquires of whoever waits for it.
-  word(*t.control, w_.me(), what, round).store(value, std::memory_order_release);
-  if (rank != w_.me()) w_.device().MPID_Wake(w_.world(rank));
+  word_of(*t.control, core_.me, what, round).store(count, std::memory_order_release);
+  if (rank != core_.me) core_.device().MPID_Wake(core_.world(rank));
 }
 
-bool Active::signalled(int from, const Packet& p) {
-  const auto [what, round, value] = p.rma_sync;
-  if (what < kPost || what > kRound || round >= w_.my_control->rounds.size()) return false;
-  word(*w_.my_control, from, what, round).store(value, std::memory_order_release);
-  if (what == kPost) sender_.posted(from);
+bool ActiveTarget::signalled(int from, const Packet& p) {
+  const auto [number, round, count] = p.rma_sync;
+  if (number < 1 || number > 3 || round >= core_.control->rounds.size()) return false;
+  const auto what = static_cast<Signal>(number);
+  word_of(*core_.control, from, what, round).store(count, std::memory_order_release);
+  if (what != Signal::post) return true;
+  if (Channel* c = sender_.find(from); c && c->state() == Channel::State::unposted) c->pump();
   return true;
 }
 

@@ -1,4 +1,4 @@
-// What a window is made from (the same in every member but for memory and size), and what its calls take.
+// What a window is made from: the same in every member but for memory and size.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,6 @@
 #include <functional>
 #include <vector>
 
-#include "base/layout.hpp"
 #include "base/packet.hpp"
 
 namespace rmq::rma {
@@ -50,22 +49,6 @@ struct WindowOptions {
   /// Hears, if set, of a member that is lost while operations of ours on it were under way; the device held. It may end
   /// the process.
   std::function<void(Rank world)> on_lost;
-};
-
-/// Where an operation goes: `count` elements of `layout`, the first one's origin `disp` displacement units of the
-/// target's behind its base (dynamic windows: at the address `disp`).
-struct Target {
-  int rank = 0;
-  std::int64_t disp = 0;
-  const Layout* layout = nullptr;  // never null
-  std::uint64_t count = 0;
-};
-
-/// What shared_query tells.
-struct SharedMemory {
-  void* base = nullptr;    // in this process
-  std::uint64_t size = 0;  // bytes
-  int disp_unit = 1;
 };
 
 }  // namespace rmq::rma

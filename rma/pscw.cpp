@@ -3,107 +3,121 @@
 #include <algorithm>
 #include <atomic>
 
-#include "rma/active.hpp"
-#include "rma/sender.hpp"
+#include "rma/active_target.hpp"
 
 namespace rmq::rma {
-bool Active::has_completed(int rank) const {
-  return WindowState::reached(w_.my_control->pair(rank).completes, posted_[static_cast<std::size_t>(rank)]);
+
+bool ActiveTarget::has_completed(int rank) const {
+  return has_reached(core_.control->pair(rank).completes, posted_[static_cast<std::size_t>(rank)]);
 }
 
-bool Active::all_completed() const {
-  return std::all_of(w_.epochs.exposure_group.begin(), w_.epochs.exposure_group.end(),
-                     [&](int rank) { return has_completed(rank); });
+bool ActiveTarget::all_completed() const {
+  return std::all_of(exposure_group_.begin(), exposure_group_.end(), [&](int rank) { return has_completed(rank); });
 }
 
-Fault Active::post(std::span<const int> group, unsigned assertions) {
-  if (w_.epochs.exposed) return Fault::sync;
-  w_.epochs.exposed = true;
-  w_.epochs.exposure_group.assign(group.begin(), group.end());
+Fault ActiveTarget::post(std::span<const int> group, unsigned assertions) {
+  if (core_.exposed) return Fault::sync;
+  core_.exposed = true;
+  exposure_group_.assign(group.begin(), group.end());
   for (const int rank : group) {
-    w_.note(Event::win_post, rank, assertions);
+    core_.note(Event::win_post, rank, assertions);
     const std::uint32_t count = ++posted_[static_cast<std::size_t>(rank)];
-    if ((assertions & assertion::nocheck) == 0) signal(rank, kPost, 0, count);
+    if ((assertions & assertion::nocheck) == 0) signal(rank, Signal::post, 0, count);
   }
   return Fault::none;
 }
 
-Fault Active::start(std::span<const int> group, unsigned assertions) {
-  if (w_.epochs.accessing || w_.epochs.has(access::lock_all) || !w_.epochs.locked.empty() || w_.epochs.fenced())
-    return Fault::sync;
-  w_.epochs.all = 0;  // a fence without operations behind it has opened nothing
-  w_.epochs.accessing = true;
-  w_.epochs.nocheck_start = (assertions & assertion::nocheck) != 0;
-  w_.epochs.access_group.assign(group.begin(), group.end());
+Fault ActiveTarget::start(std::span<const int> group, unsigned assertions) {
+  if (core_.accessing || core_.in_lock() || core_.in_fence()) return Fault::sync;
+  core_.all = 0;  // a fence without operations behind it has opened nothing
+  core_.accessing = true;
+  core_.nocheck_start = (assertions & assertion::nocheck) != 0;
+  access_group_.assign(group.begin(), group.end());
   for (const int rank : group) {
-    w_.note(Event::win_start, rank, assertions);
-    ++w_.epochs.started[static_cast<std::size_t>(rank)];
+    core_.note(Event::win_start, rank, assertions);
+    ++core_.started[static_cast<std::size_t>(rank)];
   }
   return Fault::none;
 }
 
-Fault Active::complete() {
-  if (!w_.epochs.accessing) return Fault::sync;
-  for (const int rank : w_.epochs.access_group) w_.note(Event::win_complete, rank);
-  std::vector<Goal> all = sender_.goals();
+Fault ActiveTarget::admit(int rank) {
+  Reach& t = core_.at(rank);
+  if (!core_.accessing || std::find(access_group_.begin(), access_group_.end(), rank) == access_group_.end())
+    return Fault::sync;
+  if (t.direct) {
+    core_.wait_until({WaitFor::What::post, rank}, [&] { return core_.has_posted(rank) || core_.is_lost(rank); });
+    if (!core_.has_posted(rank)) return core_.lost_because_of(rank, "");
+  }
+  t.access |= access::start;
+  return Fault::none;
+}
+
+Fault ActiveTarget::complete() {
+  if (!core_.accessing) return Fault::sync;
+  for (const int rank : access_group_) core_.note(Event::win_complete, rank);
+  const Until until = targets_find_out() ? Until::remote : Until::local;
+  std::vector<Completion> all = sender_.completions(until);
   Fault fault = Fault::none;
   // Posts without operations are waited for as well: none is still on its way when the window ends.
-  for (const int rank : w_.epochs.access_group) {
-    w_.wait_until({WaitFor::What::post, rank}, [&] { return w_.has_posted(rank) || w_.is_lost(rank); });
-    if (fault == Fault::none && !w_.has_posted(rank)) fault = w_.lost_because_of(rank, "");
+  for (const int rank : access_group_) {
+    core_.wait_until({WaitFor::What::post, rank}, [&] { return core_.has_posted(rank) || core_.is_lost(rank); });
+    if (fault == Fault::none && !core_.has_posted(rank)) fault = core_.lost_because_of(rank, "");
   }
-  w_.domain.order();
+  core_.domain.order();
   std::vector<int> later;  // they read for us, or not all has left: they may go on only when all is done here
-  for (const int rank : w_.epochs.access_group) {
-    w_.at(rank).access = static_cast<std::uint8_t>(w_.at(rank).access & ~access::start);
+  for (const int rank : access_group_) {
+    core_.at(rank).access = static_cast<std::uint8_t>(core_.at(rank).access & ~access::start);
     Channel* c = sender_.in_use(rank);
-    const adi::Device::Together together(w_.device(), w_.world(rank));
+    const adi::Device::Together together(core_.device(), core_.world(rank));
     if (c) {
-      c->state = Channel::State::open;
-      sender_.drain(*c, sender_.goal_of(rank), false, w_.targets_find_out() || c->typed > 0);
+      c->open();
+      drain(c->completion(until));
     }
-    if (c && (c->head || c->answers > 0))
+    if (c && c->stream().is_unfinished())
       later.push_back(rank);
     else
-      signal(rank, kComplete, 0, w_.epochs.started[static_cast<std::size_t>(rank)]);
+      signal(rank, Signal::complete, 0, core_.started[static_cast<std::size_t>(rank)]);
   }
-  if (const Fault f = sender_.settle(all, false, w_.targets_find_out()); fault == Fault::none) fault = f;
-  for (const int rank : later) signal(rank, kComplete, 0, w_.epochs.started[static_cast<std::size_t>(rank)]);
-  for (const Goal& g : all) {
-    sender_.close_synchronised(sender_.of(g));  // the target's wait is what speaks for it
+  if (const Fault f = sender_.finish(all); fault == Fault::none) fault = f;
+  for (const int rank : later) signal(rank, Signal::complete, 0, core_.started[static_cast<std::size_t>(rank)]);
+  for (const Completion& c : all) {
+    c.channel->stream().assume_acknowledged();  // the target's wait is what speaks for it
+    sender_.close(*c.channel);
   }
-  w_.epochs.accessing = w_.epochs.nocheck_start = false;
-  w_.epochs.access_group.clear();
+  core_.accessing = core_.nocheck_start = false;
+  access_group_.clear();
   return fault;
 }
 
-Fault Active::wait() {
-  if (!w_.epochs.exposed) return Fault::sync;
-  for (const int rank : w_.epochs.exposure_group) w_.note(Event::win_wait, rank);
-  const auto lost = [&] {
-    return std::find_if(w_.epochs.exposure_group.begin(), w_.epochs.exposure_group.end(),
-                        [&](int rank) { return w_.is_lost(rank); });
-  };
-  w_.wait_until({WaitFor::What::complete}, [&] { return all_completed() || lost() != w_.epochs.exposure_group.end(); });
-  const Fault fault = all_completed() ? Fault::none : w_.lost_because_of(*lost(), "");
-  end_exposure();
-  return fault;
+Fault ActiveTarget::wait() {
+  if (!core_.exposed) return Fault::sync;
+  for (const int rank : exposure_group_) core_.note(Event::win_wait, rank);
+  core_.wait_until({WaitFor::What::complete}, [&] { return has_ended(); });
+  return end_exposure();
 }
 
-Fault Active::test(bool& done) {
-  if (!w_.epochs.exposed) return Fault::sync;
-  done = all_completed();
+Fault ActiveTarget::test(bool& done) {
+  if (!core_.exposed) return Fault::sync;
+  done = has_ended();
   if (!done) {
-    w_.device().MPID_Poll(false);
-    done = all_completed();
+    core_.device().MPID_Poll(false);
+    done = has_ended();
   }
-  if (done) end_exposure();
-  return Fault::none;
+  return done ? end_exposure() : Fault::none;
 }
 
-void Active::end_exposure() {
-  w_.epochs.exposed = false;
-  w_.epochs.exposure_group.clear();
+// Whether all have completed, or one never will.
+bool ActiveTarget::has_ended() const {
+  return all_completed() || std::ranges::any_of(exposure_group_, [&](int rank) { return core_.is_lost(rank); });
+}
+
+Fault ActiveTarget::end_exposure() {
+  Fault fault = Fault::none;
+  if (!all_completed())
+    fault = core_.lost_because_of(*std::ranges::find_if(exposure_group_, [&](int r) { return core_.is_lost(r); }), "");
+  core_.exposed = false;
+  exposure_group_.clear();
+  return fault;
 }
 
 }  // namespace rmq::rma

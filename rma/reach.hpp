@@ -11,12 +11,17 @@ namespace rmq::rma {
 
 struct Control;
 
+/// Access epochs: bits of Reach::access (lock, start) and of WindowCore::all (fence, lock_all).
+namespace access {
+inline constexpr std::uint8_t lock = 1, start = 2, fence = 4, lock_all = 8;
+}
+
 struct alignas(kCacheLine) Reach {
   std::byte* base = nullptr;   // of its memory here; meaningless unless direct
   std::uint64_t size = 0;      // bytes of its memory
   std::uint64_t unit = 1;      // its displacement unit, bytes
   Control* control = nullptr;  // its control here; null unless direct
-  std::uint8_t access = 0;     // access::lock, start
+  std::uint8_t access = 0;     // bits of namespace access: epochs that give access to this target alone
   bool direct = false;         // by load and store
   bool plain = false;          // direct, and its memory is one piece: not of a dynamic window
   bool near = false;           // both reach each other's control: synchronisation needs no packets

@@ -2,9 +2,6 @@
 // call on it waits for. adi/report.hpp says when this is called; nothing here allocates.
 #include <algorithm>
 
-#include "rma/active.hpp"
-#include "rma/sender.hpp"
-#include "rma/server.hpp"
 #include "rma/window.hpp"
 
 namespace rmq::rma {
@@ -40,72 +37,77 @@ void Window::tell_wait(const WaitFor& wait, ReportText& to) const {
     if (!to.has_room()) return;
     to.begin_object();
     to.field("kind", name_of(what));
-    to.field("window", options.id);
-    to.field("peer", world(rank));
-    if (what == WaitFor::What::fence) to.field("number", active_->barriers());
+    to.field("window", core_.options.id);
+    to.field("peer", core_.world(rank));
+    if (what == WaitFor::What::fence) to.field("number", active_.barriers());
     to.end_object();
   };
   if (wait.what == WaitFor::What::complete) {
-    for (const int rank : epochs.exposure_group) {
-      if (!active_->has_completed(rank)) one(wait.what, rank);
+    for (const int rank : active_.exposure_group()) {
+      if (!active_.has_completed(rank)) one(wait.what, rank);
     }
     return;
   }
-  const Channel* c = sender_->find(wait.rank);
+  const Channel* c = sender_.find(wait.rank);
   if (wait.what != WaitFor::What::operations || !c) return one(wait.what, wait.rank);
-  one(c->state == Channel::State::asked      ? WaitFor::What::lock
-      : c->state == Channel::State::unposted ? WaitFor::What::post
-                                             : wait.what,
+  one(c->state() == Channel::State::asked      ? WaitFor::What::lock
+      : c->state() == Channel::State::unposted ? WaitFor::What::post
+                                               : wait.what,
       wait.rank);
+}
+
+void WindowCore::tell_wait(const void* wait, ReportText& to) {
+  const auto& w = *static_cast<const WaitFor*>(wait);
+  w.core->window.tell_wait(w, to);
 }
 
 void Window::tell(ReportText& to) const {
   const auto places = [&](const char* name, const std::vector<int>& of, auto&& wanted) {
     to.begin_list(name);
     for (const int rank : of) {
-      if (to.has_room() && wanted(rank)) to.entry(world(rank));
+      if (to.has_room() && wanted(rank)) to.entry(core_.world(rank));
     }
     to.end_list();
   };
   const auto all = [](int) { return true; };
   to.begin_object();
-  to.field("window", options.id);
+  to.field("window", core_.options.id);
   to.begin_list("members");
-  for (const Rank r : options.ranks) {
+  for (const Rank r : core_.options.ranks) {
     if (to.has_room()) to.entry(r);
   }
   to.end_list();
   // Places in the queue of my lock. Those of origins that ask by packets are counted as mine there.
   std::uint32_t held_for_others = 0, waited_for_others = 0;
-  for (int i = 0; i < size(); ++i) {
-    const Origin* o = server_->find(i);
+  for (int i = 0; i < core_.size(); ++i) {
+    const Origin* const o = server_.find(i);
     held_for_others += o && o->lock == Origin::Lock::held;
     waited_for_others += o && o->lock == Origin::Lock::waiting;
   }
   const auto lock_list = [&](const char* name, Origin::Lock by_packets, auto&& direct) {
     to.begin_list(name);
-    for (int i = 0; my_control && i < size(); ++i) {
-      const Origin* o = server_->find(i);
-      const Pair& pair = my_control->pair(i);
-      const std::uint32_t mine = i == me();
+    for (int i = 0; core_.control && i < core_.size(); ++i) {
+      const Origin* const o = server_.find(i);
+      const Pair& pair = core_.control->pair(i);
+      const std::uint32_t mine = i == core_.me;
       const std::uint32_t waits = pair.waits.load(std::memory_order_relaxed) - mine * waited_for_others;
       const std::uint32_t has =
           pair.hold.load(std::memory_order_relaxed) - mine * (held_for_others + waited_for_others);
-      if (to.has_room() && ((o && o->lock == by_packets) || direct(has, waits))) to.entry(world(i));
+      if (to.has_room() && ((o && o->lock == by_packets) || direct(has, waits))) to.entry(core_.world(i));
     }
     to.end_list();
   };
   lock_list("holders", Origin::Lock::held, [](std::uint32_t has, std::uint32_t waits) { return has > waits; });
   lock_list("waiters", Origin::Lock::waiting, [](std::uint32_t, std::uint32_t waits) { return waits > 0; });
-  places("locked", epochs.locked, all);
-  to.field("lock_all", (epochs.all & access::lock_all) != 0);
-  to.field("fences", active_->barriers());
-  to.field("accessing", epochs.accessing);
-  places("access", epochs.access_group, all);
-  places("unposted", epochs.access_group, [&](int rank) { return !has_posted(rank); });
-  to.field("exposed", epochs.exposed);
-  places("exposure", epochs.exposure_group, all);
-  places("uncompleted", epochs.exposure_group, [&](int rank) { return !active_->has_completed(rank); });
+  places("locked", core_.locked, all);
+  to.field("lock_all", (core_.all & access::lock_all) != 0);
+  to.field("fences", active_.barriers());
+  to.field("accessing", core_.accessing);
+  places("access", active_.access_group(), all);
+  places("unposted", active_.access_group(), [&](int rank) { return !core_.has_posted(rank); });
+  to.field("exposed", core_.exposed);
+  places("exposure", active_.exposure_group(), all);
+  places("uncompleted", active_.exposure_group(), [&](int rank) { return !active_.has_completed(rank); });
   to.end_object();
 }
 

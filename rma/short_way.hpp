@@ -70,14 +70,14 @@ class ElementGuard {
 // The memory of `bytes` bytes at `disp` of that rank, or null. `rank` may be any number.
 [[gnu::always_inline]] inline Reach* Window::plainly(int rank, std::int64_t disp, std::uint64_t bytes,
                                                      std::uint64_t& offset) {
-  if (static_cast<unsigned>(rank) >= members) [[unlikely]]
+  if (static_cast<unsigned>(rank) >= core_.members) [[unlikely]]
     return nullptr;
-  Reach& t = at(rank);
+  Reach& t = core_.at(rank);
   // A negative displacement is too large as well.
   const bool over = __builtin_mul_overflow(static_cast<std::uint64_t>(disp), t.unit, &offset);
-  if ((t.access | epochs.all) == 0 || !t.plain || over || bytes > t.size || offset > t.size - bytes) [[unlikely]]
+  if ((t.access | core_.all) == 0 || !t.plain || over || bytes > t.size || offset > t.size - bytes) [[unlikely]]
     return nullptr;
-  epochs.fence_used = true;
+  core_.fence_used = true;
   return &t;
 }
 
@@ -85,7 +85,7 @@ class ElementGuard {
   std::uint64_t offset;
   const Reach* t = plainly(rank, disp, bytes, offset);
   if (!t) return false;
-  domain.stored_ = true;
+  core_.domain.stores();
   store_once(t->base + offset, from, bytes);
   return true;
 }
@@ -94,7 +94,7 @@ class ElementGuard {
   std::uint64_t offset;
   const Reach* t = plainly(rank, disp, bytes, offset);
   if (!t) return false;
-  domain.order_loads();
+  core_.domain.order_loads();
   copy_bytes(to, t->base + offset, bytes);
   return true;
 }
@@ -107,8 +107,8 @@ class ElementGuard {
         std::uint64_t offset;
         const Reach* t = plainly(rank, disp, sizeof(T), offset);
         if (!t) return false;
-        if (before) domain.order_loads();
-        const ElementGuard guard(*t, offset, sizeof(T), my_place);
+        if (before) core_.domain.order_loads();
+        const ElementGuard guard(*t, offset, sizeof(T), core_.me);
         if (!guard) return false;
         T mine{}, theirs;
         if (op != ReduceOp::no_op) std::memcpy(&mine, in, sizeof mine);
@@ -116,7 +116,7 @@ class ElementGuard {
         if (op != ReduceOp::no_op) {  // which stores nothing: the owner may store there meanwhile
           const T result = op == ReduceOp::sum ? static_cast<T>(mine + theirs) : mine;
           std::memcpy(t->base + offset, &result, sizeof result);
-          domain.stored_ = true;
+          core_.domain.stores();
         }
         if (before) std::memcpy(before, &theirs, sizeof theirs);
         return true;
@@ -133,15 +133,15 @@ class ElementGuard {
           std::uint64_t offset;
           const Reach* t = plainly(rank, disp, sizeof(T), offset);
           if (!t) return false;
-          domain.order_loads();
-          const ElementGuard guard(*t, offset, sizeof(T), my_place);
+          core_.domain.order_loads();
+          const ElementGuard guard(*t, offset, sizeof(T), core_.me);
           if (!guard) return false;
           T found, expected;
           std::memcpy(&found, t->base + offset, sizeof found);
           std::memcpy(&expected, compare, sizeof expected);
           if (found == expected) std::memcpy(t->base + offset, value, sizeof(T));
           std::memcpy(before, &found, sizeof found);
-          domain.stored_ = true;
+          core_.domain.stores();
           return true;
         }
       });
@@ -149,13 +149,13 @@ class ElementGuard {
 
 // A flush of a direct target has nothing to wait for. Now and then the long way polls, too.
 [[gnu::always_inline]] inline bool Window::flush_now(int rank) {
-  if (static_cast<unsigned>(rank) >= members) [[unlikely]]
+  if (static_cast<unsigned>(rank) >= core_.members) [[unlikely]]
     return false;
-  const Reach& t = at(rank);
-  if (((t.access & access::lock) | (epochs.all & access::lock_all)) == 0 || !t.direct ||
-      (calls + 1) % kCallsPerPoll == 0) [[unlikely]]
+  const Reach& t = core_.at(rank);
+  if (((t.access & access::lock) | (core_.all & access::lock_all)) == 0 || !t.direct ||
+      (core_.calls + 1) % WindowCore::kCallsPerPoll == 0) [[unlikely]]
     return false;
-  ++calls;
+  ++core_.calls;
   std::atomic_thread_fence(std::memory_order_release);
   return true;
 }

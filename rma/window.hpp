@@ -7,10 +7,16 @@
 //
 // Collective parts are split: this floor knows no communicators. See prepare(), open(), close().
 //
-// Its parts: operations by packets rma/sender.hpp, those of others rma/server.hpp, the lock rma/window_lock.hpp, fence
-// and post, start, complete, wait rma/active.hpp. What they share: rma/window_state.hpp. Here: making windows
-// rma/window.cpp, direct access rma/direct.cpp and rma/short_way.hpp, passive target rma/passive.cpp. Protocols:
-// design/rma.md.
+// It is made of parts, each with its state and a header that says what it is for; here they are only put together.
+//
+//   operation, target mapped here         direct.cpp; short_way.hpp for the plainest
+//   operation, any other target           Sender → its Channel → RMA_* packets, and their answers back to the Channel
+//   packet from an origin                 Domain → Server (order) → Executor; signals → ActiveTarget
+//   fence, post, start, complete, wait    ActiveTarget: fence.cpp, pscw.cpp
+//   lock, unlock, flush                   PassiveTarget, with Lock where the target is mapped here, else with Sender
+//   memory, and who reaches whose how     WindowMemory; Attached for dynamic windows
+//
+// What the parts share is WindowCore. Protocols: design/rma.md.
 #pragma once
 
 #include <array>
@@ -21,37 +27,36 @@
 #include <string>
 #include <vector>
 
-#include "adi/device.hpp"
 #include "base/data_view.hpp"
 #include "base/layout.hpp"
 #include "base/reduction.hpp"
 #include "base/request.hpp"
+#include "rma/active_target.hpp"
+#include "rma/apply.hpp"
 #include "rma/domain.hpp"
 #include "rma/fault.hpp"
-#include "rma/memory.hpp"
+#include "rma/lock.hpp"
 #include "rma/options.hpp"
-#include "rma/window_state.hpp"
+#include "rma/passive_target.hpp"
+#include "rma/sender.hpp"
+#include "rma/server.hpp"
+#include "rma/target.hpp"
+#include "rma/window_core.hpp"
+#include "rma/window_memory.hpp"
 
 namespace rmq::rma {
 
-class Active;
-class Sender;
-class Server;
-class WindowLock;
-struct Element;
-struct Regions;
-
-class Window final : private WindowState {
+class Window {
  public:
   // ---- life ----
   /// Words that each member brings to the gather between prepare() and open().
-  static constexpr std::size_t kWords = 8;
+  static constexpr std::size_t kWords = WindowMemory::kWords;
 
   /// Makes this rank's part and lets it be found by packets. Allocates memory for allocate and shared. Never fails by
   /// itself: what went wrong travels in the contribution, so that open() fails in every member. `domain` outlives it.
   static std::unique_ptr<Window> prepare(Domain& domain, WindowOptions options);
   /// What the caller gathers from every member, in their order, and hands to open().
-  std::array<std::uint64_t, kWords> contribution() const;
+  std::array<std::uint64_t, kWords> contribution() const { return memory_.contribution(); }
   /// `all`: kWords words of each member. Errors are the same in every member: Errc::no_memory, Errc::argument (shared:
   /// the members do not share memory). Then, or when the window is no longer wanted, just destroy it. The window may be
   /// used as soon as open() has returned here; no barrier is needed behind it.
@@ -63,17 +68,17 @@ class Window final : private WindowState {
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
-  std::uint32_t id() const { return options.id; }
-  using WindowState::flavor;
-  using WindowState::me;
-  using WindowState::size;
-  void* base() const { return my_memory; }              // mine; what MPI_WIN_BASE shows
-  std::uint64_t bytes() const { return options.size; }  // mine
-  int disp_unit() const { return options.disp_unit; }   // mine
-  const Hints& hints() const { return options.hints; }
-  const std::vector<Rank>& world_ranks() const { return options.ranks; }
+  std::uint32_t id() const { return core_.options.id; }
+  Flavor flavor() const { return core_.options.flavor; }
+  int size() const { return core_.size(); }
+  int me() const { return core_.me; }
+  void* base() const { return core_.base; }                   // mine; what MPI_WIN_BASE shows
+  std::uint64_t bytes() const { return core_.options.size; }  // mine
+  int disp_unit() const { return core_.options.disp_unit; }   // mine
+  const Hints& hints() const { return core_.options.hints; }
+  const std::vector<Rank>& world_ranks() const { return core_.options.ranks; }
   /// What the latest Fault::peer_lost was about: names the rank, and that it held a lock if it did. Else empty.
-  const std::string& lost() const { return lost_text; }
+  const std::string& lost() const { return core_.lost; }
 
   // ---- operations ----
   // Each returns without the target's help, unless thousands are queued, or what may be under way to that target is
@@ -113,86 +118,72 @@ class Window final : private WindowState {
   // ---- active target ----
   /// *Waits.* Collective. Closes the epoch that the last fence opened (unless noprecede) and opens the next (unless
   /// nosucceed). Fault::sync inside any other epoch.
-  Fault fence(unsigned assertions);
+  Fault fence(unsigned assertions) { return active_.fence(assertions); }
   /// Opens exposure to `group` (places in the window, sorted or not; copied).
-  Fault post(std::span<const int> group, unsigned assertions);
+  Fault post(std::span<const int> group, unsigned assertions) { return active_.post(group, assertions); }
   /// Opens access to `group`. Returns at once; operations wait for the targets' posts.
-  Fault start(std::span<const int> group, unsigned assertions);
+  Fault start(std::span<const int> group, unsigned assertions) { return active_.start(group, assertions); }
   /// *Waits* until all operations of this access epoch are complete here.
-  Fault complete();
+  Fault complete() { return active_.complete(); }
   /// *Waits* until all of the group have completed. Closes the exposure.
-  Fault wait();
+  Fault wait() { return active_.wait(); }
   /// One poll; when all have completed, `done` and the exposure is closed.
-  Fault test(bool& done);
+  Fault test(bool& done) { return active_.test(done); }
 
   // ---- passive target ----
   /// May return before the lock is held. Fault::sync when this target is locked already or another epoch is open.
   /// *Waits* for direct targets.
-  Fault lock(LockType type, int target, unsigned assertions);
+  Fault lock(LockType type, int target, unsigned assertions) { return passive_.lock(type, target, assertions); }
   /// *Waits* until all operations are complete at the target.
-  Fault unlock(int target);
-  Fault lock_all(unsigned assertions);
-  Fault unlock_all();
+  Fault unlock(int target) { return passive_.unlock(target); }
+  Fault lock_all(unsigned assertions) { return passive_.lock_all(assertions); }
+  Fault unlock_all() { return passive_.unlock_all(); }
   /// *Waits* until all operations so far are complete at the target (or all targets). Fault::sync outside of lock or
   /// lock_all.
-  Fault flush(int target);
-  Fault flush_all();
+  Fault flush(int target) { return passive_.flush(target); }
+  Fault flush_all() { return passive_.flush_all(); }
   /// *Waits* until the origin's memory may be used again.
-  Fault flush_local(int target);
-  Fault flush_local_all();
+  Fault flush_local(int target) { return passive_.flush_local(target); }
+  Fault flush_local_all() { return passive_.flush_local_all(); }
   /// Memory barrier; allowed anywhere.
-  Fault sync();
+  Fault sync() { return passive_.sync(); }
 
   // ---- memory ----
   /// Dynamic windows. Fault::attach when it overlaps what is attached, or is not attached.
-  Fault attach(void* memory, std::uint64_t bytes);
-  Fault detach(void* memory);
+  Fault attach(void* memory, std::uint64_t bytes) {
+    return core_.is_dynamic() && core_.attached.add(memory, bytes) ? Fault::none : Fault::attach;
+  }
+  Fault detach(void* memory) { return core_.attached.remove(memory) ? Fault::none : Fault::attach; }
   /// Another member's memory in this process; rank -1: of the first member that has any here. No base and no bytes when
   /// it cannot be reached by loads and stores. Fault::shared for dynamic windows.
-  Fault shared_query(int rank, SharedMemory& memory) const;
+  Fault shared_query(int rank, SharedMemory& memory) const { return memory_.query(rank, memory); }
 
  private:
-  friend class Domain;
+  friend class Domain;       // brings packets to the parts
+  friend struct WindowCore;  // asks for reports
 
-  // Calls between two polls of the device: a program may wait in a loop of get and flush, of lock and unlock, or of
-  // sync, and the rest of the job must go on meanwhile.
-  static constexpr std::uint32_t kCallsPerPoll = 64;
-
-  Window(Domain& d, WindowOptions o);
-  WindowState& state() { return *this; }
-
-  // ---- life: window.cpp ----
-  void take_memory();
-  void take_host_memory();
-  void take_heap_memory();
-  int elsewhere() const;
-  bool reaches_me(int rank) const;
-  bool is_near(int rank) const;
-  void place_shared();
-  void learn(int rank, std::span<const std::uint64_t> words);
-  void peer_lost(Rank rank);
+  Window(Domain& domain, WindowOptions options);
 
   // ---- what all operations do, and direct ones: direct.cpp ----
   Reach* plainly(int rank, std::int64_t disp, std::uint64_t bytes, std::uint64_t& offset);
-  Fault admit(int rank);
   Fault locate(const Reach& t, const Target& target, std::uint64_t& offset) const;
   Fault begin(const Target& target, std::uint64_t& offset);
   Fault begin_combining(const Target& target, ReduceOp op, std::uint64_t& offset, Element& element);
-  Regions regions_of(const Reach& t) const;
   Fault finish_request(Fault fault, Request*& request);
 
-  // ---- reports: report.cpp ----
+  void peer_lost(Rank rank);
+  // Reports: report.cpp.
   void tell(ReportText& to) const;
-  void tell_wait(const WaitFor& wait, ReportText& to) const override;
+  void tell_wait(const WaitFor& wait, ReportText& to) const;
 
-  void* allocated_ = nullptr;    // window memory to be freed
-  Fault trouble_ = Fault::none;  // of prepare()
+  WindowCore core_;  // first: the short way reads it
+  WindowMemory memory_{core_};
+  Sender sender_{core_};
+  ActiveTarget active_{core_, sender_};
+  Lock lock_{core_};
+  Server server_{core_, active_, lock_};
+  PassiveTarget passive_{core_, sender_, lock_, server_};
   bool needs_agent_ = false;
-  std::vector<HostMemory> memory_;  // of a shared window, by place
-  std::unique_ptr<WindowLock> lock_;
-  std::unique_ptr<Sender> sender_;
-  std::unique_ptr<Active> active_;
-  std::unique_ptr<Server> server_;
 };
 
 }  // namespace rmq::rma

@@ -314,6 +314,28 @@ TEST_P(Rma, AHolderThatDiesIsNamed) {
   });
 }
 
+TEST_P(Rma, ATestForAnOriginThatDiesEnds) {
+  Fibers f(2, rules());
+  std::vector<std::byte> memories[2];
+  std::unique_ptr<Window> windows[2];
+  f.run([&](int me) {
+    auto& w = windows[me] = open(f, me, memories[me], 64);
+    const int other = 1 - me;
+    if (me == 1) {
+      EXPECT_EQ(w->start({&other, 1}, 0), Fault::none);
+      f.barrier(me);
+      f.die(me);
+    }
+    EXPECT_EQ(w->post({&other, 1}, 0), Fault::none);
+    f.barrier(me);
+    Fault fault = Fault::none;
+    for (bool done = false; !done;) fault = w->test(done);
+    EXPECT_EQ(fault, Fault::peer_lost);
+    EXPECT_NE(w->lost().find("rank 1"), std::string::npos) << w->lost();
+    EXPECT_EQ(w->wait(), Fault::sync);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, Rma,
                          ::testing::Values(Way{"packets", false, Flavor::create},
                                            Way{"shared", true, Flavor::allocate}),

@@ -1,4 +1,4 @@
-// What both ends of a window's packets agree on: how much may be under way, and where a packet has its ticket.
+// The fields of packets that several kinds have in different places.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,12 @@
 
 namespace rmq::rma {
 
-/// How much may be under way to a target of one window: bytes of packets and of the answers that they ask for. A target
-/// that cannot execute at once keeps no more than this.
-inline constexpr std::uint64_t kFlightMost = 2 * 1024 * 1024;
-/// Bytes of data that one packet brings, most. Part of the protocol: what an RMA_GET_ACCUMULATE with no_op asks for is
-/// this much, in whole elements, from `at` on. (An RMA_GET asks for all: its answer is not copied.)
-inline constexpr std::uint64_t kPieceMost = 256 * 1024;
-/// What a packet without data counts for.
-inline constexpr std::uint64_t kPacketCost = 64;
-
-/// Operations on one element, whose packets have another shape than the rest.
+/// One element, in one packet.
 inline bool is_single(Kind kind) {
   return kind == Kind::RMA_FETCH_OP || kind == Kind::RMA_CAS;
 }
 
-/// 0: it wants no answer.
+/// Names the answer that is wanted; 0: none.
 inline std::uint32_t ticket_of(const Packet& p) {
   switch (p.kind) {
     case Kind::RMA_FETCH_OP:
@@ -50,5 +41,7 @@ inline void set_ticket(Packet& p, std::uint32_t ticket) {
   else
     p.rma_put.ticket = ticket;  // the four of this shape have it in the same place
 }
+
+inline constexpr std::uint8_t kLockFlags = rma_flag::lock_shared | rma_flag::lock_exclusive;
 
 }  // namespace rmq::rma

@@ -1,0 +1,66 @@
+// Active target: the epochs that both sides take part in. Fence (fence.cpp) and post, start, complete, wait (pscw.cpp).
+//
+// Owns the groups, the counts of what was signalled to whom, and of barriers. Called by Window for the program, by
+// Server when a signal comes by packet. Signals between members that share their controls are words there; else they
+// are packets behind the operations. What travels is a count, so a repeated signal does no harm and nothing is reset.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/packet.hpp"
+#include "rma/fault.hpp"
+#include "rma/sender.hpp"
+#include "rma/window_core.hpp"
+
+namespace rmq::rma {
+
+class ActiveTarget {
+ public:
+  ActiveTarget(WindowCore& core, Sender& sender) : core_(core), sender_(sender), posted_(core.members) {}
+
+  // As in Window.
+  Fault fence(unsigned assertions);
+  Fault post(std::span<const int> group, unsigned assertions);
+  Fault start(std::span<const int> group, unsigned assertions);
+  Fault complete();
+  Fault wait();
+  Fault test(bool& done);
+
+  /// The first operation on that target in an epoch: Fault::sync unless start() has named it. *Waits* for the post of
+  /// one that is reached directly.
+  Fault admit(int rank);
+  /// RMA_SYNC has come. False when it signals nothing that there is.
+  bool signalled(int from, const Packet& p);
+
+  // ---- for reports ----
+  std::uint32_t barriers() const { return barriers_; }
+  const std::vector<int>& access_group() const { return access_group_; }
+  const std::vector<int>& exposure_group() const { return exposure_group_; }
+  bool has_completed(int rank) const;
+
+ private:
+  /// What a signal is about; the numbers travel.
+  enum class Signal : std::uint32_t { post = 1, complete = 2, fence = 3 };
+
+  static bool drain(const Completion& completion);
+  void signal(int rank, Signal what, std::uint32_t round, std::uint32_t count);
+  static std::atomic<std::uint32_t>& word_of(Control& control, int from, Signal what, std::uint32_t round);
+  Fault barrier(bool told);
+  bool barrier_covers() const;
+  bool all_completed() const;
+  /// Whether an operation that was checked here may still turn out wrong at its target: then the epoch that it belongs
+  /// to waits for the target's word.
+  bool targets_find_out() const { return core_.is_dynamic(); }
+  bool has_ended() const;
+  Fault end_exposure();
+
+  WindowCore& core_;
+  Sender& sender_;
+  std::vector<int> access_group_, exposure_group_;
+  std::vector<std::uint32_t> posted_;  // by place: exposure epochs so far
+  std::uint32_t barriers_ = 0;         // begun so far
+};
+
+}  // namespace rmq::rma

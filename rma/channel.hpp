@@ -1,0 +1,129 @@
+// The way to one target that is reached by packets: in which epoch it is, whether the lock or a post has to come first,
+// when its operations leave and with which flags, and which completions wait for them. What went wrong at the target is
+// kept for the call that flushes, or ends the epoch. The operations themselves are its stream's (rma/op_stream.hpp).
+//
+// Sender makes one for each target when it is needed, brings operations and completions; Domain and Tickets bring what
+// the target answers. It lives as long as its window. The protocol: channel.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "base/packet.hpp"
+#include "base/request.hpp"
+#include "rma/fault.hpp"
+#include "rma/op_stream.hpp"
+#include "rma/options.hpp"
+#include "rma/tickets.hpp"
+#include "rma/window_core.hpp"
+
+namespace rmq::rma {
+
+/// How far a call that completes operations waits.
+enum class Until : std::uint8_t {
+  local,   // their origin memory is free, their results are here
+  remote,  // they have been executed at the target as well
+  unlock,  // and it has, or will have, the lock back
+};
+
+/// The completion of what was issued to one target before a call, whatever other threads issue meanwhile: what flush,
+/// unlock, complete and fence wait for. What went wrong with it, the channel tells (Channel::take_fault).
+struct Completion {
+  Channel* channel = nullptr;  // null: nothing was ever issued to this target
+  std::uint64_t number = 0;    // of the last operation, once it has one
+  Until until = Until::local;
+  bool counted = false;   // by Channel::begin
+  bool draining = false;  // by Channel::begin_drain
+};
+
+class Channel {
+ public:
+  enum class State : std::uint8_t {
+    closed,    // no epoch, or the target is lost
+    unlocked,  // the lock is needed and not asked for
+    asked,     // the lock is asked for, or rides with an operation that is under way
+    unposted,  // the target has not posted yet
+    open,      // operations may leave
+  };
+
+  Channel(WindowCore& core, int rank) : core_(core), rank_(rank), to_(core.world(rank)), stream_(core, *this, to_) {}
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  int rank() const { return rank_; }
+  Rank to() const { return to_; }
+  State state() const { return state_; }
+  bool is_closed() const { return state_ == State::closed; }
+  bool is_of(const WindowCore& window) const { return &core_ == &window; }
+  OpStream& stream() { return stream_; }
+
+  // ---- epochs ----
+  /// The access epoch that is open here begins for this target, unless it has. Whether it is the first since close().
+  bool begin_epoch();
+  /// One of lock().
+  void begin_lock(LockType type, bool nocheck);
+  /// The target has posted, or nobody asks.
+  void open() { state_ = State::open; }
+  void close();
+
+  // ---- operations ----
+  /// Takes the operation. On Fault::none `request`, if any, is the caller's. *Waits* when too many are queued.
+  Fault issue(Op* op, Request** request);
+  /// Sends what may leave by now.
+  void pump();
+
+  // ---- completion: begin, lead_out, drain until it says true, end ----
+  Completion completion(Until until) { return {this, is_closed() ? 0 : stream_.last_number(), until}; }
+  /// From here on what is queued keeps its order.
+  void begin(Completion& completion);
+  /// A single short operation takes the request for the lock with it, else the lock is asked for.
+  void lead_out(const Completion& completion);
+  /// Whether neither the lock nor a post has to come before what is still queued may leave.
+  bool may_drain(const Completion& completion);
+  /// From here on what is queued leaves as soon as it can.
+  void begin_drain(Completion& completion);
+  /// Sends what may leave of it, the last with the unlock and, if `asks`, with the wish for an acknowledgement. Whether
+  /// all is complete; else it is to be called again. The caller gathers (Device::Together).
+  bool drain(const Completion& completion, bool asks);
+  void end(const Completion& completion);
+  /// The first fault that has come up and was not reported.
+  Fault take_fault();
+
+  // ---- what the target says ----
+  void lock_answered(Fault fault, Rank culprit);
+  /// A part of the answer is there, or (`fault`) the next piece has none.
+  void answer_arrived(Op* op, std::uint64_t bytes, Fault fault);
+  /// All data of the answer is there, or there is none for a reason.
+  void answered(Op* op, Fault fault);
+  /// An acknowledgement of everything that the ticket stands for.
+  void acknowledgement_arrived(const Ticket& ticket, Fault fault, Rank culprit);
+  void note_fault(Fault fault, Rank culprit);
+  /// There is a ticket again.
+  void fed();
+  /// Nothing more comes from this target. Whether something was under way.
+  bool lost();
+
+ private:
+  void ask_for_lock();
+  void granted();
+  void drain_queue(const Completion& completion, bool asks);
+  bool is_complete(const Completion& completion) const;
+  void acknowledged(std::uint64_t number, std::uint64_t position, Fault fault, Rank culprit);
+  void abandon(Fault fault);
+
+  WindowCore& core_;
+  const int rank_;
+  const Rank to_;
+  OpStream stream_;
+  State state_ = State::closed;
+  LockType type_ = LockType::shared;
+  bool used_ = false;             // since close()
+  bool locks_ = false;            // a lock belongs to the epoch: it must be released
+  bool urgent_ = false;           // a request-based operation is queued
+  std::uint64_t rider_ = 0;       // number of the operation that carries the request for the lock; 0: none under way
+  std::uint32_t completing_ = 0;  // calls that have a completion, draining already or not
+  std::uint32_t draining_ = 0;    // calls that wait for what is queued to leave
+  Fault fault_ = Fault::none;     // the first that has come up and was not reported
+  Rank culprit_ = kNoRank;        // that it is about
+};
+
+}  // namespace rmq::rma

@@ -1,0 +1,51 @@
+// The lock of a window on one rank: taken directly where its control is mapped, else by the target for an origin that
+// asks by packets. One lock for both, so that they exclude each other and wait in one queue (rma/rw_lock.hpp).
+//
+// Owns the list of origins that wait for this rank's lock. PassiveTarget takes and releases locks for the program,
+// Server for origins. It sends no packets: Server asks who is next, and answers.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "rma/fault.hpp"
+#include "rma/origin.hpp"
+#include "rma/rw_lock.hpp"
+#include "rma/window_core.hpp"
+
+namespace rmq::rma {
+
+class Lock {
+ public:
+  explicit Lock(WindowCore& core) : core_(core) {}
+
+  // ---- for the program: of targets that are reached directly, at Reach::place ----
+  /// Takes a place in the queue.
+  void begin(int rank, LockType type) { begin(rank, type, core_.at(rank).place); }
+  /// *Waits* until the lock is held. Fault::peer_lost when it never will be.
+  Fault wait(int rank);
+  void release(int rank) { release(rank, core_.at(rank).place); }
+
+  // ---- for origins that ask by packets: of this rank, at Origin::place ----
+  /// Whether it is held at once; else the origin waits.
+  bool take_for(Origin& o, LockType type);
+  /// Nothing happens if the origin does not hold it.
+  void release_for(Origin& o);
+  bool has_waiting() const { return !waiting_.empty(); }
+  /// The next in the list, from there on, whose turn has come (Origin::lock says held), or, with `broken`, will never
+  /// come. It waits no longer. Null: none.
+  Origin* next(std::size_t& from, bool broken);
+
+  /// The lost member that keeps everybody from that rank's lock, or -1.
+  int broken_by(int rank) const;
+
+ private:
+  void begin(int rank, LockType type, LockPlace& place);
+  bool try_take(int rank, LockPlace& place) { return core_.at(rank).control->lock.try_take(place); }
+  void release(int rank, LockPlace& place);
+
+  WindowCore& core_;
+  std::vector<Origin*> waiting_;
+};
+
+}  // namespace rmq::rma

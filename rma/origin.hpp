@@ -1,0 +1,62 @@
+// An origin that sends packets to this rank's memory, as the target sees it: its place in the queue of the lock, and
+// its packets that have to wait. Server makes one for each origin when it is needed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "base/packet.hpp"
+#include "rma/flight.hpp"
+#include "rma/rw_lock.hpp"
+
+namespace rmq::rma {
+
+/// A packet that has to wait at the target, with its payload.
+struct Held {
+  Packet packet;
+  std::unique_ptr<std::byte[]> payload;
+};
+
+struct Origin {
+  enum class Lock : std::uint8_t { none, waiting, held };
+
+  Origin(int its_rank, Rank its_world) : rank(its_rank), world(its_world) {}
+
+  /// Keeps a packet behind those that wait.
+  void hold(const Packet& p, const std::byte* payload) {
+    Held h{p, nullptr};
+    if (p.length > 0) {
+      h.payload = std::make_unique_for_overwrite<std::byte[]>(p.length);
+      std::memcpy(h.payload.get(), payload, p.length);
+    }
+    held_bytes += p.length + kPacketCost;
+    held.push_back(std::move(h));
+  }
+  void drop_first() {
+    held_bytes -= held.front().packet.length + kPacketCost;
+    held.pop_front();
+  }
+  /// Nothing of it will be executed any more; what is being executed stays where it is.
+  void drop_all() {
+    if (running) return;
+    held.clear();
+    held_bytes = 0;
+  }
+
+  const int rank;
+  const Rank world;
+  Lock lock = Lock::none;
+  bool lost = false;
+  bool running = false;       // what was kept is being executed
+  bool behind = false;        // listed in Domain::behind_
+  std::uint32_t missing = 0;  // datatype that was asked for again
+  LockPlace place;
+  std::deque<Held> held;         // in order; the first waits for the lock or for a datatype, the others for it
+  std::uint64_t held_bytes = 0;  // of these, as a flight counts them
+};
+
+}  // namespace rmq::rma

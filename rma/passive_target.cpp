@@ -1,0 +1,132 @@
+// Passive target: lock, unlock, flush.
+#include "rma/passive_target.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+namespace rmq::rma {
+
+Fault PassiveTarget::lock(LockType type, int target, unsigned assertions) {
+  Reach& t = core_.at(target);
+  if (type != LockType::shared && type != LockType::exclusive) return Fault::locktype;
+  if (is_locked(t) || core_.accessing || core_.in_fence()) return Fault::sync;
+  core_.note(Event::win_lock, target, type == LockType::shared ? 1 : 2);
+  core_.all = 0;  // a fence without operations behind it has opened nothing
+  core_.poll_at_times();
+  t.nocheck = (assertions & assertion::nocheck) != 0;
+  if (t.direct) {
+    if (!t.nocheck) {
+      lock_.begin(target, type);
+      if (const Fault f = lock_.wait(target); f != Fault::none) return f;
+    }
+  } else {
+    sender_.begin_lock(target, type, t.nocheck);
+  }
+  t.exclusive = type == LockType::exclusive;
+  t.access |= access::lock;
+  core_.locked.push_back(target);
+  return Fault::none;
+}
+
+Fault PassiveTarget::unlock(int target) {
+  Reach& t = core_.at(target);
+  if ((t.access & access::lock) == 0) return Fault::sync;
+  core_.note(Event::win_unlock, target);
+  Fault fault = Fault::none;
+  if (t.direct) {
+    std::atomic_thread_fence(std::memory_order_release);
+    if (!t.nocheck) {
+      core_.note(Event::lock_released, target, 0);
+      lock_.release(target);
+    }
+  } else {
+    fault = sender_.finish(target, Until::unlock);
+  }
+  t.access = static_cast<std::uint8_t>(t.access & ~access::lock);
+  t.exclusive = t.nocheck = false;
+  std::erase(core_.locked, target);
+  server_.serve_released();
+  return fault;
+}
+
+Fault PassiveTarget::lock_all(unsigned assertions) {
+  if (core_.in_lock() || core_.accessing || core_.in_fence()) return Fault::sync;
+  core_.note(Event::win_lock_all, -1, assertions);
+  core_.nocheck_all = (assertions & assertion::nocheck) != 0;
+  Fault first = Fault::none;
+  if (!core_.nocheck_all) {
+    for (int i = 0; i < core_.size(); ++i) {
+      if (core_.at(i).direct) lock_.begin(i, LockType::shared);
+    }
+    for (int i = 0; i < core_.size(); ++i) {
+      const Fault f = core_.at(i).direct ? lock_.wait(i) : Fault::none;
+      if (first == Fault::none) first = f;
+    }
+  }
+  core_.all = access::lock_all;
+  return first;
+}
+
+Fault PassiveTarget::unlock_all() {
+  if ((core_.all & access::lock_all) == 0) return Fault::sync;
+  core_.note(Event::win_unlock_all, -1);
+  std::atomic_thread_fence(std::memory_order_release);
+  for (int i = 0; i < core_.size(); ++i) {
+    Reach& t = core_.at(i);
+    if (!t.direct || !t.place.held) continue;
+    core_.note(Event::lock_released, i, 0);
+    lock_.release(i);
+  }
+  const Fault fault = sender_.finish_all(Until::unlock);
+  core_.all = 0;
+  server_.serve_released();
+  return fault;
+}
+
+Fault PassiveTarget::flush(int target) {
+  Reach& t = core_.at(target);
+  if (!is_locked(t)) [[unlikely]]
+    return Fault::sync;
+  core_.note(Event::win_flush, target, 0);
+  if (!t.direct) {
+    return sender_.finish(target, Until::remote);
+  }
+  // Later stores must not be seen before these: that is all there is to do. Later loads: short_way.hpp.
+  std::atomic_thread_fence(std::memory_order_release);
+  core_.poll_at_times();
+  return Fault::none;
+}
+
+Fault PassiveTarget::flush_local(int target) {
+  Reach& t = core_.at(target);
+  if (!is_locked(t)) return Fault::sync;
+  core_.note(Event::win_flush, target, 1);
+  if (!t.direct) {
+    return sender_.finish(target, Until::local);
+  }
+  core_.poll_at_times();
+  return Fault::none;
+}
+
+Fault PassiveTarget::flush_all() {
+  if (!core_.in_lock()) return Fault::sync;
+  core_.note(Event::win_flush, -1, 0);
+  std::atomic_thread_fence(std::memory_order_release);
+  core_.poll_at_times();
+  return sender_.finish_all(Until::remote);
+}
+
+Fault PassiveTarget::flush_local_all() {
+  if (!core_.in_lock()) return Fault::sync;
+  core_.note(Event::win_flush, -1, 1);
+  core_.poll_at_times();
+  return sender_.finish_all(Until::local);
+}
+
+Fault PassiveTarget::sync() {
+  core_.domain.order();
+  core_.poll_at_times();
+  return Fault::none;
+}
+
+}  // namespace rmq::rma

@@ -1,0 +1,41 @@
+// Passive target: the epochs that only the origin takes part in: lock, unlock, flush. Called by Window for the program.
+//
+// A target that is reached directly is locked by Lock; operations on it are complete when their calls return. Any other
+// is locked by its channel, when an operation needs it, and completed by Sender. What is locked is WindowCore's.
+#pragma once
+
+#include "rma/fault.hpp"
+#include "rma/lock.hpp"
+#include "rma/options.hpp"
+#include "rma/sender.hpp"
+#include "rma/server.hpp"
+#include "rma/window_core.hpp"
+
+namespace rmq::rma {
+
+class PassiveTarget {
+ public:
+  PassiveTarget(WindowCore& core, Sender& sender, Lock& lock, Server& server)
+      : core_(core), sender_(sender), lock_(lock), server_(server) {}
+
+  // As in Window.
+  Fault lock(LockType type, int target, unsigned assertions);
+  Fault unlock(int target);
+  Fault lock_all(unsigned assertions);
+  Fault unlock_all();
+  Fault flush(int target);
+  Fault flush_all();
+  Fault flush_local(int target);
+  Fault flush_local_all();
+  Fault sync();
+
+ private:
+  bool is_locked(const Reach& t) const { return ((t.access & access::lock) | (core_.all & access::lock_all)) != 0; }
+
+  WindowCore& core_;
+  Sender& sender_;
+  Lock& lock_;
+  Server& server_;
+};
+
+}  // namespace rmq::rma

@@ -1,0 +1,167 @@
+#include "rma/sender.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "rma/packets.hpp"
+
+namespace rmq::rma {
+namespace {
+
+LayoutRef keep(const Layout* layout) {
+  if (!layout) return {};
+  layout->retain();
+  return LayoutRef(layout);
+}
+
+bool is_empty(const Target& target) {
+  return target.layout->size() * target.count == 0;
+}
+
+}  // namespace
+
+// ---- operations ----
+
+Op* Sender::make_op(Kind kind, const Target& target, std::uint64_t offset, const DataView* data,
+                    const DataView* result) {
+  Op* op = core_.domain.ops().take();
+  op->channel = &channel(target.rank);
+  op->bytes = target.layout->size() * target.count;
+  op->packet = core_.packet(kind);
+  const DataView there = target.layout->view(nullptr, target.count);
+  const bool plain = there.is_contiguous();
+  if (plain) offset += reinterpret_cast<std::uintptr_t>(there.base);
+  if (is_single(kind)) {
+    op->packet.rma_fetch_op = {offset, 0};
+  } else {
+    if (!plain) op->type = core_.domain.types_out().use(*target.layout);
+    op->packet.rma_put = {offset, plain ? op->bytes : target.count, 0, op->type ? op->type->id : 0, 0};
+  }
+  if (data) {
+    op->data = *data;
+    op->layouts[0] = keep(data->layout);
+  }
+  if (result) {
+    op->result = *result;
+    op->layouts[1] = keep(result->layout);
+    op->replies = true;
+  }
+  return op;
+}
+
+Op* Sender::make_combining(Kind kind, const Target& target, std::uint64_t offset, ReduceOp reduction,
+                           const Element& element, const DataView* data, const DataView* result) {
+  Op* op = make_op(kind, target, offset, data, result);
+  op->packet.tag = static_cast<std::int32_t>(static_cast<std::uint32_t>(reduction) |
+                                             static_cast<std::uint32_t>(element.basic) << 8 | element.packed << 16);
+  op->unit = element.packed;
+  return op;
+}
+
+Fault Sender::put(const Target& target, std::uint64_t offset, const DataView& origin, Request** request) {
+  if (is_empty(target)) return Fault::none;
+  return issue(make_op(Kind::RMA_PUT, target, offset, &origin, nullptr), request);
+}
+
+Fault Sender::get(const Target& target, std::uint64_t offset, const DataView& result, Request** request) {
+  if (is_empty(target)) return Fault::none;
+  return issue(make_op(Kind::RMA_GET, target, offset, nullptr, &result), request);
+}
+
+Fault Sender::combine(Kind kind, const Target& target, std::uint64_t offset, ReduceOp reduction, const Element& element,
+                      const DataView* origin, const DataView* result, Request** request) {
+  if (is_empty(target)) return Fault::none;
+  return issue(make_combining(kind, target, offset, reduction, element, origin, result), request);
+}
+
+Fault Sender::compare_and_swap(const Target& target, std::uint64_t offset, const Element& element, const void* origin,
+                               const void* compare, const DataView& result) {
+  Op* op = make_combining(Kind::RMA_CAS, target, offset, ReduceOp::replace, element, nullptr, &result);
+  // Both words travel, so they are kept here; the comparand first.
+  std::memcpy(op->words.data(), compare, element.packed);
+  std::memcpy(op->words.data() + element.packed, origin, element.packed);
+  op->data = DataView::contiguous(op->words.data(), 2 * std::uint64_t{element.packed});
+  return issue(op, nullptr);
+}
+
+// ---- completion ----
+
+Completion Sender::completion(int rank, Until until) {
+  Channel* c = find(rank);
+  return c ? c->completion(until) : Completion{nullptr, 0, until};
+}
+
+std::vector<Completion> Sender::completions(Until until) {
+  std::vector<Completion> all;
+  for (Channel* c : busy_) all.push_back(c->completion(until));
+  return all;
+}
+
+// Flush, unlock, complete.
+Fault Sender::finish(std::span<Completion> all) {
+  const auto is_open = [](const Completion& c) { return c.channel && !c.channel->is_closed(); };
+  for (Completion& c : all) {
+    if (is_open(c)) c.channel->begin(c);
+  }
+  for (const Completion& c : all) {
+    if (is_open(c)) c.channel->lead_out(c);
+  }
+  for (Completion& c : all) {
+    if (!is_open(c)) continue;
+    core_.wait_until({WaitFor::What::operations, c.channel->rank()}, [&] { return c.channel->may_drain(c); });
+    const adi::Device::Together together(core_.device(), c.channel->to());
+    c.channel->drain(c, c.until != Until::local);
+    c.channel->begin_drain(c);
+  }
+  Fault first = Fault::none;
+  for (const Completion& c : all) {
+    if (!c.channel) continue;
+    if (c.draining) {
+      core_.wait_until({WaitFor::What::operations, c.channel->rank()},
+                       [&] { return c.channel->drain(c, c.until != Until::local); });
+    }
+    c.channel->end(c);
+    const Fault f = c.channel->take_fault();
+    if (first == Fault::none) first = f;
+    if (c.until == Until::unlock) close(*c.channel);
+  }
+  return first;
+}
+
+Fault Sender::finish(int rank, Until until) {
+  Completion one = completion(rank, until);
+  return finish({&one, 1});
+}
+
+Fault Sender::finish_all(Until until) {
+  if (busy_.empty()) return Fault::none;
+  std::vector<Completion> all = completions(until);
+  return finish(all);
+}
+
+void Sender::wait_idle() {
+  for (const auto& c : channels_) {
+    if (c) core_.wait_until({WaitFor::What::operations, c->rank()}, [&] { return c->stream().is_idle(); });
+  }
+}
+
+// ---- epochs ----
+
+// For an operation, or the epoch that it belongs to.
+Channel& Sender::channel(int rank) {
+  auto& slot = channels_[static_cast<std::size_t>(rank)];
+  if (!slot) slot = std::make_unique<Channel>(core_, rank);
+  if (slot->begin_epoch()) busy_.push_back(slot.get());
+  return *slot;
+}
+
+void Sender::begin_lock(int rank, LockType type, bool nocheck) {
+  channel(rank).begin_lock(type, nocheck);
+}
+
+void Sender::close(Channel& channel) {
+  channel.close();
+  std::erase(busy_, &channel);
+}
+
+}  // namespace rmq::rma

@@ -1,0 +1,30 @@
+#include "rma/window_core.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace rmq::rma {
+
+WindowCore::WindowCore(const Window& its_window, Domain& its_domain, WindowOptions its_options)
+    : domain(its_domain), window(its_window), options(std::move(its_options)) {
+  const std::size_t n = options.ranks.size();
+  reach = std::make_unique<Reach[]>(n);
+  members = static_cast<unsigned>(n);
+  me = options.me;
+  started.resize(n);
+  member_of.assign(static_cast<std::size_t>(device().size()), -1);
+  for (std::size_t i = 0; i < n; ++i) member_of[static_cast<std::size_t>(options.ranks[i])] = static_cast<int>(i);
+}
+
+bool WindowCore::is_lost(int rank) const {
+  return std::find(lost_members.begin(), lost_members.end(), rank) != lost_members.end();
+}
+
+Fault WindowCore::lost_because_of(int rank, const char* held) {
+  lost = fmt::format("rank {} is lost{}: {}", world(rank), held, device().peer_error(world(rank)));
+  return Fault::peer_lost;
+}
+
+}  // namespace rmq::rma

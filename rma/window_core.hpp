@@ -1,0 +1,149 @@
+// What the parts of a window share: its members and how each is reached, this rank's own memory, the epochs that are
+// open here, and how a call waits. It knows none of the parts.
+//
+// Plain data, held by Window as its first member, so that the short way (rma/short_way.hpp) finds what it reads in the
+// window itself; the parts hold it by reference. Everything needs the device held.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "adi/device.hpp"
+#include "rma/attached.hpp"
+#include "rma/control.hpp"
+#include "rma/domain.hpp"
+#include "rma/fault.hpp"
+#include "rma/options.hpp"
+#include "rma/reach.hpp"
+#include "rma/regions.hpp"
+
+namespace rmq::rma {
+
+class Window;
+struct WindowCore;
+
+/// What a call on a window waits for.
+struct WaitFor {
+  enum class What : std::uint8_t {
+    lock,
+    post,        // of the target
+    complete,    // of all of the exposure's group
+    fence,       // the member has to come to it
+    operations,  // to be done at the target: which may first have to give its lock, or to post
+  };
+  What what;
+  int rank = 0;                      // the member that is waited for; not with complete
+  const WindowCore* core = nullptr;  // set by wait_until
+};
+
+struct WindowCore {
+  // Calls between two polls of the device: a program may wait in a loop of get and flush, of lock and unlock, or of
+  // sync, and the rest of the job must go on meanwhile.
+  static constexpr std::uint32_t kCallsPerPoll = 64;
+
+  WindowCore(const Window& window, Domain& domain, WindowOptions options);
+
+  adi::Device& device() const { return domain.device(); }
+  int size() const { return static_cast<int>(members); }
+  Rank world(int rank) const { return options.ranks[static_cast<std::size_t>(rank)]; }
+  Reach& at(int rank) const { return reach[static_cast<std::size_t>(rank)]; }
+  int member(Rank world_rank) const { return member_of[static_cast<std::size_t>(world_rank)]; }
+  bool is_dynamic() const { return options.flavor == Flavor::dynamic; }
+  /// A packet of this kind from this member of this window.
+  Packet packet(Kind kind) const {
+    Packet p(kind);
+    p.context = options.id;
+    p.source = me;
+    return p;
+  }
+  /// What an accumulate on that memory has to lock; `exclusive`: its window lock is held exclusively for it.
+  Regions regions(const Reach& t, bool exclusive) const {
+    Regions r;
+    if (!t.contended || exclusive) return r;
+    r.control = t.control;
+    r.base = t.base;
+    r.shift = t.shift;
+    r.me = me;
+    r.device = &device();
+    r.world = options.ranks.data();
+    return r;
+  }
+
+  /// Whether a lock or lock_all epoch is open here.
+  bool in_lock() const { return (all & access::lock_all) != 0 || !locked.empty(); }
+  /// Whether a fence epoch is: a fence without operations behind it has opened nothing.
+  bool in_fence() const { return (all & access::fence) != 0 && fence_used; }
+  /// Whether that target has opened its window to the access epoch that start() has opened here.
+  bool has_posted(int rank) const;
+
+  /// Polls the device once in kCallsPerPoll calls.
+  void poll_at_times() {
+    if (++calls % kCallsPerPoll == 0) device().MPID_Poll(false);
+  }
+  /// Polls until done(), and sleeps meanwhile if nothing happens; others may call while it does.
+  template <class Done>
+  void wait_until(WaitFor what, Done&& done) const {
+    if (done()) return;
+    what.core = this;
+    const adi::Awaited awaited{&WindowCore::tell_wait, &what};
+    do {
+      const adi::Watch watch(device().watches(), done);
+      device().MPID_Poll(true, awaited);
+    } while (!done());
+    device().MPID_Waited();
+  }
+
+  /// Records an event about a member (-1: about all).
+  void note(Event event, int rank, std::uint64_t a1 = 0) const {
+    device().trace().event(event, 0, rank < 0 ? kNoRank : world(rank), options.id, a1);
+  }
+  bool is_lost(int rank) const;
+  /// Fault::peer_lost, with what lost() shows: the rank, and `held`.
+  Fault lost_because_of(int rank, const char* held);
+
+  // ---- what the short way reads ----
+  Domain& domain;
+  std::unique_ptr<Reach[]> reach;  // by place
+  unsigned members = 0;
+  int me = 0;
+  std::uint32_t calls = 0;  // of flush, lock and sync, for now and then a poll
+  std::uint8_t all = 0;     // bits of namespace access: of the epoch that gives access to all targets
+  bool fence_used = false;  // operations were made since the last fence
+  // ---- epochs ----
+  bool nocheck_all = false;            // of lock_all
+  bool nocheck_start = false;          // of start
+  bool accessing = false;              // start .. complete
+  bool exposed = false;                // post .. wait
+  std::vector<int> locked;             // places locked by lock()
+  std::vector<std::uint32_t> started;  // by place: epochs that start() has opened so far
+  // ---- this rank's part ----
+  bool shares = false;  // others may reach my memory and control
+  std::byte* base = nullptr;
+  Control* control = nullptr;
+  Attached attached;
+  // ---- members ----
+  const Window& window;  // for reports
+  WindowOptions options;
+  std::vector<int> member_of;             // by world rank; -1: none
+  std::vector<std::uint64_t> type_bytes;  // by place: largest definition of a datatype that it keeps
+  std::vector<int> lost_members;
+  std::string lost;  // what the latest Fault::peer_lost was about
+
+ private:
+  static void tell_wait(const void* wait, ReportText& to);
+};
+
+/// Whether a word that counts has come so far; counts may wrap. Acquire pairs with the release of whoever counts: what
+/// it has stored before.
+inline bool has_reached(const std::atomic<std::uint32_t>& word, std::uint32_t count) {
+  return static_cast<std::int32_t>(word.load(std::memory_order_acquire) - count) >= 0;
+}
+
+inline bool WindowCore::has_posted(int rank) const {
+  return nocheck_start || has_reached(control->pair(rank).posts, started[static_cast<std::size_t>(rank)]);
+}
+
+}  // namespace rmq::rma

@@ -1,0 +1,59 @@
+// This rank's memory of a window, and the way to that of the others: who is reached by loads and stores, who by packets
+// (WindowCore::reach). Window makes it and asks it; the parts see only what it has set in the core.
+//
+// take() makes memory and control, each lying where others of the host can map it if it can; contribution() tells of
+// them, and open() maps what others have told. Freed with this object, after everybody's last access.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/error.hpp"
+#include "rma/fault.hpp"
+#include "rma/memory.hpp"
+#include "rma/window_core.hpp"
+
+namespace rmq::rma {
+
+/// What shared_query tells.
+struct SharedMemory {
+  void* base = nullptr;    // in this process
+  std::uint64_t size = 0;  // bytes
+  int disp_unit = 1;
+};
+
+class WindowMemory {
+ public:
+  static constexpr std::size_t kWords = 8;
+
+  explicit WindowMemory(WindowCore& core) : core_(core) {}
+  ~WindowMemory();
+  WindowMemory(const WindowMemory&) = delete;
+  WindowMemory& operator=(const WindowMemory&) = delete;
+
+  void take();
+  std::array<std::uint64_t, kWords> contribution() const;
+  Result<void> open(std::span<const std::uint64_t> all);
+  /// Whether members reach my memory by packets; after open().
+  bool is_served() const;
+  /// Window::shared_query.
+  Fault query(int rank, SharedMemory& memory) const;
+
+ private:
+  void take_host_memory();
+  void take_heap_memory();
+  void set_reach(int rank, std::span<const std::uint64_t> words);
+  bool is_near(int rank) const;
+  int elsewhere() const;
+  void place_shared();
+
+  WindowCore& core_;
+  Fault trouble_ = Fault::none;   // of take()
+  void* allocated_ = nullptr;     // window memory to be freed
+  std::vector<HostMemory> host_;  // of a shared window, by place
+};
+
+}  // namespace rmq::rma
