@@ -54,7 +54,7 @@ std::vector<std::string> built_in_methods() {
 
 Device::Device(DeviceOptions options, Bootstrap& bootstrap)
     : gate_(trace_, options.threads),
-      channels_(bootstrap.job().size, bootstrap.job().rank, pool_, trace_, counters_, sink_),
+      channels_(bootstrap.job().size, bootstrap.job().rank, pool_, trace_, gate_, counters_, sink_),
       rank_(bootstrap.job().rank),
       sleep_for_ever_(options.sleep_for_ever),
       minds_(options.minds),
@@ -81,12 +81,6 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
   sink_.on_sent = &Device::on_sent;
   sink_.on_moved = &Device::on_moved;
   sink_.on_peer_lost = &Device::on_peer_lost;
-  channels_.on_scheduled([](void* device) {
-    auto& d = *static_cast<Device*>(device);
-    // Another thread may sleep that does not know yet that it waits for this too.
-    if (d.gate_.armed) [[unlikely]]
-      d.doorbell_->ring(d.rank_);
-  });
 }
 
 Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstrap& bootstrap) {
@@ -104,6 +98,7 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
       std::fprintf(stderr, "rmq: rank %d goes on without a trace: %s\n", job.rank, ok.error().what.c_str());
   }
   if (d->trace_.full()) d->note_clock();
+  d->careful_ = d->gate_.several() || d->trace_.full();
   if (job.flight_fd >= 0 && d->config_.flight > 0) {
     d->trace_.fly(job.flight_fd, job.flight_at, owner, d->config_.flight, call);
   }

@@ -48,10 +48,6 @@ std::uint64_t answer_bytes(const Request& r) {
   return sizeof(Request) + (copied ? r.waiting.bytes : 0);
 }
 
-std::uint8_t method_of(const Channel& c) {
-  return static_cast<std::uint8_t>(c.id);
-}
-
 }  // namespace
 
 bool RequestList::remove(Request* r) {
@@ -67,8 +63,15 @@ bool RequestList::remove(Request* r) {
   return false;
 }
 
-Channels::Channels(int size, Rank me, RequestPool& pool, Trace& trace, Counters& counters, const methods::Sink& sink)
-    : all_(static_cast<std::size_t>(size)), me_(me), pool_(pool), trace_(trace), counters_(counters), sink_(sink) {
+Channels::Channels(int size, Rank me, RequestPool& pool, Trace& trace, Gate& gate, Counters& counters,
+                   const methods::Sink& sink)
+    : all_(static_cast<std::size_t>(size)),
+      me_(me),
+      pool_(pool),
+      trace_(trace),
+      gate_(gate),
+      counters_(counters),
+      sink_(sink) {
   for (Rank r = 0; r < size; ++r) (*this)[r].rank = r;
 }
 
@@ -105,7 +108,7 @@ Outcome Channels::send(Channel& c, Packet& p, const Payload& payload, Request* o
   if (o == Outcome::done || o == Outcome::queued) [[likely]] {
     c.owed = 0;
     ++counters_.sent;
-    trace_.packet(Event::packet_sent, method_of(c), c.rank, p, payload.bytes);
+    trace_.packet(Event::packet_sent, c.method_number(), c.rank, p, payload.bytes);
   }
   return o;
 }
@@ -136,7 +139,7 @@ void Channels::post(Channel& c, Packet& p, const Payload& payload, Request* owne
   }
   c.packets.push_back(r);
   c.answer_bytes += answer_bytes(*r);
-  trace_.packet(Event::pending, method_of(c), c.rank, p, static_cast<std::uint64_t>(Hindrance::link_full),
+  trace_.packet(Event::pending, c.method_number(), c.rank, p, static_cast<std::uint64_t>(Hindrance::link_full),
                 c.packets.size());
   schedule(c);
 }
@@ -146,7 +149,7 @@ void Channels::enqueue(Channel& c, Request* message, Hindrance why) {
   message->go(Step::queued);
   c.messages.push_back(message);
   ++counters_.pending;
-  trace_.packet(Event::pending, method_of(c), c.rank, message->packet, static_cast<std::uint64_t>(why),
+  trace_.packet(Event::pending, c.method_number(), c.rank, message->packet, static_cast<std::uint64_t>(why),
                 c.messages.size());
   schedule(c);
 }
@@ -155,7 +158,7 @@ void Channels::schedule(Channel& c) {
   if (c.scheduled) return;
   c.scheduled = true;
   waiting_.push_back(&c);
-  if (scheduled_) scheduled_(sink_.device);
+  gate_.rouse();
 }
 
 int Channels::drain_packets(Channel& c) {
@@ -199,7 +202,7 @@ bool Channels::credit_came(Channel& c, const Packet& p) {
   if (p.credit > static_cast<std::int64_t>(per_peer_) - c.credit) [[unlikely]]
     return false;
   c.credit += p.credit;
-  trace_.event(Event::credit, method_of(c), c.rank, p.credit, static_cast<std::uint64_t>(c.credit));
+  trace_.event(Event::credit, c.method_number(), c.rank, p.credit, static_cast<std::uint64_t>(c.credit));
   return true;
 }
 
@@ -260,7 +263,7 @@ void Channels::grant_envelopes() {
     c.envelopes_out += grant;
     c.envelopes_due += grant;
     counters_.envelopes_granted += grant;
-    trace_.event(Event::starved, method_of(c), c.rank, grant);
+    trace_.event(Event::starved, c.method_number(), c.rank, grant);
     send_flow(c);
   }
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "adi/counters.hpp"
+#include "adi/gate.hpp"
 #include "base/packet.hpp"
 #include "base/request.hpp"
 #include "base/request_pool.hpp"
@@ -58,6 +59,10 @@ class RequestList {
 
 /// Memory that one message kept at the target fills beside its data: what the sender pays in credit for it.
 inline constexpr std::uint32_t kMessageRecord = sizeof(Request);
+/// Credit for a message that brings so many bytes of data along.
+constexpr std::int64_t cost_with(std::uint64_t bytes) {
+  return static_cast<std::int64_t>(bytes) + kMessageRecord;
+}
 
 /// What this rank knows of one other. The first line is all that sending a short message touches.
 struct alignas(kCacheLine) Channel {
@@ -87,9 +92,9 @@ struct alignas(kCacheLine) Channel {
   std::string error;                 // why it is lost
 
   /// Credit that a message costs: its data, if it travels with it.
-  std::int64_t cost_of(std::uint64_t bytes) const {
-    return kMessageRecord + (bytes <= eager_max ? static_cast<std::int64_t>(bytes) : 0);
-  }
+  std::int64_t cost_of(std::uint64_t bytes) const { return cost_with(bytes <= eager_max ? bytes : 0); }
+  /// As traces have it.
+  std::uint8_t method_number() const { return static_cast<std::uint8_t>(id); }
   /// Whether anything waits to be sent.
   bool waits() const { return flow_due || !packets.empty() || !messages.empty() || !bulk.empty(); }
   /// Packets that wait beside the messages.
@@ -102,14 +107,14 @@ enum class Hindrance : std::uint8_t { link_full = 1, no_credit = 2, behind_other
 /// All channels of a rank. Used with the device held.
 class Channels {
  public:
-  /// All references outlive this. `sink`: as a method does, to tell owners of packets that they have left.
-  Channels(int size, Rank me, RequestPool& pool, Trace& trace, Counters& counters, const methods::Sink& sink);
+  /// All references outlive this. `gate`: wakes who sleeps and does not know yet that it waits for a channel too.
+  /// `sink`: as a method does, to tell owners of packets that they have left.
+  Channels(int size, Rank me, RequestPool& pool, Trace& trace, Gate& gate, Counters& counters,
+           const methods::Sink& sink);
   /// How much credit there is, of memory for `unexpected_max` bytes in all, and envelopes beyond it.
   void size_credit(std::uint64_t unexpected_max, std::uint64_t envelopes_max);
   /// When each channel has its method: gives the credit out. `eager_max`: bytes, 0 for what each method likes.
   void share_out_credit(std::uint64_t eager_max);
-  /// Called when something begins to wait in a channel of which nothing waited.
-  void on_scheduled(void (*hook)(void* device)) { scheduled_ = hook; }
 
   Channel& operator[](Rank r) { return all_[static_cast<std::size_t>(r)]; }
   const Channel& operator[](Rank r) const { return all_[static_cast<std::size_t>(r)]; }
@@ -179,9 +184,9 @@ class Channels {
   std::uint64_t envelopes_left_ = 0;
   RequestPool& pool_;
   Trace& trace_;
+  Gate& gate_;
   Counters& counters_;
   const methods::Sink& sink_;
-  void (*scheduled_)(void* device) = nullptr;
 };
 
 }  // namespace rmq::adi

@@ -62,10 +62,10 @@ void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
   auto& d = *static_cast<Device*>(device);
   Channel& c = d.channels_[rank];
   if (c.lost) return;
-  c.lost = d.any_lost_ = true;
+  c.lost = d.any_lost_ = d.careful_ = true;
   c.error = error.what;
   d.note_unanswered();
-  d.trace_.event(Event::link_down, static_cast<std::uint8_t>(c.id), rank);
+  d.trace_.event(Event::link_down, c.method_number(), rank);
   d.channels_.lose(c);
   d.fail_requests_of(rank);
   for (Extension* e : d.extensions_) e->on_peer_lost(rank);

@@ -131,7 +131,7 @@ class Device {
   Request* MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes);
   /// Whether a call that neither waits nor fails may go without an Entry: nobody else uses the device, no record of
   /// each call is wanted, and no rank is lost.
-  bool MPID_Free_of_care() const { return !gate_.several() && !any_lost_ && !trace_.full(); }
+  bool MPID_Free_of_care() const { return !careful_; }
   /// Starts a receive: r->peer (world rank, or kNoRank with kAnySource), match (with wildcards), view, dest_op and, for
   /// cat and join, parts (messages to take; complete when all have landed), join_op, join_type. From any source with
   /// request_flag::grouped: `group`, the ranks that it needs, which must live until it is complete.
@@ -279,7 +279,6 @@ class Device {
   // ---- short protocol: eager.cpp ----
   methods::Outcome send_message(Request* r, Channel& c);  // short or rendezvous, by size and credit
   methods::Outcome try_short(Request* r, Channel& c, std::int64_t cost);
-  static std::int64_t short_cost(std::size_t bytes) { return static_cast<std::int64_t>(bytes) + kMessageRecord; }
   bool may_leave(const Channel& c, std::size_t bytes) const;
   static Packet short_packet(const Channel& c, const Match& match, std::size_t bytes);
   bool leave_at_once(Channel& c, const Match& match, const void* data, std::size_t bytes);
@@ -438,7 +437,7 @@ class Device {
     match_.withdraw(recv);
   }
   void chose(Way way, Because because, Rank peer) { trace_.event(Event::protocol, id_of(peer), peer, way, because); }
-  std::uint8_t id_of(Rank r) const { return static_cast<std::uint8_t>(channels_[r].id); }
+  std::uint8_t id_of(Rank r) const { return channels_[r].method_number(); }
   void fail_requests_of(Rank rank);
   void fail_grouped(Request* recv);
   // ---- the agent: serve.cpp ----
@@ -477,6 +476,7 @@ class Device {
   bool wants_turns_ = false;          // of the extensions
   Waiter waiter_;
   bool any_lost_ = false;  // peers
+  bool careful_ = true;    // several threads, a record of each call, or any_lost_
   bool sleep_for_ever_ = false;
   Watches watches_;
   bool (*minds_)(const Request& message) = nullptr;

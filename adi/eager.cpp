@@ -32,7 +32,7 @@ void Device::MPID_Isend(Request* r) {
 
 // What a short message without more ado needs: it is no self-send, is short, has credit, and none is before it.
 inline bool Device::may_leave(const Channel& c, std::size_t bytes) const {
-  return c.method && bytes <= c.eager_max && c.credit >= short_cost(bytes) && c.messages.empty() && !c.lost;
+  return c.method && bytes <= c.eager_max && c.credit >= cost_with(bytes) && c.messages.empty() && !c.lost;
 }
 
 [[gnu::always_inline]] inline Packet Device::short_packet(const Channel& c, const Match& match, std::size_t bytes) {
@@ -63,10 +63,10 @@ inline bool Device::may_leave(const Channel& c, std::size_t bytes) const {
   if (!left) [[unlikely]]
     return false;
   ++c.next_msg;
-  c.credit -= short_cost(bytes);
+  c.credit -= cost_with(bytes);
   c.owed = 0;
   ++counters_.sent;
-  trace_.header(Event::packet_sent, static_cast<std::uint8_t>(c.id), c.rank, p, bytes);
+  trace_.header(Event::packet_sent, c.method_number(), c.rank, p, bytes);
   return true;
 }
 
@@ -81,7 +81,7 @@ bool Device::MPID_Send_now(Rank to, const Match& match, const void* data, std::s
     return false;
   chose(kShort, kFits, to);
   ++c.next_msg;
-  c.credit -= short_cost(bytes);
+  c.credit -= cost_with(bytes);
   return true;
 }
 

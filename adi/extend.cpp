@@ -40,7 +40,6 @@ int Device::advance_extensions() {
 }
 
 void Device::sent(Request* owner, Errc error) {
-  if (!owner) return;
   if (error != Errc::ok) owner->status.error = error;
   finish(owner);
 }

@@ -101,7 +101,7 @@ class Gate {
       if (gate_.attending_) gate_.attend(false);
       if (gate_.threads_) [[unlikely]] {
         // A thread that wakes listens for those that still sleep. It leaves now: one of them takes over.
-        if (gate_.sleepers > 0 && !gate_.armed) gate_.doorbell_->ring(gate_.rank_);
+        if (gate_.sleepers > 0 && !gate_.armed) gate_.ring();
         gate_.unlock();
       }
     }
@@ -198,6 +198,12 @@ class Gate {
   /// Calls that have had to wait.
   std::uint64_t waits() const { return waits_; }
 
+  /// There is something new to do, or to wait for: a thread that sleeps looks again.
+  void rouse() {
+    if (armed) [[unlikely]]
+      ring();
+  }
+
   Awaited awaited;     // of the call that polls; meaningful only from inside of its poll
   bool armed = false;  // the methods are armed: somebody sleeps, or is about to
   int sleepers = 0;    // threads of the program that sleep
@@ -206,6 +212,7 @@ class Gate {
   static const char* name_of(std::uintptr_t call);
   void lock_mutex();
   void wait_for_agent();
+  void ring() { doorbell_->ring(rank_); }
 
   Trace& trace_;
   bool threads_;

@@ -8,7 +8,6 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -74,14 +73,6 @@ constexpr bool is_matched(Step s) {
          s == Step::pushing;
 }
 std::string_view step_name(Step s);
-std::string_view step_meaning(Step s);
-/// One move of the table, for those who compare it with others.
-struct StepMove {
-  Step from;
-  Kind packet;  // none: the move has none of its own
-  Step to;
-};
-std::span<const StepMove> step_moves();
 
 struct Request;
 

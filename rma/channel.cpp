@@ -242,9 +242,7 @@ void Channel::acknowledged(std::uint64_t number, std::uint64_t position, Fault f
   if (fault != Fault::none) note_fault(fault, culprit);
   if (rider_ != 0 && number >= rider_ && state_ == State::asked) {
     // Of what the rider did, the lock alone may have failed for a loss: then it is not held.
-    if (fault != Fault::peer_lost) return granted();
-    culprit_ = culprit;
-    return abandon(fault);
+    return fault == Fault::peer_lost ? abandon(fault) : granted();
   }
   pump();
 }

@@ -36,7 +36,7 @@ static void receiver(void) {
   MPI_Request request;
   MPI_Status status;
   int flag = 0;
-  BEGIN("MPI_Irecv, 8 B: 305");
+  BEGIN("MPI_Irecv, 8 B: 255");
   MPI_Irecv(data, 8, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &request);
   END();
   MPI_Send(data, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);

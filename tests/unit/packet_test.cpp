@@ -155,19 +155,32 @@ TEST(Packet, ConversationsHaveTheFieldsThatNameThem) {
   }
 }
 
+struct StepMove {
+  Step from;
+  Kind packet;  // none: the move has none of its own
+  Step to;
+};
+constexpr StepMove kStepMoves[] = {
+#define RMQ_STEP(name, kind, what)
+#define RMQ_STEP_MOVE(from, KIND, to) {Step::from, Kind::KIND, Step::to},
+#include "base/request_step.def"
+#undef RMQ_STEP
+#undef RMQ_STEP_MOVE
+};
+
 std::string step_table() {
   std::string out = "| request | step | what it does | then, by |\n|---|---|---|---|\n";
-  const auto row = [&](Step step, std::string_view kind) {
+  const auto row = [&](Step step, std::string_view kind, std::string_view what) {
     std::string moves;
-    for (const StepMove& m : step_moves()) {
+    for (const StepMove& m : kStepMoves) {
       if (m.from != step) continue;
       if (!moves.empty()) moves += ", ";
       moves += step_name(m.to);
       if (m.packet != Kind::none) moves += fmt::format(" (`{}`)", packet_name(m.packet).substr(8));
     }
-    out += fmt::format("| {} | {} | {} | {} |\n", kind, step_name(step), step_meaning(step), moves);
+    out += fmt::format("| {} | {} | {} | {} |\n", kind, step_name(step), what, moves);
   };
-#define RMQ_STEP(name, kind, what) row(Step::name, #kind);
+#define RMQ_STEP(name, kind, what) row(Step::name, #kind, what);
 #define RMQ_STEP_MOVE(from, KIND, to)
 #include "base/request_step.def"
 #undef RMQ_STEP
@@ -199,11 +212,11 @@ TEST(Packet, TheStepsOfARequestAreThoseThatItsPacketsShow) {
   const auto machine = protocol_moves();
   for (const ProtocolMove& m : machine) {
     if (m.machine != "request" || (m.from == "landing" && m.to == "landing")) continue;  // the step stays the same
-    EXPECT_TRUE(std::ranges::any_of(step_moves(), [&](const StepMove& s) {
+    EXPECT_TRUE(std::ranges::any_of(kStepMoves, [&](const StepMove& s) {
       return s.packet == m.kind && as_packets_show(s.from) == m.from && as_packets_show(s.to) == m.to;
     })) << packet_name(m.kind) << " from " << m.from << " to " << m.to << " moves no request";
   }
-  for (const StepMove& s : step_moves()) {
+  for (const StepMove& s : kStepMoves) {
     // These name the other side's request.
     const bool other = s.from == Step::putting || s.from == Step::pushing ||
                        (s.from == Step::pulling && s.packet == Kind::RNDV_DONE);
