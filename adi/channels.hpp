@@ -89,7 +89,7 @@ struct alignas(kCacheLine) Channel {
   std::uint32_t envelope_grant = 0;  // size of the last grant to a starving peer, doubled each time
   std::uint32_t envelopes_out = 0;   // granted and not yet used
   std::uint32_t envelopes_due = 0;   // granted and not yet told
-  std::string error;                 // why it is lost
+  Error error;                       // why it is lost
 
   /// Credit that a message costs: its data, if it travels with it.
   std::int64_t cost_of(std::uint64_t bytes) const { return cost_with(bytes <= eager_max ? bytes : 0); }

@@ -30,8 +30,10 @@ void Device::complete(Request* r, Errc error) {
 }
 
 void Device::note_failed(Request* r, Errc error, Rank other) {
+  if (error == Errc::peer_lost && other != kNoRank && channels_[other].error.code == Errc::no_memory)
+    error = Errc::no_memory;  // it is this rank that cannot go on
   r->status.error = error;
-  if (error != Errc::peer_lost || !minds_ || (r->flags & request_flag::staged) != 0) return;
+  if ((error != Errc::peer_lost && error != Errc::no_memory) || !minds_ || (r->flags & request_flag::staged) != 0) return;
   if ((r->kind != RequestKind::send && r->kind != RequestKind::recv) || !minds_(*r)) return;
   failures_.push_back(other);
   // A method ends what it has in hand before it reports the loss, and why: on_peer_lost() tells of those.
@@ -63,7 +65,7 @@ void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
   Channel& c = d.channels_[rank];
   if (c.lost) return;
   c.lost = d.any_lost_ = d.careful_ = true;
-  c.error = error.what;
+  c.error = error;
   d.note_unanswered();
   d.trace_.event(Event::link_down, c.method_number(), rank);
   d.channels_.lose(c);

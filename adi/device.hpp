@@ -100,7 +100,8 @@ class Device {
   };
   Levels levels() const;
   /// Why the rank is lost; empty while it is not.
-  const std::string& peer_error(Rank rank) const { return channels_[rank].error; }
+  const std::string& peer_error(Rank rank) const { return channels_[rank].error.what; }
+  Errc peer_error_code(Rank rank) const { return channels_[rank].error.code; }
   /// What the floors above record their events with; the device held.
   Trace& trace() { return trace_; }
   methods::MethodId method_of(Rank rank) const { return channels_[rank].id; }

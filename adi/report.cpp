@@ -151,7 +151,7 @@ void Device::tell_peers(ReportText& to) const {
     if (!c.messages.empty())
       to.field("reason", c.credit < c.cost_of(c.messages.front()->view.bytes) ? "no credit" : "link full");
     to.field("lost", c.lost);
-    if (c.lost) to.field("error", c.error);
+    if (c.lost) to.field("error", c.error.what);
     to.end_object();
   }
   to.end_list();

@@ -45,6 +45,10 @@ constexpr std::uint64_t end_of(std::uint64_t position, std::uint32_t length) {
 
 /// How much of its memory a ring uses. All sizes are powers of two.
 class ByteRing {
+ public:
+  /// Bytes in use.
+  std::uint64_t size() const { return size_; }
+
  protected:
   ByteRing() = default;
   ByteRing(std::uint32_t whole, std::uint32_t first, std::uint64_t start)
@@ -62,7 +66,7 @@ class ByteRing {
   std::uint64_t position_ = 0;  // end of the latest payload
 };
 
-class ByteWriter : ByteRing {
+class ByteWriter : public ByteRing {
  public:
   ByteWriter() = default;
   /// Uses `first` of the `whole` bytes at `ring`, until it grows. Tests start elsewhere than at 0.
@@ -80,18 +84,20 @@ class ByteWriter : ByteRing {
     return ring_ + (at & (size_ - 1));
   }
 
-  /// What the ring would grow to for payloads of `length` bytes; its size now when it is as large as it can be.
+  /// What the ring should grow to for payloads of `length` bytes; its size now when it is as large as it can be.
   std::uint64_t next_size(std::uint32_t length) const {
     const std::uint64_t wanted = length < kLong ? std::bit_ceil(std::uint64_t{length} * kAtOnce) : whole_;
     return std::min(std::max(wanted, 2 * size_), whole_);
   }
-  std::uint64_t size() const { return size_; }
+  /// The smallest size that it can grow to and carries them.
+  std::uint64_t least_size(std::uint32_t length) const {
+    return std::max(2 * size_, std::bit_ceil(std::uint64_t{length} * 4));
+  }
 
-  /// Makes room for payloads of `length` bytes by growing: the mark for the reader (ByteReader::grow), who needs it
-  /// with the packet that comes next; 0 when the ring is as large as it can be.
-  std::uint16_t grow(std::uint32_t length) {
-    const std::uint64_t before = size_, size = next_size(length);
-    if (size == before) return 0;
+  /// Makes room for a payload by growing to `size`, from its least_size to its next_size: the mark for the reader
+  /// (ByteReader::grow), who needs it with the packet that comes next.
+  std::uint16_t grow(std::uint64_t size) {
+    const std::uint64_t before = size_;
     widen(size);
     new_part_ = position_ + (size_ - before);  // all of it is free
     limit_ = new_part_;
@@ -120,13 +126,13 @@ class ByteWriter : ByteRing {
   std::uint64_t limit_ = 0;     // positions up to here may be written
 };
 
-class ByteReader : ByteRing {
+class ByteReader : public ByteRing {
  public:
   ByteReader() = default;
   ByteReader(const std::byte* ring, std::uint32_t whole, std::uint32_t first, std::uint64_t start = 0)
       : ByteRing(whole, first, start), ring_(ring), returned_(start) {}
 
-  /// The payload of the packet just read; `length` (1 … max_payload of the whole) was checked by the caller.
+  /// The payload of the packet just read; `length` (1 … size()) was checked by the caller.
   const std::byte* take(std::uint32_t length) {
     const std::uint64_t at = place(position_, length, size_);
     position_ = end_of(at, length);

@@ -16,7 +16,7 @@
 namespace rmq::shm {
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'R', 'M', 'Q', 'S', 'H', 'M', '3', '\0'};
+constexpr std::array<char, 8> kMagic = {'R', 'M', 'Q', 'S', 'H', 'M', '4', '\0'};
 constexpr std::uint32_t kMaxHostRanks = 16384;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kLeastHeap = 1 << 20;  // of a rank, where the address space is small

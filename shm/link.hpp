@@ -23,6 +23,7 @@ struct Outbound {
   Atomic<std::uint32_t>* sleeping = nullptr;  // the receiver's announcement
   Ring ring;
   Rank rank = kNoRank;
+  std::uint64_t no_memory_until_ns = 0;  // the system has refused more for the byte ring: not asked again before
 
   Outbound() = default;
   Outbound(const Ring& its_ring, const Shape& shape, RankControl& peer, Rank peer_rank)
@@ -82,12 +83,11 @@ struct Outbound {
     return true;
   }
 
-  /// Writes a packet whose payload found the byte ring full into the grown one; false when that cannot grow, or when it
-  /// is a cell that is missing.
-  bool grow_and_write(Packet packet, const Payload& payload) {
-    if (cells.full()) return false;
-    packet.spare = bytes.grow(packet.length);  // stays between the two ends
-    return packet.spare != 0 && write(packet, payload);
+  /// Writes a packet whose payload found the byte ring full, there being a cell, into the ring grown to `size`: see
+  /// ByteWriter::grow.
+  void grow_and_write(Packet packet, const Payload& payload, std::uint64_t size) {
+    packet.spare = bytes.grow(size);  // stays between the two ends
+    RMQ_CHECK(write(packet, payload));
   }
 
   /// Takes note of what the receiver has returned; false when its counts make no sense.
@@ -100,7 +100,6 @@ struct Outbound {
 struct Inbound {
   CellReader cells;
   ByteReader bytes;
-  std::uint32_t most = 0;  // largest payload that this ring can carry
   RingHeader* header = nullptr;
   Atomic<std::uint32_t>* sleeping = nullptr;  // the sender's, which may wait for room
   Rank rank = kNoRank;
@@ -109,7 +108,6 @@ struct Inbound {
   Inbound(const Ring& ring, const Shape& shape, RankControl& peer, Rank peer_rank, std::uint32_t peer_host_rank)
       : cells(ring.cells, shape.cells),
         bytes(ring.bytes, shape.ring_bytes, shape.first_bytes),
-        most(max_payload(shape.ring_bytes)),
         header(ring.header),
         sleeping(&peer.sleeping),
         rank(peer_rank),
@@ -123,16 +121,19 @@ struct Inbound {
     if (packet.length <= kBodyBytes - fields) [[likely]] {
       payload = reinterpret_cast<const std::byte*>(&packet) + kHeaderBytes + fields;
     } else {
-      if (packet.length > most) [[unlikely]]
-        return false;
       if (packet.spare != 0) [[unlikely]] {
         if (!bytes.grow(packet.spare)) return false;
         packet.spare = 0;
       }
+      if (packet.length > bytes.size()) [[unlikely]]  // behind the part in use there may be no memory
+        return false;
       payload = bytes.take(packet.length);
     }
     return true;
   }
+
+  /// Whether the sender writes no more. Acquire: all that it has written before is visible then.
+  bool given_up() const { return header->given_up.load(std::memory_order_acquire) != 0; }
 
   bool return_is_due() const { return cells.return_is_due() || bytes.return_is_due(); }
   void give_back() {

@@ -91,8 +91,9 @@ static_assert(sizeof(RankControl) == 5 * kCacheLine);
 /// Head of a ring from one rank to another; its cells and then its bytes follow.
 struct RingHeader {
   // Line 0: written by the sender when it connects.
-  std::uint32_t from, to;      // host ranks
-  Atomic<std::uint32_t> next;  // behind it in the arrivals list: ring index + 1
+  std::uint32_t from, to;          // host ranks
+  Atomic<std::uint32_t> next;      // behind it in the arrivals list: ring index + 1
+  Atomic<std::uint32_t> given_up;  // 1: the sender has lost its receiver, and writes no more
   // Line 1: written by the receiver now and then: what the sender may use again.
   alignas(kCacheLine) Atomic<std::uint64_t> cells_taken;
   Atomic<std::uint64_t> bytes_taken;

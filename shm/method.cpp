@@ -18,6 +18,7 @@ using methods::Outcome;
 constexpr std::size_t kEagerMost = 8 * 1024;
 constexpr std::size_t kEagerMostNoFetch = 32 * 1024;
 constexpr std::size_t kFragmentMost = 64 * 1024;  // small enough that both sides copy at the same time
+constexpr std::uint64_t kAskAgainNs = 10'000'000;  // between requests for memory that the system has refused
 
 std::uint64_t random_word() {
   return os::ticks() * 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(os::wall_ns());
@@ -104,16 +105,27 @@ Outcome ShmMethod::write_after_refresh(Rank to, const Packet& packet, const Payl
   }
   Outbound& out = *peer.out;
   if (out.write(packet, payload)) return Outcome::done;
-  const std::uint64_t size = out.bytes.next_size(packet.length);
-  if (out.cells.full() || size == out.bytes.size()) return starve(host_rank_of(to));
-  if (const auto memory = directory_->widen(out.ring, size, host_rank_of(to)); !memory) {
-    // Where the part in use has room for it once it is empty, that is enough.
-    if (packet.length <= max_payload(static_cast<std::uint32_t>(out.bytes.size()))) return starve(host_rank_of(to));
-    lose(host_rank_of(to), memory.error().code, memory.error().what);
-    return Outcome::failed;
+  if (out.cells.full()) return starve(host_rank_of(to));
+  std::uint64_t size = out.bytes.next_size(packet.length);
+  if (size == out.bytes.size()) return starve(host_rank_of(to));
+  // Whether the part in use has room for it once it is empty.
+  const bool may_wait = packet.length <= max_payload(static_cast<std::uint32_t>(out.bytes.size()));
+  if (may_wait && out.no_memory_until_ns != 0 && os::now_ns() < out.no_memory_until_ns)
+    return starve(host_rank_of(to));
+  const std::uint64_t least = out.bytes.least_size(packet.length);
+  auto memory = directory_->widen(out.ring, size, host_rank_of(to));
+  while (!memory && size > least) memory = directory_->widen(out.ring, size /= 2, host_rank_of(to));
+  if (memory) {
+    out.no_memory_until_ns = 0;
+    out.grow_and_write(packet, payload, size);
+    return Outcome::done;
   }
-  RMQ_CHECK(out.grow_and_write(packet, payload));
-  return Outcome::done;
+  if (may_wait) {
+    out.no_memory_until_ns = os::now_ns() + kAskAgainNs;
+    return starve(host_rank_of(to));
+  }
+  cannot_reach(host_rank_of(to), memory.error());
+  return Outcome::failed;
 }
 
 Outcome ShmMethod::starve(std::uint32_t host_rank) {
@@ -124,7 +136,7 @@ Outcome ShmMethod::starve(std::uint32_t host_rank) {
 Outcome ShmMethod::connect(Peer& peer, std::uint32_t host_rank) {
   auto ring = directory_->connect(host_rank);
   if (!ring) {
-    lose(host_rank, ring.error().code, ring.error().what);
+    cannot_reach(host_rank, ring.error());
     return Outcome::failed;
   }
   peer.out = std::make_unique<Outbound>(*ring, directory_->map().shape(), directory_->control(host_rank), peer.rank);

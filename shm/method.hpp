@@ -176,6 +176,8 @@ class ShmMethod final : public methods::Method {
   bool may_single_copy(std::uint32_t host_rank);
   methods::Outcome transfer(Transfer transfer, Rank rank);
 
+  /// This rank cannot send to that one, and it is not the other's doing: it is lost to this one.
+  void cannot_reach(std::uint32_t host_rank, const Error& why);
   /// Notes the loss; poll() reports it, for upcalls come only from there.
   void lose(std::uint32_t host_rank, Errc code, const std::string& why);
   int report_losses();

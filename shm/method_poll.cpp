@@ -54,12 +54,21 @@ void ShmMethod::lose(std::uint32_t host_rank, Errc code, const std::string& why)
   drop(rank, {code, fmt::format("rank {} (process {} on this host) {}", rank, directory_->control(host_rank).pid, why)});
 }
 
-// A process that lives on is not told: it finds its ring full.
+void ShmMethod::cannot_reach(std::uint32_t host_rank, const Error& why) {
+  const Rank rank = peers_[host_rank].rank;
+  drop(rank, {why.code, fmt::format("rank {} cannot send to rank {}: {}", job_.rank, rank, why.what)});
+}
+
+// A process that lives on learns it from its ring, if there is one.
 void ShmMethod::drop(Rank rank, const Error& why) {
   const std::uint32_t host_rank = host_rank_of(rank);
   Peer& peer = peers_[host_rank];
   if (peer.lost) return;
   peer.lost = true;
+  if (peer.out) {
+    peer.out->ring.header->given_up.store(1, std::memory_order_release);  // behind all packets: see look_after_peers
+    ring_if_asleep(*peer.out->sleeping, rank);
+  }
   outbound_[static_cast<std::size_t>(rank)] = &nowhere_;
   losses_.push_back({host_rank, why});
   busy_ = true;
@@ -89,6 +98,10 @@ void ShmMethod::look_after_peers() {
   if (!thorough && (!look_soon_ || now - last_look_ns_ < kLookSoonNs)) return;
   last_look_ns_ = now;
   look_soon_ = false;
+  for (const Inbound* in : inbound_) {
+    if (in->given_up() && !in->cells.ready())
+      lose(in->host_rank, Errc::peer_lost, "has given up its link to this one; it says why");
+  }
   std::uint32_t dead = watch_->find_dead();
   if (thorough) {
     watch_connected();
@@ -116,7 +129,7 @@ void ShmMethod::watch_connected() {
 bool ShmMethod::has_work() {
   if (wanted() || !losses_.empty()) return true;
   for (const Inbound* in : inbound_) {
-    if (in->cells.ready()) return true;
+    if (in->cells.ready() || in->given_up()) return true;
   }
   for (std::size_t i = 0; i < starved_.size(); ++i) {
     const Peer& peer = peers_[starved_[i]];

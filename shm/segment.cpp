@@ -27,8 +27,10 @@ std::string_view name_of(SegmentKind kind) {
   return kKindNames[static_cast<std::size_t>(kind)];
 }
 
-double megabytes(std::uint64_t bytes) {
-  return static_cast<double>(bytes) / (1024.0 * 1024.0);
+std::string amount(std::uint64_t bytes) {
+  constexpr double kKilo = 1024;
+  const auto kilobytes = static_cast<double>(bytes) / kKilo;
+  return kilobytes < kKilo ? fmt::format("{:.0f} KB", kilobytes) : fmt::format("{:.1f} MB", kilobytes / kKilo);
 }
 
 // Where the kind takes its memory from, and what helps when it has too little.
@@ -36,13 +38,12 @@ std::string remedy(SegmentKind kind) {
   switch (kind) {
     case SegmentKind::posix: {
       struct statvfs space {};
-      const double free = ::statvfs(kPosixFolder, &space) == 0
-                              ? megabytes(static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize)
-                              : 0.0;
+      const std::uint64_t free =
+          ::statvfs(kPosixFolder, &space) == 0 ? static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize : 0;
       return fmt::format(
-          "{} has {:.1f} MB left; enlarge it (mount -o remount,size=1G {}), or set RMQ_SHM_SEGMENT=memfd, or smaller "
+          "{} has {} left; enlarge it (mount -o remount,size=1G {}), or set RMQ_SHM_SEGMENT=memfd, or smaller "
           "RMQ_SHM_RING and RMQ_SHM_HEAP",
-          kPosixFolder, free, kPosixFolder);
+          kPosixFolder, amount(free), kPosixFolder);
     }
     case SegmentKind::sysv:
       return "see sysctl kernel.shmmax, kernel.shmall and the memory limit; set them higher, or RMQ_SHM_SEGMENT=memfd, "
@@ -55,7 +56,7 @@ std::string remedy(SegmentKind kind) {
 }
 
 tl::unexpected<Error> no_space(SegmentKind kind, std::uint64_t bytes, std::string_view purpose, int error) {
-  return fail(Errc::no_memory, fmt::format("cannot get {:.1f} MB of {} shared memory for {}: {}; {}", megabytes(bytes),
+  return fail(Errc::no_memory, fmt::format("cannot get {} of {} shared memory for {}: {}; {}", amount(bytes),
                                            name_of(kind), purpose, std::strerror(error), remedy(kind)));
 }
 
@@ -75,9 +76,9 @@ Result<void> check_file_limit(std::uint64_t bytes) {
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur) return {};
   return fail(
       Errc::no_memory,
-      fmt::format("the shared segment spans {:.1f} MB but the file size limit is {:.1f} MB; raise it (ulimit -f "
+      fmt::format("the shared segment spans {} but the file size limit is {}; raise it (ulimit -f "
                   "unlimited), set RMQ_SHM_SEGMENT=sysv, or smaller RMQ_SHM_HEAP",
-                  megabytes(bytes), megabytes(limit.rlim_cur)));
+                  amount(bytes), amount(limit.rlim_cur)));
 }
 
 template <class Number>
@@ -174,7 +175,7 @@ Result<void> Segment::map() {
                  : ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0);
   if (at == MAP_FAILED) {  // the same value as shmat's
     return fail_errno(fmt::format(
-        "cannot map {:.1f} MB of shared memory (see ulimit -v, or set a smaller RMQ_SHM_HEAP)", megabytes(bytes_)));
+        "cannot map {} of shared memory (see ulimit -v, or set a smaller RMQ_SHM_HEAP)", amount(bytes_)));
   }
   data_ = static_cast<std::byte*>(at);
   ::madvise(at, bytes_, MADV_DONTDUMP);  // a core file would carry the whole sparse range

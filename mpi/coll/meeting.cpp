@@ -68,7 +68,7 @@ int lost_member(const Comm& comm) {
 }
 
 [[noreturn]] void fail_for(Rank lost) {
-  fail_call(error_class_of(Errc::peer_lost), lost_text(lost));
+  fail_call(lost_class(lost), lost_text(lost));
 }
 
 // Null: there is none, or `error`. What decides is the same on all members. Calls in the background keep to messages:

@@ -105,6 +105,11 @@ std::string lost_text(int world_rank) {
   return fmt::format("world rank {} is lost: {}", world_rank, runtime().device->peer_error(world_rank));
 }
 
+int lost_class(int world_rank) {
+  const Errc why = runtime().device->peer_error_code(world_rank);
+  return error_class_of(why == Errc::no_memory ? why : Errc::peer_lost);
+}
+
 bool is_fatal(const Request& m) {
   if (!runtime().is_active()) return false;
   const Comm* const comm = comm_of_message(m);
@@ -120,7 +125,7 @@ bool is_fatal(const Request& m) {
 void end_for_loss(adi::Device& device, int lost_world_rank) {
   const char* const call = device.call_name();
   device.trace().end_in(call_id(call));
-  end_job(error_class_of(Errc::peer_lost), describe(call, {MPI_SUCCESS, lost_text(lost_world_rank)}));
+  end_job(lost_class(lost_world_rank), describe(call, {MPI_SUCCESS, lost_text(lost_world_rank)}));
 }
 
 std::shared_ptr<const Errhandler> handler_of_freed(const Comm& comm) {

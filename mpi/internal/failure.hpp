@@ -48,6 +48,8 @@ int last_used_code();
 
 /// "world rank 3 is lost: …"
 std::string lost_text(int world_rank);
+/// MPIX_ERR_PROC_FAILED; MPI_ERR_NO_MEM where this rank has too little memory to reach it.
+int lost_class(int world_rank);
 /// A message that fails because its other end is lost ends the job at once where its communicator's, or window's,
 /// errors are fatal: the call that would tell of it may never come, as the rank waits for others, who wait for that
 /// message. DeviceOptions::minds and ::on_lost, with the device held:

@@ -16,7 +16,7 @@ Rank peer(const Comm& c, int source) {
 void check_peer(const Comm& c, int source) {
   const Rank from = peer(c, source);
   if (from == kNoRank) return;
-  if (!runtime().device->peer_error(from).empty()) fail_call(MPIX_ERR_PROC_FAILED, lost_text(from));
+  if (!runtime().device->peer_error(from).empty()) fail_call(lost_class(from), lost_text(from));
 }
 
 void tell(MPI_Status* status, const adi::Envelope& e) {

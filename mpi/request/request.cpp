@@ -88,6 +88,7 @@ Failure failure_of(const Request& r) {
       f.what = fmt::format("the message from rank {} with tag {} is longer than the receive buffer of {} bytes",
                            r.status.source, r.status.tag, r.view.bytes);
       break;
+    case Errc::no_memory:
     case Errc::peer_lost:
       f.what = lost_text(r.peer);
       break;

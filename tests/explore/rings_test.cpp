@@ -137,11 +137,16 @@ struct Pair {
       const bool news = out.may_refresh();
       expect(out.refresh(), "the receiver returned what it was sent");
       if (news) continue;
-      if (ByteWriter grown = out.bytes; !out.cells.full() && grown.grow(1) != 0) will_write(out, grown, p.length);
-      if (out.grow_and_write(p, payload))
-        ++n;
-      else
+      const std::uint64_t size = out.bytes.next_size(1);
+      if (out.cells.full() || size == out.bytes.size()) {
         explore::pause();
+        continue;
+      }
+      ByteWriter grown = out.bytes;
+      grown.grow(size);
+      will_write(out, grown, p.length);
+      out.grow_and_write(p, payload, size);
+      ++n;
     }
   }
   void receive(std::uint32_t packets) {

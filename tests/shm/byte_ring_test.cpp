@@ -104,7 +104,10 @@ TEST(ByteRing, KeepsWhatIsUnreadWhileItGrows) {
           ASSERT_TRUE(writer.returned(taken));
           to = writer.reserve(p.length);
         }
-        if (!to && random() % 4 != 0 && (p.grown = writer.grow(p.length)) != 0) {
+        std::uint64_t size = writer.next_size(p.length);
+        if (!to && random() % 4 != 0 && size != writer.size()) {
+          while (size > writer.least_size(p.length) && random() % 2 != 0) size /= 2;
+          p.grown = writer.grow(size);
           again += ++grown - before > 1;
           to = writer.reserve(p.length);
           ASSERT_NE(to, nullptr) << "a growth makes room";
@@ -151,14 +154,16 @@ TEST(ByteRing, UsesNoMoreMemoryThanItsPairNeeds) {
     ASSERT_EQ(reader.take(200), to);
     if (reader.return_is_due()) reader.give_back(taken);
   }
-  const std::uint16_t mark = writer.grow(1);
+  EXPECT_EQ(writer.least_size(1), 2048u);
+  EXPECT_EQ(writer.least_size(1000), 4096u) << "four of them at least";
+  const std::uint16_t mark = writer.grow(writer.next_size(1));
   EXPECT_EQ(mark, 11) << "twice as much at least";
   EXPECT_EQ(writer.reserve(1024), memory.data() + 1024) << "behind the old part";
   EXPECT_TRUE(reader.grow(mark));
   for (const std::uint16_t bad : {std::uint16_t{0}, mark, std::uint16_t{13}, std::uint16_t{32}, std::uint16_t{64}})
     EXPECT_FALSE(reader.grow(bad)) << bad;
-  EXPECT_EQ(writer.grow(4096), 12) << "no more than there is";
-  EXPECT_EQ(writer.grow(1), 0) << "there is no more";
+  EXPECT_EQ(writer.grow(writer.next_size(4096)), 12) << "no more than there is";
+  EXPECT_EQ(writer.next_size(1), writer.size()) << "there is no more";
 }
 
 TEST(ByteRing, ImpossibleReturnsAreRefused) {

@@ -1,4 +1,5 @@
 // The method across real processes: stress, sleep and wake, death, and shortage.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -318,6 +319,50 @@ TEST(ShmProcesses, AShortageOnConnectLosesThatPeerWithAClearMessage) {
     rank.method->poll();
     if (rank.lost.size() != 1 || rank.lost[0].first != refused || rank.lost[0].second.code != Errc::no_memory) return 3;
     return rank.lost[0].second.what.find("remount") == std::string::npos ? 4 : 0;
+  });
+  if (WEXITSTATUS(statuses[0]) == 77) GTEST_SKIP() << "missing here: private mounts";
+  EXPECT_EQ(statuses[0], 0);
+}
+
+// A ring that cannot have all that it wants takes what there is; where that carries no payload of this length, the
+// sender says so in its own name, and its receiver, which lives on, learns that nothing will come.
+TEST(ShmProcesses, AShortageWhileARingGrowsCostsTheLinkOnlyWhenTheSmallestSizeIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "missing here: root, for a private mount";
+  const ForkedJob job(20);
+  const std::vector<int> statuses = run_forked(1, [&](int) {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("", "/", nullptr, MS_PRIVATE | MS_REC, nullptr) != 0 ||
+        ::mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=1M") != 0) {
+      return 77;
+    }
+    const auto boot = job.join(0), other = job.join(1);
+    Config config;
+    config.shm_segment = "posix";
+    config.shm_ring = 1 << 20;
+    ShmRank rank(*boot, config), peer(*other, config);
+    if (!rank.method || !peer.method) return 1;
+    const std::vector<std::byte> data(8192);
+    if (rank.try_send(1, Kind::SHORT, 0, data.data(), 64) != Outcome::done) return 2;
+    // All of the ring is more than there is, half of it is not.
+    std::uint32_t sent = 1;
+    while (rank.try_send(1, Kind::SHORT, sent, data.data(), 4096) == Outcome::done) ++sent;
+    if (sent < 20 || !rank.lost.empty()) return 3;
+    // Other ranks' first rings take the rest; those that have one may not lose it.
+    Rank refused = kNoRank;
+    for (Rank to = 2; to < 20 && refused == kNoRank; ++to) {
+      Outcome o = Outcome::done;
+      for (int i = 0; i < 3 && o == Outcome::done; ++i) o = rank.try_send(to, Kind::SHORT, 0, data.data(), 8192);
+      if (o == Outcome::failed) refused = to;
+    }
+    if (refused == kNoRank) return 4;
+    rank.method->poll();
+    if (rank.lost.size() != 1 || rank.lost[0].first != refused || rank.lost[0].second.code != Errc::no_memory) return 5;
+    if (rank.lost[0].second.what.find(fmt::format("rank 0 cannot send to rank {}", refused)) == std::string::npos)
+      return 6;
+    // The first link still stands, with all that it took; and its receiver learns of its end.
+    rank.method->drop(1, {Errc::protocol, "test"});
+    peer.poll_until([&] { return !peer.lost.empty(); });
+    if (peer.packets != sent || peer.lost.size() != 1 || peer.lost[0].first != 0) return 7;
+    return peer.lost[0].second.what.find("given up") == std::string::npos ? 8 : 0;
   });
   if (WEXITSTATUS(statuses[0]) == 77) GTEST_SKIP() << "missing here: private mounts";
   EXPECT_EQ(statuses[0], 0);

@@ -124,7 +124,7 @@ TEST(Segment, AFullDevShmIsAnErrorWithSizePlaceAndRemedy) {
     const auto reserved = made->reserve(0, kBytes, "the rings of 2 ranks");
     if (reserved || reserved.error().code != Errc::no_memory) return 2;
     const std::string& what = reserved.error().what;
-    for (const char* part : {"1.0 MB", "the rings of 2 ranks", "/dev/shm", "0.2 MB left",
+    for (const char* part : {"1.0 MB", "the rings of 2 ranks", "/dev/shm", "256 KB left",
                              "mount -o remount,size=", "RMQ_SHM_SEGMENT=memfd", "RMQ_SHM_RING"}) {
       if (what.find(part) == std::string::npos) {
         std::fprintf(stderr, "'%s' is not in: %s\n", part, what.c_str());
