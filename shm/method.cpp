@@ -17,7 +17,7 @@ using methods::Outcome;
 // KB on than two copies one after the other; without single copies only the second round trip counts.
 constexpr std::size_t kEagerMost = 8 * 1024;
 constexpr std::size_t kEagerMostNoFetch = 32 * 1024;
-constexpr std::size_t kFragmentMost = 64 * 1024;  // small enough that both sides copy at the same time
+constexpr std::size_t kFragmentMost = 64 * 1024;   // small enough that both sides copy at the same time
 constexpr std::uint64_t kAskAgainNs = 10'000'000;  // between requests for memory that the system has refused
 
 std::uint64_t random_word() {
@@ -110,8 +110,7 @@ Outcome ShmMethod::write_after_refresh(Rank to, const Packet& packet, const Payl
   if (size == out.bytes.size()) return starve(host_rank_of(to));
   // Whether the part in use has room for it once it is empty.
   const bool may_wait = packet.length <= max_payload(static_cast<std::uint32_t>(out.bytes.size()));
-  if (may_wait && out.no_memory_until_ns != 0 && os::now_ns() < out.no_memory_until_ns)
-    return starve(host_rank_of(to));
+  if (may_wait && out.no_memory_until_ns != 0 && os::now_ns() < out.no_memory_until_ns) return starve(host_rank_of(to));
   const std::uint64_t least = out.bytes.least_size(packet.length);
   auto memory = directory_->widen(out.ring, size, host_rank_of(to));
   while (!memory && size > least) memory = directory_->widen(out.ring, size /= 2, host_rank_of(to));

@@ -51,7 +51,8 @@ void ShmMethod::update_busy() {
 
 void ShmMethod::lose(std::uint32_t host_rank, Errc code, const std::string& why) {
   const Rank rank = peers_[host_rank].rank;
-  drop(rank, {code, fmt::format("rank {} (process {} on this host) {}", rank, directory_->control(host_rank).pid, why)});
+  drop(rank,
+       {code, fmt::format("rank {} (process {} on this host) {}", rank, directory_->control(host_rank).pid, why)});
 }
 
 void ShmMethod::cannot_reach(std::uint32_t host_rank, const Error& why) {
