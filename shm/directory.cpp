@@ -133,18 +133,29 @@ void Directory::announce_me(const std::uint64_t& probe) const {
 
 Ring Directory::ring(std::uint32_t index) const {
   return {&at<RingHeader>(map_.ring_at(index)), &at<Cell>(map_.cells_at(index)),
-          segment_.data() + map_.bytes_at(index)};
+          segment_.data() + map_.bytes_at(index), index};
 }
 
-Result<Ring> Directory::connect(std::uint32_t to) const {
-  // Relaxed: the number only has to be unique; the ring is handed over by the list.
+Inbox Directory::inbox(std::uint32_t rank) const {
+  const std::uint64_t begin = map_.inbox_at(rank);
+  return {&at<InboxHeader>(begin), &at<Cell>(begin + sizeof(InboxHeader)), map_.inbox_cells()};
+}
+
+Result<Ring> Directory::claim_ring(std::uint32_t to) const {
+  // Relaxed: the number only has to be unique; the ring is handed over by the inbox.
   const std::uint32_t index = header().rings_claimed.fetch_add(1, std::memory_order_relaxed);
   if (index >= map_.rings()) return fail(Errc::protocol, "the shared segment's ring counter is damaged");
   const Ring r = ring(index);
   if (auto ok = widen(r, map_.shape().first_bytes, to); !ok) return tl::unexpected(ok.error());
   r.header->from = me_;
   r.header->to = to;
-  push_list(control(to).arrivals, r.header->next, index + 1);
+  return r;
+}
+
+std::optional<Ring> Directory::announced(std::uint32_t index, std::uint32_t from) const {
+  if (index >= map_.rings()) return std::nullopt;
+  const Ring r = ring(index);
+  if (r.header->to != me_ || r.header->from != from) return std::nullopt;
   return r;
 }
 

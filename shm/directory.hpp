@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/bootstrap.hpp"
 #include "base/config.hpp"
 #include "base/error.hpp"
 #include "base/os/atomic.hpp"
+#include "shm/inbox.hpp"
 #include "shm/map.hpp"
 #include "shm/segment.hpp"
 
@@ -17,6 +19,7 @@ struct Ring {
   RingHeader* header = nullptr;
   Cell* cells = nullptr;
   std::byte* bytes = nullptr;
+  std::uint32_t index = 0;
 };
 
 class Directory {
@@ -36,20 +39,18 @@ class Directory {
   RankControl& control(std::uint32_t rank) const { return at<RankControl>(map_.control_at(rank)); }
   RankControl& mine() const { return control(me_); }
 
-  /// A new ring from me to `to`, which its receiver has been told of. Errc::no_memory when the system has none left.
-  Result<Ring> connect(std::uint32_t to) const;
+  Inbox inbox(std::uint32_t rank) const;
+  /// A new ring from me to `to`, of which its receiver has yet to be told. Errc::no_memory when the system has none
+  /// left.
+  Result<Ring> claim_ring(std::uint32_t to) const;
   /// Before the ring that I have to `to` uses so many bytes of payload: the memory. Errc::no_memory as above.
   Result<void> widen(const Ring& ring, std::uint64_t payload_bytes, std::uint32_t to) const;
 
-  /// The ring with this index; index < map().rings().
-  Ring ring(std::uint32_t index) const;
-
-  /// Calls fn(Ring, from) for each ring that peers have connected to me since the last call. An entry that is no ring
-  /// towards me ends the list; returns false then.
-  template <class Fn>
-  bool take_arrivals(const Fn& fn) const;
+  /// The ring that `from` has announced to me by its index; nothing when that is no ring from there to here.
+  std::optional<Ring> announced(std::uint32_t index, std::uint32_t from) const;
 
  private:
+  Ring ring(std::uint32_t index) const;
   Directory() : map_(Shape{}) {}
   Result<void> create(const Config& config, Bootstrap& bootstrap);
   Result<void> attach(Bootstrap& bootstrap);
@@ -80,21 +81,6 @@ inline void push_list(Atomic<std::uint32_t>& head, Atomic<std::uint32_t>& next, 
 /// The first entry of the list, which is empty from then on; 0 when there is none.
 inline std::uint32_t take_list(Atomic<std::uint32_t>& head) {
   return head.exchange(0, std::memory_order_acquire);
-}
-
-template <class Fn>
-bool Directory::take_arrivals(const Fn& fn) const {
-  std::uint32_t id = take_list(mine().arrivals);
-  // Each peer connects once, so a longer list is a broken one.
-  for (std::uint32_t n = 0; id != 0; ++n) {
-    if (id > map_.rings() || n == map_.shape().ranks) return false;
-    const Ring r = ring(id - 1);
-    const std::uint32_t from = r.header->from;
-    if (r.header->to != me_ || from >= map_.shape().ranks || from == me_) return false;
-    id = r.header->next.load(std::memory_order_relaxed);  // relaxed: ordered by take_list
-    fn(r, from);
-  }
-  return true;
 }
 
 }  // namespace rmq::shm

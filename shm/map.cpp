@@ -9,6 +9,7 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint32_t kFirstBytes = 16 * 1024;  // stays in the first-level cache
 constexpr std::uint32_t kLeastFirstBytes = 512;
+constexpr std::uint32_t kMostInboxCells = 1024;  // for a packet of each, up to so many
 constexpr std::uint64_t kAllHeaps = std::uint64_t{8} << 40;
 
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) {
@@ -52,7 +53,10 @@ Shape choose_shape(const Config& config, std::uint32_t ranks) {
 
 Map::Map(const Shape& shape)
     : shape_(shape),
-      rings_at_(round_up(control_at(shape.ranks), kPage)),
+      inbox_cells_(std::bit_ceil(std::clamp(shape.ranks, 2u, kMostInboxCells))),
+      inboxes_at_(control_at(shape.ranks)),
+      inbox_stride_(sizeof(InboxHeader) + inbox_cells_ * sizeof(Cell)),
+      rings_at_(round_up(inbox_at(shape.ranks), kPage)),
       ring_stride_(round_up(sizeof(RingHeader) + shape.cells * sizeof(Cell) + shape.ring_bytes,
                             shape.ranks <= kReserveAllRanks ? kCacheLine : kPage)),
       heaps_at_(round_up(ring_at(rings()), kPage)) {}

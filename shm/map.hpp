@@ -1,9 +1,10 @@
 // The segment map: what lies where in a host's shared segment, and who may write which line of it.
 //
-//    header | controls: 320 bytes a rank | rings: as many as pairs, claimed one by one | heaps: one a rank
+//    header | controls: 320 bytes a rank | inboxes: one a rank | rings: as many as pairs, claimed one by one |
+//    heaps: one a rank
 //
 // All positions are offsets and follow from five numbers (Shape), which the header repeats so that whoever attaches can
-// check them. Nothing but the header and the controls (and, on hosts of few ranks, the rings) is reserved at start.
+// check them. Nothing but what comes before the rings (and, on hosts of few ranks, the rings) is reserved at start.
 // A new segment is all zero, and zero is the initial state of everything in it.
 #pragma once
 
@@ -78,9 +79,9 @@ struct RankControl {
   std::uint64_t pid_namespace;  // inode; pids of another namespace mean nothing here
   std::uint64_t probe_address;  // of a word in this rank's memory …
   std::uint64_t probe_word;     // … that has this value
-  // Line 1: lists that peers push to and the rank takes as a whole.
-  alignas(kCacheLine) Atomic<std::uint32_t> arrivals;  // ring index + 1 of a new ring towards this rank
-  Atomic<std::uint32_t> helpers;                       // host rank + 1 of a rank whose slot wants help
+  // Line 1: what peers want of this rank, which takes each as a whole.
+  alignas(kCacheLine) Atomic<std::uint32_t> mail;  // 1: something has come into the inbox; the rank writes 0
+  Atomic<std::uint32_t> helpers;                   // list: host rank + 1 of a rank whose slot wants help
   // Lines 2 and 3.
   alignas(kCacheLine) TransferSlot slot;
   // Line 4: written by the rank as it starts and ends to wait; read by peers that may fetch long data from it.
@@ -92,13 +93,22 @@ static_assert(sizeof(RankControl) == 5 * kCacheLine);
 struct RingHeader {
   // Line 0: written by the sender when it connects.
   std::uint32_t from, to;          // host ranks
-  Atomic<std::uint32_t> next;      // behind it in the arrivals list: ring index + 1
   Atomic<std::uint32_t> given_up;  // 1: the sender has lost its receiver, and writes no more
   // Line 1: written by the receiver now and then: what the sender may use again.
   alignas(kCacheLine) Atomic<std::uint64_t> cells_taken;
   Atomic<std::uint64_t> bytes_taken;
 };
 static_assert(sizeof(RingHeader) == 2 * kCacheLine);
+
+/// Head of a rank's inbox; its cells follow.
+struct InboxHeader {
+  // Line 0: written by every sender.
+  Atomic<std::uint64_t> tail;  // position of the next packet
+  // Line 1: written by the owner now and then, and by senders that were refused.
+  alignas(kCacheLine) Atomic<std::uint64_t> taken;  // what senders may use again ends `size` behind it
+  Atomic<std::uint32_t> wanted;                     // 1: somebody sleeps for want of room
+};
+static_assert(sizeof(InboxHeader) == 2 * kCacheLine);
 
 /// Positions in a segment of one shape; bytes from its start.
 class Map {
@@ -107,6 +117,8 @@ class Map {
 
   const Shape& shape() const { return shape_; }
   std::uint64_t control_at(std::uint32_t rank) const { return sizeof(SegmentHeader) + rank * sizeof(RankControl); }
+  std::uint32_t inbox_cells() const { return inbox_cells_; }
+  std::uint64_t inbox_at(std::uint32_t rank) const { return inboxes_at_ + rank * inbox_stride_; }
   std::uint32_t rings() const { return shape_.ranks * (shape_.ranks - 1); }
   std::uint64_t rings_at() const { return rings_at_; }
   std::uint64_t ring_at(std::uint32_t index) const { return rings_at_ + index * ring_stride_; }
@@ -122,7 +134,8 @@ class Map {
 
  private:
   Shape shape_;
-  std::uint64_t rings_at_, ring_stride_, heaps_at_;
+  std::uint32_t inbox_cells_;
+  std::uint64_t inboxes_at_, inbox_stride_, rings_at_, ring_stride_, heaps_at_;
 };
 
 }  // namespace rmq::shm

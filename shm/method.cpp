@@ -55,6 +55,7 @@ ShmMethod::ShmMethod(const methods::MethodContext& context, std::unique_ptr<cons
   asymmetric_ = directory_->asymmetric();
   transfers_ = std::make_unique<Transfers>(*directory_, sink_);
   watch_ = std::make_unique<PeerWatch>(*directory_, doorbell_);
+  inbox_ = InboxReader(directory_->inbox(directory_->me()));
   heap_ = Heap(directory_->segment(), map.heap_at(directory_->me()), map.shape().heap_bytes);
   peers_.resize(map.shape().ranks);
   inbound_.reserve(map.shape().ranks);
@@ -83,17 +84,20 @@ void ShmMethod::close() {
     control_->state.store(rank_state::closed, std::memory_order_release);  // acquired by PeerWatch::is_dead
 }
 
-Outcome ShmMethod::make_room(Rank to) {
+// No ring to that rank, or one without a free cell.
+Outcome ShmMethod::send_slowly(Rank to, const Packet& packet, const Payload& payload) {
   const std::uint32_t host_rank = host_rank_of(to);
   if (host_rank == kElsewhere) return Outcome::failed;
   Peer& peer = peers_[host_rank];
   if (peer.lost) return Outcome::failed;
-  if (!peer.out) return connect(peer, host_rank);
-  if (!peer.out->refresh()) {
+  if (!peer.out) {
+    if (goes_by_mail(peer, packet)) return mail(host_rank, packet, payload);
+    if (const Outcome connected = connect(peer, host_rank); connected != Outcome::done) return connected;
+  } else if (!peer.out->refresh()) {
     lose(host_rank, Errc::protocol, "returned more of a ring than it was sent");
     return Outcome::failed;
   }
-  return peer.out->cells.full() ? starve(host_rank) : Outcome::done;
+  return peer.out->cells.full() ? starve(host_rank) : send(to, packet, payload, nullptr);
 }
 
 Outcome ShmMethod::write_after_refresh(Rank to, const Packet& packet, const Payload& payload) {
@@ -133,33 +137,19 @@ Outcome ShmMethod::starve(std::uint32_t host_rank) {
 }
 
 Outcome ShmMethod::connect(Peer& peer, std::uint32_t host_rank) {
-  auto ring = directory_->connect(host_rank);
-  if (!ring) {
-    cannot_reach(host_rank, ring.error());
-    return Outcome::failed;
-  }
-  peer.out = std::make_unique<Outbound>(*ring, directory_->map().shape(), directory_->control(host_rank), peer.rank);
-  outbound_[static_cast<std::size_t>(peer.rank)] = peer.out.get();
-  if (!peer.in) unwatched_.push_back(host_rank);
-  trace_.event(Event::link_up, static_cast<std::uint8_t>(id()), peer.rank);
-  return Outcome::done;
-}
-
-void ShmMethod::accept() {
-  const bool sane = directory_->take_arrivals([&](const Ring& ring, std::uint32_t from) {
-    Peer& peer = peers_[from];
-    if (peer.in || peer.lost) return;
-    peer.in = std::make_unique<Inbound>(ring, directory_->map().shape(), directory_->control(from), peer.rank, from);
-    inbound_.push_back(peer.in.get());
-    if (!peer.out) unwatched_.push_back(from);
-    trace_.event(Event::link_up, static_cast<std::uint8_t>(id()), peer.rank);
-  });
-  if (!sane) {
-    for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
-      if (rank != directory_->me())
-        lose(rank, Errc::protocol, "or another rank of the host has damaged the shared segment");
+  if (!peer.claimed) {
+    auto ring = directory_->claim_ring(host_rank);
+    if (!ring) {
+      cannot_reach(host_rank, ring.error());
+      return Outcome::failed;
     }
+    peer.claimed = *ring;
   }
+  if (const Outcome told = announce(host_rank, peer.claimed->index); told != Outcome::done) return told;
+  peer.out =
+      std::make_unique<Outbound>(*peer.claimed, directory_->map().shape(), directory_->control(host_rank), peer.rank);
+  outbound_[static_cast<std::size_t>(peer.rank)] = peer.out.get();
+  return Outcome::done;
 }
 
 bool ShmMethod::may_single_copy(std::uint32_t host_rank) {
@@ -213,6 +203,10 @@ std::byte* ShmMethod::mem_map(Rank owner, std::uint64_t token, std::uint64_t byt
     return nullptr;
   }
   return directory_->segment().data() + offset;
+}
+
+std::size_t ShmMethod::rings() const {
+  return static_cast<std::size_t>(std::ranges::count_if(peers_, [](const Peer& p) { return p.out != nullptr; }));
 }
 
 bool ShmMethod::gone(Rank rank) const {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/os/fence.hpp"
@@ -35,11 +36,8 @@ class ShmMethod final : public methods::Method {
   /// Always copies: done, retry or failed.
   methods::Outcome send(Rank to, const Packet& packet, const Payload& payload, Request*) override {
     Outbound* out = outbound_[static_cast<std::size_t>(to)];
-    if (out->cells.full()) [[unlikely]] {
-      const methods::Outcome room = make_room(to);
-      if (room != methods::Outcome::done) return room;
-      out = outbound_[static_cast<std::size_t>(to)];
-    }
+    if (out->cells.full()) [[unlikely]]
+      return send_slowly(to, packet, payload);
     if (!out->write(packet, payload)) [[unlikely]] {
       const methods::Outcome written = write_after_refresh(to, packet, payload);
       if (written != methods::Outcome::done) return written;
@@ -101,6 +99,9 @@ class ShmMethod final : public methods::Method {
     return true;
   }
 
+  /// Rings from this rank to others.
+  std::size_t rings() const;
+
   void drop(Rank rank, const Error& why) override;
   bool drained() const override { return transfers_ == nullptr || transfers_->empty(); }
   void close() override;
@@ -116,7 +117,11 @@ class ShmMethod final : public methods::Method {
   struct Peer {
     Rank rank = kNoRank;
     bool lost = false;
+    bool met = false;  // something has come from it, or gone to it
     Access single_copy = Access::unknown;
+    std::uint8_t mails = 0;       // packets for its inbox in this season
+    std::uint32_t season = 0;     // the latest in which there were any
+    std::optional<Ring> claimed;  // for packets to it, as long as it has not been told
     std::unique_ptr<Outbound> out;
     std::unique_ptr<Inbound> in;
   };
@@ -134,9 +139,9 @@ class ShmMethod final : public methods::Method {
 
   /// Anything besides packets to attend to?
   bool wanted() const {
-    // Relaxed: a look only; taking the lists acquires.
-    return busy_ || (control_->arrivals.load(std::memory_order_relaxed) |
-                     control_->helpers.load(std::memory_order_relaxed)) != 0;
+    // Relaxed: a look only; taking them acquires.
+    return busy_ ||
+           (control_->mail.load(std::memory_order_relaxed) | control_->helpers.load(std::memory_order_relaxed)) != 0;
   }
 
   /// After publishing what `rank` may sleep for: rings if it has announced that it sleeps; its half is arm(). Whoever
@@ -167,11 +172,24 @@ class ShmMethod final : public methods::Method {
   void update_busy();
   bool has_work();
 
-  methods::Outcome make_room(Rank to);
+  methods::Outcome send_slowly(Rank to, const Packet& packet, const Payload& payload);
   methods::Outcome write_after_refresh(Rank to, const Packet& packet, const Payload& payload);
   methods::Outcome connect(Peer& peer, std::uint32_t host_rank);
   methods::Outcome starve(std::uint32_t host_rank);
-  void accept();
+
+  /// Whether a packet to a peer without ring should go to its inbox.
+  bool goes_by_mail(Peer& peer, const Packet& packet);
+  /// Puts a packet, whose payload fits its line, into the inbox of that rank.
+  methods::Outcome mail(std::uint32_t host_rank, const Packet& packet, const Payload& payload);
+  /// Tells that rank of its ring with this index, or, by kNoRing, that nothing more will come.
+  methods::Outcome announce(std::uint32_t host_rank, std::uint32_t index);
+  static constexpr std::uint32_t kNoRing = UINT32_MAX;
+  /// What has come into the inbox.
+  int take_mail();
+  void take(Packet& packet);
+  void return_mail();
+  /// The peer is one that this rank talks to.
+  void meet(std::uint32_t host_rank);
 
   bool may_single_copy(std::uint32_t host_rank);
   methods::Outcome transfer(Transfer transfer, Rank rank);
@@ -180,16 +198,20 @@ class ShmMethod final : public methods::Method {
   void cannot_reach(std::uint32_t host_rank, const Error& why);
   /// Notes the loss; poll() reports it, for upcalls come only from there.
   void lose(std::uint32_t host_rank, Errc code, const std::string& why);
+  void lose_all();
+  void lose_given_up(std::uint32_t host_rank);
   int report_losses();
   void look_after_peers();
-  void watch_connected();
+  void look_after_inbox();
+  void watch_met();
 
   const methods::Sink& sink_;
   RankControl* control_ = nullptr;
   std::vector<Outbound*> outbound_;  // by world rank; &nowhere_ where there is none
   std::vector<Inbound*> inbound_;    // the first kHot: the latest first
   bool asymmetric_ = false;
-  bool busy_ = false;  // transfers, losses or helping under way
+  bool busy_ = false;       // mail, transfers, losses or helping under way
+  bool mail_left_ = false;  // there may be some in the inbox that `mail` does not tell of
   std::uint32_t idle_polls_ = 0;
   std::uint64_t pace_ = 1;
   std::size_t turn_ = kHot;  // next ring of sweep()
@@ -203,11 +225,13 @@ class ShmMethod final : public methods::Method {
   std::unique_ptr<Transfers> transfers_;
   std::unique_ptr<PeerWatch> watch_;
   Heap heap_;
+  InboxReader inbox_;
+  std::uint32_t mailed_ = 0;                 // packets to inboxes
   std::vector<std::uint32_t> host_rank_of_;  // by world rank; kElsewhere for me and for other hosts
   std::vector<Peer> peers_;                  // by host rank
   std::vector<Loss> losses_;
   std::vector<std::uint32_t> starved_;    // host ranks that refused a send for want of room; arm() looks at their rings
-  std::vector<std::uint32_t> unwatched_;  // host ranks connected since the peers' processes were last looked after
+  std::vector<std::uint32_t> unwatched_;  // host ranks met since the peers' processes were last looked after
   Outbound nowhere_;
   RankControl nobody_{};  // control_ of a rank that is alone
   std::size_t eager_max_ = 0;

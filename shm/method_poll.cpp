@@ -29,11 +29,8 @@ int ShmMethod::sweep() {
 int ShmMethod::attend() {
   int events = 0;
   if (!directory_) return 0;
-  // Relaxed: a look; take_arrivals acquires.
-  if (control_->arrivals.load(std::memory_order_relaxed) != 0) {
-    accept();
-    ++events;
-  }
+  // Relaxed: a look; take_mail acquires.
+  if (mail_left_ || control_->mail.load(std::memory_order_relaxed) != 0) events += take_mail();
   events += transfers_->help();
   if (!transfers_->empty()) {
     std::optional<std::uint32_t> lost;
@@ -46,13 +43,24 @@ int ShmMethod::attend() {
 }
 
 void ShmMethod::update_busy() {
-  busy_ = !transfers_->empty() || transfers_->helping() || !losses_.empty();
+  busy_ = mail_left_ || !transfers_->empty() || transfers_->helping() || !losses_.empty();
+}
+
+void ShmMethod::lose_all() {
+  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+    if (rank != directory_->me())
+      lose(rank, Errc::protocol, "or another rank of the host has damaged the shared segment");
+  }
 }
 
 void ShmMethod::lose(std::uint32_t host_rank, Errc code, const std::string& why) {
   const Rank rank = peers_[host_rank].rank;
   drop(rank,
        {code, fmt::format("rank {} (process {} on this host) {}", rank, directory_->control(host_rank).pid, why)});
+}
+
+void ShmMethod::lose_given_up(std::uint32_t host_rank) {
+  lose(host_rank, Errc::peer_lost, "has given up its link to this one; it says why");
 }
 
 void ShmMethod::cannot_reach(std::uint32_t host_rank, const Error& why) {
@@ -69,6 +77,8 @@ void ShmMethod::drop(Rank rank, const Error& why) {
   if (peer.out) {
     peer.out->ring.header->given_up.store(1, std::memory_order_release);  // behind all packets: see look_after_peers
     ring_if_asleep(*peer.out->sleeping, rank);
+  } else if (peer.met) {
+    announce(host_rank, kNoRing);  // if there is room
   }
   outbound_[static_cast<std::size_t>(rank)] = &nowhere_;
   losses_.push_back({host_rank, why});
@@ -99,13 +109,13 @@ void ShmMethod::look_after_peers() {
   if (!thorough && (!look_soon_ || now - last_look_ns_ < kLookSoonNs)) return;
   last_look_ns_ = now;
   look_soon_ = false;
+  look_after_inbox();
   for (const Inbound* in : inbound_) {
-    if (in->given_up() && !in->cells.ready())
-      lose(in->host_rank, Errc::peer_lost, "has given up its link to this one; it says why");
+    if (in->given_up() && !in->cells.ready()) lose_given_up(in->host_rank);
   }
   std::uint32_t dead = watch_->find_dead();
   if (thorough) {
-    watch_connected();
+    watch_met();
     for (const Inbound* in : inbound_) {
       if (!in->cells.sane())
         lose(in->host_rank, Errc::protocol, "or another rank has damaged a ring in the shared segment");
@@ -116,10 +126,11 @@ void ShmMethod::look_after_peers() {
   // Its last packets are taken first: all that it has published is visible now.
   look_soon_ = true;
   const Inbound* in = peers_[dead].in.get();
-  if (in == nullptr || !in->cells.ready()) lose(dead, Errc::peer_lost, "has ended without finishing the job");
+  if (!inbox_.ready() && (in == nullptr || !in->cells.ready()))
+    lose(dead, Errc::peer_lost, "has ended without finishing the job");
 }
 
-void ShmMethod::watch_connected() {
+void ShmMethod::watch_met() {
   std::erase_if(unwatched_, [&](std::uint32_t rank) {
     watch_->watch(rank);
     // A rank that has not come yet is tried again.
@@ -134,7 +145,7 @@ bool ShmMethod::has_work() {
   }
   for (std::size_t i = 0; i < starved_.size(); ++i) {
     const Peer& peer = peers_[starved_[i]];
-    if (!peer.lost && !peer.out->may_refresh()) continue;
+    if (!peer.lost && !(peer.out ? peer.out->may_refresh() : directory_->inbox(starved_[i]).has_room())) continue;
     starved_.clear();  // the device tries all of them again, and who is refused again is noted again
     return true;
   }
@@ -144,10 +155,13 @@ bool ShmMethod::has_work() {
 bool ShmMethod::arm() {
   if (!directory_) return true;
   if (!directory_->may_sleep()) return false;
-  watch_connected();
+  watch_met();
   // Announce, fence, look: with the light fence of send() and drain(), either the peer sees the announcement and rings,
   // or this look sees what it has published. Relaxed: the fence orders.
   control_->sleeping.store(1, std::memory_order_relaxed);
+  for (const std::uint32_t rank : starved_) {
+    if (!peers_[rank].out) directory_->inbox(rank).header->wanted.store(1, std::memory_order_relaxed);
+  }
   os::heavy_fence(asymmetric_);
   return !has_work();
 }

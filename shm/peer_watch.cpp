@@ -9,6 +9,20 @@
 
 namespace rmq::shm {
 
+namespace {
+
+// Also when nobody has asked for its exit status yet.
+bool has_ended(pid_t pid) {
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (fd < 0) return errno == ESRCH || (::kill(pid, 0) != 0 && errno == ESRCH);  // out of descriptors, an old kernel
+  pollfd process{fd, POLLIN, 0};
+  const bool ended = ::poll(&process, 1, 0) > 0;
+  ::close(fd);
+  return ended;
+}
+
+}  // namespace
+
 PeerWatch::PeerWatch(const Directory& directory, Doorbell& doorbell)
     : directory_(directory), doorbell_(doorbell), ranks_(directory.map().shape().ranks, Rank::stranger) {
   ranks_[directory.me()] = Rank::forgotten;
@@ -58,7 +72,7 @@ std::uint32_t PeerWatch::find_dead_stranger(int count) {
     const RankControl* peer = process_of(turn_);
     if (peer == nullptr) continue;
     --count;
-    if (::kill(peer->pid, 0) != 0 && errno == ESRCH && !left_in_order(turn_)) return turn_;
+    if (has_ended(peer->pid) && !left_in_order(turn_)) return turn_;
   }
   return kNobody;
 }
@@ -68,7 +82,7 @@ bool PeerWatch::is_gone(std::uint32_t rank) const {
   const RankControl& mine = directory_.mine();
   // Acquire pairs with announce_me: pid and namespace are there.
   if (peer.state.load(std::memory_order_acquire) == rank_state::absent) return false;
-  return peer.pid_namespace == mine.pid_namespace && ::kill(peer.pid, 0) != 0 && errno == ESRCH;
+  return peer.pid_namespace == mine.pid_namespace && has_ended(peer.pid);
 }
 
 bool PeerWatch::left_in_order(std::uint32_t rank) {

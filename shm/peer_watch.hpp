@@ -26,10 +26,10 @@ class PeerWatch {
   /// A rank whose watched process has ended without close(), or kNobody. One system call, whatever the number.
   std::uint32_t find_dead();
 
-  /// The same for `count` of the ranks that are not watched, another few with each call. One system call for each.
+  /// The same for `count` of the ranks that are not watched, another few with each call. A few system calls for each.
   std::uint32_t find_dead_stranger(int count);
 
-  /// Whether the rank's process has ended. One system call.
+  /// Whether the rank's process has ended. A few system calls.
   bool is_gone(std::uint32_t rank) const;
 
   /// Never reports this rank (again).

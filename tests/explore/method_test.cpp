@@ -3,6 +3,7 @@
 #include "shm/method.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,13 +29,15 @@ struct RankOf {
   methods::Sink sink;
   std::unique_ptr<ShmMethod> method;
   std::uint32_t got = 0;
+  std::map<Rank, std::uint32_t> next;  // by sender
 
   RankOf(explore::Host& h, int rank) : host(h), bell(std::move(Doorbell::open("", rank).value())) {
     const auto i = static_cast<std::size_t>(rank);
     sink.device = this;
-    sink.on_packet.fill([](void* self, Rank, const Packet& p, const std::byte*) {
+    sink.on_packet.fill([](void* self, Rank from, const Packet& p, const std::byte*) {
       auto& me = *static_cast<RankOf*>(self);
-      expect(p.msg == me.got++, "packets come in order");
+      expect(p.msg == me.next[from]++, "packets come in order");
+      ++me.got;
     });
     sink.on_peer_lost = [](void*, Rank, const Error& error) { expect(false, error.what); };
     method = std::make_unique<ShmMethod>(methods::MethodContext{host.config, *host.boots[i], sink, trace, *bell},
@@ -65,14 +68,16 @@ struct RankOf {
   }
 };
 
+/// The first `n` ranks of a host of `all`.
 struct World {
   explore::Host host;
   std::vector<std::unique_ptr<RankOf>> ranks;
 
-  explicit World(int n) : host(n) {
-    explore::seams().bells = std::vector<explore::Bell>(static_cast<std::size_t>(n));
+  explicit World(int n, int all) : host(all) {
+    explore::seams().bells = std::vector<explore::Bell>(static_cast<std::size_t>(all));
     for (int rank = 0; rank < n; ++rank) ranks.push_back(std::make_unique<RankOf>(host, rank));
   }
+  explicit World(int n) : World(n, n) {}
 };
 
 Program one_way(std::uint32_t packets) {
@@ -110,6 +115,53 @@ TEST(Sleep, NeedsItsFencesAndOrders) {
       {"method_poll.cpp", "control_->sleeping.store(1, std::memory_order_relaxed);", Change::skipped},
   };
   explore::kills(ping_pong, kBounds, mutants);
+}
+
+// ---- by inbox ----
+
+constexpr int kManyRanks = Map::kReserveAllRanks + 1;  // where pairs begin without rings
+
+Program by_inbox(std::uint32_t packets) {
+  auto world = std::make_shared<World>(2, kManyRanks);
+  return {{[=] { world->ranks[0]->send(1, packets), world->ranks[0]->receive(1); },
+           [=] { world->ranks[1]->receive(packets), world->ranks[1]->send(0, 1); }},
+          {}};
+}
+
+// More at once than an inbox has cells, by senders none of whom earns a ring: they sleep until there is room.
+Program crowd(int senders, std::uint32_t packets) {
+  auto world = std::make_shared<World>(senders + 1, kManyRanks);
+  Program all;
+  all.threads.push_back([=] { world->ranks[0]->receive(static_cast<std::uint32_t>(senders) * packets); });
+  for (int rank = 1; rank <= senders; ++rank)
+    all.threads.push_back([=] { world->ranks[static_cast<std::size_t>(rank)]->send(0, packets); });
+  return all;
+}
+
+TEST(SleepByInbox, NoPacketAndNoAnswerIsSleptThrough) {
+  explore::holds([] { return by_inbox(2); }, kBounds);
+}
+
+TEST(SleepByInbox, APairThatTalksGoesOverToItsRingInOrder) {
+  explore::holds([] { return by_inbox(20); }, {.preemptions = 1, .stale = 1, .random = 2000});
+}
+
+TEST(SleepByInbox, NoRoomIsSleptThrough) {
+  explore::holds([] { return crowd(3, 15); }, {.preemptions = 0, .stale = 0, .random = 2000});
+}
+
+TEST(SleepByInbox, NeedsItsWords) {
+  const Mutant mutants[] = {
+      {"method_mail.cpp", "theirs.mail.exchange(1, std::memory_order_release)", Change::skipped},
+      {"method_mail.cpp", "theirs.mail.exchange(1, std::memory_order_release)", Change::relaxed},
+      {"method_mail.cpp", "control_->mail.exchange(0, std::memory_order_acquire)", Change::relaxed},
+      {"method_poll.cpp", "control_->sleeping.store(1, std::memory_order_relaxed);", Change::skipped},
+  };
+  explore::kills([] { return by_inbox(2); }, kBounds, mutants);
+  const Mutant of_room[] = {
+      {"method_poll.cpp", "header->wanted.store(1, std::memory_order_relaxed);", Change::skipped},
+  };
+  explore::kills([] { return crowd(3, 15); }, {.preemptions = 0, .stale = 0, .random = 2000}, of_room);
 }
 
 // ---- threads of one rank ----

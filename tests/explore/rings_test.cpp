@@ -1,5 +1,5 @@
-// The rings of a directed pair, and the lists that ranks push to: shm/cell_ring.hpp, byte_ring.hpp, link.hpp,
-// directory.hpp.
+// The rings of a directed pair, the inbox of a rank, and the lists that ranks push to: shm/cell_ring.hpp,
+// byte_ring.hpp, link.hpp, inbox.hpp, directory.hpp.
 #include <array>
 #include <cstring>
 #include <memory>
@@ -199,6 +199,123 @@ TEST(Link, NeedsItsOrders) {
   };
   explore::kills(pair_program, kPairBounds, mutants);
   explore::kills(growing_program, kPairBounds, mutants);
+}
+
+// ---- inbox ----
+
+struct Mailbox {
+  alignas(kCacheLine) InboxHeader header{};
+  alignas(kCacheLine) std::array<Cell, 2> cells{};
+  Inbox inbox{&header, cells.data(), 2};
+
+  explicit Mailbox(std::uint64_t start) {
+    header.tail.store(start, std::memory_order_relaxed);
+    header.taken.store(start, std::memory_order_relaxed);
+    for (std::uint64_t p = start - 2; p != start; ++p)
+      inbox.cell(p).stamp.store(inbox.lap(p), std::memory_order_relaxed);
+  }
+
+  void send(std::uint32_t me, std::uint8_t packets) {
+    for (std::uint8_t n = 0; n < packets;) {
+      const bool room = inbox.put(me, [&](Cell& cell) {
+        explore::plain_write(&cell.rest, "cell");
+        cell.rest[0] = static_cast<std::byte>(me);
+        cell.rest[1] = static_cast<std::byte>(n);
+      });
+      if (room)
+        ++n;
+      else
+        explore::pause();
+    }
+  }
+  // Says who begins to fill a cell and never ends.
+  std::uint32_t receive(std::uint64_t start, int packets) {
+    InboxReader in(inbox, start);
+    std::array<std::uint8_t, 3> next{};
+    for (int n = 0; n < packets;) {
+      expect(in.sane(3), "a stamp is of this lap or of the last, or names a rank");
+      if (!in.ready()) {
+        explore::pause();
+        continue;
+      }
+      explore::plain_read(&in.cell().rest, "cell");
+      const auto from = std::to_integer<std::size_t>(in.cell().rest[0]);
+      expect(in.cell().rest[1] == static_cast<std::byte>(next[from]++), "the packets of a sender come in order");
+      in.advance();
+      ++n;
+      if (in.return_is_due()) in.give_back();
+    }
+    return in.claimant();
+  }
+};
+
+Program inbox_program(std::uint64_t start) {
+  auto box = std::make_shared<Mailbox>(start);
+  return {{[=] { box->send(1, 2); }, [=] { box->send(2, 2); },
+           [=] { expect(box->receive(start, 4) == InboxReader::kNobody, "no more is under way"); }},
+          {}};
+}
+
+constexpr Bounds kInboxBounds{.preemptions = 2, .stale = 1, .random = 2000};
+
+TEST(Inbox, HoldsInEveryInterleaving) {
+  explore::holds([] { return inbox_program(0); }, kInboxBounds);
+}
+
+TEST(Inbox, HoldsWhereTheLapsStartAnew) {
+  explore::holds([] { return inbox_program((std::uint64_t{1} << 32) - 2); }, kInboxBounds);
+}
+
+// A sender that ends between the claim of a cell and its packet: what others send behind it comes once it is skipped.
+Program broken_off_program() {
+  auto box = std::make_shared<Mailbox>(0);
+  auto ended = std::make_shared<Atomic<std::uint32_t>>(0);
+  return {{[=] {
+             struct End {};
+             try {
+               box->inbox.put(1, [](Cell&) { throw End{}; });
+             } catch (End) {
+             }
+             ended->store(1, std::memory_order_release);
+           },
+           [=] { box->send(2, 3); },
+           [=] {
+             InboxReader in(box->inbox);
+             for (int n = 0; n < 3;) {
+               if (in.ready()) {
+                 explore::plain_read(&in.cell().rest, "cell");
+                 expect(in.cell().rest[1] == static_cast<std::byte>(n++), "in order");
+                 in.advance();
+               } else if (in.claimant() == 1 && ended->load(std::memory_order_acquire) != 0) {
+                 in.skip();
+               } else {
+                 explore::pause();
+                 continue;
+               }
+               if (in.return_is_due()) in.give_back();
+             }
+           }},
+          {}};
+}
+
+TEST(Inbox, GoesOnWithoutASenderThatEndsAtItsCell) {
+  explore::holds(broken_off_program, kInboxBounds);
+  const Mutant mutants[] = {{"inbox.hpp", "stamp.store(inbox_.lap(position_)", Change::skipped}};
+  explore::kills(broken_off_program, kInboxBounds, mutants);
+}
+
+TEST(Inbox, NeedsItsOrders) {
+  const Mutant mutants[] = {
+      {"inbox.hpp", "compare_exchange_strong(stamp, kClaimed", Change::torn},
+      {"inbox.hpp", "compare_exchange_strong(stamp, kClaimed", Change::blind},
+      {"inbox.hpp", "header->tail.compare_exchange_strong(at", Change::blind},
+      {"inbox.hpp", "cell(position).stamp.store(lap(position)", Change::relaxed},
+      {"inbox.hpp", "return cell().stamp.load(", Change::relaxed},
+      {"inbox.hpp", "taken = header->taken.load(", Change::relaxed},
+      {"inbox.hpp", "inbox_.header->taken.store(position_", Change::relaxed},
+      {"inbox.hpp", "inbox_.header->taken.store(position_", Change::skipped},
+  };
+  explore::kills([] { return inbox_program(0); }, kInboxBounds, mutants);
 }
 
 // ---- lists ----

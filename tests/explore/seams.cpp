@@ -1,5 +1,7 @@
 #include "seams.hpp"
 
+#include <sys/mman.h>
+
 #include <cstring>
 #include <string>
 
@@ -71,7 +73,9 @@ namespace shm {
 
 namespace {
 
-alignas(4096) std::byte arena[128 * 1024];
+constexpr std::size_t kArena = 4 << 20;  // holds the rings of kReserveAllRanks + 1 ranks
+std::byte* const arena = static_cast<std::byte*>(
+    ::mmap(nullptr, kArena, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 
 }  // namespace
 
@@ -79,8 +83,8 @@ Result<SegmentKind> parse_segment_kind(std::string_view) {
   return SegmentKind::memfd;
 }
 Result<Segment> Segment::create(SegmentKind, std::uint64_t bytes) {
-  if (bytes > sizeof arena) return fail(Errc::no_memory, "the explored segment is too small");
-  std::memset(arena, 0, bytes);
+  if (bytes > kArena) return fail(Errc::no_memory, "the explored segment is too small");
+  RMQ_CHECK(::madvise(arena, kArena, MADV_DONTNEED) == 0);  // all zero again, and only what was touched costs time
   Segment s;
   s.data_ = arena;
   s.bytes_ = bytes;

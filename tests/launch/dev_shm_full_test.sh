@@ -20,7 +20,7 @@ done
 # Rings of many ranks take memory as they grow: where there is none left they stay as they are, unless a message cannot go
 # through what they have.
 growth=${4:?}
-mount -o remount,size=1536k /dev/shm
+mount -o remount,size=600k /dev/shm
 "$bin/rmqrun" -n 20 --timeout 60 -x RMQ_SHM_SEGMENT=posix "$growth" 400
 code=0
 said=$("$bin/rmqrun" -n 20 --timeout 60 -x RMQ_SHM_SEGMENT=posix "$growth" 4000 2>&1) || code=$?

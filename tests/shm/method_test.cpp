@@ -170,6 +170,51 @@ TEST(Shm, ManySendersMeetAtOneReceiverThoughItLooksAtFewRingsAtATime) {
   EXPECT_EQ(world[0].damaged, 0u);
 }
 
+// Where pairs begin by inbox: order stays across the change to a ring, whichever packet earns it, and what the inbox
+// cannot hold is refused and lost nowhere.
+TEST(Shm, PairsOfALargeHostGoFromTheInboxToTheirRingsInOrder) {
+  World world(20);
+  world[0].keep = world[1].keep = false;
+  std::vector<std::uint32_t> sent(20, 0);
+  std::mt19937 random(3);
+  bool refused = false;
+  for (int step = 0; step < 4000; ++step) {
+    const std::size_t from = 1 + random() % 19;
+    const std::size_t bytes = random() % 40 == 0 ? 300 : random() % 24;
+    std::vector<std::byte> data(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) data[i] = pattern(static_cast<Rank>(from), sent[from], i);
+    const Outcome o = world[from].try_send(0, Kind::SHORT, sent[from], data.data(), bytes);
+    if (o == Outcome::done) ++sent[from];
+    refused = refused || o == Outcome::retry;
+    if (random() % 60 == 0) world[0].method->poll();
+  }
+  const auto all = std::accumulate(sent.begin(), sent.end(), std::uint64_t{0});
+  EXPECT_TRUE(world[0].poll_until([&] { return world[0].packets == all; }));
+  EXPECT_EQ(world[0].damaged, 0u);
+  EXPECT_TRUE(refused);
+}
+
+// An exchange with everybody in turn takes no ring, however often it comes; a pair that talks takes one.
+TEST(Shm, OnlyBusyPairsOfALargeHostTakeRings) {
+  constexpr int kRanks = 80;  // a season for each pair is 1024 / 79 packets
+  World world(kRanks);
+  const auto rings = [&] { return world[0].shm().rings(); };
+  for (std::uint32_t round = 0; round < 40; ++round) {
+    for (Rank to = 1; to < kRanks; ++to) {
+      ASSERT_TRUE(world[0].send_pattern(to, round, 8));
+      while (world[static_cast<std::size_t>(to)].method->poll() != 0) {
+      }
+    }
+  }
+  EXPECT_EQ(rings(), 0u);
+  for (std::uint32_t msg = 40; msg < 80; ++msg) {
+    ASSERT_TRUE(world[0].send_pattern(7, msg, 8));
+    while (world[7].method->poll() != 0) {
+    }
+  }
+  EXPECT_EQ(rings(), 1u);
+}
+
 TEST(Shm, HandlersMaySendFromInsidePoll) {
   World world(2);
   const auto reply = [](ShmRank& self, Rank from, const Packet& packet) {
@@ -384,7 +429,7 @@ TEST(Shm, PartnersInTurnAreFoundByTheNextPoll) {
   Config config = settings();
   config.shm_heap = 4096;
   World world(kRanks, config);
-  for (std::size_t from = 1; from < kRanks; ++from) ASSERT_TRUE(world[from].send_pattern(0, 0, 8));
+  for (std::size_t from = 1; from < kRanks; ++from) ASSERT_TRUE(world[from].send_pattern(0, 0, 100));
   while (world[0].got.size() < kRanks - 1) world[0].method->poll();
   const auto polls_for = [&](std::size_t from, std::uint32_t msg) {
     EXPECT_TRUE(world[from].send_pattern(0, msg, 8));
@@ -446,6 +491,50 @@ TEST(Shm, ThreadsStressAllPairsWithPayloadChecks) {
       }
       EXPECT_TRUE(rank.poll_until([&] { return rank.packets == (kRanks - 1) * kMessages; }));
       EXPECT_EQ(rank.damaged, 0u);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Four threads have ten ranks each, which all send to all by inboxes of 64 cells.
+TEST(Shm, ThreadsStressTheInboxesOfALargeHost) {
+  constexpr int kThreads = 4, kEach = 10, kRanks = kThreads * kEach;
+  constexpr std::uint32_t kMessages = 60;  // more than a pair without ring may send
+  World world(kRanks);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      std::vector<std::uint32_t> sent(std::size_t{kEach} * kRanks, 0);
+      std::mt19937 random(static_cast<unsigned>(t));
+      std::uint64_t left = std::uint64_t{kEach} * (kRanks - 1) * kMessages;
+      const auto mine = [&](int i) -> ShmRank& { return world[static_cast<std::size_t>(t * kEach + i)]; };
+      for (int i = 0; i < kEach; ++i) mine(i).keep = false;
+      const auto poll_mine = [&] {
+        bool all = true;
+        for (int i = 0; i < kEach; ++i) {
+          mine(i).method->poll();
+          all = all && mine(i).packets == std::uint64_t{kRanks - 1} * kMessages;
+        }
+        return all;
+      };
+      while (left > 0) {
+        const int i = static_cast<int>(random() % kEach), to = static_cast<int>(random() % kRanks);
+        std::uint32_t& msg = sent[static_cast<std::size_t>(i * kRanks + to)];
+        if (to == t * kEach + i || msg == kMessages) continue;
+        std::byte data[24];
+        const std::size_t bytes = random() % sizeof data;
+        for (std::size_t n = 0; n < bytes; ++n) data[n] = pattern(t * kEach + i, msg, n);
+        if (mine(i).try_send(to, Kind::SHORT, msg, data, bytes) == Outcome::done)
+          ++msg, --left;
+        else
+          poll_mine();
+      }
+      const std::uint64_t end = os::now_ns() + 60'000'000'000u;
+      while (!poll_mine() && os::now_ns() < end) std::this_thread::yield();
+      for (int i = 0; i < kEach; ++i) {
+        EXPECT_EQ(mine(i).packets, std::uint64_t{kRanks - 1} * kMessages);
+        EXPECT_EQ(mine(i).damaged, 0u);
+      }
     });
   }
   for (std::thread& thread : threads) thread.join();

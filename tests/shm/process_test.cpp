@@ -297,6 +297,40 @@ TEST(ShmProcesses, TooLittleDevShmStopsTheStartWithAClearMessage) {
   EXPECT_EQ(statuses[0], 0);
 }
 
+// On hosts with an inbox for everyone: who ends between the claim of a cell and its packet keeps nobody from being
+// heard.
+TEST(ShmProcesses, ASenderThatEndsWithinItsPacketToAnInboxBlocksNobody) {
+  const ForkedJob job(20);
+  const std::vector<int> statuses = run_forked(3, [&](int me) {
+    const auto boot = job.join(me);
+    if (me == 1) {
+      const std::uint64_t probe = 0;
+      const auto directory = shm::Directory::open(Config{}, *boot, probe);
+      if (!directory) return 1;
+      directory->inbox(0).put(1, [&](shm::Cell&) {
+        if (boot->put("claimed", "")) ::_exit(0);
+      });
+      return 2;
+    }
+    ShmRank rank(*boot, Config{});
+    if (!rank.method) return 3;
+    if (me == 2) {
+      if (!boot->get("claimed")) return 4;
+      for (std::uint32_t msg = 0; msg < 5; ++msg) {
+        if (!rank.send_pattern(0, msg, 8)) return 5;
+      }
+      rank.method->close();
+      return 0;
+    }
+    rank.keep = false;
+    if (!rank.poll_until([&] { return rank.packets == 5; }) || rank.damaged != 0) return 6;
+    if (!rank.poll_until([&] { return !rank.lost.empty(); }) || rank.lost[0].first != 1) return 7;
+    rank.method->close();
+    return 0;
+  });
+  for (const int status : statuses) EXPECT_EQ(status, 0);
+}
+
 // Beyond 16 ranks rings are taken one by one: a shortage then costs the connection, not the process.
 TEST(ShmProcesses, AShortageOnConnectLosesThatPeerWithAClearMessage) {
   if (::geteuid() != 0) GTEST_SKIP() << "missing here: root, for a private mount";
@@ -311,9 +345,10 @@ TEST(ShmProcesses, AShortageOnConnectLosesThatPeerWithAClearMessage) {
     config.shm_segment = "posix";
     ShmRank rank(*boot, config);
     if (!rank.method) return 1;
+    const std::vector<std::byte> data(100);  // too long for an inbox
     Rank refused = kNoRank;
     for (Rank to = 1; to < 20 && refused == kNoRank; ++to) {
-      if (rank.try_send(to, Kind::SHORT, 0, nullptr, 0) == Outcome::failed) refused = to;
+      if (rank.try_send(to, Kind::SHORT, 0, data.data(), data.size()) == Outcome::failed) refused = to;
     }
     if (refused < 2) return 2;
     rank.method->poll();

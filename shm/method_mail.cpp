@@ -1,0 +1,118 @@
+// Packets by inbox: to and from ranks that this one has no ring with, and the announcements of rings.
+#include <cstring>
+
+#include "shm/method.hpp"
+
+namespace rmq::shm {
+
+using methods::Outcome;
+
+namespace {
+
+// A pair that talks earns a ring, which costs a page or two of memory, as much in page tables again, and some system
+// calls, where a packet by inbox takes about 0.1 us longer: of this many packets in a row that went to inboxes …
+constexpr std::uint32_t kSeason = 1024;
+// … so many were for that peer. Who exchanges a word with a thousand ranks in turn goes on without rings.
+constexpr std::uint8_t kBusy = 16;
+constexpr int kMailBatch = 256;  // packets taken from the inbox before the rings are looked at again
+
+}  // namespace
+
+bool ShmMethod::goes_by_mail(Peer& peer, const Packet& packet) {
+  if (directory_->map().shape().ranks <= Map::kReserveAllRanks) return false;  // all rings are there
+  if (peer.claimed || packet.length > inline_room(packet.kind)) return false;
+  const std::uint32_t season = mailed_ / kSeason;
+  if (peer.season != season) peer.season = season, peer.mails = 0;
+  return peer.mails < kBusy;
+}
+
+Outcome ShmMethod::mail(std::uint32_t host_rank, const Packet& packet, const Payload& payload) {
+  const bool there_was_room = directory_->inbox(host_rank).put(directory_->me(), [&](Cell& cell) {
+    const std::size_t fields = body_bytes(packet.kind);
+    const auto sender = static_cast<std::uint16_t>(directory_->me());
+    auto* const to = reinterpret_cast<std::byte*>(&cell);
+    Outbound::copy_fields(cell, packet, fields);
+    std::memcpy(to + offsetof(Packet, spare), &sender, sizeof sender);
+    pack(to + kHeaderBytes + fields, payload.view, payload.offset, packet.length);
+  });
+  if (!there_was_room) return starve(host_rank);
+  meet(host_rank);
+  Peer& peer = peers_[host_rank];
+  ++peer.mails;
+  ++mailed_;
+  RankControl& theirs = directory_->control(host_rank);
+  theirs.mail.exchange(1, std::memory_order_release);  // acquired by take_mail
+  ring_if_asleep(theirs.sleeping, peer.rank);
+  return Outcome::done;
+}
+
+Outcome ShmMethod::announce(std::uint32_t host_rank, std::uint32_t index) {
+  Packet packet(Kind::none);
+  packet.length = sizeof index;
+  return mail(host_rank, packet,
+              {DataView::contiguous(reinterpret_cast<const std::byte*>(&index), sizeof index), 0, sizeof index});
+}
+
+int ShmMethod::take_mail() {
+  // First the word, then the cells: who publishes behind this look says so again.
+  control_->mail.exchange(0, std::memory_order_acquire);
+  int taken = 0;
+  for (; inbox_.ready() && taken < kMailBatch; ++taken) {
+    Packet packet;
+    std::memcpy(static_cast<void*>(&packet), &inbox_.cell(), sizeof packet);
+    inbox_.advance();
+    if (inbox_.return_is_due()) return_mail();
+    take(packet);
+  }
+  mail_left_ = taken == kMailBatch;
+  return taken;
+}
+
+void ShmMethod::take(Packet& packet) {
+  const std::uint32_t from = std::exchange(packet.spare, std::uint16_t{0});
+  if (from >= peers_.size() || from == directory_->me()) return lose_all();
+  Peer& peer = peers_[from];
+  if (peer.lost) return;
+  if (packet.length > inline_room(packet.kind))
+    return lose(from, Errc::protocol, "sent a packet whose length is impossible");
+  meet(from);
+  const std::byte* const payload = packet.body + body_bytes(packet.kind);
+  if (packet.kind != Kind::none)
+    return sink_.on_packet[static_cast<std::uint8_t>(packet.kind)](sink_.device, peer.rank, packet, payload);
+  std::uint32_t index;
+  std::memcpy(&index, payload, sizeof index);
+  if (index == kNoRing) return lose_given_up(from);
+  const std::optional<Ring> ring = directory_->announced(index, from);
+  if (!ring || peer.in) return lose(from, Errc::protocol, "has announced a ring that is none of its own");
+  peer.in = std::make_unique<Inbound>(*ring, directory_->map().shape(), directory_->control(from), peer.rank, from);
+  inbound_.push_back(peer.in.get());
+}
+
+void ShmMethod::return_mail() {
+  inbox_.give_back();
+  Atomic<std::uint32_t>& wanted = directory_->inbox(directory_->me()).header->wanted;
+  os::light_fence(asymmetric_);
+  // Relaxed: the fence orders. Whoever sleeps for want of room has said so before; nobody knows who, and it is rare.
+  if (wanted.load(std::memory_order_relaxed) == 0 || wanted.exchange(0, std::memory_order_relaxed) == 0) return;
+  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+    if (rank != directory_->me()) ring_if_asleep(directory_->control(rank).sleeping, peers_[rank].rank);
+  }
+}
+
+// A sender that has ended may have left a cell half filled, or have published one without a word.
+void ShmMethod::look_after_inbox() {
+  if (!inbox_.sane(static_cast<std::uint32_t>(peers_.size()))) return lose_all();
+  const std::uint32_t claimant = inbox_.claimant();
+  if (claimant != InboxReader::kNobody && claimant != directory_->me() && watch_->is_gone(claimant)) inbox_.skip();
+  if (inbox_.ready()) busy_ = mail_left_ = true;
+}
+
+void ShmMethod::meet(std::uint32_t host_rank) {
+  Peer& peer = peers_[host_rank];
+  if (peer.met) return;
+  peer.met = true;
+  unwatched_.push_back(host_rank);
+  trace_.event(Event::link_up, static_cast<std::uint8_t>(id()), peer.rank);
+}
+
+}  // namespace rmq::shm
