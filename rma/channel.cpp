@@ -41,7 +41,7 @@ bool Channel::begin_epoch() {
   const bool first = !std::exchange(used_, true);
   if (!is_closed()) return first;
   locks_ = false;
-  if ((core_.all & access::lock_all) != 0 && !core_.nocheck_all)
+  if (core_.lock_all && !core_.nocheck_all)
     begin_lock(LockType::shared, false);
   else if (core_.accessing && !core_.has_posted(rank_))
     state_ = State::unposted;

@@ -34,7 +34,8 @@ Fault Window::locate(const Reach& t, const Target& target, std::uint64_t& offset
 inline Fault Window::begin(const Target& target, std::uint64_t& offset) {
   const Reach& t = core_.at(target.rank);
   if ((t.access | core_.all) == 0) [[unlikely]] {
-    if (const Fault f = active_.admit(target.rank); f != Fault::none) return f;
+    const Fault f = core_.lock_all ? passive_.admit(target.rank) : active_.admit(target.rank);
+    if (f != Fault::none) return f;
   }
   core_.fence_used = true;  // means something only while a fence's epoch is open
   return locate(t, target, offset);

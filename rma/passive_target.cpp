@@ -49,36 +49,61 @@ Fault PassiveTarget::unlock(int target) {
   return fault;
 }
 
+// Locks are taken as operations ask for them: who has locked a thousand members for sixteen puts touches the memory of
+// sixteen. Where the program may reach memory by its address alone, there is no operation to wait for.
 Fault PassiveTarget::lock_all(unsigned assertions) {
   if (core_.in_lock() || core_.accessing || core_.in_fence()) return Fault::sync;
   core_.note(Event::win_lock_all, -1, assertions);
+  core_.all = 0;
   core_.nocheck_all = (assertions & assertion::nocheck) != 0;
-  Fault first = Fault::none;
-  if (!core_.nocheck_all) {
-    for (int i = 0; i < core_.size(); ++i) {
-      if (core_.at(i).direct) lock_.begin(i, LockType::shared);
-    }
-    for (int i = 0; i < core_.size(); ++i) {
-      const Fault f = core_.at(i).direct ? lock_.wait(i) : Fault::none;
-      if (first == Fault::none) first = f;
-    }
+  core_.lock_all = true;
+  return core_.by_address ? admit_all() : admit(core_.me);
+}
+
+Fault PassiveTarget::admit(int target) {
+  Reach& t = core_.at(target);
+  if (t.asked) core_.wait_until({WaitFor::What::lock, target}, [&] { return !t.asked; });  // by another thread
+  if ((t.access & access::lock_all) != 0) return Fault::none;
+  if (t.direct && !core_.nocheck_all) {
+    t.asked = true;
+    lock_.begin(target, LockType::shared);
+    const Fault f = lock_.wait(target);
+    t.asked = false;
+    if (f != Fault::none) return f;
   }
-  core_.all = access::lock_all;
+  t.access |= access::lock_all;
+  core_.admitted.push_back(target);
+  return Fault::none;
+}
+
+Fault PassiveTarget::admit_all() {
+  Fault first = Fault::none;
+  for (int i = 0; i < core_.size(); ++i) {
+    const Fault f = core_.at(i).direct ? admit(i) : Fault::none;
+    if (first == Fault::none) first = f;
+  }
   return first;
 }
 
+Fault PassiveTarget::reach_by_address() {
+  core_.by_address = true;
+  return core_.lock_all ? admit_all() : Fault::none;
+}
+
 Fault PassiveTarget::unlock_all() {
-  if ((core_.all & access::lock_all) == 0) return Fault::sync;
+  if (!core_.lock_all) return Fault::sync;
   core_.note(Event::win_unlock_all, -1);
   std::atomic_thread_fence(std::memory_order_release);
-  for (int i = 0; i < core_.size(); ++i) {
+  for (const int i : core_.admitted) {
     Reach& t = core_.at(i);
-    if (!t.direct || !t.place.held) continue;
+    t.access = static_cast<std::uint8_t>(t.access & ~access::lock_all);
+    if (!t.direct || core_.nocheck_all) continue;
     core_.note(Event::lock_released, i, 0);
     lock_.release(i);
   }
+  core_.admitted.clear();
   const Fault fault = sender_.finish_all(Until::unlock);
-  core_.all = 0;
+  core_.lock_all = false;
   server_.serve_released();
   return fault;
 }

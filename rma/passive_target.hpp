@@ -23,6 +23,10 @@ class PassiveTarget {
   Fault unlock(int target);
   Fault lock_all(unsigned assertions);
   Fault unlock_all();
+  /// The first operation on that target under lock_all. *Waits* for the lock of one that is reached directly.
+  Fault admit(int target);
+  /// The program may reach memory by its address: what is open by lock_all is locked, and will be at once.
+  Fault reach_by_address();
   Fault flush(int target);
   Fault flush_all();
   Fault flush_local(int target);
@@ -30,7 +34,8 @@ class PassiveTarget {
   Fault sync();
 
  private:
-  bool is_locked(const Reach& t) const { return ((t.access & access::lock) | (core_.all & access::lock_all)) != 0; }
+  Fault admit_all();
+  bool is_locked(const Reach& t) const { return (t.access & access::lock) != 0 || core_.lock_all; }
 
   WindowCore& core_;
   Sender& sender_;

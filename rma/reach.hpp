@@ -11,7 +11,7 @@ namespace rmq::rma {
 
 struct Control;
 
-/// Access epochs: bits of Reach::access (lock, start) and of WindowCore::all (fence, lock_all).
+/// Access epochs: bits of Reach::access (lock, start, lock_all) and of WindowCore::all (fence).
 namespace access {
 inline constexpr std::uint8_t lock = 1, start = 2, fence = 4, lock_all = 8;
 }
@@ -28,6 +28,7 @@ struct alignas(kCacheLine) Reach {
   bool exclusive = false;      // I hold its lock exclusively
   bool contended = true;       // others reach its memory too: accumulates take mutexes
   bool nocheck = false;        // locked without a lock
+  bool asked = false;          // a thread waits for its lock, under lock_all
   std::uint8_t shift = 0;      // of its regions
   LockPlace place;             // in its lock
 };

@@ -100,7 +100,7 @@ void Window::tell(ReportText& to) const {
   lock_list("holders", Origin::Lock::held, [](std::uint32_t has, std::uint32_t waits) { return has > waits; });
   lock_list("waiters", Origin::Lock::waiting, [](std::uint32_t, std::uint32_t waits) { return waits > 0; });
   places("locked", core_.locked, all);
-  to.field("lock_all", (core_.all & access::lock_all) != 0);
+  to.field("lock_all", core_.lock_all);
   to.field("fences", active_.barriers());
   to.field("accessing", core_.accessing);
   places("access", active_.access_group(), all);

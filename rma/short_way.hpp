@@ -152,7 +152,7 @@ class ElementGuard {
   if (static_cast<unsigned>(rank) >= core_.members) [[unlikely]]
     return false;
   const Reach& t = core_.at(rank);
-  if (((t.access & access::lock) | (core_.all & access::lock_all)) == 0 || !t.direct ||
+  if ((t.access & (access::lock | access::lock_all)) == 0 || !t.direct ||
       (core_.calls + 1) % WindowCore::kCallsPerPoll == 0) [[unlikely]]
     return false;
   ++core_.calls;

@@ -136,6 +136,7 @@ class Window {
   Fault lock(LockType type, int target, unsigned assertions) { return passive_.lock(type, target, assertions); }
   /// *Waits* until all operations are complete at the target.
   Fault unlock(int target) { return passive_.unlock(target); }
+  /// Targets are locked as operations go there (shared windows: at once).
   Fault lock_all(unsigned assertions) { return passive_.lock_all(assertions); }
   Fault unlock_all() { return passive_.unlock_all(); }
   /// *Waits* until all operations so far are complete at the target (or all targets). Fault::sync outside of lock or
@@ -156,7 +157,11 @@ class Window {
   Fault detach(void* memory) { return core_.attached.remove(memory) ? Fault::none : Fault::attach; }
   /// Another member's memory in this process; rank -1: of the first member that has any here. No base and no bytes when
   /// it cannot be reached by loads and stores. Fault::shared for dynamic windows.
-  Fault shared_query(int rank, SharedMemory& memory) const { return memory_.query(rank, memory); }
+  /// *Waits*, in an epoch of lock_all, until all that is reached so is locked.
+  Fault shared_query(int rank, SharedMemory& memory) {
+    const Fault f = memory_.query(rank, memory);
+    return f != Fault::none || !memory.base ? f : passive_.reach_by_address();
+  }
 
  private:
   friend class Domain;       // brings packets to the parts

@@ -13,6 +13,7 @@ WindowCore::WindowCore(const Window& its_window, Domain& its_domain, WindowOptio
   reach = std::make_unique<Reach[]>(n);
   members = static_cast<unsigned>(n);
   me = options.me;
+  by_address = options.flavor == Flavor::shared;
   started.resize(n);
   member_of.assign(static_cast<std::size_t>(device().size()), -1);
   for (std::size_t i = 0; i < n; ++i) member_of[static_cast<std::size_t>(options.ranks[i])] = static_cast<int>(i);

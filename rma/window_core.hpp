@@ -73,7 +73,7 @@ struct WindowCore {
   }
 
   /// Whether a lock or lock_all epoch is open here.
-  bool in_lock() const { return (all & access::lock_all) != 0 || !locked.empty(); }
+  bool in_lock() const { return lock_all || !locked.empty(); }
   /// Whether a fence epoch is: a fence without operations behind it has opened nothing.
   bool in_fence() const { return (all & access::fence) != 0 && fence_used; }
   /// Whether that target has opened its window to the access epoch that start() has opened here.
@@ -110,14 +110,17 @@ struct WindowCore {
   unsigned members = 0;
   int me = 0;
   std::uint32_t calls = 0;  // of flush, lock and sync, for now and then a poll
-  std::uint8_t all = 0;     // bits of namespace access: of the epoch that gives access to all targets
+  std::uint8_t all = 0;     // bits of namespace access: of the epoch that has given access to all targets
   bool fence_used = false;  // operations were made since the last fence
   // ---- epochs ----
-  bool nocheck_all = false;            // of lock_all
+  bool lock_all = false;               // the epoch of lock_all: PassiveTarget::admit gives access to each target
+  bool nocheck_all = false;            // of that epoch
   bool nocheck_start = false;          // of start
   bool accessing = false;              // start .. complete
   bool exposed = false;                // post .. wait
   std::vector<int> locked;             // places locked by lock()
+  bool by_address = false;             // a shared window, or the program has asked for addresses of others' memory
+  std::vector<int> admitted;           // places that operations under lock_all have gone to
   std::vector<std::uint32_t> started;  // by place: epochs that start() has opened so far
   // ---- this rank's part ----
   bool shares = false;  // others may reach my memory and control

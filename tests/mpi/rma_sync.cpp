@@ -1,6 +1,8 @@
 // ranks: 4
 // Synchronisation: post and start in a ring and with nobody, test instead of wait, exclusive locks that exclude, shared
 // ones that do not, NOCHECK, flushes that complete what they say, lock_all, sync.
+#include <unistd.h>
+
 #include "win_test.hpp"
 
 namespace {
@@ -133,6 +135,32 @@ void flushes(int flavor) {
   MPI_Win_unlock(MPI_PROC_NULL, w.win);
 }
 
+/// Operations under lock_all wait for who holds the target's lock alone, and keep such a one waiting in turn.
+void all_excluded(int flavor) {
+  LongWindow w(flavor, 2);
+  for (int round = 0; round < 5; ++round) {
+    if (check::rank() == 0) {
+      MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w.win);
+      w.memory[0] = round;
+      MPI_Barrier(MPI_COMM_WORLD);
+      usleep(5000);
+      w.memory[1] = round;
+      MPI_Win_unlock(0, w.win);
+    } else {
+      long seen[2] = {-1, -1}, again[2] = {-1, -1};
+      MPI_Barrier(MPI_COMM_WORLD);
+      MPI_Win_lock_all(0, w.win);
+      MPI_Get(seen, 2, MPI_LONG, 0, 0, 2, MPI_LONG, w.win);
+      MPI_Win_flush(0, w.win);
+      CHECK(seen[0] == round && seen[1] == round);
+      MPI_Get(again, 2, MPI_LONG, 0, 0, 2, MPI_LONG, w.win);
+      MPI_Win_unlock_all(w.win);
+      CHECK(again[0] == round && again[1] == round);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 /// All the epochs in turn on one window.
 void mixed(int flavor) {
   const int n = check::size(), me = check::rank(), right = (me + 1) % n, left = (me + n - 1) % n;
@@ -169,6 +197,7 @@ int main(int argc, char** argv) {
     shared(flavor);
     unchecked(flavor);
     flushes(flavor);
+    all_excluded(flavor);
     mixed(flavor);
   }
   return check::finish();

@@ -1,6 +1,7 @@
 // ranks: 2
 // MPI_THREAD_MULTIPLE: threads work on one window in one epoch, each on its own part and all on one counter; each with
 // a window of its own; one waits for a lock that another thread's messages make free; one flushes while another issues.
+#include <chrono>
 #include <thread>
 
 #include "win_test.hpp"
@@ -36,6 +37,31 @@ void one_window(int flavor) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (check::rank() == 0) CHECK(w.memory[kThreads] == 2L * kThreads * kRounds);
   MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// Threads whose first operations on a target meet at its lock, which the target holds.
+void first_of_epoch(int flavor) {
+  LongWindow w(flavor, 1);
+  for (int round = 1; round <= 5; ++round) {
+    if (check::rank() == 1) {
+      MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, w.win);
+      MPI_Barrier(MPI_COMM_WORLD);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      w.memory[0] = round;
+      MPI_Win_unlock(1, w.win);
+    } else {
+      MPI_Barrier(MPI_COMM_WORLD);
+      MPI_Win_lock_all(0, w.win);
+      in_threads([&](int) {
+        long seen = -1;
+        MPI_Get(&seen, 1, MPI_LONG, 1, 0, 1, MPI_LONG, w.win);
+        MPI_Win_flush(1, w.win);
+        CHECK(seen == round);
+      });
+      MPI_Win_unlock_all(w.win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
 }
 
 void own_windows() {
@@ -110,6 +136,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   CHECK(provided == MPI_THREAD_MULTIPLE);
   for (const int flavor : kFlavors) one_window(flavor);
+  for (const int flavor : kFlavors) first_of_epoch(flavor);
   for (const int flavor : kFlavors) flush_beside_a_put(flavor);
   own_windows();
   blocked_lock();
