@@ -235,7 +235,7 @@ class Device {
   /// The life of an agent, a thread that handles what arrives while no other one polls: serve.cpp. Returns soon after
   /// `stop` is set and MPID_Wake_agent called, both inside of one Entry. Not inside an Entry; threads are enabled.
   void MPID_Serve(const Atomic<bool>& stop);
-  void MPID_Wake_agent() { doorbell_->ring(rank_); }
+  void MPID_Wake_agent();
 
   // ---- what the rank tells when it is asked: report.cpp ----
   /// Adds fields of the layer above to each report; called as Awaited::tell is. nullptr: none.
@@ -472,7 +472,8 @@ class Device {
   Rank rank_ = 0;
   bool open_ = false;
   bool connected_ = false;
-  Atomic<bool> agent_sleeps_{false};  // set with the device held; the agent itself clears it, without
+  Atomic<bool> agent_sleeps_{false};     // set with the device held; the agent itself clears it, without
+  Atomic<std::uint32_t> agent_naps_{0};  // 1: for long; as above, or cleared by who ends that
   void (*errand_)() = nullptr;        // rarely set: see after_progress()
   bool wants_turns_ = false;          // of the extensions
   Waiter waiter_;

@@ -5,7 +5,13 @@
 // go on, and a load may bring any value that C++ allows it to.
 #pragma once
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <climits>
+#include <cstdint>
 #include <ctime>
 #include <mutex>
 
@@ -46,6 +52,17 @@ inline void relax() {
 inline void nap(long ns) {
   const timespec time{0, ns};
   ::nanosleep(&time, nullptr);
+}
+
+/// nap() of a thread that others may wake: not begun when the word is 0, and ended by end_naps().
+inline void nap_while_set(const Atomic<std::uint32_t>& word, long ns) {
+  const timespec time{0, ns};
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 1, &time, nullptr, 0);
+}
+/// Of a word that is 1.
+inline void end_naps(Atomic<std::uint32_t>& word) {
+  word.store(0, std::memory_order_relaxed);  // relaxed: the kernel looks at it once more before it lets anybody sleep
+  ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
 }  // namespace os

@@ -125,6 +125,12 @@ inline void relax() {
 inline void nap(long) {
   explore::nap();
 }
+inline void nap_while_set(const Atomic<std::uint32_t>&, long) {
+  explore::nap();
+}
+inline void end_naps(Atomic<std::uint32_t>& word, explore::Where where = explore::Where::current()) {
+  word.store(0, std::memory_order_relaxed, where);
+}
 
 }  // namespace os
 }  // namespace rmq
