@@ -3,6 +3,10 @@
 set(RMQ_BIN_DIR ${CMAKE_BINARY_DIR}/bin)
 set(RMQ_LIBEXEC_DIR ${CMAKE_BINARY_DIR}/libexec/rmq)
 
+# Children, descriptors, signals, the event loop: for launchers, rmqperf and the tests that start processes.
+add_library(rmq_process STATIC process/fd.cpp process/loop.cpp process/reap.cpp process/spawn.cpp)
+target_link_libraries(rmq_process PUBLIC rmq_base)
+
 # What hangs, and why: for rmqrun and rmqps.
 add_library(rmq_diagnosis STATIC
   diag/collectives.cpp diag/cycles.cpp diag/job.cpp diag/messages.cpp diag/text.cpp diag/windows.cpp)
@@ -11,10 +15,10 @@ rmq_precompile(rmq_diagnosis <nlohmann/json.hpp>)
 
 add_library(rmq_launch STATIC
   diag/control.cpp diag/inquiry.cpp diag/watch.cpp
-  launch/aborts.cpp launch/debug.cpp launch/env.cpp launch/flight.cpp launch/front.cpp launch/job.cpp launch/loop.cpp launch/open_files.cpp launch/options.cpp
-  launch/output.cpp launch/reap.cpp launch/report.cpp launch/server.cpp launch/spawn.cpp launch/verdict.cpp
+  launch/aborts.cpp launch/debug.cpp launch/env.cpp launch/flight.cpp launch/front.cpp launch/job.cpp launch/open_files.cpp launch/options.cpp
+  launch/output.cpp launch/report.cpp launch/server.cpp launch/verdict.cpp
   boot/address.cpp boot/gate.cpp boot/minder.cpp boot/server.cpp boot/ticket.cpp)
-target_link_libraries(rmq_launch PUBLIC rmq_base rmq_diagnosis rmq_trace_text PRIVATE PkgConfig::SODIUM)
+target_link_libraries(rmq_launch PUBLIC rmq_process rmq_diagnosis rmq_trace_text PRIVATE PkgConfig::SODIUM)
 rmq_precompile(rmq_launch <nlohmann/json.hpp>)
 
 add_executable(rmqrun rmqrun.cpp)

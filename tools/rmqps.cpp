@@ -11,7 +11,7 @@
 
 #include "tools/diag/control.hpp"
 #include "tools/diag/find.hpp"
-#include "tools/launch/reap.hpp"
+#include "tools/process/reap.hpp"
 
 namespace {
 

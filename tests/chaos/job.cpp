@@ -10,13 +10,14 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <regex>
 
 #include "tests/chaos/meddle.hpp"
 #include "tests/launch/family.hpp"
+#include "tools/process/fd.hpp"
+#include "tools/process/spawn.hpp"
 
 namespace rmq::test {
 namespace {
@@ -50,10 +51,6 @@ class Job {
     if (room.own() && plan.trouble == Trouble::small_shm) disk_.emplace("/dev/shm", plan.limit);
     start(tools);
   }
-  ~Job() {
-    ::close(out_);
-    ::close(err_);
-  }
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
@@ -73,7 +70,7 @@ class Job {
     resume();
     await_nobody(verdict.fault);
     disk_.reset();
-    const std::string out = read_memory_file(out_), err = read_memory_file(err_);
+    const std::string out = read_memory_file(out_.get()), err = read_memory_file(err_.get());
     verdict.said = out + err;
     verdict.finished = status_ == 0 && out == fmt::format("traffic: {} steps right\n", plan_.steps);
     if (verdict.fault.empty() && !verdict.finished) verdict.fault = judge_failure(err);
@@ -94,19 +91,17 @@ class Job {
     if (plan_.trouble == Trouble::few_in_ranks)
       words.insert(words.end(), {"--descriptors", std::to_string(plan_.limit)});
     if (plan_.trouble == Trouble::little_memory) words.insert(words.end(), {"--memory", std::to_string(plan_.limit)});
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
+    launch::Environment environment = launch::Environment::inherited();
+    environment.set(kMarkVariable, mark_);
     started_ = Clock::now();
     front_ = ::fork();
     if (front_ != 0) return;
     ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
-    ::dup2(out_, 1);
-    ::dup2(err_, 2);
-    ::setenv(kMarkVariable, mark_.c_str(), 1);
+    ::dup2(out_.get(), 1);
+    ::dup2(err_.get(), 2);
     if (::chdir(room_.folder().c_str()) != 0) ::_exit(126);
     prepare_child(plan_);
-    ::execv(argv[0], argv.data());
+    launch::execute(words[0], words, environment);
     ::_exit(126);
   }
 
@@ -211,7 +206,7 @@ class Job {
   const Plan& plan_;
   const Room& room_;
   const std::string mark_ = next_mark();
-  int out_, err_;
+  launch::UniqueFd out_, err_;
   std::string trace_;
   std::optional<Room::Disk> disk_;
   pid_t front_ = 0;

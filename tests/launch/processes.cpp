@@ -10,10 +10,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <sstream>
 
 #include "tests/launch/family.hpp"
+#include "tools/process/reap.hpp"
+#include "tools/process/spawn.hpp"
 
 namespace rmq::test {
 
@@ -26,20 +27,12 @@ int code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-[[noreturn]] void become(const std::vector<std::string>& command) {
-  std::vector<char*> argv;
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  ::execvp(argv[0], argv.data());
-  ::_exit(126);
-}
-
-int input_file(const std::string& input) {
+launch::UniqueFd input_file(const std::string& input) {
   const std::string path = fmt::format("/tmp/rmq-test-in-{}", next_mark());
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  launch::UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   ::unlink(path.c_str());
-  EXPECT_EQ(::write(fd, input.data(), input.size()), static_cast<ssize_t>(input.size()));
-  ::lseek(fd, 0, SEEK_SET);
+  EXPECT_TRUE(launch::write_all(fd.get(), input));
+  ::lseek(fd.get(), 0, SEEK_SET);
   return fd;
 }
 
@@ -47,44 +40,37 @@ int input_file(const std::string& input) {
 
 Process::Process(const std::vector<std::string>& command, const std::string& input, const Variables& environment)
     : mark_(next_mark()), err_file_(fmt::format("/tmp/rmq-test-err-{}", mark_)) {
-  const int in = input_file(input);
-  const int err = ::open(err_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-  int out[2];
-  EXPECT_EQ(::pipe2(out, O_CLOEXEC), 0);
-  pid_ = ::fork();
-  if (pid_ == 0) {
-    ::dup2(in, 0);
-    ::dup2(out[1], 1);
-    ::dup2(err, 2);
-    ::setenv(kMarkVariable, mark_.c_str(), 1);
-    for (const auto& [name, value] : environment)
-      value.empty() ? ::unsetenv(name.c_str()) : ::setenv(name.c_str(), value.c_str(), 1);
-    become(command);
+  const launch::UniqueFd in = input_file(input);
+  const launch::UniqueFd err(::open(err_file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+  auto out = launch::Pipe::create().value();
+  launch::SpawnPlan plan;
+  plan.arguments = command;
+  plan.environment = launch::Environment::inherited();
+  plan.environment.set(kMarkVariable, mark_);
+  for (const auto& [name, value] : environment) {
+    plan.environment.unset_matching([&](std::string_view other) { return other == name; });
+    if (!value.empty()) plan.environment.set(name, value);
   }
-  ::close(in);
-  ::close(err);
-  ::close(out[1]);
-  out_fd_ = out[0];
+  plan.input = in.get();
+  plan.output = out.writer.get();
+  plan.error = err.get();
+  pid_ = launch::spawn(plan).value();
+  out_fd_ = std::move(out.reader);
 }
 
 Process::~Process() {
   for (const pid_t pid : family()) ::kill(pid, SIGKILL);
   if (!ended_) ::waitpid(pid_, nullptr, 0);
-  ::close(out_fd_);
   ::unlink(err_file_.c_str());
 }
 
 bool Process::read_more() {
-  pollfd ready{out_fd_, POLLIN, 0};
-  if (::poll(&ready, 1, static_cast<int>(std::chrono::milliseconds(watchdog).count())) <= 0) {
+  if (!launch::wait_for(out_fd_.get(), POLLIN, watchdog)) {
     ADD_FAILURE() << "stuck; so far on stdout: " << out_ << "\non stderr: " << read_all(err_file_);
     for (const pid_t pid : family()) ::kill(pid, SIGKILL);
     return false;
   }
-  char chunk[4096];
-  const ssize_t got = ::read(out_fd_, chunk, sizeof chunk);
-  if (got > 0) out_.append(chunk, static_cast<std::size_t>(got));
-  return got > 0;
+  return launch::read_some(out_fd_.get(), out_);
 }
 
 void Process::await_lines(int count) {
@@ -105,14 +91,13 @@ Outcome Process::wait() {
 
 void Process::await_state(pid_t pid, char state) {
   const auto deadline = std::chrono::steady_clock::now() + watchdog;
-  std::string stat;
-  do {
-    stat = read_all(fmt::format("/proc/{}/stat", pid));
-    const std::size_t name_end = stat.rfind(')');
-    if (name_end != std::string::npos && stat.size() > name_end + 2 && stat[name_end + 2] == state) return;
+  while (launch::process_stat(pid).state != state) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      ADD_FAILURE() << "not in state " << state << ": " << read_all(fmt::format("/proc/{}/stat", pid));
+      return;
+    }
     ::poll(nullptr, 0, 1);
-  } while (std::chrono::steady_clock::now() < deadline);
-  ADD_FAILURE() << "process " << pid << " is not in state " << state << ": " << stat;
+  }
 }
 
 std::vector<pid_t> Process::family(const std::string& name) const {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "tools/process/fd.hpp"
+
 namespace rmq::test {
 
 struct Outcome {
@@ -51,7 +53,7 @@ class Process {
 
   std::string mark_;
   pid_t pid_ = -1;
-  int out_fd_ = -1;
+  launch::UniqueFd out_fd_;
   std::string out_;
   std::string err_file_;
   bool ended_ = false;

@@ -27,7 +27,8 @@
 #include <thread>
 
 #include "base/bootstrap.hpp"
-#include "tools/launch/reap.hpp"
+#include "tools/process/fd.hpp"
+#include "tools/process/reap.hpp"
 
 namespace {
 
@@ -161,9 +162,7 @@ class Probe {
           last_ = **value;
           break;
         }
-        pollfd server{boot().watch_fd(), POLLIN, 0};
-        ::poll(&server, 1, 1000);
-        if (server.revents != 0) boot().on_watch();
+        if (rmq::launch::wait_for(boot().watch_fd(), POLLIN, std::chrono::seconds(1))) boot().on_watch();
       }
     } else if (word == "print") {
       std::printf("%s\n", last_.c_str());

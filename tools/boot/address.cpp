@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstring>
 #include <fstream>
@@ -28,7 +29,7 @@ namespace rmq::launch {
 
 namespace {
 
-constexpr int join_timeout_ms = 5000;
+constexpr std::chrono::milliseconds join_timeout{5000};
 
 // Both families where the machine has IPv6, else IPv4.
 UniqueFd bind_to(bool loopback_only) {
@@ -78,15 +79,6 @@ std::string interface_addresses() {
   return (real + loopback).substr(real.empty() && loopback.empty() ? 0 : 1);
 }
 
-bool wait_for(int fd, short events) {
-  pollfd ready{fd, events, 0};
-  int count = 0;
-  while ((count = ::poll(&ready, 1, join_timeout_ms)) < 0 && errno == EINTR) {
-  }
-  if (count == 0) errno = ETIMEDOUT;
-  return count > 0;
-}
-
 UniqueFd connect_to(const std::string& ip, const std::string& port) {
   addrinfo hints{};
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
@@ -100,7 +92,7 @@ UniqueFd connect_to(const std::string& ip, const std::string& port) {
   UniqueFd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.is_open()) return {};
   if (::connect(socket.get(), found->ai_addr, found->ai_addrlen) != 0) {
-    if (errno != EINPROGRESS || !wait_for(socket.get(), POLLOUT)) return {};
+    if (errno != EINPROGRESS || !wait_for(socket.get(), POLLOUT, join_timeout)) return {};
     int error = 0;
     socklen_t length = sizeof error;
     ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
@@ -117,7 +109,7 @@ UniqueFd connect_to(const std::string& ip, const std::string& port) {
 std::optional<std::string> hear(int socket, boot::FrameKind kind, std::size_t body_bytes) {
   std::string frame(boot::header_bytes + body_bytes, '\0');
   for (std::size_t have = 0; have < frame.size();) {
-    if (!wait_for(socket, POLLIN)) return std::nullopt;
+    if (!wait_for(socket, POLLIN, join_timeout)) return std::nullopt;
     const ssize_t got = ::recv(socket, frame.data() + have, frame.size() - have, 0);
     if (got == 0) errno = ECONNREFUSED;
     if (got <= 0) return std::nullopt;
@@ -173,6 +165,15 @@ Result<UniqueFd> join_server(std::string_view addresses, boot::FrameKind role, i
               fmt::format("rank {} on {} cannot reach the connection server of rank 0 at port {} of {}; is there "
                           "a firewall between the machines?",
                           rank, boot::host_name(), port, tried));
+}
+
+Result<std::optional<boot::Frame>> receive_frame(int socket, boot::FrameReader& reader) {
+  constexpr std::size_t chunk = 2048;
+  const ssize_t got = ::recv(socket, reader.reserve(chunk), chunk, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  if (got <= 0) return fail(Errc::peer_lost, "the connection has ended");
+  reader.commit(static_cast<std::size_t>(got));
+  return reader.next();
 }
 
 std::string host_identity() {

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <string_view>
 
+#include "tools/boot/address.hpp"
+
 namespace rmq::launch {
 
 namespace {
@@ -27,12 +29,6 @@ Gate::Gate(EventLoop& loop, UniqueFd listener, std::string tickets, Admit admit)
       admit_(std::move(admit)),
       missing_(static_cast<int>(2 * rank_in_.size())) {
   listen();
-}
-
-Gate::~Gate() {
-  if (opens_) loop_.cancel(*opens_);
-  if (listener_.is_open()) loop_.forget(listener_.get());
-  while (!visitors_.empty()) dismiss(visitors_.begin());
 }
 
 void Gate::listen() {
@@ -86,11 +82,7 @@ void Gate::make_room() {
 void Gate::on_ready(Id id) {
   const Place place = visitors_.find(id);
   Visitor& visitor = place->second;
-  constexpr std::size_t chunk = 128;  // a frame of ours
-  const ssize_t got = ::recv(visitor.socket.get(), visitor.reader.reserve(chunk), chunk, MSG_DONTWAIT);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got > 0) visitor.reader.commit(static_cast<std::size_t>(got));
-  const auto frame = got > 0 ? visitor.reader.next() : fail(Errc::peer_lost, "");
+  const auto frame = receive_frame(visitor.socket.get(), visitor.reader);
   if (frame && !*frame) return;
   if (frame && visitor.entry && !used(visitor.entry->role())[visitor.entry->rank()] &&
       visitor.entry->is_proven_by(**frame)) {

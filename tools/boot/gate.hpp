@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "tools/boot/ticket.hpp"
-#include "tools/launch/fd.hpp"
-#include "tools/launch/loop.hpp"
+#include "tools/process/fd.hpp"
+#include "tools/process/loop.hpp"
 
 namespace rmq::launch {
 
@@ -25,7 +25,6 @@ class Gate {
   /// most 64 more than have not come yet are kept waiting at once, and the oldest without a mark gives way: a crowd of
   /// silent ones keeps nobody out. Without descriptors the gate is shut for a moment.
   Gate(EventLoop& loop, UniqueFd listener, std::string tickets, Admit admit);
-  ~Gate();
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 

@@ -29,8 +29,8 @@
 #include "tools/boot/server.hpp"
 #include "tools/launch/env.hpp"
 #include "tools/launch/options.hpp"
-#include "tools/launch/spawn.hpp"
 #include "tools/launch/verdict.hpp"
+#include "tools/process/spawn.hpp"
 
 namespace {
 
@@ -85,17 +85,16 @@ Result<std::vector<int>> place_ranks(int size) {
 // Starts the server process and hands it the tickets. The leash, the writing end of its stdin, stays open in this
 // process until it becomes the program.
 Result<void> start_server(const Listener& listener, int size, const string& job, const string& tickets) {
-  std::array<int, 2> leash{};
-  if (::pipe2(leash.data(), O_CLOEXEC) != 0) return fail_errno("no pipe to the connection server");
-  const UniqueFd reader(leash[0]), nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-  UniqueFd writer(leash[1]);
+  auto leash = Pipe::create();
+  if (!leash) return tl::unexpected(leash.error());
+  const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   sigset_t none;
   sigemptyset(&none);
   SpawnPlan plan;
   plan.program = install_prefix(2) + "/bin/rmqboot";
   plan.arguments = {"rmqboot", serve_option, std::to_string(listener.socket.get()), std::to_string(size), job};
   plan.environment = Environment::inherited();
-  plan.input = reader.get();
+  plan.input = leash->reader.get();
   plan.output = nowhere.get();  // a copy of our stdout would keep the host's launcher waiting
   plan.keep = {listener.socket.get()};
   plan.signal_mask = &none;
@@ -103,12 +102,8 @@ Result<void> start_server(const Listener& listener, int size, const string& job,
   const auto pid = spawn(plan);
   if (!pid) return tl::make_unexpected(pid.error());
   ::waitpid(*pid, nullptr, 0);  // it forks, so that the server is nobody's child
-  for (std::size_t done = 0; done < tickets.size();) {
-    const ssize_t wrote = ::write(writer.get(), tickets.data() + done, tickets.size() - done);
-    if (wrote <= 0) return fail_errno("the connection server does not take its tickets");
-    done += static_cast<std::size_t>(wrote);
-  }
-  writer.release();  // closes on exec
+  if (!write_all(leash->writer.get(), tickets)) return fail_errno("the connection server does not take its tickets");
+  leash->writer.release();  // closes on exec
   return {};
 }
 
@@ -166,8 +161,8 @@ Error become_minder(const Options& options, const Joined& joined, const sigset_t
   const App& app = options.apps[0];
   Environment environment = job_environment(options, app, joined.job, install_prefix(2));
   environment.unset_matching(is_foreign_launcher_variable);
-  set_rank(environment, {joined.job.rank, joined.job.app_num, joined.socket.get(), joined.job.host_name,
-                         joined.job.host_size});
+  set_rank(environment,
+           {joined.job.rank, joined.job.app_num, joined.socket.get(), joined.job.host_name, joined.job.host_size});
   const auto file = find_program(app.command[0], environment.get("PATH"), app.folder);
   if (!file) return file.error();
   if (!app.folder.empty() && ::chdir(app.folder.c_str()) != 0) return fail_errno(app.folder).value();
@@ -181,12 +176,7 @@ Error become_minder(const Options& options, const Joined& joined, const sigset_t
   std::vector<string> words = {"rmqboot", mind_option, std::to_string(joined.control.get()),
                                std::to_string(joined.socket.get()), *file};
   words.insert(words.end(), app.command.begin(), app.command.end());
-  std::vector<char*> argv, envp;
-  for (const string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  for (const string& text : environment.texts()) envp.push_back(const_cast<char*>(text.c_str()));
-  argv.push_back(nullptr);
-  envp.push_back(nullptr);
-  ::execve(minder.c_str(), argv.data(), envp.data());
+  execute(minder, words, environment);
   return fail_errno(minder).value();
 }
 

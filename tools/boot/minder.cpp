@@ -3,21 +3,20 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <optional>
 
 #include "base/boot_wire.hpp"
+#include "tools/boot/address.hpp"
 #include "tools/launch/flight.hpp"
-#include "tools/launch/loop.hpp"
-#include "tools/launch/reap.hpp"
-#include "tools/launch/signals.hpp"
-#include "tools/launch/spawn.hpp"
 #include "tools/launch/verdict.hpp"
+#include "tools/process/loop.hpp"
+#include "tools/process/reap.hpp"
+#include "tools/process/signals.hpp"
+#include "tools/process/spawn.hpp"
 
 namespace rmq::launch {
 
@@ -32,12 +31,10 @@ class Minder {
 
   int run() {
     const sigset_t ranks_mask = block_launcher_signals();
-    const sigset_t handled = launcher_signals();
-    const UniqueFd signals(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+    const auto signals = receive_signals(loop_, [this](const signalfd_siginfo& info) { on_signal(info); });
     adopt_orphans();
-    loop_.watch(signals.get(), EPOLLIN, [&](std::uint32_t) { on_signal(signals.get()); });
     loop_.watch(rank_.control.get(), EPOLLIN, [this](std::uint32_t) { on_control(); });
-    if (const auto started = start(ranks_mask); !started) {
+    if (const auto started = signals ? start(ranks_mask) : tl::unexpected(signals.error()); !started) {
       std::fprintf(stderr, "rmqboot: cannot start the program: %s\n", started.error().what.c_str());
       return exit_cannot_start;
     }
@@ -64,15 +61,15 @@ class Minder {
     return {};
   }
 
-  void on_signal(int signals) {
-    signalfd_siginfo info;
-    while (::read(signals, &info, sizeof info) == sizeof info) {
-      const int signal = static_cast<int>(info.ssi_signo);
-      if (signal != SIGCHLD && signal != SIGPIPE && info.ssi_code != SI_KERNEL) ::kill(pid_, signal);
+  void on_signal(const signalfd_siginfo& info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD) {
+      reap_children([this](pid_t pid, int status) {
+        if (pid == pid_) on_rank_exit(status);
+      });
+    } else if (signal != SIGPIPE && info.ssi_code != SI_KERNEL && !rank_is_gone_) {
+      ::kill(pid_, signal);
     }
-    int status = 0;
-    for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
-      if (pid == pid_) on_rank_exit(status);
   }
 
   void on_rank_exit(int status) {
@@ -91,13 +88,8 @@ class Minder {
   }
 
   void on_control() {
-    constexpr std::size_t chunk = 2048;
-    const ssize_t got = ::recv(rank_.control.get(), reader_.reserve(chunk), chunk, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got <= 0) return rank_is_gone_ ? loop_.stop() : end(1);  // the server is gone, or has no more to say
-    reader_.commit(static_cast<std::size_t>(got));
-    const auto frame = reader_.next();
-    if (!frame) return end(1);
+    const auto frame = receive_frame(rank_.control.get(), reader_);
+    if (!frame) return rank_is_gone_ ? loop_.stop() : end(1);  // the server is gone, or has no more to say
     if (*frame && (*frame)->kind == boot::FrameKind::end) end(static_cast<int>(boot::BodyReader((*frame)->body).u32()));
   }
 

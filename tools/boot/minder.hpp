@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/launch/fd.hpp"
+#include "tools/process/fd.hpp"
 
 namespace rmq::launch {
 

@@ -4,13 +4,13 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "tools/boot/address.hpp"
 #include "tools/boot/gate.hpp"
 #include "tools/diag/control.hpp"
 #include "tools/diag/inquiry.hpp"
@@ -27,16 +27,6 @@ using std::chrono::seconds;
 
 // From the end of a rank's socket to its minder's report.
 constexpr std::chrono::milliseconds verdict_grace{250};
-
-bool read_tickets(std::string& tickets) {
-  for (std::size_t have = 0; have < tickets.size();) {
-    const ssize_t got = ::read(STDIN_FILENO, tickets.data() + have, tickets.size() - have);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    have += static_cast<std::size_t>(got);
-  }
-  return true;
-}
 
 class RemoteJob final : private Server::Upcalls {
  public:
@@ -58,11 +48,6 @@ class RemoteJob final : private Server::Upcalls {
       if (gate_.missing() > 0) loop_.stop();  // rank 0 died before all had come, and the host's launcher ends the rest
     });
   }
-  ~RemoteJob() override {
-    for (const Minder& minder : minders_)
-      if (minder.socket.is_open()) loop_.forget(minder.socket.get());
-  }
-
   void run() { loop_.run(); }
 
  private:
@@ -82,11 +67,7 @@ class RemoteJob final : private Server::Upcalls {
 
   void on_minder(int rank) {
     Minder& m = minder(rank);
-    constexpr std::size_t chunk = 2048;
-    const ssize_t got = ::recv(m.socket.get(), m.reader.reserve(chunk), chunk, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got > 0) m.reader.commit(static_cast<std::size_t>(got));
-    const auto frame = got > 0 ? m.reader.next() : fail(Errc::peer_lost, "");
+    const auto frame = receive_frame(m.socket.get(), m.reader);
     if (frame && !*frame) return;
     if (frame && (*frame)->kind == boot::FrameKind::died) {
       boot::BodyReader body((*frame)->body);
@@ -179,14 +160,17 @@ class RemoteJob final : private Server::Upcalls {
 }  // namespace
 
 int serve_remote_ranks(UniqueFd listener, int size, const std::string& job) {
-  std::string tickets(static_cast<std::size_t>(size) * boot::ticket_bytes, '\0');
+  const std::size_t ticket_bytes = static_cast<std::size_t>(size) * boot::ticket_bytes;
   // Two connections a rank, its own and its minder's, come through the gate and stay.
   const std::size_t connections = 2 * static_cast<std::size_t>(size);
   // Who is in has left the gate, so both together are no more than all connections and the strangers.
   const auto raised = raise_open_files(size, Gate::descriptors(connections) + 16);
   if (!raised) std::fprintf(stderr, "rmqboot: %s\n", raised.error().what.c_str());  // some ranks will not come in
   auto loop = EventLoop::create();
-  if (!loop || !read_tickets(tickets)) return exit_cannot_start;
+  if (!loop) return exit_cannot_start;
+  std::string tickets;
+  while (tickets.size() < ticket_bytes)
+    if (!read_some(STDIN_FILENO, tickets, ticket_bytes - tickets.size())) return exit_cannot_start;
   RemoteJob(**loop, std::move(listener), size, std::move(tickets), job).run();
   return 0;
 }

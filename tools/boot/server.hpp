@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tools/launch/fd.hpp"
+#include "tools/process/fd.hpp"
 
 namespace rmq::launch {
 

@@ -78,12 +78,6 @@ Control::Control(EventLoop& loop, UniqueFd listener, Asked asked)
   loop_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
 }
 
-Control::~Control() {
-  loop_.forget(listener_.get());
-  for (const auto& client : clients_)
-    if (client->socket.is_open()) loop_.forget(client->socket.get());
-}
-
 void Control::accept() {
   UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.is_open() || !is_friend(peer_of(socket.get()).uid)) return;

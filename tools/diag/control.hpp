@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "tools/launch/fd.hpp"
-#include "tools/launch/loop.hpp"
+#include "tools/process/fd.hpp"
+#include "tools/process/loop.hpp"
 
 namespace rmq::launch {
 
@@ -28,7 +28,6 @@ class Control {
 
   /// nullptr when the socket cannot be had: the job then runs without being listed.
   static std::unique_ptr<Control> open(EventLoop& loop, const std::string& job, Asked asked);
-  ~Control();
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "tools/launch/reap.hpp"
+#include "tools/process/reap.hpp"
 
 namespace rmq::launch {
 
@@ -53,12 +53,6 @@ Inquiry::Inquiry(EventLoop& loop, Server& server, std::string job, int size, Fac
       job_(std::move(job)),
       facts_(std::move(facts)),
       answers_(static_cast<std::size_t>(size)) {}
-
-Inquiry::~Inquiry() {
-  if (waiting_.empty()) return;
-  loop_.cancel(deadline_);
-  loop_.cancel(prod_);
-}
 
 bool Inquiry::is_asked(int rank) const {
   return server_.state(rank) == RankState::joined && server_.is_connected(rank) && facts_(rank).alive;

@@ -2,8 +2,8 @@
 // what the launcher itself knows of each rank's process.
 //
 // A rank whose call waits answers at once. One that has not answered after a while is asked by a signal as well
-// (mpi/internal/report.cpp), and once more if its answer is short because it was inside of MPI. What has not answered when time
-// is up is described by the state of its process.
+// (mpi/internal/report.cpp), and once more if its answer is short because it was inside of MPI. What has not answered
+// when time is up is described by the state of its process.
 #pragma once
 
 #include <sys/types.h>
@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/launch/loop.hpp"
 #include "tools/launch/server.hpp"
+#include "tools/process/loop.hpp"
 
 namespace rmq::launch {
 
@@ -35,7 +35,6 @@ class Inquiry {
   using Done = std::function<void(const nlohmann::json& job)>;
 
   Inquiry(EventLoop& loop, Server& server, std::string job, int size, Facts facts);
-  ~Inquiry();
   Inquiry(const Inquiry&) = delete;
   Inquiry& operator=(const Inquiry&) = delete;
 

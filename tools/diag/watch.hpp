@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/launch/loop.hpp"
 #include "tools/launch/server.hpp"
+#include "tools/process/loop.hpp"
 
 namespace rmq::launch {
 
@@ -19,7 +19,6 @@ class HangWatch {
  public:
   /// `hangs` is called once for each hang: again only after something has moved.
   HangWatch(EventLoop& loop, Server& server, int size, std::chrono::milliseconds after, std::function<void()> hangs);
-  ~HangWatch() { loop_.cancel(timer_); }
   HangWatch(const HangWatch&) = delete;
   HangWatch& operator=(const HangWatch&) = delete;
 
@@ -41,7 +40,6 @@ class HangWatch {
   std::vector<Rank> ranks_;
   std::string before_;  // all ranks' counters when they last changed
   EventLoop::Clock::time_point since_;
-  EventLoop::TimerId timer_;
   std::uint32_t number_ = 0;  // even: odd ones are Inquiry's
   bool told_ = false;
 };

@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "tools/launch/loop.hpp"
+#include "tools/process/loop.hpp"
 
 namespace rmq::launch {
 
@@ -19,7 +19,6 @@ class Aborts {
   /// Names this abort as the cause and ends the job; called once at most, and by on_abort, conclude or the loop.
   using End = std::function<void()>;
 
-  /// `loop` must not run any more when this is gone.
   Aborts(EventLoop& loop, int size, AnotherIsEnding another_is_ending);
   Aborts(const Aborts&) = delete;
   Aborts& operator=(const Aborts&) = delete;

@@ -1,12 +1,10 @@
 #include "tools/launch/debug.hpp"
 
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
+
+#include "tools/process/fd.hpp"
 
 // Names, types and values that the MPIR interface fixes.
 extern "C" {
@@ -61,10 +59,7 @@ std::string debug_entry(int pid, std::string_view host, std::string_view program
 void publish_ranks(int fd) {
   static std::string all;  // the table points into it
   static std::vector<MPIR_PROCDESC> table;
-  std::array<char, 4096> piece{};
-  ssize_t n = 0;
-  while ((n = ::read(fd, piece.data(), piece.size())) > 0 || (n < 0 && errno == EINTR)) {
-    if (n > 0) all.append(piece.data(), static_cast<std::size_t>(n));
+  while (read_some(fd, all)) {
   }
   if (all.empty() || all.back() != '\0') return;  // the keeper has not come so far: it says why
   table = parse(all);

@@ -28,35 +28,6 @@ std::string library_path(const std::string& prefix, const std::string& users) {
 
 }  // namespace
 
-Environment Environment::inherited() {
-  Environment out;
-  for (char** entry = environ; *entry != nullptr; ++entry) out.texts_.emplace_back(*entry);
-  return out;
-}
-
-std::size_t Environment::index_of(std::string_view name) const {
-  const auto found = std::find_if(texts_.begin(), texts_.end(), [&](const std::string& text) {
-    return text.size() > name.size() && text[name.size()] == '=' && text.starts_with(name);
-  });
-  return static_cast<std::size_t>(found - texts_.begin());
-}
-
-void Environment::set(const std::string& name, const std::string& value) {
-  const std::size_t index = index_of(name);
-  if (index == texts_.size()) texts_.emplace_back();
-  texts_[index] = name + "=" + value;
-}
-
-void Environment::unset_matching(bool (*unwanted)(std::string_view name)) {
-  std::erase_if(texts_,
-                [&](const std::string& text) { return unwanted(std::string_view(text).substr(0, text.find('='))); });
-}
-
-std::string Environment::get(const std::string& name) const {
-  const std::size_t index = index_of(name);
-  return index == texts_.size() ? "" : texts_[index].substr(name.size() + 1);
-}
-
 std::string install_prefix(int depth) {
   std::error_code error;
   std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();

@@ -4,28 +4,12 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/bootstrap.hpp"
 #include "tools/launch/options.hpp"
+#include "tools/process/spawn.hpp"
 
 namespace rmq::launch {
-
-/// NAME=VALUE texts with replacement by name.
-class Environment {
- public:
-  /// A copy of this process's environment.
-  static Environment inherited();
-
-  void set(const std::string& name, const std::string& value);
-  void unset_matching(bool (*unwanted)(std::string_view name));
-  std::string get(const std::string& name) const;  // empty where unset
-  const std::vector<std::string>& texts() const { return texts_; }
-
- private:
-  std::size_t index_of(std::string_view name) const;  // texts_.size() where unset
-  std::vector<std::string> texts_;
-};
 
 /// The folder that bin/ of this installation (or build tree) lies in, from /proc/self/exe; `depth` is how many folders
 /// the running program lies below it: 1 for bin/, 2 for libexec/rmq/.

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tools/launch/fd.hpp"
+#include "tools/process/fd.hpp"
 #include "tools/trace/view.hpp"
 
 namespace rmq::launch {

@@ -1,17 +1,15 @@
 #include "tools/launch/front.hpp"
 
-#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 
 #include "tools/launch/debug.hpp"
-#include "tools/launch/reap.hpp"
-#include "tools/launch/signals.hpp"
 #include "tools/launch/verdict.hpp"
+#include "tools/process/reap.hpp"
+#include "tools/process/signals.hpp"
 
 namespace rmq::launch {
 
@@ -38,9 +36,9 @@ int attend(pid_t keeper) {
 
 int run_kept(const std::function<int(UniqueFd leash, UniqueFd table, const sigset_t& ranks_mask)>& keep) {
   const sigset_t ranks_mask = block_launcher_signals();
-  std::array<int, 2> leash{}, table{};
-  if (::pipe2(leash.data(), O_CLOEXEC) != 0 || ::pipe2(table.data(), O_CLOEXEC) != 0) {
-    std::perror("rmqrun: cannot create a pipe");
+  auto leash = Pipe::create(), table = Pipe::create();
+  if (!leash || !table) {
+    std::fprintf(stderr, "rmqrun: %s\n", (leash ? table : leash).error().what.c_str());
     return exit_cannot_start;
   }
   adopt_orphans();  // before there is any: the keeper may have started all ranks, and be gone, before this process goes
@@ -51,15 +49,14 @@ int run_kept(const std::function<int(UniqueFd leash, UniqueFd table, const sigse
     return exit_cannot_start;
   }
   if (keeper == 0) {
-    ::close(leash[1]);
-    ::close(table[0]);
+    leash->writer.reset();
+    table->reader.reset();
     ::prctl(PR_SET_NAME, "rmqkeeper");  // pkill rmqrun shall meet the front, which the keeper survives long enough
-    ::_exit(keep(UniqueFd(leash[0]), UniqueFd(table[1]), ranks_mask));
+    ::_exit(keep(std::move(leash->reader), std::move(table->writer), ranks_mask));
   }
-  ::close(leash[0]);
-  ::close(table[1]);
-  publish_ranks(table[0]);
-  ::close(table[0]);
+  leash->reader.reset();
+  table->writer.reset();
+  publish_ranks(table->reader.get());
   const int status = attend(keeper);
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   kill_descendants();

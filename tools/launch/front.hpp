@@ -14,7 +14,7 @@
 
 #include <functional>
 
-#include "tools/launch/fd.hpp"
+#include "tools/process/fd.hpp"
 
 namespace rmq::launch {
 

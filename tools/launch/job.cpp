@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,9 +17,9 @@
 #include "tools/launch/debug.hpp"
 #include "tools/launch/env.hpp"
 #include "tools/launch/open_files.hpp"
-#include "tools/launch/reap.hpp"
-#include "tools/launch/signals.hpp"
 #include "tools/launch/verdict.hpp"
+#include "tools/process/reap.hpp"
+#include "tools/process/signals.hpp"
 
 namespace rmq::launch {
 
@@ -64,11 +63,6 @@ Job::Job(const Options& options, EventLoop& loop, const sigset_t& signal_mask, U
       aborts_(loop, job_.size, [this](int rank) { return another_is_ending(rank); }),
       ranks_(static_cast<std::size_t>(job_.size)) {
   if (options.bind) cpus_ = allowed_cpus();
-}
-
-Job::~Job() {
-  if (signals_.is_open()) loop_.forget(signals_.get());
-  if (leash_.is_open()) loop_.forget(leash_.get());
 }
 
 int Job::run() {
@@ -130,11 +124,7 @@ Result<void> Job::start() {
     ++app_num;
   }
   // The front reads all of it. A front that is gone ends the job by the leash.
-  for (std::size_t at = 0; at < processes_.size();) {
-    const ssize_t n = ::write(table_.get(), processes_.data() + at, processes_.size() - at);
-    if (n <= 0) break;
-    at += static_cast<std::size_t>(n);
-  }
+  write_all(table_.get(), processes_);
   table_.reset();
   processes_.clear();
   return {};
@@ -174,23 +164,19 @@ Result<void> Job::start_rank(int rank, int app_num, const SpawnPlan& common) {
 // ---- signals -------------------------------------------------------------------------------------------------------
 
 Result<void> Job::watch_signals() {
-  const sigset_t handled = launcher_signals();
-  signals_.reset(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals_.is_open()) return fail_errno("the launcher cannot receive signals");
-  loop_.watch(signals_.get(), EPOLLIN, [this](std::uint32_t) { on_signal(); });
+  auto signals = receive_signals(loop_, [this](const signalfd_siginfo& info) { on_signal(info); });
+  if (!signals) return tl::unexpected(signals.error());
+  signals_ = std::move(*signals);
   return {};
 }
 
-void Job::on_signal() {
-  signalfd_siginfo info;
-  while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
-    const int signal = static_cast<int>(info.ssi_signo);
-    if (signal == SIGCHLD) {
-      on_child_signal();
-    } else if (info.ssi_code == SI_KERNEL || static_cast<pid_t>(info.ssi_pid) == ::getppid()) {
-      // What someone sends to our whole process group comes from the front as well; once is enough.
-      forward(signal, info.ssi_code == SI_KERNEL);
-    }
+void Job::on_signal(const signalfd_siginfo& info) {
+  const int signal = static_cast<int>(info.ssi_signo);
+  if (signal == SIGCHLD) {
+    on_child_signal();
+  } else if (info.ssi_code == SI_KERNEL || static_cast<pid_t>(info.ssi_pid) == ::getppid()) {
+    // What someone sends to our whole process group comes from the front as well; once is enough.
+    forward(signal, info.ssi_code == SI_KERNEL);
   }
 }
 
@@ -213,9 +199,9 @@ void Job::forward(int signal, bool from_terminal) {
 
 void Job::on_child_signal() {
   std::vector<std::pair<int, int>> ended;  // rank, status
-  int status = 0;
-  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
+  reap_children([&](pid_t pid, int status) {
     if (const auto found = rank_of_.find(pid); found != rank_of_.end()) ended.emplace_back(found->second, status);
+  });
   // A rank that crashed makes others fail: where both were seen at once, the crash is the cause.
   std::stable_partition(ended.begin(), ended.end(), [](const auto& end) { return WIFSIGNALED(end.second); });
   for (const auto& [rank, how] : ended) on_rank_exit(rank, how);

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 
 #include <memory>
 #include <optional>
@@ -17,11 +18,11 @@
 #include "tools/diag/watch.hpp"
 #include "tools/launch/aborts.hpp"
 #include "tools/launch/flight.hpp"
-#include "tools/launch/loop.hpp"
 #include "tools/launch/options.hpp"
 #include "tools/launch/output.hpp"
 #include "tools/launch/server.hpp"
-#include "tools/launch/spawn.hpp"
+#include "tools/process/loop.hpp"
+#include "tools/process/spawn.hpp"
 
 namespace rmq::launch {
 
@@ -31,7 +32,6 @@ class Job final : private Server::Upcalls {
   /// `leash` ends (its writer died), the job is killed and the process exits. Into `table`
   /// goes the list of all ranks' processes for debuggers.
   Job(const Options& options, EventLoop& loop, const sigset_t& signal_mask, UniqueFd leash, UniqueFd table);
-  ~Job() override;
 
   /// Runs the job; returns the launcher's exit code, and then nothing of the job is left.
   int run();
@@ -50,7 +50,7 @@ class Job final : private Server::Upcalls {
   Result<void> start_rank(int rank, int app_num, const SpawnPlan& common);
   Result<void> raise_descriptor_limit();
   Result<void> watch_signals();
-  void on_signal();
+  void on_signal(const signalfd_siginfo& info);
   void on_child_signal();
   void on_rank_exit(int rank, int status);
   void forward(int signal, bool from_terminal);

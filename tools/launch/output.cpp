@@ -41,8 +41,7 @@ bool is_same_file(int a, int b) {
 }
 
 bool has_room(int fd) {
-  pollfd room{fd, POLLOUT, 0};
-  return ::poll(&room, 1, 0) == 1;
+  return wait_for(fd, POLLOUT, std::chrono::milliseconds(0));
 }
 
 }  // namespace
@@ -54,13 +53,6 @@ OutputRelay::OutputRelay(EventLoop& loop, int ranks, bool tag) : loop_(loop), ta
     sink->plain_file = is_plain_file(sink->fd);
   }
   shared_ = output_.relayed && error_.relayed && is_same_file(output_.fd, error_.fd);
-}
-
-OutputRelay::~OutputRelay() {
-  for (const Stream& stream : streams_)
-    if (stream.pipe.is_open()) loop_.forget(stream.pipe.get());
-  for (const Sink* sink : {&output_, &error_})
-    if (sink->waiting) loop_.forget(sink->fd);
 }
 
 int OutputRelay::descriptors_per_rank() const {
@@ -86,13 +78,13 @@ Result<OutputRelay::Ends> OutputRelay::connect(int rank) {
 }
 
 Result<UniqueFd> OutputRelay::open_stream(int rank, Sink& sink) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    return fail_errno(fmt::format("no pipe for the output of rank {} (see ulimit -n)", rank));
-  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  Stream& stream = streams_.emplace_back(Stream{rank, &sink, UniqueFd(ends[0]), {}, false});
-  loop_.watch(ends[0], EPOLLIN, [this, &stream](std::uint32_t) { read_some(stream); });
-  return UniqueFd(ends[1]);
+  auto pipe = Pipe::create();
+  if (!pipe) return fail(Errc::system, fmt::format("for the output of rank {}: {}", rank, pipe.error().what));
+  const int fd = pipe->reader.get();
+  ::fcntl(fd, F_SETFL, O_NONBLOCK);
+  Stream& stream = streams_.emplace_back(Stream{rank, &sink, std::move(pipe->reader), {}, false});
+  loop_.watch(fd, EPOLLIN, [this, &stream](std::uint32_t) { read_some(stream); });
+  return std::move(pipe->writer);
 }
 
 // Reads one chunk and passes its lines on; false when there is nothing (more) to read now.

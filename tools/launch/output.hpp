@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/launch/fd.hpp"
-#include "tools/launch/loop.hpp"
+#include "tools/process/fd.hpp"
+#include "tools/process/loop.hpp"
 
 namespace rmq::launch {
 
@@ -21,7 +21,6 @@ class OutputRelay {
  public:
   /// For `ranks` ranks; `tag` puts "[rank] " before each line.
   OutputRelay(EventLoop& loop, int ranks, bool tag);
-  ~OutputRelay();
   OutputRelay(const OutputRelay&) = delete;
   OutputRelay& operator=(const OutputRelay&) = delete;
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/boot_wire.hpp"
-#include "tools/launch/fd.hpp"
-#include "tools/launch/loop.hpp"
+#include "tools/process/fd.hpp"
+#include "tools/process/loop.hpp"
 
 namespace rmq::launch {
 
@@ -42,7 +42,6 @@ class Server {
   };
 
   Server(EventLoop& loop, int size, Upcalls& upcalls);
-  ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 

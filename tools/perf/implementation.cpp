@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "tools/process/spawn.hpp"
+
 namespace rmq::perf {
 namespace {
 
@@ -23,10 +25,15 @@ std::vector<Way> openmpi(const std::string& transport, bool crowded) {
   start = with(start, crowded ? std::vector<std::string>{"--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"}
                               : std::vector<std::string>{"--bind-to", "core"});
   if (transport == "tcp") {
-    return {{with(start, {"--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo", "--mca", "osc", "pt2pt"}), {}}};
+    return {
+        {with(start, {"--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo", "--mca", "osc", "pt2pt"}), {}}};
   }
   start = with(start, {"--mca", "btl", "self,vader"});
   return {{start, {}}, {with(start, {"--mca", "btl_vader_single_copy_mechanism", "none"}), {}}};
+}
+
+bool is_installed(const std::string& program) {
+  return launch::find_program(program, launch::Environment::inherited().get("PATH"), "").has_value();
 }
 
 }  // namespace
@@ -42,8 +49,9 @@ std::vector<Way> Implementation::ways(const std::string& transport, int ranks, i
 
 std::vector<Implementation> installed(const std::string& bin, bool peers) {
   std::vector<Implementation> all{{"rmq", bin + "/rmqcc", ""}};
-  if (peers && in_path("mpicc.mpich") && in_path("mpiexec.mpich")) all.push_back({"mpich", "mpicc.mpich", ""});
-  if (peers && in_path("mpicc.openmpi") && in_path("mpiexec.openmpi")) all.push_back({"openmpi", "mpicc.openmpi", ""});
+  for (const std::string peer : {"mpich", "openmpi"})
+    if (peers && is_installed("mpicc." + peer) && is_installed("mpiexec." + peer))
+      all.push_back({peer, "mpicc." + peer, ""});
   return all;
 }
 

@@ -20,11 +20,8 @@ struct Output {
   double seconds = 0;  // from start to end of the process
 };
 
-/// Runs the command to its end. Errc::system names the command and says how it failed (exit code, signal, time-out); on a
-/// time-out the whole process group is ended.
+/// Runs the command to its end. Errc::system names the command and says how it failed (exit code, signal, time-out); on
+/// a time-out it is ended with all its descendants. They become children of this process, which should have no others.
 Result<Output> run(const Command& command, std::chrono::seconds timeout);
-
-/// Whether a program of this name is in PATH.
-bool in_path(const std::string& program);
 
 }  // namespace rmq::perf

@@ -1,4 +1,4 @@
-#include "tools/launch/reap.hpp"
+#include "tools/process/reap.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "tools/launch/fd.hpp"
+#include "tools/process/fd.hpp"
 
 namespace rmq::launch {
 
@@ -104,14 +104,20 @@ void signal_descendants(int signal, pid_t spare) {
   for (const pid_t pid : below(::getpid(), spare)) ::kill(pid, signal);
 }
 
+bool reap_children(const std::function<void(pid_t pid, int status)>& ended) {
+  int status = 0;
+  for (;;) {
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    if (pid <= 0) return pid == 0 || errno != ECHILD;
+    ended(pid, status);
+  }
+}
+
 void kill_descendants() {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   for (int pause_ms = 0; std::chrono::steady_clock::now() < deadline;
        pause_ms = pause_ms < 16 ? 2 * pause_ms + 1 : 16) {
-    pid_t reaped = 0;
-    while ((reaped = ::waitpid(-1, nullptr, WNOHANG)) > 0) {
-    }
-    if (reaped < 0 && errno == ECHILD) return;
+    if (!reap_children([](pid_t, int) {})) return;
     signal_descendants(SIGKILL);
     // Death takes the kernel a moment, and a process may have forked while the list was read: look again until all is
     // gone.

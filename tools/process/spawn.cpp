@@ -1,4 +1,4 @@
-#include "tools/launch/spawn.hpp"
+#include "tools/process/spawn.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -92,25 +92,61 @@ int check_executable(const std::string& file) {
 
 }  // namespace
 
+Environment Environment::inherited() {
+  Environment out;
+  for (char** entry = environ; *entry != nullptr; ++entry) out.texts_.emplace_back(*entry);
+  return out;
+}
+
+std::size_t Environment::index_of(std::string_view name) const {
+  const auto found = std::find_if(texts_.begin(), texts_.end(), [&](const std::string& text) {
+    return text.size() > name.size() && text[name.size()] == '=' && text.starts_with(name);
+  });
+  return static_cast<std::size_t>(found - texts_.begin());
+}
+
+void Environment::set(const std::string& name, const std::string& value) {
+  const std::size_t index = index_of(name);
+  if (index == texts_.size()) texts_.emplace_back();
+  texts_[index] = name + "=" + value;
+}
+
+void Environment::unset_matching(const std::function<bool(std::string_view name)>& unwanted) {
+  std::erase_if(texts_,
+                [&](const std::string& text) { return unwanted(std::string_view(text).substr(0, text.find('='))); });
+}
+
+std::string Environment::get(const std::string& name) const {
+  const std::size_t index = index_of(name);
+  return index == texts_.size() ? "" : texts_[index].substr(name.size() + 1);
+}
+
 Result<pid_t> spawn(const SpawnPlan& plan) {
-  std::vector<std::string> shell_arguments{"sh", plan.program};
+  const Result<std::string> program =
+      plan.program.empty() ? find_program(plan.arguments[0], plan.environment.get("PATH"), plan.folder) : plan.program;
+  if (!program) return tl::unexpected(program.error());
+  std::vector<std::string> shell_arguments{"sh", *program};
   if (plan.arguments.size() > 1)
     shell_arguments.insert(shell_arguments.end(), plan.arguments.begin() + 1, plan.arguments.end());
   const std::vector<char*> argv = pointers(plan.arguments);
   const std::vector<char*> shell_argv = pointers(shell_arguments);
   const std::vector<char*> envp = pointers(plan.environment.texts());
-  RawPlan raw{plan.program.c_str(), argv.data(), shell_argv.data(), envp.data(), &plan, ::getpid(), {}};
+  RawPlan raw{program->c_str(), argv.data(), shell_argv.data(), envp.data(), &plan, ::getpid(), {}};
   CPU_ZERO(&raw.cpus);
   if (plan.cpu) CPU_SET(static_cast<std::size_t>(*plan.cpu), &raw.cpus);
 
   Failure failure;
   const pid_t pid = vfork_and_exec(raw, failure);
-  if (pid < 0) return fail_errno(fmt::format("cannot start another process for {} (see ulimit -u)", plan.program));
+  if (pid < 0) return fail_errno(fmt::format("cannot start another process for {} (see ulimit -u)", *program));
   if (failure.step == nullptr) return pid;
   // The child is dead; take its exit status out of the way here, so that nobody takes it for a rank.
   ::waitpid(pid, nullptr, 0);
   errno = failure.number;
-  return fail_errno(fmt::format("{} failed at {}", plan.program, failure.step));
+  return fail_errno(fmt::format("{} failed at {}", *program, failure.step));
+}
+
+void execute(const std::string& program, const std::vector<std::string>& arguments, const Environment& environment) {
+  ::execve(program.c_str(), pointers(arguments).data(), pointers(environment.texts()).data());
 }
 
 Result<std::string> find_program(const std::string& name, const std::string& path, const std::string& folder) {

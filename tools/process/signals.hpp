@@ -2,8 +2,16 @@
 // there are no handlers and no globals.
 #pragma once
 
-#include <initializer_list>
 #include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+
+#include <functional>
+#include <utility>
+
+#include "base/error.hpp"
+#include "tools/process/fd.hpp"
+#include "tools/process/loop.hpp"
 
 namespace rmq::launch {
 
@@ -23,6 +31,19 @@ inline sigset_t block_launcher_signals() {
   sigset_t before;
   sigprocmask(SIG_BLOCK, &set, &before);
   return before;
+}
+
+/// From now on `loop` tells of each of them, which must be blocked. The descriptor must live as
+/// long as the loop runs. Errc::system.
+inline Result<UniqueFd> receive_signals(EventLoop& loop, std::function<void(const signalfd_siginfo&)> on_signal) {
+  const sigset_t handled = launcher_signals();
+  UniqueFd signals(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals.is_open()) return fail_errno("the launcher cannot receive signals");
+  loop.watch(signals.get(), EPOLLIN, [fd = signals.get(), on_signal = std::move(on_signal)](std::uint32_t) {
+    signalfd_siginfo info;
+    while (::read(fd, &info, sizeof info) == sizeof info) on_signal(info);
+  });
+  return signals;
 }
 
 /// Signals whose sender wants the job to end.

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <vector>
 
 namespace rmq::launch {
@@ -35,6 +36,9 @@ bool is_ending(pid_t pid);
 
 /// Sends `signal` to all descendants but `spare` and its descendants (0: no exception).
 void signal_descendants(int signal, pid_t spare = 0);
+
+/// Reaps the children that have ended and tells of each, with its wait status; false when there is no child any more.
+bool reap_children(const std::function<void(pid_t pid, int status)>& ended);
 
 /// Kills all descendants with SIGKILL and reaps them; returns when none is left, or after 2 s (a process that sleeps in
 /// the kernel uninterruptibly dies when it wakes).

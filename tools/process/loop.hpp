@@ -1,4 +1,5 @@
 // The event loop of a launcher process: callbacks for file descriptors and for points in time, one thread.
+// Who is called back may end before it, and leave the callbacks behind, once it runs no more.
 #pragma once
 
 #include <chrono>
@@ -10,7 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "tools/launch/fd.hpp"
+#include "tools/process/fd.hpp"
 
 namespace rmq::launch {
 
@@ -23,8 +24,8 @@ class EventLoop {
   static Result<std::unique_ptr<EventLoop>> create();
 
   /// Calls `ready` whenever the descriptor has one of `events` (level-triggered). The descriptor stays the caller's,
-  /// who calls forget before closing it. False when it can't be waited for because it is a plain file, which is always
-  /// ready.
+  /// who calls forget before closing it while the loop runs. False when it can't be waited for because it is a plain
+  /// file, which is always ready.
   bool watch(int fd, std::uint32_t events, Ready ready);
   void change(int fd, std::uint32_t events);
   void forget(int fd);

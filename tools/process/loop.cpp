@@ -1,4 +1,4 @@
-#include "tools/launch/loop.hpp"
+#include "tools/process/loop.hpp"
 
 #include <sys/epoll.h>
 

@@ -6,18 +6,35 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
-#include "tools/launch/env.hpp"
 
 namespace rmq::launch {
 
+/// NAME=VALUE texts with replacement by name.
+class Environment {
+ public:
+  /// A copy of this process's environment.
+  static Environment inherited();
+
+  void set(const std::string& name, const std::string& value);
+  void unset_matching(const std::function<bool(std::string_view name)>& unwanted);
+  std::string get(const std::string& name) const;  // empty where unset
+  const std::vector<std::string>& texts() const { return texts_; }
+
+ private:
+  std::size_t index_of(std::string_view name) const;  // texts_.size() where unset
+  std::vector<std::string> texts_;
+};
+
 /// What to start and how. Pointers and descriptors stay the caller's and need to live only during spawn().
 struct SpawnPlan {
-  std::string program;                 // as find_program returned it
+  std::string program;                 // as find_program returned it; empty: arguments[0] is looked up
   std::vector<std::string> arguments;  // argv, the name first
   Environment environment;
   std::string folder;                       // working folder; empty: the launcher's
@@ -31,8 +48,12 @@ struct SpawnPlan {
 };
 
 /// Starts the process and returns its id. Errc::system names the step that failed, the program and errno in words; no
-/// process is left then. One thread only: the caller stands still until the new process has executed its program.
+/// process is left then; Errc::argument: there is no such program. One thread only: the caller stands still until the
+/// new process has executed its program.
 Result<pid_t> spawn(const SpawnPlan& plan);
+
+/// Becomes the program, a file, as execve does; returns only when that fails, with errno.
+void execute(const std::string& program, const std::vector<std::string>& arguments, const Environment& environment);
 
 /// The file that `name` means: itself when it has a slash, else looked up in `path` (of the environment's PATH), else
 /// in `folder`, as MPICH's mpiexec does. Relative results are relative to `folder`. Errc::argument when there is none,
