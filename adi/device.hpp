@@ -283,6 +283,7 @@ class Device {
   bool may_leave(const Channel& c, std::size_t bytes) const;
   static Packet short_packet(const Channel& c, const Match& match, std::size_t bytes);
   bool leave_at_once(Channel& c, const Match& match, const void* data, std::size_t bytes);
+  bool leave_at_length(Channel& c, const Match& match, const void* data, std::size_t bytes);
   static void on_short(void* device, Rank from, const Packet& p, const std::byte* payload);
   static void on_short_sync(void* device, Rank from, const Packet& p, const std::byte* payload);
   static void on_sync_ack(void* device, Rank from, const Packet& p, const std::byte* payload);

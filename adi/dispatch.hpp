@@ -21,9 +21,11 @@
 
 namespace rmq::adi {
 
-/// Calls f with the method as its own, final type where that is known at compile time.
+/// Calls f with the method as its own, final type where that is known at compile time. Inlined whatever the compiler
+/// thinks of its size: a packet that is handed to a function has to be in memory, field by field, and is read back
+/// from there in words that the stores have not left yet.
 template <class F>
-inline decltype(auto) with_method(methods::Method& m, methods::MethodId id, F&& f) {
+[[gnu::always_inline]] inline decltype(auto) with_method(methods::Method& m, methods::MethodId id, F&& f) {
 #if defined(RMQ_DISPATCH_switch)
   switch (id) {
     case methods::MethodId::shm:

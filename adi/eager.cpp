@@ -76,10 +76,15 @@ bool Device::MPID_Send_now(Rank to, const Match& match, const void* data, std::s
     return false;
   if (leave_at_once(c, match, data, bytes)) [[likely]]
     return true;
+  return leave_at_length(c, match, data, bytes);
+}
+
+// Out of line: what the short way puts into the cell from registers is a packet in memory here.
+[[gnu::noinline]] bool Device::leave_at_length(Channel& c, const Match& match, const void* data, std::size_t bytes) {
   Packet p = short_packet(c, match, bytes);
   if (channels_.send(c, p, Payload{DataView::contiguous(data, bytes), 0, bytes}, nullptr) != Outcome::done)
     return false;
-  chose(kShort, kFits, to);
+  chose(kShort, kFits, c.rank);
   ++c.next_msg;
   c.credit -= cost_with(bytes);
   return true;

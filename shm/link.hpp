@@ -71,14 +71,17 @@ struct Outbound {
   /// The same for a packet that is nothing but a header, and contiguous payload: straight from where its fields are.
   [[gnu::always_inline]] bool write_header(const Packet& packet, const std::byte* payload) {
     Cell& cell = cells.cell();
-    std::byte* to = reinterpret_cast<std::byte*>(&cell) + kHeaderBytes;
-    if (packet.length > kBodyBytes) {
-      to = bytes.reserve(packet.length);
+    auto* const at = reinterpret_cast<std::byte*>(&cell);
+    if (packet.length <= kBodyBytes) [[likely]] {
+      static_assert(kBodyBytes <= detail::kTiny);
+      detail::copy_tiny(at + kHeaderBytes, payload, packet.length);
+    } else {
+      std::byte* const to = bytes.reserve(packet.length);
       if (to == nullptr) [[unlikely]]
         return false;
+      copy_bytes(to, payload, packet.length);
     }
-    copy_header(reinterpret_cast<std::byte*>(&cell), packet);
-    copy_bytes(to, payload, packet.length);
+    copy_header(at, packet);
     cells.publish();
     return true;
   }

@@ -14,7 +14,7 @@
 namespace rmq {
 
 namespace detail {
-/// copy_bytes for n <= 32: without a call. Two moves that overlap cover any length between their size and twice that.
+/// copy_bytes for n <= kTiny: without a call. Two moves that overlap cover any length between their size and twice that.
 [[gnu::always_inline]] inline void copy_tiny(std::byte* to, const std::byte* from, std::size_t n) {
   const auto two = [&]<class Word>(Word first) {
     Word last;
@@ -37,6 +37,7 @@ namespace detail {
   else if (n == 1)
     *to = *from;
 }
+inline constexpr std::size_t kTiny = 32;
 /// copy_bytes for n > kInlineCopy.
 void copy_bytes_large(void* to, const void* from, std::size_t n);
 inline constexpr std::size_t kInlineCopy = 2048;  // bytes; up to here glibc uses vector moves on every CPU
@@ -49,7 +50,7 @@ void copy_avx2(void* to, const void* from, std::size_t n);
 
 /// Copies n bytes between buffers that do not overlap. Either pointer may be null when n is 0. Any thread.
 inline void copy_bytes(void* to, const void* from, std::size_t n) {
-  if (n <= 32) {
+  if (n <= detail::kTiny) {
     detail::copy_tiny(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), n);
   } else if (n > detail::kInlineCopy) {
     detail::copy_bytes_large(to, from, n);
