@@ -229,6 +229,10 @@ class Device {
   std::uint64_t MPID_Mem_token(const void* memory, std::uint64_t bytes) const;
   /// Memory that `owner`, another rank, has a token for, as it lies here; nullptr when it cannot be reached.
   std::byte* MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const;
+  /// Copies between `here` and one piece of memory at `at` in another rank's process, at once, without its help. False:
+  /// that is not possible, or packets promise to be faster; part of it may have been copied.
+  bool MPID_Put_at_once(Rank to, std::uint64_t at, const DataView& here);
+  bool MPID_Get_at_once(Rank from, std::uint64_t at, const DataView& here);
   /// From now on, or no longer, several threads call. Inside an Entry, while only its thread uses the device.
   void MPID_Enable_threads() { gate_.enable_threads(); }
   void MPID_Disable_threads() { gate_.disable_threads(); }
@@ -272,8 +276,9 @@ class Device {
 
  private:
   Device(DeviceOptions options, Bootstrap& bootstrap);
-  Result<void> open_methods();    // boot.cpp
-  void gather(Rank to, bool on);  // extend.cpp
+  Result<void> open_methods();                       // boot.cpp
+  void gather(Rank to, bool on);                     // extend.cpp
+  std::uint64_t reach(Rank rank, std::uint64_t at);  // extend.cpp
   void note_clock();
   void note_unanswered();
 

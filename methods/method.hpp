@@ -134,6 +134,12 @@ class Method {
     static_cast<void>(peer), static_cast<void>(view);
     return 0;
   }
+  /// The address for get() and put() of memory at `at` in the process of `peer`, which has told of it but has not
+  /// exposed it; 0 when this method has no way there.
+  virtual std::uint64_t reach(Rank peer, std::uint64_t at) {
+    static_cast<void>(peer), static_cast<void>(at);
+    return 0;
+  }
   /// How to come by data at that address: by get(), or by asking its owner to send it as packets.
   virtual Pull how_to_pull(Rank from, std::uint64_t address) {
     static_cast<void>(from), static_cast<void>(address);
@@ -142,7 +148,8 @@ class Method {
   /// A word in which the device notes whether this rank waits inside of a call (1) or not (0), for peers to read;
   /// nullptr: nobody reads it.
   virtual std::atomic<std::uint32_t>* attention() { return nullptr; }
-  /// Starts copying `bytes` bytes from `address` (exposed by `from`) into `into`. done | queued | retry | failed.
+  /// Starts copying `bytes` bytes from `address` (exposed by `from`, or reached) into `into`. done | queued | retry |
+  /// failed. Without an owner all is copied before it returns: done | failed.
   virtual Outcome get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes, Request* owner) {
     static_cast<void>(from), static_cast<void>(address), static_cast<void>(into), static_cast<void>(bytes);
     static_cast<void>(owner);

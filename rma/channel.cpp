@@ -78,7 +78,6 @@ Fault Channel::issue(Op* op, Request** request) {
     op->request->incomplete.store(1, std::memory_order_relaxed);  // nobody else knows it yet
     urgent_ = true;
   }
-  ++core_.domain.count().packets;
   stream_.push(op);
   pump();
   if (stream_.queued() > kQueuedMost) [[unlikely]] {
@@ -104,6 +103,7 @@ void Channel::pump() {
   const adi::Device::Together together(core_.device(), to_);
   if (!all && completing_ == 0) stream_.keep_get_for_last(kLagMost);  // a completion counts what is queued in its order
   while (!stream_.is_empty()) {
+    if (stream_.copy()) continue;
     const Op& first = stream_.first();
     const bool waits = !all && &first == &stream_.last() && first.bytes <= kLagMost && first.number == 0;
     if (waits || !stream_.send(0)) return;
@@ -179,6 +179,7 @@ void Channel::drain_queue(const Completion& completion, bool asks) {
     stream_.keep_get_for_last(UINT64_MAX);
   const auto release = [&] { return unlocks && locks_; };
   while (!stream_.is_empty() && stream_.first_number() <= number) {
+    if (stream_.copy()) continue;
     const bool last = stream_.first().number == 0 && stream_.first_number() == number;
     const auto flags = static_cast<std::uint8_t>((release() ? rma_flag::unlock : 0) | (asks ? rma_flag::ack : 0));
     const bool whole = stream_.send(last ? flags : 0);

@@ -35,6 +35,7 @@ struct Op {
   std::uint64_t arrived = 0;              // of the result
   std::uint64_t number = 0;               // on its channel; 0: no piece has left
   std::uint64_t begin = 0;                // of its flight's position when it started
+  std::uint64_t there = 0;                // where the data is in the target's process, if a copy at once may do it
   std::uint64_t unit = 1;                 // pieces end on multiples of this
   std::uint64_t piece = 0;                // bytes of each piece but the last
   Op *older = nullptr, *newer = nullptr;  // of those that have started and are not finished

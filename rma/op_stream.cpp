@@ -33,7 +33,7 @@ void OpStream::keep_get_for_last(std::uint64_t most) {
   if (head_ == tail_ || tail_->replies) return;
   for (Op** link = &head_; *link; link = &(*link)->next) {
     Op* get = *link;
-    if (get->packet.kind != Kind::RMA_GET || get->bytes > most || get->number != 0) continue;
+    if (get->packet.kind != Kind::RMA_GET || get->bytes > most || get->number != 0 || get->there != 0) continue;
     *link = get->next;
     tail_->next = get;
     get->next = nullptr;
@@ -68,6 +68,30 @@ bool OpStream::send(std::uint8_t flags) {
   return all;
 }
 
+// It takes its number. When the target has done all before it, nothing is left to acknowledge; else the next answer
+// that is asked for stands for this one as well.
+bool OpStream::copy() {
+  Op* op = head_;
+  if (op->there == 0) [[likely]]
+    return false;
+  const std::uint64_t there = std::exchange(op->there, 0);
+  if (op->replies) {
+    core_.domain.order_loads();
+    if (!core_.device().MPID_Get_at_once(to_, there, op->result)) return false;
+  } else {
+    core_.domain.stores();
+    if (!core_.device().MPID_Put_at_once(to_, there, op->data)) return false;
+  }
+  head_ = op->next;
+  if (!head_) tail_ = nullptr;
+  --queued_;
+  queued_bytes_ -= op->data.bytes;
+  if (acked_ == sent_++) acked_ = asked_to_ = sent_;
+  op->pending = 1;
+  part_done(op);
+  return true;
+}
+
 bool OpStream::leaves_at_once(std::uint64_t most_bytes) const {
   return head_ && head_ == tail_ && head_->data.bytes <= most_bytes && piece_of(*head_) >= head_->bytes &&
          flight_.has_room(head_->bytes) && core_.domain.tickets().has_one();
@@ -81,6 +105,7 @@ bool OpStream::start(Op* op, std::uint8_t flags) {
   --queued_;
   queued_bytes_ -= op->data.bytes;
   op->number = ++sent_;
+  ++core_.domain.count().packets;
   op->flags = flags;
   op->begin = flight_.position();
   op->piece = piece_of(*op);

@@ -113,12 +113,12 @@ Fault PassiveTarget::flush(int target) {
   if (!is_locked(t)) [[unlikely]]
     return Fault::sync;
   core_.note(Event::win_flush, target, 0);
+  core_.poll_at_times();
   if (!t.direct) {
     return sender_.finish(target, Until::remote);
   }
   // Later stores must not be seen before these: that is all there is to do. Later loads: short_way.hpp.
   std::atomic_thread_fence(std::memory_order_release);
-  core_.poll_at_times();
   return Fault::none;
 }
 
@@ -126,11 +126,8 @@ Fault PassiveTarget::flush_local(int target) {
   Reach& t = core_.at(target);
   if (!is_locked(t)) return Fault::sync;
   core_.note(Event::win_flush, target, 1);
-  if (!t.direct) {
-    return sender_.finish(target, Until::local);
-  }
   core_.poll_at_times();
-  return Fault::none;
+  return t.direct ? Fault::none : sender_.finish(target, Until::local);
 }
 
 Fault PassiveTarget::flush_all() {

@@ -17,7 +17,7 @@ inline constexpr std::uint8_t lock = 1, start = 2, fence = 4, lock_all = 8;
 }
 
 struct alignas(kCacheLine) Reach {
-  std::byte* base = nullptr;   // of its memory here; meaningless unless direct
+  std::byte* base = nullptr;   // of its memory here; unless direct: in its own process, null if not on this host
   std::uint64_t size = 0;      // bytes of its memory
   std::uint64_t unit = 1;      // its displacement unit, bytes
   Control* control = nullptr;  // its control here; null unless direct

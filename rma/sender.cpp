@@ -8,6 +8,10 @@
 namespace rmq::rma {
 namespace {
 
+// From this size on data may be copied at once, bytes. What is shorter gains more by leaving together with others: a
+// copy between processes costs 1.5 us before its first byte, a short operation among others 0.1 to 0.2 us in all.
+constexpr std::uint64_t kAtOnceLeast = 8 * 1024;
+
 LayoutRef keep(const Layout* layout) {
   if (!layout) return {};
   layout->retain();
@@ -49,6 +53,17 @@ Op* Sender::make_op(Kind kind, const Target& target, std::uint64_t offset, const
   return op;
 }
 
+// A put or get: long data in one piece on both sides may be copied at once, where the target's process can be reached.
+Fault Sender::transfer(Kind kind, const Target& target, std::uint64_t offset, const DataView& here, Request** request) {
+  if (is_empty(target)) return Fault::none;
+  const bool put = kind == Kind::RMA_PUT;
+  Op* op = make_op(kind, target, offset, put ? &here : nullptr, put ? nullptr : &here);
+  const std::byte* const base = core_.at(target.rank).base;
+  if (base && op->bytes >= kAtOnceLeast && !op->type && here.is_contiguous())
+    op->there = reinterpret_cast<std::uintptr_t>(base) + op->packet.rma_put.offset;
+  return issue(op, request);
+}
+
 Op* Sender::make_combining(Kind kind, const Target& target, std::uint64_t offset, ReduceOp reduction,
                            const Element& element, const DataView* data, const DataView* result) {
   Op* op = make_op(kind, target, offset, data, result);
@@ -59,13 +74,11 @@ Op* Sender::make_combining(Kind kind, const Target& target, std::uint64_t offset
 }
 
 Fault Sender::put(const Target& target, std::uint64_t offset, const DataView& origin, Request** request) {
-  if (is_empty(target)) return Fault::none;
-  return issue(make_op(Kind::RMA_PUT, target, offset, &origin, nullptr), request);
+  return transfer(Kind::RMA_PUT, target, offset, origin, request);
 }
 
 Fault Sender::get(const Target& target, std::uint64_t offset, const DataView& result, Request** request) {
-  if (is_empty(target)) return Fault::none;
-  return issue(make_op(Kind::RMA_GET, target, offset, nullptr, &result), request);
+  return transfer(Kind::RMA_GET, target, offset, result, request);
 }
 
 Fault Sender::combine(Kind kind, const Target& target, std::uint64_t offset, ReduceOp reduction, const Element& element,

@@ -60,6 +60,7 @@ class Sender {
  private:
   Channel& channel(int rank);
   Op* make_op(Kind kind, const Target& target, std::uint64_t offset, const DataView* data, const DataView* result);
+  Fault transfer(Kind kind, const Target& target, std::uint64_t offset, const DataView& here, Request** request);
   Op* make_combining(Kind kind, const Target& target, std::uint64_t offset, ReduceOp reduction, const Element& element,
                      const DataView* data, const DataView* result);
   Fault issue(Op* op, Request** request) { return op->channel->issue(op, request); }

@@ -8,7 +8,8 @@
 namespace rmq::rma {
 namespace {
 
-// The words of a contribution. kUnit: above the 32 bits of the unit, the shift of the regions.
+// The words of a contribution. kUnit: above the 32 bits of the unit, the shift of the regions. kData: a token, or
+// without a control an address of that process.
 enum Word : std::size_t { kFault, kSize, kUnit, kData, kControl, kMemory, kBytes, kTypeBytes };
 
 // Where the data begins in the memory of a shared window's member: on a page, behind the control.
@@ -102,6 +103,8 @@ std::array<std::uint64_t, WindowMemory::kWords> WindowMemory::contribution() con
   } else if (core_.shares) {
     words[kData] = core_.base ? d.MPID_Mem_token(core_.base, core_.options.size) : 0;
     words[kControl] = d.MPID_Mem_token(core_.control, Control::bytes(core_.options.ranks.size()));
+  } else if (!core_.is_dynamic()) {
+    words[kData] = reinterpret_cast<std::uintptr_t>(core_.base);
   }
   return words;
 }
@@ -172,10 +175,15 @@ void WindowMemory::set_reach(int rank, std::span<const std::uint64_t> words) {
     t.direct = t.near = true;
     return;
   }
+  if (words[kControl] == 0) {
+    t.base = is_near(rank) ? reinterpret_cast<std::byte*>(words[kData]) : nullptr;
+    return;
+  }
   auto* control = reinterpret_cast<Control*>(core_.device().MPID_Mem_map(core_.world(rank), words[kControl], bytes));
   if (!control) return;
-  t.base = core_.device().MPID_Mem_map(core_.world(rank), words[kData], 0);
-  if (!t.base && t.size != 0) return;
+  std::byte* const base = core_.device().MPID_Mem_map(core_.world(rank), words[kData], 0);
+  if (!base && t.size != 0) return;
+  t.base = base;
   t.control = control;
   t.direct = true;
   t.near = core_.shares;

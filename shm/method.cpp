@@ -181,6 +181,11 @@ std::uint64_t ShmMethod::expose(Rank rank, const DataView& view) {
   return may_single_copy(peer) ? reinterpret_cast<std::uintptr_t>(start) : 0;
 }
 
+std::uint64_t ShmMethod::reach(Rank rank, std::uint64_t at) {
+  const std::uint32_t peer = host_rank_of(rank);
+  return peer != kElsewhere && (at & kInSegment) == 0 && may_single_copy(peer) ? at : 0;
+}
+
 methods::Pull ShmMethod::how_to_pull(Rank from, std::uint64_t address) {
   if ((address & kInSegment) != 0 || single_copy_is_fast()) return methods::Pull::get;
   const RankControl& theirs = directory_->control(host_rank_of(from));
