@@ -437,7 +437,8 @@ class Device {
     kUnreachable,
     kNoGets,
     kRefused,
-    kNothing
+    kNothing,
+    kGaps
   };
   void withdraw(Request* recv) {
     trace_.event(Event::withdrawn, 0, recv->peer, recv->match.context, static_cast<std::uint32_t>(recv->match.tag));

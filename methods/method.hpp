@@ -140,6 +140,12 @@ class Method {
     static_cast<void>(peer), static_cast<void>(at);
     return 0;
   }
+  /// Whether get() and put() at that address, which this rank or a peer has exposed, take no longer than packets do
+  /// where both ranks have time for these.
+  virtual bool copies_fast(std::uint64_t address) const {
+    static_cast<void>(address);
+    return true;
+  }
   /// How to come by data at that address: by get(), or by asking its owner to send it as packets.
   virtual Pull how_to_pull(Rank from, std::uint64_t address) {
     static_cast<void>(from), static_cast<void>(address);

@@ -28,6 +28,7 @@ Fault ActiveTarget::fence(unsigned assertions) {
   constexpr unsigned neither = assertion::noprecede | assertion::nosucceed;
   const bool meets = (assertions & neither) != neither;
   bool told = false;  // the barrier's first signal has left with the operations
+  for (Completion& c : all) c.channel->begin(c);
   for (const Completion& c : all) {
     const adi::Device::Together together(core_.device(), c.channel->to());
     drain(c);
@@ -41,6 +42,7 @@ Fault ActiveTarget::fence(unsigned assertions) {
   core_.domain.order();
   Fault fault = meets ? barrier(told) : Fault::none;
   for (const Completion& c : all) {
+    c.channel->end(c);
     const Fault f = c.channel->take_fault();
     if (fault == Fault::none) fault = f;
     c.channel->stream().assume_acknowledged();

@@ -81,6 +81,7 @@ Fault ActiveTarget::complete() {
   if (const Fault f = sender_.finish(all); fault == Fault::none) fault = f;
   for (const int rank : later) signal(rank, Signal::complete, 0, core_.started[static_cast<std::size_t>(rank)]);
   for (const Completion& c : all) {
+    drain(c);                                   // where the flight was full, the wish for an acknowledgement leaves now
     c.channel->stream().assume_acknowledged();  // the target's wait is what speaks for it
     sender_.close(*c.channel);
   }

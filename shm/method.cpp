@@ -186,8 +186,12 @@ std::uint64_t ShmMethod::reach(Rank rank, std::uint64_t at) {
   return peer != kElsewhere && (at & kInSegment) == 0 && may_single_copy(peer) ? at : 0;
 }
 
+bool ShmMethod::copies_fast(std::uint64_t address) const {
+  return (address & kInSegment) != 0 || single_copy_is_fast();
+}
+
 methods::Pull ShmMethod::how_to_pull(Rank from, std::uint64_t address) {
-  if ((address & kInSegment) != 0 || single_copy_is_fast()) return methods::Pull::get;
+  if (copies_fast(address)) return methods::Pull::get;
   const RankControl& theirs = directory_->control(host_rank_of(from));
   // Relaxed: hints. Who sleeps would have to be woken first; who computes may do so for long.
   if (theirs.sleeping.load(std::memory_order_relaxed) != 0) return methods::Pull::get;

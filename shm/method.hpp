@@ -81,6 +81,7 @@ class ShmMethod final : public methods::Method {
 
   std::uint64_t expose(Rank peer, const DataView& view) override;
   std::uint64_t reach(Rank peer, std::uint64_t at) override;
+  bool copies_fast(std::uint64_t address) const override;
   methods::Pull how_to_pull(Rank from, std::uint64_t address) override;
   std::atomic<std::uint32_t>* attention() override { return directory_ ? &control_->attention : nullptr; }
   methods::Outcome get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes,
