@@ -132,8 +132,8 @@ void Directory::announce_me(const std::uint64_t& probe) const {
 }
 
 Ring Directory::ring(std::uint32_t index) const {
-  return {&at<RingHeader>(map_.ring_at(index)), &at<Cell>(map_.cells_at(index)),
-          segment_.data() + map_.bytes_at(index), index};
+  return {&at<RingHeader>(map_.ring_at(index)), &at<Cell>(map_.cells_at(index)), segment_.data() + map_.bytes_at(index),
+          index};
 }
 
 Inbox Directory::inbox(std::uint32_t rank) const {
@@ -141,15 +141,18 @@ Inbox Directory::inbox(std::uint32_t rank) const {
   return {&at<InboxHeader>(begin), &at<Cell>(begin + sizeof(InboxHeader)), map_.inbox_cells()};
 }
 
-Result<Ring> Directory::claim_ring(std::uint32_t to) const {
+Result<Ring> Directory::claim_ring() const {
   // Relaxed: the number only has to be unique; the ring is handed over by the inbox.
   const std::uint32_t index = header().rings_claimed.fetch_add(1, std::memory_order_relaxed);
   if (index >= map_.rings()) return fail(Errc::protocol, "the shared segment's ring counter is damaged");
-  const Ring r = ring(index);
-  if (auto ok = widen(r, map_.shape().first_bytes, to); !ok) return tl::unexpected(ok.error());
-  r.header->from = me_;
-  r.header->to = to;
-  return r;
+  return ring(index);
+}
+
+Result<void> Directory::open_ring(const Ring& ring, std::uint32_t to) const {
+  if (auto ok = widen(ring, map_.shape().first_bytes, to); !ok) return ok;
+  ring.header->from = me_;
+  ring.header->to = to;
+  return {};
 }
 
 std::optional<Ring> Directory::announced(std::uint32_t index, std::uint32_t from) const {

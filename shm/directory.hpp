@@ -40,9 +40,11 @@ class Directory {
   RankControl& mine() const { return control(me_); }
 
   Inbox inbox(std::uint32_t rank) const;
-  /// A new ring from me to `to`, of which its receiver has yet to be told. Errc::no_memory when the system has none
+  /// A ring that nobody else has.
+  Result<Ring> claim_ring() const;
+  /// Its memory, and that it is one from me to `to`, who has yet to be told. Errc::no_memory when the system has none
   /// left.
-  Result<Ring> claim_ring(std::uint32_t to) const;
+  Result<void> open_ring(const Ring& ring, std::uint32_t to) const;
   /// Before the ring that I have to `to` uses so many bytes of payload: the memory. Errc::no_memory as above.
   Result<void> widen(const Ring& ring, std::uint64_t payload_bytes, std::uint32_t to) const;
 

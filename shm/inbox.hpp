@@ -40,24 +40,30 @@ struct Inbox {
     return header->tail.load(std::memory_order_relaxed) - returned < size;         // relaxed: ordered by SYNC POINT G
   }
 
-  /// Calls fill(Cell&), which writes all but the stamp, and publishes the cell; false, with nothing changed, when there
-  /// is no room. `me` is the caller's host rank.
+  enum class Put : std::uint8_t { done, full, damaged };
+  /// Calls fill(Cell&), which writes all but the stamp, and publishes the cell; nothing has changed when it is not
+  /// done: there is no room, or the counts make no sense. `me` is the caller's host rank.
   template <class Fill>
-  bool put(std::uint32_t me, const Fill& fill) const {
+  Put put(std::uint32_t me, const Fill& fill) const {
     for (;;) {
       const std::uint64_t taken = header->taken.load(std::memory_order_acquire);  // SYNC POINT G
-      std::uint64_t at = header->tail.load(std::memory_order_relaxed);            // relaxed: the cell's stamp decides
-      if (at - taken >= size) return false;
+      std::uint64_t at = header->tail.load(std::memory_order_acquire);  // for the check below; the stamp decides
+      if (at - taken >= size) {
+        // The tail lies between what was returned before it was looked at and what has been since, and the size more:
+        // whoever has moved it, which we have acquired, has seen as much returned.
+        const std::uint64_t most = header->taken.load(std::memory_order_relaxed) + size;
+        return at >= taken && at <= most ? Put::full : Put::damaged;
+      }
       std::uint32_t stamp = (lap(at) - 1) & ~kClaimed;
       // Relaxed: what was in the cell is the reader's no longer, by SYNC POINT G.
       const bool mine = cell(at).stamp.compare_exchange_strong(stamp, kClaimed | me, std::memory_order_relaxed,
                                                                std::memory_order_relaxed);
       const std::uint64_t position = at;
-      header->tail.compare_exchange_strong(at, at + 1, std::memory_order_relaxed, std::memory_order_relaxed);
+      header->tail.compare_exchange_strong(at, at + 1, std::memory_order_release, std::memory_order_relaxed);
       if (!mine) continue;
       fill(cell(position));
       cell(position).stamp.store(lap(position), std::memory_order_release);  // SYNC POINT F
-      return true;
+      return Put::done;
     }
   }
 };
@@ -74,6 +80,10 @@ class InboxReader {
   bool ready() const { return stamp() == inbox_.lap(position_); }
   const Cell& cell() const { return inbox_.cell(position_); }
   void advance() { ++position_; }
+  /// Positions before it have been taken.
+  std::uint64_t position() const { return position_; }
+  /// Behind whatever a sender has published that has ended. Acquire: its packets are visible.
+  std::uint64_t tail() const { return inbox_.header->tail.load(std::memory_order_acquire); }
 
   /// The host rank of a sender that has begun to fill the next cell; kNobody when none has.
   static constexpr std::uint32_t kNobody = UINT32_MAX;
@@ -81,7 +91,7 @@ class InboxReader {
     const std::uint32_t now = stamp();
     return (now & Inbox::kClaimed) != 0 ? now & ~Inbox::kClaimed : kNobody;
   }
-  /// The claimant has ended, and will not fill the cell.
+  /// The claimant has ended, and the stamp was looked at since: it will not fill the cell.
   void skip() {
     inbox_.cell(position_).stamp.store(inbox_.lap(position_), std::memory_order_relaxed);  // ordered by SYNC POINT G
     advance();
@@ -94,8 +104,9 @@ class InboxReader {
     inbox_.header->taken.store(position_, std::memory_order_release);  // SYNC POINT G
   }
 
-  /// Whether the stamp is one that ranks of ours, of which there are so many, can have written.
+  /// Whether stamp and tail are what ranks of ours, of which there are so many, can have written.
   bool sane(std::uint32_t ranks) const {
+    if (tail() - returned_ > inbox_.size) return false;
     const std::uint32_t now = stamp(), lap = inbox_.lap(position_);
     return now == lap || now == ((lap - 1) & ~Inbox::kClaimed) ||
            ((now & Inbox::kClaimed) != 0 && (now & ~Inbox::kClaimed) < ranks);

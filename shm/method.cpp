@@ -92,6 +92,14 @@ Outcome ShmMethod::send_slowly(Rank to, const Packet& packet, const Payload& pay
   if (peer.lost) return Outcome::failed;
   if (!peer.out) {
     if (goes_by_mail(peer, packet)) return mail(host_rank, packet, payload);
+    if (const auto ring = take_ring(peer, host_rank); !ring) {
+      if (ring.error().code == Errc::no_memory && packet.length <= inline_room(packet.kind)) {
+        peer.no_ring_until_ns = os::now_ns() + kAskAgainNs;
+        return mail(host_rank, packet, payload);
+      }
+      cannot_reach(host_rank, ring.error());
+      return Outcome::failed;
+    }
     if (const Outcome connected = connect(peer, host_rank); connected != Outcome::done) return connected;
   } else if (!peer.out->refresh()) {
     lose(host_rank, Errc::protocol, "returned more of a ring than it was sent");
@@ -136,15 +144,20 @@ Outcome ShmMethod::starve(std::uint32_t host_rank) {
   return Outcome::retry;
 }
 
-Outcome ShmMethod::connect(Peer& peer, std::uint32_t host_rank) {
+// A ring once claimed stays the pair's, also when its memory has yet to be had.
+Result<void> ShmMethod::take_ring(Peer& peer, std::uint32_t host_rank) {
   if (!peer.claimed) {
-    auto ring = directory_->claim_ring(host_rank);
-    if (!ring) {
-      cannot_reach(host_rank, ring.error());
-      return Outcome::failed;
-    }
+    auto ring = directory_->claim_ring();
+    if (!ring) return tl::unexpected(ring.error());
     peer.claimed = *ring;
   }
+  if (peer.has_memory) return {};
+  if (auto ok = directory_->open_ring(*peer.claimed, host_rank); !ok) return ok;
+  peer.has_memory = true;
+  return {};
+}
+
+Outcome ShmMethod::connect(Peer& peer, std::uint32_t host_rank) {
   if (const Outcome told = announce(host_rank, peer.claimed->index); told != Outcome::done) return told;
   peer.out =
       std::make_unique<Outbound>(*peer.claimed, directory_->map().shape(), directory_->control(host_rank), peer.rank);

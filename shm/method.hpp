@@ -121,9 +121,12 @@ class ShmMethod final : public methods::Method {
     bool lost = false;
     bool met = false;  // something has come from it, or gone to it
     Access single_copy = Access::unknown;
-    std::uint8_t mails = 0;       // packets for its inbox in this season
-    std::uint32_t season = 0;     // the latest in which there were any
-    std::optional<Ring> claimed;  // for packets to it, as long as it has not been told
+    std::uint8_t mails = 0;                  // packets for its inbox in this season
+    std::uint32_t season = 0;                // the latest in which there were any
+    std::optional<Ring> claimed;             // for packets to it
+    bool has_memory = false;                 // that ring
+    std::uint64_t no_ring_until_ns = 0;      // the system has refused the memory: not asked again before
+    std::optional<std::uint64_t> mail_ends;  // it has ended: before this position of my inbox are its last packets
     std::unique_ptr<Outbound> out;
     std::unique_ptr<Inbound> in;
   };
@@ -172,10 +175,12 @@ class ShmMethod final : public methods::Method {
   int sweep();
   int attend();
   void update_busy();
+  bool has_duties() const { return mail_left_ || !transfers_->empty() || transfers_->helping() || !losses_.empty(); }
   bool has_work();
 
   methods::Outcome send_slowly(Rank to, const Packet& packet, const Payload& payload);
   methods::Outcome write_after_refresh(Rank to, const Packet& packet, const Payload& payload);
+  Result<void> take_ring(Peer& peer, std::uint32_t host_rank);
   methods::Outcome connect(Peer& peer, std::uint32_t host_rank);
   methods::Outcome starve(std::uint32_t host_rank);
 
@@ -186,6 +191,7 @@ class ShmMethod final : public methods::Method {
   /// Tells that rank of its ring with this index, or, by kNoRing, that nothing more will come.
   methods::Outcome announce(std::uint32_t host_rank, std::uint32_t index);
   static constexpr std::uint32_t kNoRing = UINT32_MAX;
+  void tell_of_end();
   /// What has come into the inbox.
   int take_mail();
   void take(Packet& packet);
@@ -229,6 +235,8 @@ class ShmMethod final : public methods::Method {
   Heap heap_;
   InboxReader inbox_;
   std::uint32_t mailed_ = 0;                 // packets to inboxes
+  std::uint32_t blocked_ = 0;                // polls in a row that found a cell half filled
+  std::vector<std::uint32_t> untold_;        // host ranks that are lost, without a ring to tell them by
   std::vector<std::uint32_t> host_rank_of_;  // by world rank; kElsewhere for me and for other hosts
   std::vector<Peer> peers_;                  // by host rank
   std::vector<Loss> losses_;

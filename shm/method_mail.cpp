@@ -1,6 +1,8 @@
 // Packets by inbox: to and from ranks that this one has no ring with, and the announcements of rings.
 #include <cstring>
+#include <vector>
 
+#include "base/os/clock.hpp"
 #include "shm/method.hpp"
 
 namespace rmq::shm {
@@ -14,20 +16,24 @@ namespace {
 constexpr std::uint32_t kSeason = 1024;
 // … so many were for that peer. Who exchanges a word with a thousand ranks in turn goes on without rings.
 constexpr std::uint8_t kBusy = 16;
-constexpr int kMailBatch = 256;  // packets taken from the inbox before the rings are looked at again
+constexpr int kMailBatch = 256;                // packets taken from the inbox before the rings are looked at again
+constexpr std::uint32_t kBlockedToLook = 256;  // polls in a row that find a cell half filled
 
 }  // namespace
 
 bool ShmMethod::goes_by_mail(Peer& peer, const Packet& packet) {
   if (directory_->map().shape().ranks <= Map::kReserveAllRanks) return false;  // all rings are there
-  if (peer.claimed || packet.length > inline_room(packet.kind)) return false;
+  if (packet.length > inline_room(packet.kind)) return false;
+  if (peer.no_ring_until_ns != 0 && os::now_ns() < peer.no_ring_until_ns) return true;
+  if (peer.claimed) return false;
   const std::uint32_t season = mailed_ / kSeason;
   if (peer.season != season) peer.season = season, peer.mails = 0;
   return peer.mails < kBusy;
 }
 
 Outcome ShmMethod::mail(std::uint32_t host_rank, const Packet& packet, const Payload& payload) {
-  const bool there_was_room = directory_->inbox(host_rank).put(directory_->me(), [&](Cell& cell) {
+  meet(host_rank);
+  const Inbox::Put put = directory_->inbox(host_rank).put(directory_->me(), [&](Cell& cell) {
     const std::size_t fields = body_bytes(packet.kind);
     const auto sender = static_cast<std::uint16_t>(directory_->me());
     auto* const to = reinterpret_cast<std::byte*>(&cell);
@@ -35,10 +41,13 @@ Outcome ShmMethod::mail(std::uint32_t host_rank, const Packet& packet, const Pay
     std::memcpy(to + offsetof(Packet, spare), &sender, sizeof sender);
     pack(to + kHeaderBytes + fields, payload.view, payload.offset, packet.length);
   });
-  if (!there_was_room) return starve(host_rank);
-  meet(host_rank);
+  if (put == Inbox::Put::full) return starve(host_rank);
+  if (put == Inbox::Put::damaged) {
+    lose(host_rank, Errc::protocol, "or another rank has damaged its inbox in the shared segment");
+    return Outcome::failed;
+  }
   Peer& peer = peers_[host_rank];
-  ++peer.mails;
+  if (peer.mails < kBusy) ++peer.mails;
   ++mailed_;
   RankControl& theirs = directory_->control(host_rank);
   theirs.mail.exchange(1, std::memory_order_release);  // acquired by take_mail
@@ -53,6 +62,13 @@ Outcome ShmMethod::announce(std::uint32_t host_rank, std::uint32_t index) {
               {DataView::contiguous(reinterpret_cast<const std::byte*>(&index), sizeof index), 0, sizeof index});
 }
 
+// Who waits for messages of this rank hears that there will be none: at once, or when its inbox has room.
+void ShmMethod::tell_of_end() {
+  std::erase_if(untold_, [&](std::uint32_t rank) {
+    return directory_->inbox(rank).has_room() && announce(rank, kNoRing) == Outcome::done;
+  });
+}
+
 int ShmMethod::take_mail() {
   // First the word, then the cells: who publishes behind this look says so again.
   control_->mail.exchange(0, std::memory_order_acquire);
@@ -63,6 +79,13 @@ int ShmMethod::take_mail() {
     inbox_.advance();
     if (inbox_.return_is_due()) return_mail();
     take(packet);
+  }
+  // A sender is in the middle of a packet, most often for some nanoseconds.
+  const bool blocked = !inbox_.ready() && inbox_.claimant() != InboxReader::kNobody;
+  if (!blocked) {
+    blocked_ = 0;
+  } else if (++blocked_ % kBlockedToLook == 0) {
+    look_after_inbox();
   }
   mail_left_ = taken == kMailBatch;
   return taken;
@@ -92,8 +115,9 @@ void ShmMethod::return_mail() {
   inbox_.give_back();
   Atomic<std::uint32_t>& wanted = directory_->inbox(directory_->me()).header->wanted;
   os::light_fence(asymmetric_);
-  // Relaxed: the fence orders. Whoever sleeps for want of room has said so before; nobody knows who, and it is rare.
-  if (wanted.load(std::memory_order_relaxed) == 0 || wanted.exchange(0, std::memory_order_relaxed) == 0) return;
+  // Relaxed: the fence orders. Acquire: whoever sleeps for want of room has said so, in `sleeping`, before. Nobody
+  // knows who it is, and it is rare.
+  if (wanted.load(std::memory_order_relaxed) == 0 || wanted.exchange(0, std::memory_order_acquire) == 0) return;
   for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
     if (rank != directory_->me()) ring_if_asleep(directory_->control(rank).sleeping, peers_[rank].rank);
   }
@@ -102,8 +126,12 @@ void ShmMethod::return_mail() {
 // A sender that has ended may have left a cell half filled, or have published one without a word.
 void ShmMethod::look_after_inbox() {
   if (!inbox_.sane(static_cast<std::uint32_t>(peers_.size()))) return lose_all();
-  const std::uint32_t claimant = inbox_.claimant();
-  if (claimant != InboxReader::kNobody && claimant != directory_->me() && watch_->is_gone(claimant)) inbox_.skip();
+  for (;;) {
+    const std::uint32_t claimant = inbox_.claimant();
+    if (claimant >= peers_.size() || claimant == directory_->me() || !watch_->is_gone(claimant)) break;
+    if (inbox_.claimant() != claimant) break;  // it has filled the cell before it ended
+    inbox_.skip();
+  }
   if (inbox_.ready()) busy_ = mail_left_ = true;
 }
 

@@ -30,7 +30,7 @@ int ShmMethod::attend() {
   int events = 0;
   if (!directory_) return 0;
   // Relaxed: a look; take_mail acquires.
-  if (mail_left_ || control_->mail.load(std::memory_order_relaxed) != 0) events += take_mail();
+  if (mail_left_ || blocked_ != 0 || control_->mail.load(std::memory_order_relaxed) != 0) events += take_mail();
   events += transfers_->help();
   if (!transfers_->empty()) {
     std::optional<std::uint32_t> lost;
@@ -43,7 +43,7 @@ int ShmMethod::attend() {
 }
 
 void ShmMethod::update_busy() {
-  busy_ = mail_left_ || !transfers_->empty() || transfers_->helping() || !losses_.empty();
+  busy_ = has_duties() || blocked_ != 0;
 }
 
 void ShmMethod::lose_all() {
@@ -68,7 +68,7 @@ void ShmMethod::cannot_reach(std::uint32_t host_rank, const Error& why) {
   drop(rank, {why.code, fmt::format("rank {} cannot send to rank {}: {}", job_.rank, rank, why.what)});
 }
 
-// A process that lives on learns it from its ring, if there is one.
+// A process that lives on learns it from its ring, or from its inbox.
 void ShmMethod::drop(Rank rank, const Error& why) {
   const std::uint32_t host_rank = host_rank_of(rank);
   Peer& peer = peers_[host_rank];
@@ -77,8 +77,9 @@ void ShmMethod::drop(Rank rank, const Error& why) {
   if (peer.out) {
     peer.out->ring.header->given_up.store(1, std::memory_order_release);  // behind all packets: see look_after_peers
     ring_if_asleep(*peer.out->sleeping, rank);
-  } else if (peer.met) {
-    announce(host_rank, kNoRing);  // if there is room
+  } else {
+    untold_.push_back(host_rank);
+    tell_of_end();
   }
   outbound_[static_cast<std::size_t>(rank)] = &nowhere_;
   losses_.push_back({host_rank, why});
@@ -110,6 +111,7 @@ void ShmMethod::look_after_peers() {
   last_look_ns_ = now;
   look_soon_ = false;
   look_after_inbox();
+  tell_of_end();
   for (const Inbound* in : inbound_) {
     if (in->given_up() && !in->cells.ready()) lose_given_up(in->host_rank);
   }
@@ -123,10 +125,11 @@ void ShmMethod::look_after_peers() {
     if (dead == PeerWatch::kNobody) dead = watch_->find_dead_stranger(kStrangers);
   }
   if (dead == PeerWatch::kNobody) return;
-  // Its last packets are taken first: all that it has published is visible now.
+  // Its last packets are taken first: all that it has published is visible now, and lies before the inbox's tail.
   look_soon_ = true;
-  const Inbound* in = peers_[dead].in.get();
-  if (!inbox_.ready() && (in == nullptr || !in->cells.ready()))
+  Peer& peer = peers_[dead];
+  if (!peer.mail_ends) peer.mail_ends = inbox_.tail();
+  if (inbox_.position() >= *peer.mail_ends && (!peer.in || !peer.in->cells.ready()))
     lose(dead, Errc::peer_lost, "has ended without finishing the job");
 }
 
@@ -139,7 +142,10 @@ void ShmMethod::watch_met() {
 }
 
 bool ShmMethod::has_work() {
-  if (wanted() || !losses_.empty()) return true;
+  // Relaxed: as in wanted(). A packet that is half in the inbox is none yet: who ends it says so, and rings.
+  if ((control_->mail.load(std::memory_order_relaxed) | control_->helpers.load(std::memory_order_relaxed)) != 0 ||
+      has_duties())
+    return true;
   for (const Inbound* in : inbound_) {
     if (in->cells.ready() || in->given_up()) return true;
   }
@@ -160,7 +166,7 @@ bool ShmMethod::arm() {
   // or this look sees what it has published. Relaxed: the fence orders.
   control_->sleeping.store(1, std::memory_order_relaxed);
   for (const std::uint32_t rank : starved_) {
-    if (!peers_[rank].out) directory_->inbox(rank).header->wanted.store(1, std::memory_order_relaxed);
+    if (!peers_[rank].out) directory_->inbox(rank).header->wanted.store(1, std::memory_order_release);
   }
   os::heavy_fence(asymmetric_);
   return !has_work();

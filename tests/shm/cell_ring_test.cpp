@@ -4,7 +4,10 @@
 
 #include <cstring>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "shm/inbox.hpp"
 
 namespace rmq::shm {
 namespace {
@@ -151,6 +154,24 @@ TEST(CellRing, TwoThreadsMoveEveryWordOfEveryPacket) {
     ring.writer.publish();
   }
   reader.join();
+}
+
+// A full inbox is waited for, a damaged one is not.
+TEST(Inbox, CountsThatMakeNoSenseAreNoFullInbox) {
+  InboxHeader header{};
+  std::vector<Cell> cells(4);
+  const Inbox inbox{&header, cells.data(), 4};
+  const auto put = [&] { return inbox.put(1, [](Cell&) {}); };
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(put(), Inbox::Put::done);
+  EXPECT_EQ(put(), Inbox::Put::full);
+  EXPECT_TRUE(InboxReader(inbox).sane(2));
+  for (const auto& [tail, taken] : {std::pair<std::uint64_t, std::uint64_t>{1000000, 0}, {0, 5}, {3, UINT64_MAX}}) {
+    header.tail = tail, header.taken = taken;
+    EXPECT_EQ(put(), Inbox::Put::damaged) << tail << " " << taken;
+    EXPECT_FALSE(inbox.has_room());
+  }
+  header.tail = 1000000;
+  EXPECT_FALSE(InboxReader(inbox).sane(2));
 }
 
 }  // namespace

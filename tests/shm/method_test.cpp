@@ -20,6 +20,13 @@ Config settings(const char* kind = "memfd") {
   return config;
 }
 
+/// For many ranks in one process, each of which maps the segment.
+Config small_heaps() {
+  Config config = settings();
+  config.shm_heap = 4096;
+  return config;
+}
+
 struct World {
   std::vector<std::unique_ptr<Bootstrap>> boots;
   std::vector<std::unique_ptr<ShmRank>> ranks;
@@ -173,7 +180,7 @@ TEST(Shm, ManySendersMeetAtOneReceiverThoughItLooksAtFewRingsAtATime) {
 // Where pairs begin by inbox: order stays across the change to a ring, whichever packet earns it, and what the inbox
 // cannot hold is refused and lost nowhere.
 TEST(Shm, PairsOfALargeHostGoFromTheInboxToTheirRingsInOrder) {
-  World world(20);
+  World world(20, small_heaps());
   world[0].keep = world[1].keep = false;
   std::vector<std::uint32_t> sent(20, 0);
   std::mt19937 random(3);
@@ -194,10 +201,28 @@ TEST(Shm, PairsOfALargeHostGoFromTheInboxToTheirRingsInOrder) {
   EXPECT_TRUE(refused);
 }
 
+// Who gives up a peer tells it, also without ever having sent to it, and when its inbox is full at that time.
+TEST(Shm, TheEndOfALinkWithoutRingIsTold) {
+  for (const bool full : {false, true}) {
+    World world(20, small_heaps());
+    world[1].keep = false;
+    for (std::size_t from = 2; full && from < 6; ++from) {
+      for (std::uint32_t msg = 0; msg < 12; ++msg) world[from].try_send(1, Kind::SHORT, msg, nullptr, 0);
+    }
+    world[0].method->drop(1, {Errc::protocol, "test"});
+    EXPECT_TRUE(world[1].poll_until([&] {
+      world[0].method->poll();
+      return !world[1].lost.empty();
+    }));
+    EXPECT_EQ(world[1].lost[0].first, 0);
+    EXPECT_EQ(world[1].packets, full ? 32u : 0u);
+  }
+}
+
 // An exchange with everybody in turn takes no ring, however often it comes; a pair that talks takes one.
 TEST(Shm, OnlyBusyPairsOfALargeHostTakeRings) {
   constexpr int kRanks = 80;  // a season for each pair is 1024 / 79 packets
-  World world(kRanks);
+  World world(kRanks, small_heaps());
   const auto rings = [&] { return world[0].shm().rings(); };
   for (std::uint32_t round = 0; round < 40; ++round) {
     for (Rank to = 1; to < kRanks; ++to) {
@@ -500,7 +525,7 @@ TEST(Shm, ThreadsStressAllPairsWithPayloadChecks) {
 TEST(Shm, ThreadsStressTheInboxesOfALargeHost) {
   constexpr int kThreads = 4, kEach = 10, kRanks = kThreads * kEach;
   constexpr std::uint32_t kMessages = 60;  // more than a pair without ring may send
-  World world(kRanks);
+  World world(kRanks, small_heaps());
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
