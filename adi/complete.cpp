@@ -30,8 +30,7 @@ void Device::complete(Request* r, Errc error) {
 }
 
 void Device::note_failed(Request* r, Errc error, Rank other) {
-  if (error == Errc::peer_lost && other != kNoRank && channels_[other].error.code == Errc::no_memory)
-    error = Errc::no_memory;  // it is this rank that cannot go on
+  if (error == Errc::peer_lost && other != kNoRank) error = loss(other);
   r->status.error = error;
   if ((error != Errc::peer_lost && error != Errc::no_memory) || !minds_ || (r->flags & request_flag::staged) != 0) return;
   if ((r->kind != RequestKind::send && r->kind != RequestKind::recv) || !minds_(*r)) return;

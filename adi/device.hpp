@@ -101,7 +101,10 @@ class Device {
   Levels levels() const;
   /// Why the rank is lost; empty while it is not.
   const std::string& peer_error(Rank rank) const { return channels_[rank].error.what; }
-  Errc peer_error_code(Rank rank) const { return channels_[rank].error.code; }
+  /// How calls fail that need a lost rank: Errc::peer_lost, or no_memory where it is this rank that cannot go on.
+  Errc loss(Rank rank) const {
+    return channels_[rank].error.code == Errc::no_memory ? Errc::no_memory : Errc::peer_lost;
+  }
   /// What the floors above record their events with; the device held.
   Trace& trace() { return trace_; }
   methods::MethodId method_of(Rank rank) const { return channels_[rank].id; }
@@ -454,6 +457,7 @@ class Device {
   bool arm();
   void disarm();
   void wake_agent();
+  void end_agents_nap();
   void sleep();
   // ---- reports: report.cpp ----
   void look(Doing doing);
@@ -481,8 +485,8 @@ class Device {
   bool connected_ = false;
   Atomic<bool> agent_sleeps_{false};     // set with the device held; the agent itself clears it, without
   Atomic<std::uint32_t> agent_naps_{0};  // 1: for long; as above, or cleared by who ends that
-  void (*errand_)() = nullptr;        // rarely set: see after_progress()
-  bool wants_turns_ = false;          // of the extensions
+  void (*errand_)() = nullptr;           // rarely set: see after_progress()
+  bool wants_turns_ = false;             // of the extensions
   Waiter waiter_;
   bool any_lost_ = false;  // peers
   bool careful_ = true;    // several threads, a record of each call, or any_lost_

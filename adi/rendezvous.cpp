@@ -114,9 +114,10 @@ void Device::fetch_or_ask(Request* recv) {
   // Where a get is possible but not wanted, or has failed, the other way round is no better: the data comes as packets.
   // A put moves data with gaps, else there would have been an address to get it from: where the kernel's copies are
   // slow, a piece at a time, packets take a tenth of the time.
-  const std::uint64_t exposed = bytes && address == 0 ? c.method->expose(from, recv->view) : 0;
+  std::uint64_t exposed = bytes && address == 0 ? c.method->expose(from, recv->view) : 0;
   const bool too_slow = exposed != 0 && config_.get_mode && !c.method->copies_fast(exposed);
-  if (exposed != 0 && !too_slow) {
+  if (too_slow) exposed = 0;
+  if (exposed != 0) {
     chose(kPut, config_.get_mode ? kReachable : kNoGets, from);
   } else {
     const Because without = config_.get_mode ? kUnreachable : kNoGets;
@@ -128,7 +129,7 @@ void Device::fetch_or_ask(Request* recv) {
                                       : kRefused,
           from);
   }
-  ask(recv, too_slow ? 0 : exposed);
+  ask(recv, exposed);
   if (bytes == 0) finish(recv);
 }
 

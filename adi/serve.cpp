@@ -117,14 +117,18 @@ bool Device::serve_while_busy(std::uint64_t linger_ns) {
   return any;
 }
 
+void Device::end_agents_nap() {
+  if (agent_naps_.load(std::memory_order_relaxed) != 0) os::end_naps(agent_naps_);
+}
+
 void Device::wake_agent() {
   if (agent_sleeps_.load(std::memory_order_relaxed)) doorbell_->ring(rank_);
-  if (agent_naps_.load(std::memory_order_relaxed) != 0) os::end_naps(agent_naps_);
+  end_agents_nap();
 }
 
 void Device::MPID_Wake_agent() {
   doorbell_->ring(rank_);
-  if (agent_naps_.load(std::memory_order_relaxed) != 0) os::end_naps(agent_naps_);
+  end_agents_nap();
 }
 
 }  // namespace rmq::adi

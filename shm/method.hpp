@@ -64,7 +64,7 @@ class ShmMethod final : public methods::Method {
     }
     if (inbound_.size() > kHot) [[unlikely]]
       events += sweep();
-    if (wanted()) [[unlikely]]
+    if (busy_ || called()) [[unlikely]]
       events += attend();
     if (events != 0) {
       idle_polls_ = 0;
@@ -142,11 +142,10 @@ class ShmMethod final : public methods::Method {
   }
   Peer& peer_of(Rank rank) { return peers_[host_rank_of_[static_cast<std::size_t>(rank)]]; }
 
-  /// Anything besides packets to attend to?
-  bool wanted() const {
+  /// Others have put something into the inbox, or want help with a copy.
+  bool called() const {
     // Relaxed: a look only; taking them acquires.
-    return busy_ ||
-           (control_->mail.load(std::memory_order_relaxed) | control_->helpers.load(std::memory_order_relaxed)) != 0;
+    return (control_->mail.load(std::memory_order_relaxed) | control_->helpers.load(std::memory_order_relaxed)) != 0;
   }
 
   /// After publishing what `rank` may sleep for: rings if it has announced that it sleeps; its half is arm(). Whoever

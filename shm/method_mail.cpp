@@ -80,6 +80,7 @@ int ShmMethod::take_mail() {
     if (inbox_.return_is_due()) return_mail();
     take(packet);
   }
+  mail_left_ = taken == kMailBatch;
   // A sender is in the middle of a packet, most often for some nanoseconds.
   const bool blocked = !inbox_.ready() && inbox_.claimant() != InboxReader::kNobody;
   if (!blocked) {
@@ -87,7 +88,6 @@ int ShmMethod::take_mail() {
   } else if (++blocked_ % kBlockedToLook == 0) {
     look_after_inbox();
   }
-  mail_left_ = taken == kMailBatch;
   return taken;
 }
 

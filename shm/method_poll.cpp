@@ -142,10 +142,8 @@ void ShmMethod::watch_met() {
 }
 
 bool ShmMethod::has_work() {
-  // Relaxed: as in wanted(). A packet that is half in the inbox is none yet: who ends it says so, and rings.
-  if ((control_->mail.load(std::memory_order_relaxed) | control_->helpers.load(std::memory_order_relaxed)) != 0 ||
-      has_duties())
-    return true;
+  // A packet that is half in the inbox is none yet: who ends it says so, and rings.
+  if (called() || has_duties()) return true;
   for (const Inbound* in : inbound_) {
     if (in->cells.ready() || in->given_up()) return true;
   }

@@ -106,8 +106,7 @@ std::string lost_text(int world_rank) {
 }
 
 int lost_class(int world_rank) {
-  const Errc why = runtime().device->peer_error_code(world_rank);
-  return error_class_of(why == Errc::no_memory ? why : Errc::peer_lost);
+  return error_class_of(runtime().device->loss(world_rank));
 }
 
 bool is_fatal(const Request& m) {

@@ -1,7 +1,9 @@
 #include "forked/forked.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,6 +122,11 @@ std::vector<int> run_forked(int size, const std::function<int(int)>& rank_main, 
     statuses.push_back(status);
   }
   return statuses;
+}
+
+bool private_dev_shm(const std::string& size) {
+  return ::unshare(CLONE_NEWNS) == 0 && ::mount("", "/", nullptr, MS_PRIVATE | MS_REC, nullptr) == 0 &&
+         ::mount("tmpfs", "/dev/shm", "tmpfs", 0, ("size=" + size).c_str()) == 0;
 }
 
 }  // namespace rmq::test

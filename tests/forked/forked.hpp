@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/bootstrap.hpp"
@@ -32,5 +33,9 @@ class ForkedJob {
 /// Runs `rank_main(rank)` in `size` forked processes, its value their exit code, and waits for all of them. Returns
 /// their wait statuses. One that takes longer than `watchdog_s` ends by SIGALRM. No threads may run in the caller.
 std::vector<int> run_forked(int size, const std::function<int(int)>& rank_main, unsigned watchdog_s = 100);
+
+/// Gives the calling process, which is root, a /dev/shm of its own with room for `size` ("2M"). False where the system
+/// allows no private mounts.
+bool private_dev_shm(const std::string& size);
 
 }  // namespace rmq::test

@@ -1,8 +1,6 @@
 #include "shm/segment.hpp"
 
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,8 +11,12 @@
 #include <functional>
 #include <iterator>
 
+#include "forked/forked.hpp"
+
 namespace rmq::shm {
 namespace {
+
+using test::private_dev_shm;
 
 constexpr std::uint64_t kBytes = 1 << 20;
 
@@ -115,10 +117,7 @@ TEST(Segment, UnknownKindsAreRefusedWithTheChoices) {
 TEST(Segment, AFullDevShmIsAnErrorWithSizePlaceAndRemedy) {
   if (::geteuid() != 0) GTEST_SKIP() << "missing here: root, for a private mount";
   const int status = in_child([] {
-    if (::unshare(CLONE_NEWNS) != 0 || ::mount("", "/", nullptr, MS_PRIVATE | MS_REC, nullptr) != 0 ||
-        ::mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=256k") != 0) {
-      return 77;
-    }
+    if (!private_dev_shm("256k")) return 77;
     auto made = Segment::create(SegmentKind::posix, kBytes);
     if (!made) return 1;
     const auto reserved = made->reserve(0, kBytes, "the rings of 2 ranks");
