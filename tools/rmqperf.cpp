@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tools/perf/limits.hpp"
 #include "tools/perf/plan.hpp"
 #include "tools/perf/trace.hpp"
 
@@ -20,46 +21,65 @@ std::string bench_sources(const fs::path& bin) {
   return fs::exists(shared) ? shared.string() : RMQ_BENCH_SOURCES;
 }
 
-// The cost of recording, with the benchmark in a folder of its own.
-int measure_trace(const rmq::perf::Options& options) {
-  const fs::path bin = fs::canonical("/proc/self/exe").parent_path();
-  char folder[] = "/tmp/rmqperf-XXXXXX";
-  if (!::mkdtemp(folder)) return std::perror("rmqperf: cannot make a folder in /tmp"), 1;
-  rmq::perf::Implementation rmq = rmq::perf::installed(bin.string(), false).front();
-  rmq::Result<std::string> table;
-  if (auto ok = rmq::perf::compile(rmq, bench_sources(bin), folder); ok) {
-    table = rmq::perf::trace_cost(rmq, options, folder);
-  } else {
-    table = tl::unexpected(ok.error());
+/// A folder of our own for the benchmark, and for what its runs write; gone with the object.
+struct Folder {
+  Folder() : made(::mkdtemp(path) != nullptr) {}
+  ~Folder() {
+    if (made) fs::remove_all(path);
   }
-  fs::remove_all(folder);
-  if (!table) return fmt::print(stderr, "rmqperf: {}\n", table.error().what), 1;
-  fmt::print("{}", *table);
-  return 0;
-}
+  char path[32] = "/tmp/rmqperf-XXXXXX";
+  const bool made;
+};
 
-int measure(const rmq::perf::Options& options, bool peers, const std::string& only, const std::string& json_file) {
+/// RMQ, and its peers if they are wanted, with the benchmark compiled.
+rmq::Result<std::vector<rmq::perf::Implementation>> prepare(const Folder& folder, bool peers) {
+  if (!folder.made) return rmq::fail_errno("cannot make a folder in /tmp");
   const fs::path bin = fs::canonical("/proc/self/exe").parent_path();
-  char folder[] = "/tmp/rmqperf-XXXXXX";
-  if (!::mkdtemp(folder)) return std::perror("rmqperf: cannot make a folder in /tmp"), 1;
   std::vector<rmq::perf::Implementation> all = rmq::perf::installed(bin.string(), peers);
   for (rmq::perf::Implementation& impl : all) {
-    if (auto ok = rmq::perf::compile(impl, bench_sources(bin), folder); !ok) {
-      fmt::print(stderr, "rmqperf: {}\n", ok.error().what);
-      return 1;
+    if (auto ok = rmq::perf::compile(impl, bench_sources(bin), folder.path); !ok) return tl::unexpected(ok.error());
+  }
+  return all;
+}
+
+rmq::Result<std::string> trace_cost(const rmq::perf::Options& options) {
+  const Folder folder;
+  const auto rmq = prepare(folder, false);
+  if (!rmq) return tl::unexpected(rmq.error());
+  return rmq::perf::trace_cost(rmq->front(), options, folder.path);
+}
+
+rmq::Result<std::string> limits(const rmq::perf::Options& options) {
+  const Folder folder;
+  const auto rmq = prepare(folder, false);
+  if (!rmq) return tl::unexpected(rmq.error());
+  rmq::perf::Options once = options;
+  once.rounds = 1;
+  rmq::perf::Samples samples;
+  for (int round = 0; round < options.rounds; ++round) {
+    if (auto ok = rmq::perf::measure_machine(options.sample_seconds, samples); !ok) return tl::unexpected(ok.error());
+    for (const auto& [row, by_impl] : rmq::perf::measure(rmq::perf::limits_plan(), *rmq, once)) {
+      for (const auto& [impl, values] : by_impl) samples[row][impl].push_back(values.front());
     }
   }
+  return rmq::perf::limits_table(samples);
+}
+
+rmq::Result<std::string> compare(const rmq::perf::Options& options, bool peers, const std::string& only,
+                                 const std::string& json_file) {
+  const Folder folder;
+  const auto all = prepare(folder, peers);
+  if (!all) return tl::unexpected(all.error());
   std::vector<rmq::perf::Job> jobs = rmq::perf::plan(options);
   if (!only.empty()) std::erase_if(jobs, [&](const auto& job) { return job.transport != only; });
-  const auto samples = rmq::perf::measure(jobs, all, options);
-  fs::remove_all(folder);
-  fmt::print("{}", rmq::perf::table(samples));
-  if (json_file.empty()) return 0;
-  std::ofstream out(json_file);
-  out << rmq::perf::json(samples);
-  out.close();
-  if (!out) return fmt::print(stderr, "rmqperf: cannot write {}\n", json_file), 1;
-  return 0;
+  const auto samples = rmq::perf::measure(jobs, *all, options);
+  if (!json_file.empty()) {
+    std::ofstream out(json_file);
+    out << rmq::perf::json(samples);
+    out.close();
+    if (!out) return rmq::fail(rmq::Errc::system, fmt::format("cannot write {}", json_file));
+  }
+  return rmq::perf::table(samples);
 }
 
 }  // namespace
@@ -72,10 +92,12 @@ int main(int argc, char** argv) {
   options.cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   std::string json_file, only;
   CLI::App* run = app.add_subcommand("run", "RMQ alone");
-  CLI::App* compare = app.add_subcommand("compare", "beside MPICH and Open MPI, in turn, each at its best setting");
+  CLI::App* beside = app.add_subcommand("compare", "beside MPICH and Open MPI, in turn, each at its best setting");
   CLI::App* trace = app.add_subcommand("trace", "what recording costs: off, flight recorder, full trace");
-  trace->add_option("--rounds", options.rounds, "runs of each")->check(CLI::PositiveNumber);
-  for (CLI::App* sub : {run, compare}) {
+  CLI::App* limits_of = app.add_subcommand("limits", "beside what the machine itself can do: a bare line, ring, copy, connection");
+  for (CLI::App* sub : {trace, limits_of})
+    sub->add_option("--rounds", options.rounds, "runs of each")->check(CLI::PositiveNumber);
+  for (CLI::App* sub : {run, beside}) {
     sub->add_flag("--rma", options.rma, "remote memory access instead");
     sub->add_flag("--quick", options.quick, "fewer and shorter samples: ends within 8 minutes");
     sub->add_option("--json", json_file, "also write the rows to this file");
@@ -85,8 +107,12 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (options.quick) {
     options.sample_seconds = 0.01;
-    if ((run->count("--rounds") + compare->count("--rounds")) == 0) options.rounds = 3;
+    if ((run->count("--rounds") + beside->count("--rounds")) == 0) options.rounds = 3;
   }
-  if (trace->parsed()) return measure_trace(options);
-  return measure(options, compare->parsed(), only, json_file);
+  const auto text = trace->parsed()       ? trace_cost(options)
+                    : limits_of->parsed() ? limits(options)
+                                          : compare(options, beside->parsed(), only, json_file);
+  if (!text) return fmt::print(stderr, "rmqperf: {}\n", text.error().what), 1;
+  fmt::print("{}", *text);
+  return 0;
 }

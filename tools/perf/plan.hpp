@@ -42,10 +42,14 @@ std::vector<Job> plan(const Options& options);
 /// Samples by row and implementation.
 using Samples = std::map<Row, std::map<std::string, std::vector<double>>>;
 
-/// Runs the jobs, implementations in turn, `rounds` times. A peer that fails or hangs is left out of the row and named on
-/// stderr; so is RMQ.
+/// Runs the jobs, implementations in turn, `rounds` times. Before and after each round the machine is asked how fast it is
+/// at the moment (line_us()): a round in a slow phase is set aside and repeated, as many times again at most, and the
+/// fastest `rounds` of all count. A peer that fails or hangs is left out of the row and named on stderr; so is RMQ.
 Samples measure(const std::vector<Job>& jobs, const std::vector<Implementation>& all, const Options& options);
 
+double median(std::vector<double> values);
+/// "median (least-most)" of an implementation's samples; "-" where there are none.
+std::string cell(const std::map<std::string, std::vector<double>>& by_impl, const std::string& impl);
 /// The table, and the rows as JSON (an array; see the README).
 std::string table(const Samples& samples);
 std::string json(const Samples& samples);

@@ -12,16 +12,6 @@ namespace {
 
 constexpr const char* kPeers[] = {"mpich", "openmpi"};
 
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v.size() % 2 ? v[v.size() / 2] : (v[v.size() / 2 - 1] + v[v.size() / 2]) / 2;
-}
-
-std::string cell(const std::map<std::string, std::vector<double>>& by_impl, const std::string& impl) {
-  const auto found = by_impl.find(impl);
-  return found == by_impl.end() ? "-" : fmt::format("{:.4g}", median(found->second));
-}
-
 // How RMQ compares with the better peer: above 1 is better, whatever the unit.
 std::string advantage(const Row& row, const std::map<std::string, std::vector<double>>& by_impl) {
   const bool higher = higher_is_better(row.metric);
@@ -39,19 +29,31 @@ std::string advantage(const Row& row, const std::map<std::string, std::vector<do
 
 }  // namespace
 
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v.size() % 2 ? v[v.size() / 2] : (v[v.size() / 2 - 1] + v[v.size() / 2]) / 2;
+}
+
+std::string cell(const std::map<std::string, std::vector<double>>& by_impl, const std::string& impl) {
+  const auto found = by_impl.find(impl);
+  if (found == by_impl.end()) return "-";
+  const auto [least, most] = std::ranges::minmax(found->second);
+  return fmt::format("{:.3g} ({:.3g}-{:.3g})", median(found->second), least, most);
+}
+
 std::string table(const Samples& samples) {
   std::string text;
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "{:<4} {:>5}  {:<12} {:>9} {:>5} {:>10} {:>10} {:>10} {:>12}\n", "over", "ranks", "metric", "size",
+  fmt::format_to(out, "{:<4} {:>5}  {:<12} {:>9} {:>5} {:>24} {:>24} {:>24} {:>8}\n", "over", "ranks", "metric", "size",
                  "unit", "rmq", "mpich", "openmpi", "rmq is");
   for (const auto& [row, by_impl] : samples) {
-    fmt::format_to(out, "{:<4} {:>5}  {:<12} {:>9} {:>5} {:>10} {:>10} {:>10} {:>12}\n", row.transport, row.ranks, row.metric,
+    fmt::format_to(out, "{:<4} {:>5}  {:<12} {:>9} {:>5} {:>24} {:>24} {:>24} {:>8}\n", row.transport, row.ranks, row.metric,
                    row.size, unit_of(row.metric), cell(by_impl, "rmq"), cell(by_impl, "mpich"), cell(by_impl, "openmpi"),
                    advantage(row, by_impl));
   }
   text +=
-      "Medians of runs in turn. 'rmq is': how many times better than the better peer at its best setting (above 1 is faster,\n"
-      "or smaller). Buffers are reused: below a few MB they lie in the cache. For match, size counts receives posted in vain.\n";
+      "Median (least-most) of runs in turn, those of the machine's slow phases repeated. 'rmq is':\n"
+      "how many times better than the better peer at its best setting (above 1 is faster, or smaller). Buffers are reused: below a few MB they lie in the cache. For match, size counts receives posted in vain.\n";
   return text;
 }
 

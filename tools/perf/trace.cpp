@@ -19,11 +19,6 @@ namespace {
 constexpr const char* kNames[] = {"off", "flight recorder", "full trace"};
 constexpr int kWays = 3;
 
-double median(std::vector<double> v) {
-  std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
-  return v[v.size() / 2];
-}
-
 Result<double> latency(const Implementation& rmq, int how, const Options& options, const std::string& folder) {
   const auto ways = rmq.ways("shm", 2, options.cpus);
   Command command{ways.front().before, ways.front().variables};

@@ -1,0 +1,24 @@
+// What the machine itself can do, without any MPI: the bounds that figures are held against.
+#pragma once
+
+#include "base/error.hpp"
+#include "tools/perf/plan.hpp"
+
+namespace rmq::perf {
+
+/// Microseconds that a cache line takes from one CPU to another, one way: half a ping-pong of two threads, each bound to a
+/// CPU of its own, of about `seconds`. What it says of the moment tells a slow phase of the machine from a fast one.
+double line_us(double seconds);
+
+/// The machine's own figures, once, under the name "machine" in the rows of messages that they bound: a bare cache line
+/// (latency over shm), a bare ring of lines (rate), a copy (bandwidth, put_flush of megabytes), a ping-pong and a stream over
+/// a bare loopback connection (tcp), fork and exec of a launcher and two programs (start-up). Errc::system.
+Result<void> measure_machine(double seconds, Samples& samples);
+
+/// Runs of the benchmark that give the same rows.
+std::vector<Job> limits_plan();
+
+/// Rows of both, with how far each is from its bound.
+std::string limits_table(const Samples& samples);
+
+}  // namespace rmq::perf
