@@ -10,7 +10,7 @@
 namespace rmq::rma {
 namespace {
 
-constexpr unsigned kLeastShift = 8;
+constexpr unsigned kLeastShift = 10;
 constexpr unsigned kFinestShift = 3;  // a number
 constexpr int kSpins = 200;           // before the core is offered: a holder that runs is done by then
 constexpr int kYieldsToAsk = 64;      // yields between two questions whether the holder still lives
