@@ -36,13 +36,6 @@ void Gate::agent_unlock() {
   mutex_.unlock();
 }
 
-bool Gate::try_hold() {
-  if (!mutex_.try_lock()) return false;
-  if (inside_.load(std::memory_order_acquire) == 0) return true;
-  mutex_.unlock();
-  return false;
-}
-
 void Gate::give_way() {
   if (!threads_) {
     ::sched_yield();

@@ -57,12 +57,10 @@ class Gate {
     if (several_) return mutex_.unlock();
     inside_.store(0, std::memory_order_release);  // pairs with the acquire in agent_try_lock()
   }
-  /// For the agent.
+  /// For the agent, and for a signal handler on any thread, the program's one too, wherever it was interrupted: whether
+  /// nobody is inside; then nobody comes before agent_unlock().
   bool agent_try_lock();
   void agent_unlock();
-  /// For a signal handler, on any thread: whether nobody is inside; then nobody comes before let_go().
-  bool try_hold();
-  void let_go() { mutex_.unlock(); }
   /// Whether another thread wants the device. Relaxed: a hint; the mutex itself orders what the threads do.
   bool is_wanted() const { return contenders_.load(std::memory_order_relaxed) > 0; }
   /// Lets other threads in, and other processes.

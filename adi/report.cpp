@@ -178,9 +178,9 @@ void Device::MPID_Interrupted(bool alone) {
   if (gate_.threads()) {
     // Wherever in its own lock() or unlock() this thread may have been interrupted, the device is either taken or free;
     // if free, this is one more owner in a row.
-    if (gate_.try_hold()) {
+    if (gate_.agent_try_lock()) {
       bootstrap_.tell(report(gate_.doing(), true));
-      return gate_.let_go();
+      return gate_.agent_unlock();
     }
   } else if (alone) {
     if (gate_.attending()) return;  // a call that waits looks at the socket itself

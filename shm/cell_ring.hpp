@@ -24,6 +24,7 @@
 #include <cstring>
 
 #include "base/os/atomic.hpp"
+#include "base/os/own_line.hpp"
 #include "base/packet.hpp"
 
 namespace rmq::shm {
@@ -60,6 +61,7 @@ class CellWriter {
   void publish() {
     cell().stamp.store(lap_of(position_, shift_), std::memory_order_release);  // SYNC POINT A
     ++position_;
+    os::own_line(&ring_[(position_ + kAhead) & mask_]);
   }
 
   /// Takes note of what the reader has returned; false when the count is one that no reader of ours would write.
@@ -78,6 +80,11 @@ class CellWriter {
   std::uint64_t position() const { return position_; }
 
  private:
+  // The cell that becomes this CPU's own while the ones before it are written: stores leave a CPU in order, so that
+  // each would wait for its line, one after the other. Where lines take long (240 ns; AMD EPYC, two complexes) a stream
+  // of 8 B then makes 21 million messages a second, not 11. 3 to 5 are alike, with 8 it is 14.
+  static constexpr std::uint64_t kAhead = 4;
+
   Cell* ring_ = nullptr;
   std::uint64_t mask_ = 0;
   unsigned shift_ = 0;

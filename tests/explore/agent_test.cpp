@@ -196,6 +196,16 @@ Program stopped(bool another) {
   return p;
 }
 
+// A question by signal, which may interrupt a thread that makes no calls, while another one does.
+Program asked() {
+  auto w = std::make_shared<World>(Threads::one);
+  static const void* method;
+  method = w->device->methods().front().get();
+  w->device->MPID_Tell_more([](ReportText&) { explore::plain_read(method, "the method"); });
+  w->device->MPID_Enable_threads();
+  return {{[=] { w->test(), w->test(); }, [=] { w->device->MPID_Interrupted(false); }}, {}};
+}
+
 constexpr Bounds kBounds{.preemptions = 2, .stale = 0, .random = 2000};
 constexpr Bounds kLong{.preemptions = 0, .stale = 0, .random = 10000};
 
@@ -238,6 +248,16 @@ TEST(Agent, NeedsItsRingsAndAnnouncements) {
   // The rings of the program to its agent, and those of the agent to the program.
   EXPECT_TRUE(explore::explore([] { return polls_then_computes(1u << 0); }, kBounds).failed);
   EXPECT_TRUE(explore::explore([] { return waits_then_computes(1u << 1); }, kBounds).failed);
+}
+
+TEST(Gate, KeepsCallsOutWhileAReportIsMade) {
+  explore::holds([] { return asked(); }, kBounds);
+  const Mutant gate[] = {
+      {"gate.cpp", "agent_.store(1, std::memory_order_relaxed);", Change::skipped},
+      {"seams.cpp", "explore::heavy_fence();", Change::skipped},
+      {"gate.cpp", "agent_.store(0, std::memory_order_release);", Change::relaxed},
+  };
+  explore::kills([] { return asked(); }, kBounds, gate);
 }
 
 TEST(Threads, HandOnTheListeningWhenTheyLeave) {

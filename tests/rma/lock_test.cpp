@@ -75,7 +75,7 @@ TEST(RmaLock, AWriterWaitsOnlyForReadersThatCameBefore) {
 }
 
 void sums_add_up_across_borders(std::uint64_t granularity) {
-  constexpr std::size_t kElements = 1000;
+  constexpr std::size_t kElements = 4000;
   std::vector<std::byte> memory(kElements * 8 + 64);
   void* place = std::aligned_alloc(rmq::kCacheLine, (Control::bytes(4) + 63) / 64 * 64);
   Control* control = Control::make(place, 4);
@@ -123,12 +123,12 @@ TEST(RmaRegions, SumsOfThreadsAddUpWhereEachElementHasTwoMutexes) {
 }
 
 TEST(RmaRegions, AreAsFineAsTheProgramWishesAndNoWiderThanWithoutAWish) {
-  EXPECT_EQ(Regions::shift_for(512, 0), 8u);
+  EXPECT_EQ(Regions::shift_for(512, 0), 10u);
   EXPECT_EQ(Regions::shift_for(1 << 20, 0), 14u);
   EXPECT_EQ(Regions::shift_for(512, 1), 3u);
   EXPECT_EQ(Regions::shift_for(512, 24), 5u);
   EXPECT_EQ(Regions::shift_for(1 << 20, 1 << 18), 14u);
-  EXPECT_EQ(Regions::shift_for(0, ~std::uint64_t{0}), 8u);
+  EXPECT_EQ(Regions::shift_for(0, ~std::uint64_t{0}), 10u);
 }
 
 }  // namespace
