@@ -5,23 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
+
+#include "base/os/process.hpp"
 
 namespace rmq::shm {
 
-namespace {
-
-// Also when nobody has asked for its exit status yet.
-bool has_ended(pid_t pid) {
-  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (fd < 0) return errno == ESRCH || (::kill(pid, 0) != 0 && errno == ESRCH);  // out of descriptors, an old kernel
-  pollfd process{fd, POLLIN, 0};
-  const bool ended = ::poll(&process, 1, 0) > 0;
-  ::close(fd);
-  return ended;
-}
-
-}  // namespace
+using os::has_ended;
 
 PeerWatch::PeerWatch(const Directory& directory, Doorbell& doorbell)
     : directory_(directory), doorbell_(doorbell), ranks_(directory.map().shape().ranks, Rank::stranger) {

@@ -13,9 +13,10 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstring>
 #include <utility>
+
+#include "base/os/process.hpp"
 
 namespace rmq::shm {
 namespace {
@@ -150,7 +151,7 @@ Result<Segment> Segment::attach(std::string_view ticket) {
   } else {
     const std::string path = fmt::format("/proc/{}/fd/{}", creator, number);
     segment.fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (segment.fd_ < 0 && errno == ENOENT && ::kill(creator, 0) != 0) {
+    if (segment.fd_ < 0 && errno == ENOENT && os::has_ended(creator)) {
       return fail(Errc::peer_lost, fmt::format("process {}, which made the host's segment, has ended", creator));
     }
     struct stat status {};

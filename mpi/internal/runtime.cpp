@@ -30,7 +30,7 @@ bool closed = false;  // the device, for good; touched with it held
 
 /// Before there is an error handler: one line, and the job ends.
 [[noreturn]] void give_up(Bootstrap* bootstrap, const Error& e) {
-  if (bootstrap) bootstrap->abort(1, e.what, Blame::itself);
+  if (bootstrap) bootstrap->abort(1, e.what, e.code == Errc::peer_lost ? Blame::lost_peer : Blame::itself);
   std::fprintf(stderr, "rmq: %s\n", e.what.c_str());
   std::exit(1);
 }

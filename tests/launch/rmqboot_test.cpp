@@ -108,6 +108,14 @@ TEST_P(Rmqboot, ARankThatLeavesBeforeInitIsNamed) {
   job.await_nobody();
 }
 
+TEST_P(Rmqboot, LeavingWithoutFinalizeIsAFailure) {
+  Process job(boot(2, {probe_path(), "init", "fence", "exit", "0"}));
+  const Outcome outcome = job.wait();
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("exited with code 0 without calling MPI_Finalize"), std::string::npos) << outcome.err;
+  job.await_nobody();
+}
+
 TEST_P(Rmqboot, AFailureEndsRanksThatOnlyCompute) {
   Process job(boot(3, {probe_path(), "init", "fence", "rank-abort", "1", "spin"}));
   EXPECT_EQ(job.wait().code, 7);

@@ -76,6 +76,15 @@ TEST(RmqrunEnds, ADeathIsTheCauseOfWhatOthersReportWhileItLasts) {
   EXPECT_NE(outcome.err.find("rank 1"), std::string::npos) << outcome.err;
 }
 
+TEST(RmqrunEnds, ADeathIsTheCauseOfAnExitWhileItLasts) {
+  Process job(rmqrun({"-n", "1", "PROBE", "get", "victim", "strike", "exit", "3", ":", "-n", "1", "PROBE", "grow", "800",
+                      "put", "victim", "%p", "hang"}));
+  const Outcome outcome = job.wait();
+  job.await_nobody();
+  EXPECT_EQ(outcome.code, 137) << outcome.err;
+  EXPECT_NE(outcome.err.find("rank 1"), std::string::npos) << outcome.err;
+}
+
 TEST(RmqrunEnds, ADeathBehindAWrapperIsTheCauseOfWhatOthersReport) {
   Process job(rmqrun({"-n", "1", "PROBE", "get", "victim", "strike", "abort", "3", ":", "-n", "1", "sh", "-c",
                       "PROBE grow 800 put victim %p hang; exit 7"}));

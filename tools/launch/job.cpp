@@ -224,8 +224,12 @@ void Job::on_rank_exit(int rank, int status) {
         aborts_.conclude();  // it has left because of that
       else if (by_users_signal)
         end_job(verdict.code, fmt::format("ended by {}", signal_name(forwarded_)));
-      else
+      else if (WIFSIGNALED(status) || entry.went_first)
         end_after_death(rank, verdict.code, verdict.message);
+      else  // it may have left because another one has died
+        aborts_.on_abort(rank, false, [this, rank, verdict] {
+          if (!ending_) end_after_death(rank, verdict.code, verdict.message);
+        });
     } else if (verdict.effect == Verdict::Effect::recorded) {
       if (code_ == 0) code_ = verdict.code;
       if (!verdict.message.empty()) say(verdict.message);
