@@ -23,6 +23,7 @@
 #include <cstdint>
 
 #include "base/os/atomic.hpp"
+#include "base/os/own_line.hpp"
 #include "base/packet.hpp"
 
 namespace rmq::shm {
@@ -81,6 +82,10 @@ class ByteWriter : public ByteRing {
     if (end > limit_) [[unlikely]]
       return nullptr;
     position_ = end;
+    if (length <= kOwnedAhead) {  // lines for the next payload, which is often as long
+      const std::uint64_t until = std::min(end + length, limit_);
+      for (std::uint64_t line = end; line < until; line += kCacheLine) os::own_line(ring_ + (line & (size_ - 1)));
+    }
     return ring_ + (at & (size_ - 1));
   }
 
@@ -118,6 +123,9 @@ class ByteWriter : public ByteRing {
   // Payloads for which a ring that grows has room: benchmarks have 64 under way, and a quarter may be taken and not yet
   // returned.
   static constexpr std::uint64_t kAtOnce = 128;
+  // Bytes: as CellWriter::kAhead. Where lines take long, a stream of 128 B gains half, one of 256 B a third; the lines of
+  // longer payloads overlap by themselves, and lose by it: 1 KB a tenth of its latency, 4 KB a fifth of its bandwidth.
+  static constexpr std::uint32_t kOwnedAhead = 256;
   static constexpr std::uint32_t kLong = 4096;  // bytes: for such payloads a ring takes all of its memory
 
   std::byte* ring_ = nullptr;
