@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,8 +28,30 @@ using boot::Frame;
 using boot::FrameKind;
 
 // An exit status has 8 bits; a code that would lose all its bits must not turn into success.
+int status_of(int code) {
+  return code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff;
+}
+
 [[noreturn]] void exit_with(int code) {
-  ::_exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
+  ::_exit(status_of(code));
+}
+
+std::atomic<int> status_at_alarm{0};
+
+// What the program has printed gets out first, unless a thread of it holds a stream for ever, as in fgets on a terminal.
+[[noreturn]] void flush_and_exit(int code) {
+  constexpr unsigned kPatience = 1;  // seconds
+  status_at_alarm.store(status_of(code), std::memory_order_relaxed);
+  struct sigaction action {};
+  action.sa_handler = [](int) { ::_exit(status_at_alarm.load(std::memory_order_relaxed)); };
+  ::sigaction(SIGALRM, &action, nullptr);
+  sigset_t alarm;
+  ::sigemptyset(&alarm);
+  ::sigaddset(&alarm, SIGALRM);
+  ::pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);
+  ::alarm(kPatience);
+  std::fflush(nullptr);
+  exit_with(code);
 }
 
 class SingletonBootstrap final : public boot::LocalBootstrap {
@@ -37,8 +60,7 @@ class SingletonBootstrap final : public boot::LocalBootstrap {
 
   void abort(int code, std::string_view why, Blame) override {
     std::fprintf(stderr, "rmq: %.*s\n", static_cast<int>(why.size()), why.data());
-    std::fflush(nullptr);
-    exit_with(code);
+    flush_and_exit(code);
   }
 };
 
@@ -318,11 +340,9 @@ Result<std::string> ServerBootstrap::call(FrameKind request, FrameKind answer) {
 }
 
 void ServerBootstrap::abort(int code, std::string_view why, Blame blame) {
-  // The server spares the aborting rank its SIGTERM, so that what the program has printed gets out; should the flush
-  // hang on a lock of the program's, the server's SIGKILL follows.
+  // The server spares the aborting rank its SIGTERM, so that what the program has printed gets out.
   static_cast<void>(send(boot::encode_code(blame == Blame::itself ? FrameKind::abort : FrameKind::lost, code, why)));
-  std::fflush(nullptr);
-  exit_with(code);
+  flush_and_exit(code);
 }
 
 Result<void> ServerBootstrap::finalize() {

@@ -14,6 +14,7 @@
 //   grow MB         fill so much memory
 //   strike          kill -9 the process whose number the last get or look returned; goes on when it has begun to exit
 //   outlive         end the first thread; another one goes on with the rest
+//   read            a thread waits for ever for input, and holds that stream
 //   fork            leave behind a child that sleeps for ever
 #include <poll.h>
 #include <pthread.h>
@@ -114,6 +115,13 @@ class Probe {
     } else if (word == "outlive") {
       std::thread([this] { std::exit(run()); }).detach();
       ::pthread_exit(nullptr);
+    } else if (word == "read") {
+      int ends[2];
+      if (::pipe(ends) != 0) std::exit(97);
+      FILE* const nothing = ::fdopen(ends[0], "r");
+      ::setvbuf(nothing, nullptr, _IOFBF, 4096);
+      std::thread([nothing] { std::fgetc(nothing); }).detach();
+      while (::ftrylockfile(nothing) == 0) ::funlockfile(nothing);
     } else if (word == "fork") {
       if (::fork() == 0)
         while (true) ::pause();

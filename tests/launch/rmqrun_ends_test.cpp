@@ -114,6 +114,11 @@ TEST(RmqrunEnds, AnAbortWithTheCodeOfALossIsNone) {
       << outcome.err;
 }
 
+TEST(RmqrunEnds, AnAbortWaitsForNoStreamThatAThreadHolds) {
+  EXPECT_EQ(run({probe_path(), "read", "abort", "5"}).code, 5);  // nobody would kill it
+  EXPECT_EQ(run(rmqrun({"-n", "2", "PROBE", "read", "abort", "5"})).code, 5);
+}
+
 // /proc shows such a process as a zombie, but it is not on its way out: nobody waits for its end, and it is killed.
 TEST(RmqrunEnds, ARankWhoseFirstThreadHasEndedLivesOn) {
   Process job(rmqrun({"--timeout", "6", "-n", "1", "PROBE", "init", "outlive", "fence", "hang", ":", "-n", "1", "PROBE",

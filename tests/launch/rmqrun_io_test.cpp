@@ -164,6 +164,18 @@ TEST(RmqrunIo, ADeadlySignalEndsTheJobWithItsCode) {
   job.await_nobody();
 }
 
+// As timeout(1) does, which sends its signal to the process and to its group.
+TEST(RmqrunIo, ASignalThatComesTwiceAtOnceIsOne) {
+  Process job(rmqrun({"-n", "3", "sh", "-c", "trap 'sleep 0.3; exit 9' TERM; echo up; while :; do sleep 0.01; done"}));
+  job.await_lines(3);
+  ::kill(job.pid(), SIGTERM);
+  ::usleep(20'000);  // or the kernel makes one of them
+  ::kill(job.pid(), SIGTERM);
+  const Outcome outcome = job.wait();
+  EXPECT_EQ(outcome.err.find("second"), std::string::npos) << outcome.err;
+  job.await_nobody();
+}
+
 TEST(RmqrunIo, RanksStartWithTheUsersSignalMaskAndTwoDescriptorsMore) {
   const std::vector<std::string> script = {"sh", "-c", "grep SigBlk /proc/self/status; ls /proc/self/fd | wc -l"};
   const Words alone = sorted_lines(run(script).out);

@@ -28,6 +28,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds term_grace{300};     // between SIGTERM and SIGKILL
+constexpr milliseconds same_signal{100};    // between two that count as one
 constexpr milliseconds verdict_grace{250};  // from the end of a rank's socket to the end of its process
 
 JobInfo describe(const Options& options) {
@@ -185,6 +186,11 @@ void Job::on_signal(const signalfd_siginfo& info) {
 void Job::forward(int signal, bool from_terminal) {
   if (signal == SIGQUIT) return inquiry_.ask([this](const nlohmann::json& job) { say_diagnosis("", job); });
   if (is_deadly(signal)) {
+    // timeout(1) sends its signal to us and to our group, which is once.
+    const auto now = std::chrono::steady_clock::now();
+    const bool again = now - forwarded_at_ < same_signal;
+    forwarded_at_ = now;
+    if (forwarded_ == signal && again) return;
     if (forwarded_ != 0 && !ending_)
       return end_job(128 + signal, fmt::format("ended by a second signal ({})", signal_name(signal)));
     forwarded_ = signal;
