@@ -38,12 +38,14 @@ int status_of(int code) {
 
 std::atomic<int> status_at_alarm{0};
 
-// What the program has printed gets out first, unless a thread of it holds a stream for ever, as in fgets on a terminal.
+// What the program has printed gets out first, and what its other streams hold, unless a thread keeps one of them for
+// ever, as in fgets on a terminal.
 [[noreturn]] void flush_and_exit(int code) {
   constexpr unsigned kPatience = 1;  // seconds
   status_at_alarm.store(status_of(code), std::memory_order_relaxed);
   struct sigaction action {};
   action.sa_handler = [](int) { ::_exit(status_at_alarm.load(std::memory_order_relaxed)); };
+  std::fflush(stdout);  // however long its reader takes
   ::sigaction(SIGALRM, &action, nullptr);
   sigset_t alarm;
   ::sigemptyset(&alarm);

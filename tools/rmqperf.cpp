@@ -53,16 +53,9 @@ rmq::Result<std::string> limits(const rmq::perf::Options& options) {
   const Folder folder;
   const auto rmq = prepare(folder, false);
   if (!rmq) return tl::unexpected(rmq.error());
-  rmq::perf::Options once = options;
-  once.rounds = 1;
-  rmq::perf::Samples samples;
-  for (int round = 0; round < options.rounds; ++round) {
-    if (auto ok = rmq::perf::measure_machine(options.sample_seconds, samples); !ok) return tl::unexpected(ok.error());
-    for (const auto& [row, by_impl] : rmq::perf::measure(rmq::perf::limits_plan(), *rmq, once)) {
-      for (const auto& [impl, values] : by_impl) samples[row][impl].push_back(values.front());
-    }
-  }
-  return rmq::perf::limits_table(samples);
+  const auto samples = rmq::perf::measure_limits(*rmq, options);
+  if (!samples) return tl::unexpected(samples.error());
+  return rmq::perf::limits_table(*samples);
 }
 
 rmq::Result<std::string> compare(const rmq::perf::Options& options, bool peers, const std::string& only,

@@ -202,7 +202,6 @@ Program asked() {
   static const void* method;
   method = w->device->methods().front().get();
   w->device->MPID_Tell_more([](ReportText&) { explore::plain_read(method, "the method"); });
-  w->device->MPID_Enable_threads();
   return {{[=] { w->test(), w->test(); }, [=] { w->device->MPID_Interrupted(false); }}, {}};
 }
 

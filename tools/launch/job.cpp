@@ -226,12 +226,12 @@ void Job::on_rank_exit(int rank, int status) {
     const Verdict verdict = judge(rank, entry.program, server_.state(rank), status, job_.size == 1);
     const bool by_users_signal = WIFSIGNALED(status) && WTERMSIG(status) == forwarded_;
     if (verdict.effect == Verdict::Effect::ends_job) {
-      if (aborts_.is_own() && !WIFSIGNALED(status) && !entry.went_first)
-        aborts_.conclude();  // it has left because of that
-      else if (by_users_signal)
+      if (by_users_signal)
         end_job(verdict.code, fmt::format("ended by {}", signal_name(forwarded_)));
       else if (WIFSIGNALED(status) || entry.went_first)
         end_after_death(rank, verdict.code, verdict.message);
+      else if (aborts_.is_own())
+        aborts_.conclude();  // it has left because of that
       else  // it may have left because another one has died
         aborts_.on_abort(rank, false, [this, rank, verdict] {
           if (!ending_) end_after_death(rank, verdict.code, verdict.message);

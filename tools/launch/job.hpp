@@ -97,8 +97,8 @@ class Job final : private Server::Upcalls {
   std::optional<rlimit> users_limit_;  // RLIMIT_NOFILE as the user set it, when we had to raise ours
   int alive_ = 0;                      // ranks whose process runs
   int code_ = 0;                       // the job's exit code so far
-  std::chrono::steady_clock::time_point forwarded_at_;
-  int forwarded_ = 0;                  // the last deadly signal that was passed on
+  int forwarded_ = 0;                  // the last deadly signal that was passed on …
+  std::chrono::steady_clock::time_point forwarded_at_;  // … and when it last came
   std::string last_word_;              // the cause once more, behind events that have been printed after it
   int died_ = -1;                      // rank whose death ends the job, while the others are asked about it
   bool ending_ = false;

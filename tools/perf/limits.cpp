@@ -29,6 +29,7 @@ namespace {
 
 constexpr int kBatches = 7;  // as the benchmark's
 constexpr std::size_t kCopy = 4 << 20;
+constexpr std::uint64_t kMost = 1 << 26;  // repetitions of what takes no time, for it fails
 
 /// Binds the calling thread to the n-th CPU that it may use, if there are so many.
 void bind_to(int n) {
@@ -67,7 +68,7 @@ double time_of(double seconds, const std::function<void(std::uint64_t)>& body) {
   };
   std::uint64_t n = 1;
   double took = timed(n);
-  while (took < seconds / 4) took = timed(n *= 4);
+  while (took < seconds / 4 && n < kMost) took = timed(n *= 4);
   n = static_cast<std::uint64_t>(static_cast<double>(n) * seconds / took) + 1;
   std::vector<double> batches;
   for (int i = 0; i < kBatches; ++i) batches.push_back(timed(n) / static_cast<double>(n) * 1e6);
@@ -126,7 +127,6 @@ double copy_us(double seconds) {
 
 /// Two ends of a connection over the loopback interface.
 Result<std::array<launch::UniqueFd, 2>> connection() {
-  const auto failed = [](const char* what) { return fail_errno(what); };
   const launch::UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -135,11 +135,11 @@ Result<std::array<launch::UniqueFd, 2>> connection() {
   socklen_t bytes = sizeof address;
   if (listener.get() < 0 || ::bind(listener.get(), any, bytes) != 0 || ::listen(listener.get(), 1) != 0 ||
       ::getsockname(listener.get(), any, &bytes) != 0)
-    return failed("cannot listen on 127.0.0.1");
+    return fail_errno("cannot listen on 127.0.0.1");
   launch::UniqueFd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (client.get() < 0 || ::connect(client.get(), any, bytes) != 0) return failed("cannot connect to 127.0.0.1");
+  if (client.get() < 0 || ::connect(client.get(), any, bytes) != 0) return fail_errno("cannot connect to 127.0.0.1");
   launch::UniqueFd server(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (server.get() < 0) return failed("cannot accept a connection on 127.0.0.1");
+  if (server.get() < 0) return fail_errno("cannot accept a connection on 127.0.0.1");
   const int yes = 1;
   for (const launch::UniqueFd* end : {&client, &server}) {
     ::setsockopt(end->get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -171,13 +171,14 @@ Result<double> tcp_round_us(double seconds, std::size_t bytes, std::size_t back)
   auto both = connection();
   if (!both) return tl::unexpected(both.error());
   double us = 0;
+  bool broken = false;
   by_two(
       [&] {
         const int fd = (*both)[0].get();
         std::vector<std::byte> data(std::max(bytes, back), std::byte{1});
         us = time_of(seconds, [&](std::uint64_t n) {
           for (; n > 0; --n) {
-            if (!transmit(fd, data.data(), bytes) || !receive(fd, data.data(), back)) return;
+            if (!transmit(fd, data.data(), bytes) || !receive(fd, data.data(), back)) return void(broken = true);
           }
         });
         ::shutdown(fd, SHUT_RDWR);
@@ -188,7 +189,31 @@ Result<double> tcp_round_us(double seconds, std::size_t bytes, std::size_t back)
         while (receive(fd, data.data(), bytes) && transmit(fd, data.data(), back)) {
         }
       });
+  if (broken) return fail(Errc::system, "a connection over 127.0.0.1 has broken");
   return us;
+}
+
+Result<Figures> measure_machine(double seconds) {
+  Figures figures;
+  const auto note = [&](const char* metric, long size, const char* transport, double value) {
+    figures[{metric, size, 2, transport}]["machine"] = value;
+  };
+  note("latency", 8, "shm", line_us(seconds * kBatches));
+  note("rate", 8, "shm", ring_rate(seconds));
+  const double copy = copy_us(seconds);
+  note("bandwidth", kCopy, "shm", static_cast<double>(kCopy) / copy / 1e3);
+  note("put_flush", kCopy, "shm", copy);
+  const auto round = tcp_round_us(seconds, 8, 8);
+  if (!round) return tl::unexpected(round.error());
+  note("latency", 8, "tcp", *round / 2);
+  note("put_flush", 8, "tcp", *round);
+  const auto stream = tcp_round_us(seconds, kCopy, 8);
+  if (!stream) return tl::unexpected(stream.error());
+  note("bandwidth", kCopy, "tcp", static_cast<double>(kCopy) / *stream / 1e3);
+  const auto started = run({{"/bin/sh", "-c", "/bin/true & /bin/true & wait"}, {}}, std::chrono::seconds(10));
+  if (!started) return tl::unexpected(started.error());
+  note("startup", 0, "shm", started->seconds * 1e3);
+  return figures;
 }
 
 }  // namespace
@@ -217,32 +242,22 @@ double line_us(double seconds) {
   return us / 2;
 }
 
-std::vector<Job> limits_plan() {
-  return {{2, "shm", "latency:8,rate:8,bandwidth:4194304,put_flush:4194304"},
-          {2, "tcp", "latency:8,put_flush:8,bandwidth:4194304"},
-          {2, "shm", ""}};
-}
-
-Result<void> measure_machine(double seconds, Samples& samples) {
-  const auto note = [&](const char* metric, long size, const char* transport, double value) {
-    samples[{metric, size, 2, transport}]["machine"].push_back(value);
+Result<Samples> measure_limits(const std::vector<Implementation>& rmq, const Options& options) {
+  const Job jobs[] = {{2, "shm", "latency:8,rate:8,bandwidth:4194304,put_flush:4194304"},
+                      {2, "tcp", "latency:8,put_flush:8,bandwidth:4194304"},
+                      {2, "shm", ""}};
+  Samples samples;
+  Runner runner(rmq, options);
+  const auto round = [&]() -> Result<Figures> {
+    auto figures = measure_machine(options.sample_seconds);
+    if (!figures) return figures;
+    for (const Job& job : jobs) {
+      for (auto& [row, by_impl] : runner.run(job)) (*figures)[row].merge(by_impl);
+    }
+    return figures;
   };
-  note("latency", 8, "shm", line_us(seconds * kBatches));
-  note("rate", 8, "shm", ring_rate(seconds));
-  const double copy = copy_us(seconds);
-  note("bandwidth", kCopy, "shm", static_cast<double>(kCopy) / copy / 1e3);
-  note("put_flush", kCopy, "shm", copy);
-  const auto round = tcp_round_us(seconds, 8, 8);
-  if (!round) return tl::unexpected(round.error());
-  note("latency", 8, "tcp", *round / 2);
-  note("put_flush", 8, "tcp", *round);
-  const auto stream = tcp_round_us(seconds, kCopy, 8);
-  if (!stream) return tl::unexpected(stream.error());
-  note("bandwidth", kCopy, "tcp", static_cast<double>(kCopy) / *stream / 1e3);
-  const auto started = run({{"/bin/sh", "-c", "/bin/true & /bin/true & wait"}, {}}, std::chrono::seconds(10));
-  if (!started) return tl::unexpected(started.error());
-  note("startup", 0, "shm", started->seconds * 1e3);
-  return {};
+  if (auto ok = Phases().repeat(options.rounds, round, samples); !ok) return tl::unexpected(ok.error());
+  return samples;
 }
 
 std::string limits_table(const Samples& samples) {

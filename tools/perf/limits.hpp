@@ -10,13 +10,11 @@ namespace rmq::perf {
 /// CPU of its own, of about `seconds`. What it says of the moment tells a slow phase of the machine from a fast one.
 double line_us(double seconds);
 
-/// The machine's own figures, once, under the name "machine" in the rows of messages that they bound: a bare cache line
-/// (latency over shm), a bare ring of lines (rate), a copy (bandwidth, put_flush of megabytes), a ping-pong and a stream over
-/// a bare loopback connection (tcp), fork and exec of a launcher and two programs (start-up). Errc::system.
-Result<void> measure_machine(double seconds, Samples& samples);
-
-/// Runs of the benchmark that give the same rows.
-std::vector<Job> limits_plan();
+/// Figures of RMQ, and the machine's own, under the name "machine", in the rows that they bound: a bare cache line (latency
+/// over shm), a bare ring of lines (rate), a copy (bandwidth, put_flush of megabytes), a ping-pong and a stream over a bare
+/// loopback connection (tcp), fork and exec of a launcher and two programs (start-up). Both of a round in one phase of the
+/// machine. Errc::system.
+Result<Samples> measure_limits(const std::vector<Implementation>& rmq, const Options& options);
 
 /// Rows of both, with how far each is from its bound.
 std::string limits_table(const Samples& samples);

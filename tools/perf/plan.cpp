@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <set>
 #include <sstream>
 #include <utility>
 
@@ -99,56 +98,65 @@ std::vector<Job> plan(const Options& options) {
   return jobs;
 }
 
+Figures Runner::run(const Job& job) {
+  Figures figures;
+  for (const Implementation& impl : all_) {
+    const auto ways = impl.ways(job.transport, job.ranks, options_.cpus);
+    for (std::size_t w = 0; w < ways.size(); ++w) {
+      const std::string key = fmt::format("{} {} {} {} {}", impl.name, w, job.ranks, job.transport, job.metrics);
+      if (given_up_.contains(key)) continue;
+      const auto run = run_once(job, impl, ways[w], options_);
+      if (!run) {
+        fmt::print(stderr, "rmqperf: {}: left out: {}\n", impl.name, run.error().what);
+        given_up_.insert(key);
+        continue;
+      }
+      for (const auto& [row, value] : *run) {
+        const auto [best, first] = figures[row].try_emplace(impl.name, value);
+        if (!first) best->second = best_of({best->second, value}, higher_is_better(row.metric));
+      }
+    }
+  }
+  return figures;
+}
+
+Phases::Phases() : line_(line_us(kProbeSeconds)), fastest_(line_) {}
+
+Result<void> Phases::repeat(int rounds, const std::function<Result<Figures>()>& round, Samples& samples) {
+  struct Round {
+    double line;
+    Figures figures;
+  };
+  std::vector<Round> all;
+  const auto wanted = static_cast<std::size_t>(rounds);
+  const auto good = [&] {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(all, [&](const Round& r) { return r.line <= kSlow * fastest_; }));
+  };
+  while (good() < wanted && all.size() < 2 * wanted) {
+    const double before = line_;
+    auto figures = round();
+    if (!figures) return tl::unexpected(figures.error());
+    line_ = line_us(kProbeSeconds);
+    fastest_ = std::min(fastest_, line_);
+    all.push_back({std::max(before, line_), std::move(*figures)});
+  }
+  std::ranges::stable_sort(all, {}, &Round::line);
+  all.resize(std::min(all.size(), wanted));
+  for (const Round& one : all) {
+    for (const auto& [row, by_impl] : one.figures) {
+      for (const auto& [impl, value] : by_impl) samples[row][impl].push_back(value);
+    }
+  }
+  return {};
+}
+
 Samples measure(const std::vector<Job>& jobs, const std::vector<Implementation>& all, const Options& options) {
   Samples samples;
-  std::set<std::string> given_up;
-  const auto run_all = [&](const Job& job) {
-    std::map<Row, std::map<std::string, double>> figures;
-    for (const Implementation& impl : all) {
-      const auto ways = impl.ways(job.transport, job.ranks, options.cpus);
-      for (std::size_t w = 0; w < ways.size(); ++w) {
-        const std::string key = fmt::format("{} {} {} {} {}", impl.name, w, job.ranks, job.transport, job.metrics);
-        if (given_up.contains(key)) continue;
-        const auto run = run_once(job, impl, ways[w], options);
-        if (!run) {
-          fmt::print(stderr, "rmqperf: {}: left out: {}\n", impl.name, run.error().what);
-          given_up.insert(key);
-          continue;
-        }
-        for (const auto& [row, value] : *run) {
-          const auto [best, first] = figures[row].try_emplace(impl.name, value);
-          if (!first) best->second = best_of({best->second, value}, higher_is_better(row.metric));
-        }
-      }
-    }
-    return figures;
-  };
-  double fastest = line_us(kProbeSeconds), line = fastest;
+  Runner runner(all, options);
+  Phases phases;
   for (const Job& job : jobs) {
-    struct Round {
-      double line;
-      std::map<Row, std::map<std::string, double>> figures;
-    };
-    std::vector<Round> rounds;
-    const auto wanted = static_cast<std::size_t>(options.rounds);
-    const auto good = [&] {
-      return static_cast<std::size_t>(
-          std::ranges::count_if(rounds, [&](const Round& r) { return r.line <= kSlow * fastest; }));
-    };
-    while (good() < wanted && rounds.size() < 2 * wanted) {
-      const double before = line;
-      auto figures = run_all(job);
-      line = line_us(kProbeSeconds);
-      fastest = std::min(fastest, line);
-      rounds.push_back({std::max(before, line), std::move(figures)});
-    }
-    std::ranges::stable_sort(rounds, {}, &Round::line);
-    rounds.resize(std::min(rounds.size(), wanted));
-    for (const Round& round : rounds) {
-      for (const auto& [row, by_impl] : round.figures) {
-        for (const auto& [impl, value] : by_impl) samples[row][impl].push_back(value);
-      }
-    }
+    static_cast<void>(phases.repeat(options.rounds, [&] { return runner.run(job); }, samples));  // it cannot fail
   }
   return samples;
 }

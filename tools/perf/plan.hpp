@@ -1,7 +1,9 @@
 // What is measured: the rows of the table, gathered into runs of the benchmark.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -39,12 +41,37 @@ struct Options {
 
 std::vector<Job> plan(const Options& options);
 
-/// Samples by row and implementation.
+/// Samples by row and implementation, and those of one round.
 using Samples = std::map<Row, std::map<std::string, std::vector<double>>>;
+using Figures = std::map<Row, std::map<std::string, double>>;
 
-/// Runs the jobs, implementations in turn, `rounds` times. Before and after each round the machine is asked how fast it is
-/// at the moment (line_us()): a round in a slow phase is set aside and repeated, as many times again at most, and the
-/// fastest `rounds` of all count. A peer that fails or hangs is left out of the row and named on stderr; so is RMQ.
+/// Runs jobs, implementations in turn, each at its best setting. One that fails or hangs is named on stderr and left out
+/// of this job from then on; so is RMQ.
+class Runner {
+ public:
+  /// Both outlive it.
+  Runner(const std::vector<Implementation>& all, const Options& options) : all_(all), options_(options) {}
+  Figures run(const Job& job);
+
+ private:
+  const std::vector<Implementation>& all_;
+  const Options& options_;
+  std::set<std::string> given_up_;
+};
+
+/// The machine's phases. Before and after each round it is asked how fast it is at the moment (line_us()): a round in a
+/// slow phase, by the fastest seen, is set aside and another one made, as many more at most; the fastest ones count.
+class Phases {
+ public:
+  Phases();
+  /// Adds so many rounds to the samples. The first error of a round ends it.
+  Result<void> repeat(int rounds, const std::function<Result<Figures>()>& round, Samples& samples);
+
+ private:
+  double line_, fastest_;  // us: the latest cache line, the fastest one
+};
+
+/// Runs each job `options.rounds` times in one phase.
 Samples measure(const std::vector<Job>& jobs, const std::vector<Implementation>& all, const Options& options);
 
 double median(std::vector<double> values);

@@ -53,7 +53,8 @@ std::string table(const Samples& samples) {
   }
   text +=
       "Median (least-most) of runs in turn, those of the machine's slow phases repeated. 'rmq is':\n"
-      "how many times better than the better peer at its best setting (above 1 is faster, or smaller). Buffers are reused: below a few MB they lie in the cache. For match, size counts receives posted in vain.\n";
+      "how many times better than the better peer at its best setting (above 1 is faster, or smaller). Buffers are reused: below a\n"
+      "few MB they lie in the cache. For match, size counts receives posted in vain.\n";
   return text;
 }
 
