@@ -54,7 +54,7 @@ std::vector<std::string> built_in_methods() {
 
 Device::Device(DeviceOptions options, Bootstrap& bootstrap)
     : gate_(trace_, options.threads),
-      channels_(bootstrap.job().size, bootstrap.job().rank, pool_, trace_, gate_, counters_, sink_),
+      channels_(bootstrap.job().size, bootstrap.job().rank, methods_, pool_, trace_, gate_, counters_, sink_),
       rank_(bootstrap.job().rank),
       sleep_for_ever_(options.sleep_for_ever),
       minds_(options.minds),
@@ -90,8 +90,7 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
   std::unique_ptr<Device> d(new Device(std::move(options), bootstrap));
   d->makers_ = std::move(makers);
   const JobInfo& job = bootstrap.job();
-  const TraceOwner owner{job.rank, job.size,
-                         job.host_of_rank.empty() ? 0 : job.host_of_rank[static_cast<std::size_t>(d->rank_)], job.job};
+  const TraceOwner owner{job.rank, job.size, job.host_of_rank[d->rank_], job.job};
   if (!d->config_.trace.empty()) {
     // As when the disk fills up later: the program matters more than its trace.
     if (auto ok = d->trace_.open(d->config_.trace, owner, d->config_.trace_max); !ok)
@@ -137,34 +136,32 @@ Result<void> Device::open_methods() {
     }
   }
   // A method is opened only when some rank needs it: a job on one host listens on no port.
-  std::size_t unreached = channels_.size() - 1;
+  const int others = size() - 1;
+  const auto reached = [&](Rank r) {
+    return r == rank_ || std::ranges::any_of(methods_, [&](const auto& m) { return m->reaches(r); });
+  };
+  int most = 0;  // of the others, by one method
   for (const MethodMaker& make : candidates) {
-    if (unreached == 0) break;
+    if (most == others) break;
     auto made = make(context);
     if (!made) return tl::unexpected(made.error());
-    methods::Method* m = made->get();
-    bool used = false;
-    for (Channel& c : channels_) {
-      if (c.rank == rank_ || c.method || !m->reaches(c.rank)) continue;
-      c.method = m;
-      c.id = m->id();
-      used = true;
-      --unreached;
-    }
-    if (!used) continue;
-    if (auto* word = m->attention()) gate_.set_attention(word);
+    const methods::Method& m = **made;
+    const int count = m.reached();
+    bool needed = count > most;
+    for (Rank r = 0; r < size() && !needed && count > 0; ++r) needed = m.reaches(r) && !reached(r);
+    if (!needed) continue;
+    most = std::max(most, count);
+    if (auto* word = (*made)->attention()) gate_.set_attention(word);
     methods_.push_back(std::move(*made));
   }
-  if (unreached > 0) {
-    for (const Channel& c : channels_) {
-      if (c.rank == rank_ || c.method) continue;
+  for (Rank r = 0; r < size() && most < others; ++r) {
+    if (!reached(r))
       return fail(Errc::config,
                   fmt::format("rank {} cannot reach rank {}: RMQ_METHODS='{}' has no method between their "
                               "hosts (add tcp)",
-                              rank_, c.rank, config_.methods));
-    }
+                              rank_, r, config_.methods));
   }
-  channels_.share_out_credit(static_cast<std::uint64_t>(config_.eager_max));
+  channels_.connect(static_cast<std::uint64_t>(config_.eager_max));
   return {};
 }
 

@@ -16,7 +16,7 @@
 //
 // (held also counts the records of envelopes, which spent no credit: then it is larger still.) The sender is stuck only
 // if its next message costs more than its credit, and it has no envelopes. No message costs more than C/4
-// (share_out_credit), so credit < C/4. From C/4 on what is owed is returned, so owed < C/4. Hence held > C/2, and
+// (equip), so credit < C/4. From C/4 on what is owed is returned, so owed < C/4. Hence held > C/2, and
 // envelopes are granted as often as the sender is stuck: each takes the first message out of its queue, until
 // the one that is waited for has come. A grant comes from every rank that waits, in whatever manner and however busy
 // others keep it; its only end is RMQ_ENVELOPES_MAX, the bound of what all envelopes may fill.
@@ -28,6 +28,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "adi/device.hpp"
 #include "adi/dispatch.hpp"
@@ -63,41 +64,89 @@ bool RequestList::remove(Request* r) {
   return false;
 }
 
-Channels::Channels(int size, Rank me, RequestPool& pool, Trace& trace, Gate& gate, Counters& counters,
-                   const methods::Sink& sink)
-    : all_(static_cast<std::size_t>(size)),
+Channels::Channels(int size, Rank me, const std::vector<std::unique_ptr<methods::Method>>& methods, RequestPool& pool,
+                   Trace& trace, Gate& gate, Counters& counters, const methods::Sink& sink)
+    : near_(std::make_unique<Channel*[]>(kNear)),
+      size_(static_cast<std::size_t>(size)),
+      methods_(methods),
       me_(me),
       pool_(pool),
       trace_(trace),
       gate_(gate),
       counters_(counters),
-      sink_(sink) {
-  for (Rank r = 0; r < size; ++r) (*this)[r].rank = r;
+      sink_(sink) {}
+
+// ---- the table ----
+
+// Where the rank is in far_, or would be. A multiplication spreads ranks that lie at distances of powers of two.
+std::size_t Channels::place(Rank r) const {
+  const std::size_t mask = far_.size() - 1;
+  std::size_t at = (static_cast<std::uint32_t>(r) * std::size_t{0x9e3779b97f4a7c15u}) >> 32 & mask;
+  while (far_[at] && far_[at]->rank != r) at = (at + 1) & mask;
+  return at;
+}
+
+const Channel* Channels::find(Rank r) const {
+  const auto i = static_cast<std::size_t>(r);
+  if (i < kNear) return near_[i];
+  return far_.empty() ? nullptr : far_[place(r)];
+}
+
+Channel& Channels::far(Rank r) {
+  if (const Channel* const found = find(r)) return const_cast<Channel&>(*found);
+  return make(r);
+}
+
+[[gnu::cold]] Channel& Channels::make(Rank r) {
+  RMQ_CHECK(static_cast<std::size_t>(r) < size_);
+  Channel& c = all_.emplace_back();
+  c.rank = r;
+  if (connected_) equip(c);
+  if (static_cast<std::size_t>(r) < kNear) {
+    near_[static_cast<std::size_t>(r)] = &c;
+    return c;
+  }
+  if (2 * (in_far_ + 1) > far_.size()) {
+    const std::vector<Channel*> before = std::exchange(far_, std::vector<Channel*>(std::max<std::size_t>(16, 2 * far_.size())));
+    for (Channel* const old : before)
+      if (old) far_[place(old->rank)] = old;
+  }
+  ++in_far_;
+  return *(far_[place(r)] = &c);
+}
+
+// The first method that reaches the rank, and credit.
+void Channels::equip(Channel& c) {
+  if (c.rank == me_) {
+    c.id = methods::MethodId::self;
+    return;
+  }
+  const auto m = std::ranges::find_if(methods_, [&](const auto& method) { return method->reaches(c.rank); });
+  RMQ_CHECK(m != methods_.end());
+  c.method = m->get();
+  c.id = c.method->id();
+  c.credit = static_cast<std::int64_t>(per_peer_);
+  const std::size_t own = c.method->eager_max(c.rank);
+  const std::size_t wanted = eager_max_ ? static_cast<std::size_t>(eager_max_) : own;
+  // No message costs more than a quarter of the credit: the proof above rests on it.
+  const std::size_t affordable = static_cast<std::size_t>(per_peer_ / 4) - kMessageRecord;
+  c.eager_max = static_cast<std::uint32_t>(std::min({own, wanted, affordable}));
 }
 
 void Channels::size_credit(std::uint64_t unexpected_max, std::uint64_t envelopes_max) {
   // At least what a few messages need, whatever the number of peers; at most what one peer can use.
   constexpr std::uint64_t kLeast = 64 * 1024, kMost = 16 * 1024 * 1024;
-  const std::uint64_t others = std::max<std::uint64_t>(all_.size() - 1, 1);
+  const std::uint64_t others = std::max<std::uint64_t>(size_ - 1, 1);
   per_peer_ = std::clamp<std::uint64_t>(unexpected_max / others, kLeast, kMost);
   flow_threshold_ = static_cast<std::uint32_t>(per_peer_ / 4);
   envelopes_left_ = envelopes_max;
 }
 
-void Channels::share_out_credit(std::uint64_t eager_max) {
+void Channels::connect(std::uint64_t eager_max) {
   trace_.event(Event::credit, 0, kNoRank, 0, per_peer_);  // what each of them begins with
-  for (Channel& c : all_) {
-    if (!c.method) {
-      c.id = methods::MethodId::self;
-      continue;
-    }
-    c.credit = static_cast<std::int64_t>(per_peer_);
-    const std::size_t own = c.method->eager_max(c.rank);
-    const std::size_t wanted = eager_max ? static_cast<std::size_t>(eager_max) : own;
-    // No message costs more than a quarter of the credit: the proof above rests on it.
-    const std::size_t affordable = static_cast<std::size_t>(per_peer_ / 4) - kMessageRecord;
-    c.eager_max = static_cast<std::uint32_t>(std::min({own, wanted, affordable}));
-  }
+  eager_max_ = eager_max;
+  connected_ = true;
+  for (Channel& c : all_) equip(c);
 }
 
 // ---- sending ----
@@ -183,6 +232,7 @@ int Channels::drain_packets(Channel& c) {
 
 void Channels::lose(Channel& c) {
   c.flow_due = false;
+  c.credit = 0;
   envelopes_left_ += c.envelopes_out;
   c.envelopes_out = c.envelopes_due = 0;
   while (!c.messages.empty()) c.messages.pop_front()->go(Step::idle);

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -79,12 +81,12 @@ struct alignas(kCacheLine) Channel {
   std::uint32_t envelopes = 0;  // messages that may go as REQUEST_SEND without credit
   std::uint64_t held = 0;       // bytes of our unexpected memory that its messages fill
   std::uint64_t spent = 0;      // those of them that it has spent credit for: all but envelopes beyond it
+  Rank rank = kNoRank;
 
   RequestList packets;             // in order; they spend no credit: only a full link holds them up
   RequestList messages;            // in order; credit or the link holds them up
   RequestList bulk;                // rendezvous data under way, one fragment at a time
   std::uint64_t answer_bytes = 0;  // of our memory that answers among the packets fill
-  Rank rank = kNoRank;
 
   std::uint32_t envelope_grant = 0;  // size of the last grant to a starving peer, doubled each time
   std::uint32_t envelopes_out = 0;   // granted and not yet used
@@ -104,21 +106,34 @@ struct alignas(kCacheLine) Channel {
 /// Why a message waits; travels in traces.
 enum class Hindrance : std::uint8_t { link_full = 1, no_credit = 2, behind_others = 3 };
 
-/// All channels of a rank. Used with the device held.
+/// The channels of a rank, each made when it is first asked for: they cost memory for the ranks that this one talks
+/// with, not for all of the job. Used with the device held.
 class Channels {
  public:
-  /// All references outlive this. `gate`: wakes who sleeps and does not know yet that it waits for a channel too.
-  /// `sink`: as a method does, to tell owners of packets that they have left.
-  Channels(int size, Rank me, RequestPool& pool, Trace& trace, Gate& gate, Counters& counters,
-           const methods::Sink& sink);
+  /// All references outlive this. `methods`: in order of preference, all there when connect() is called. `gate`: wakes
+  /// who sleeps and does not know yet that it waits for a channel too. `sink`: as a method does, to tell owners of
+  /// packets that they have left.
+  Channels(int size, Rank me, const std::vector<std::unique_ptr<methods::Method>>& methods, RequestPool& pool,
+           Trace& trace, Gate& gate, Counters& counters, const methods::Sink& sink);
   /// How much credit there is, of memory for `unexpected_max` bytes in all, and envelopes beyond it.
   void size_credit(std::uint64_t unexpected_max, std::uint64_t envelopes_max);
-  /// When each channel has its method: gives the credit out. `eager_max`: bytes, 0 for what each method likes.
-  void share_out_credit(std::uint64_t eager_max);
+  /// The methods are there: from now on each channel has one. `eager_max`: bytes, 0 for what each method likes.
+  void connect(std::uint64_t eager_max);
 
-  Channel& operator[](Rank r) { return all_[static_cast<std::size_t>(r)]; }
-  const Channel& operator[](Rank r) const { return all_[static_cast<std::size_t>(r)]; }
-  std::size_t size() const { return all_.size(); }
+  /// Of any rank of the job.
+  [[gnu::always_inline]] Channel& operator[](Rank r) {
+    const auto i = static_cast<std::size_t>(r);
+    if (i < kNear) [[likely]] {
+      if (Channel* const c = near_[i]) [[likely]]
+        return *c;
+    }
+    return far(r);
+  }
+  /// The same where there is one already; else nullptr.
+  const Channel* find(Rank r) const;
+  /// Ranks of the job.
+  std::size_t size() const { return size_; }
+  // Those that have been made, in that order.
   auto begin() { return all_.begin(); }
   auto end() { return all_.end(); }
   auto begin() const { return all_.begin(); }
@@ -175,9 +190,22 @@ class Channels {
   bool credit_came(Channel& c, const Packet& p);
   void send_flow(Channel& c);
   methods::Outcome try_flow(Channel& c);
+  [[gnu::cold]] Channel& far(Rank r);
+  Channel& make(Rank r);
+  void equip(Channel& c);
+  std::size_t place(Rank r) const;
 
-  std::vector<Channel> all_;       // by rank
-  std::vector<Channel*> waiting_;  // with anything in a queue
+  // Ranks that are found by their number; the others by a hash table, open, at most half full.
+  static constexpr std::size_t kNear = 1024;
+  std::unique_ptr<Channel*[]> near_;  // by rank; kNear of them
+  std::vector<Channel*> waiting_;     // with anything in a queue
+  std::vector<Channel*> far_;         // a power of two of them, or none
+  std::size_t in_far_ = 0;
+  std::deque<Channel> all_;
+  std::size_t size_;
+  const std::vector<std::unique_ptr<methods::Method>>& methods_;
+  std::uint64_t eager_max_ = 0;
+  bool connected_ = false;
   std::uint32_t flow_threshold_ = 0;
   Rank me_;
   std::uint64_t per_peer_ = 0;  // credit

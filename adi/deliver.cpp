@@ -41,16 +41,16 @@ methods::Landing Device::on_arriving(void* device, Rank from, const Packet& p) {
   switch (p.kind) {
     case Kind::SHORT:
     case Kind::SHORT_SYNC: {
-      d.received(from, p);
-      if (!d.may_come(from, p)) return {};
+      Channel& c = d.received(from, p);
+      if (!d.may_come(c, p)) return {};
       const Match m{p.context, p.source, p.tag};
       Request* recv = d.match_.match_arrival(m);
       if (!recv) {
-        if (!d.may_be_kept(from, p, p.length)) return {};
-        Request* message = d.keep(from, p, m, p.length, Step::arriving);
+        if (!d.may_be_kept(c, p, p.length)) return {};
+        Request* message = d.keep(c, p, m, p.length, Step::arriving);
         return {DataView::contiguous(message->owned, p.length), 0, p.length, message};
       }
-      d.accept_short(from, p);
+      d.accept_short(c, p);
       if (recv->dest_op == DestOp::join) {
         Request* s = d.stage(recv, m, p.length);
         s->peer = from;
@@ -68,8 +68,7 @@ methods::Landing Device::on_arriving(void* device, Rank from, const Packet& p) {
     }
     default:
       if (Extension* e = d.extension_of_[static_cast<std::size_t>(p.kind)]) {
-        d.received(from, p);
-        return d.channels_[from].dropped ? methods::Landing{} : e->on_arriving(from, p);
+        return d.received(from, p).dropped ? methods::Landing{} : e->on_arriving(from, p);
       }
       on_unknown(device, from, p, nullptr);
       return {};

@@ -100,14 +100,18 @@ class Device {
   };
   Levels levels() const;
   /// Why the rank is lost; empty while it is not.
-  const std::string& peer_error(Rank rank) const { return channels_[rank].error.what; }
+  std::string_view peer_error(Rank rank) const {
+    const Channel* const c = channels_.find(rank);
+    return c ? std::string_view(c->error.what) : std::string_view();
+  }
   /// How calls fail that need a lost rank: Errc::peer_lost, or no_memory where it is this rank that cannot go on.
   Errc loss(Rank rank) const {
-    return channels_[rank].error.code == Errc::no_memory ? Errc::no_memory : Errc::peer_lost;
+    const Channel* const c = channels_.find(rank);
+    return c && c->error.code == Errc::no_memory ? Errc::no_memory : Errc::peer_lost;
   }
   /// What the floors above record their events with; the device held.
   Trace& trace() { return trace_; }
-  methods::MethodId method_of(Rank rank) const { return channels_[rank].id; }
+  methods::MethodId method_of(Rank rank) { return channels_[rank].id; }
   const std::vector<std::unique_ptr<methods::Method>>& methods() const { return methods_; }
 
   // ---- requests ----
@@ -208,8 +212,8 @@ class Device {
     Device& device_;
     Rank to_;
   };
-  std::size_t MPID_Fragment_max(Rank to) const { return channels_[to].method->fragment_max(to); }
-  std::size_t MPID_Eager_max(Rank to) const { return channels_[to].method->eager_max(to); }
+  std::size_t MPID_Fragment_max(Rank to) { return channels_[to].method->fragment_max(to); }
+  std::size_t MPID_Eager_max(Rank to) { return channels_[to].method->eager_max(to); }
   /// One thing less has to happen to a request of kind `other`, of which the caller has counted `incomplete`.
   void MPID_Complete(Request* r, Errc error) { sent(r, error); }
   /// A peer sent what no rank of ours could send to a floor above: it is dropped, and counts as lost.
@@ -217,7 +221,7 @@ class Device {
   /// A peer sent what there may have been a use for once: counted and traced.
   void MPID_Stray_packet(Rank from, const Packet& p);
   /// Memory of this rank that answers of the floors above fill while they wait for room in the link to it, bytes.
-  std::uint64_t MPID_Backlog(Rank to) const { return channels_[to].answer_bytes; }
+  std::uint64_t MPID_Backlog(Rank to) { return channels_[to].answer_bytes; }
   /// What the caller polled for has come, though not by a packet: its next wait starts with patience anew.
   void MPID_Waited() { waiter_.busy(); }
   /// Something that this rank may be waiting for has changed in memory that it shares with us.
@@ -227,11 +231,11 @@ class Device {
   /// Whether any rank is lost (peer_error() says which).
   bool MPID_Any_lost() const { return any_lost_; }
   /// Whether this rank is lost, or its process has ended (which will be reported as its loss). A system call perhaps.
-  bool MPID_Gone(Rank rank) const;
+  bool MPID_Gone(Rank rank);
   /// What lets the other ranks of this host find memory from MPID_Mem_alloc; 0 when they cannot.
   std::uint64_t MPID_Mem_token(const void* memory, std::uint64_t bytes) const;
   /// Memory that `owner`, another rank, has a token for, as it lies here; nullptr when it cannot be reached.
-  std::byte* MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const;
+  std::byte* MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes);
   /// Copies between `here` and one piece of memory at `at` in another rank's process, at once, without its help. False:
   /// that is not possible, or packets promise to be faster; part of it may have been copied.
   bool MPID_Put_at_once(Rank to, std::uint64_t at, const DataView& here);
@@ -296,9 +300,9 @@ class Device {
   static void on_short_sync(void* device, Rank from, const Packet& p, const std::byte* payload);
   static void on_sync_ack(void* device, Rank from, const Packet& p, const std::byte* payload);
   void arrive_short(Rank from, const Packet& p, const std::byte* payload);
-  Request* keep(Rank from, const Packet& p, const Match& m, std::uint64_t data_bytes, Step step);
-  void accept_short(Rank from, const Packet& p);
-  void acknowledge_sync(Rank from, const Packet& p);
+  Request* keep(Channel& from, const Packet& p, const Match& m, std::uint64_t data_bytes, Step step);
+  void accept_short(Channel& from, const Packet& p);
+  void acknowledge_sync(Channel& from, const Packet& p);
   void release_kept(Request* message);
   void receive_kept(Request* recv, Request* message);
 
@@ -372,11 +376,11 @@ class Device {
   /// Counts it and has the method lose the peer, with an error that says `why`.
   void protocol_error(Rank from, const Packet& p, const char* why);
   /// Whether a message may have such a header; else the peer is dropped. Likewise below.
-  bool may_come(Rank from, const Packet& p) {
+  bool may_come(const Channel& from, const Packet& p) {
     const bool sound = p.kind == Kind::REQUEST_SEND ? p.length == 0 : (p.flags & packet_flag::envelope) == 0;
-    if (sound && is_rank(p.source) && !channels_[from].dropped) [[likely]]
+    if (sound && is_rank(p.source) && !from.dropped) [[likely]]
       return true;
-    refuse(from, p);
+    refuse(from.rank, p);
     return false;
   }
   bool is_rank(std::int32_t r) const {
@@ -384,7 +388,7 @@ class Device {
   }
   void refuse(Rank from, const Packet& p);
   /// Whether the sender has credit left for a message that no receive waits for.
-  bool may_be_kept(Rank from, const Packet& p, std::uint64_t data_bytes);
+  bool may_be_kept(const Channel& from, const Packet& p, std::uint64_t data_bytes);
   /// received() of a packet that is nothing but its fields.
   bool take_control(Rank from, const Packet& p);
   /// The send that has been announced to this rank and not been answered, or nullptr.
@@ -408,11 +412,14 @@ class Device {
   static void on_sent(void* device, Request* owner, Errc error);
   static void on_moved(void* device, Request* owner, std::uint64_t bytes, Errc error);
   static void on_peer_lost(void* device, Rank rank, const Error& error);
-  [[gnu::always_inline]] void received(Rank from, const Packet& p) {
+  /// Its channel.
+  [[gnu::always_inline]] Channel& received(Rank from, const Packet& p) {
+    Channel& c = channels_[from];
     ++counters_.received;
-    trace_.packet(Event::packet_received, id_of(from), from, p, p.length);
-    if (!channels_.take_credit(channels_[from], p)) [[unlikely]]
+    trace_.packet(Event::packet_received, c.method_number(), from, p, p.length);
+    if (!channels_.take_credit(c, p)) [[unlikely]]
       protocol_error(from, p, "it returns more credit than was spent");
+    return c;
   }
   static constexpr std::uint8_t kNeedsCare = request_flag::detached | request_flag::staged;
   /// One thing less to happen; at zero the request is complete and may be gone.
@@ -448,7 +455,7 @@ class Device {
     match_.withdraw(recv);
   }
   void chose(Way way, Because because, Rank peer) { trace_.event(Event::protocol, id_of(peer), peer, way, because); }
-  std::uint8_t id_of(Rank r) const { return channels_[r].method_number(); }
+  std::uint8_t id_of(Rank r) { return channels_[r].method_number(); }
   void fail_requests_of(Rank rank);
   void fail_grouped(Request* recv);
   // ---- the agent: serve.cpp ----

@@ -30,9 +30,10 @@ void Device::MPID_Isend(Request* r) {
   if (const Outcome o = send_message(r, c); o == Outcome::retry) channels_.enqueue(c, r, Hindrance::link_full);
 }
 
-// What a short message without more ado needs: it is no self-send, is short, has credit, and none is before it.
+// What a short message without more ado needs: it is short, has credit, and none is before it. There is no credit for
+// oneself, for a rank that is lost, and before there are methods.
 inline bool Device::may_leave(const Channel& c, std::size_t bytes) const {
-  return c.method && bytes <= c.eager_max && c.credit >= cost_with(bytes) && c.messages.empty() && !c.lost;
+  return bytes <= c.eager_max && c.credit >= cost_with(bytes) && c.messages.empty();
 }
 
 [[gnu::always_inline]] inline Packet Device::short_packet(const Channel& c, const Match& match, std::size_t bytes) {
@@ -128,34 +129,34 @@ Outcome Device::try_short(Request* r, Channel& c, std::int64_t cost) {
   return o;
 }
 
-void Device::acknowledge_sync(Rank from, const Packet& p) {
+void Device::acknowledge_sync(Channel& from, const Packet& p) {
   if (p.kind != Kind::SHORT_SYNC) return;
   Packet ack(Kind::SYNC_ACK);
   ack.context = p.context;
   ack.msg = p.msg;
   ack.sync_ack.sender = p.short_sync.sender;
-  channels_.post(channels_[from], ack);
+  channels_.post(from, ack);
 }
 
-inline void Device::accept_short(Rank from, const Packet& p) {
-  trace_.packet(Event::matched, id_of(from), from, p, 0, p.length);
-  channels_.return_credit(channels_[from], p.length + kMessageRecord);
+inline void Device::accept_short(Channel& from, const Packet& p) {
+  trace_.packet(Event::matched, from.method_number(), from.rank, p, 0, p.length);
+  channels_.return_credit(from, p.length + kMessageRecord);
   acknowledge_sync(from, p);
 }
 
 void Device::arrive_short(Rank from, const Packet& p, const std::byte* payload) {
-  received(from, p);
-  if (!may_come(from, p)) [[unlikely]]
+  Channel& c = received(from, p);
+  if (!may_come(c, p)) [[unlikely]]
     return;
   const Match m{p.context, p.source, p.tag};
   if (Request* recv = match_.match_arrival(m)) [[likely]] {
-    accept_short(from, p);
+    accept_short(c, p);
     deliver(recv, m, payload, p.length);
     return;
   }
-  if (!may_be_kept(from, p, p.length)) [[unlikely]]
+  if (!may_be_kept(c, p, p.length)) [[unlikely]]
     return;
-  Request* message = keep(from, p, m, p.length, Step::kept);
+  Request* message = keep(c, p, m, p.length, Step::kept);
   if (p.length) std::memcpy(message->owned, payload, p.length);
 }
 
@@ -167,22 +168,22 @@ void Device::on_short_sync(void* device, Rank from, const Packet& p, const std::
   static_cast<Device*>(device)->arrive_short(from, p, payload);
 }
 
-Request* Device::keep(Rank from, const Packet& p, const Match& m, std::uint64_t data_bytes, Step step) {
+Request* Device::keep(Channel& from, const Packet& p, const Match& m, std::uint64_t data_bytes, Step step) {
   Request* message = pool_.get();
   message->kind = RequestKind::message;
   message->go(step);
   message->unexpected = {};
   message->match = m;
-  message->peer = from;
+  message->peer = from.rank;
   message->packet = p;
   if (data_bytes) {
     message->owned = static_cast<std::byte*>(std::malloc(data_bytes));
     RMQ_CHECK(message->owned != nullptr);  // bounded by the published ceiling
     message->owned_bytes = data_bytes;
   }
-  channels_.hold(channels_[from], p, data_bytes);
+  channels_.hold(from, p, data_bytes);
   match_.keep(message);
-  trace_.packet(Event::unexpected, id_of(from), from, p, match_.unexpected(), counters_.unexpected_bytes);
+  trace_.packet(Event::unexpected, from.method_number(), from.rank, p, match_.unexpected(), counters_.unexpected_bytes);
   return message;
 }
 
@@ -201,7 +202,7 @@ void Device::receive_kept(Request* recv, Request* message) {
     pool_.put(message);
     return;
   }
-  acknowledge_sync(message->peer, p);
+  acknowledge_sync(channels_[message->peer], p);
   if (message->step == Step::arriving) {  // on_landed goes on
     message->unexpected.taker = recv;
     return;
@@ -228,7 +229,7 @@ void Device::MPID_Irecv(Request* r) {
   r->incomplete.store(static_cast<std::int32_t>(parts), std::memory_order_relaxed);  // not yet visible to others
   if (r->dest_op == DestOp::join) [[unlikely]]
     r->status.bytes = r->view.bytes;  // in the end, those of the shortest message
-  if (r->peer != kNoRank && channels_[r->peer].lost) [[unlikely]] {
+  if (any_lost_ && r->peer != kNoRank && channels_[r->peer].lost) [[unlikely]] {
     if (!match_.find(r->match)) return complete(r, Errc::peer_lost);
   }
   for (; parts > 0; --parts) {

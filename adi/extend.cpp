@@ -27,8 +27,7 @@ void Device::MPID_Unregister(Extension& extension) {
 
 void Device::on_extension(void* device, Rank from, const Packet& p, const std::byte* payload) {
   auto& d = *static_cast<Device*>(device);
-  d.received(from, p);
-  if (d.channels_[from].dropped) [[unlikely]]
+  if (d.received(from, p).dropped) [[unlikely]]
     return;
   d.extension_of_[static_cast<std::size_t>(p.kind)]->on_packet(from, p, payload);
 }
@@ -52,11 +51,10 @@ void Device::gather(Rank to, bool on) {
 void Device::MPID_Wake(Rank rank) {
   Channel& c = channels_[rank];
   if (!c.method || with_method(*c.method, c.id, [&](auto& m) { return m.wake(rank); })) return;
-  const std::vector<int>& host = job().host_of_rank;
-  if (host[static_cast<std::size_t>(rank)] == host[static_cast<std::size_t>(rank_)]) doorbell_->ring(rank);
+  if (job().host_of_rank.same(rank, rank_)) doorbell_->ring(rank);
 }
 
-bool Device::MPID_Gone(Rank rank) const {
+bool Device::MPID_Gone(Rank rank) {
   const Channel& c = channels_[rank];
   return c.lost || (c.method && c.method->gone(rank));
 }
@@ -68,7 +66,7 @@ std::uint64_t Device::MPID_Mem_token(const void* memory, std::uint64_t bytes) co
   return 0;
 }
 
-std::byte* Device::MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const {
+std::byte* Device::MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) {
   const Channel& c = channels_[owner];
   return c.method && token ? c.method->mem_map(owner, token, bytes) : nullptr;
 }

@@ -54,16 +54,15 @@ Outcome Device::try_request_send(Request* r, Channel& c, std::int64_t cost) {
 
 void Device::on_request_send(void* device, Rank from, const Packet& p, const std::byte*) {
   auto& d = *static_cast<Device*>(device);
-  d.received(from, p);
-  if (!d.may_come(from, p)) return;
-  Channel& c = d.channels_[from];
+  Channel& c = d.received(from, p);
+  if (!d.may_come(c, p)) return;
   const bool beyond_credit = p.flags & packet_flag::envelope;
   if (beyond_credit && !d.channels_.take_envelope(c))
     return d.protocol_error(from, p, "it goes beyond the credit and was not asked for");
   const Match m{p.context, p.source, p.tag};
   Request* recv = d.match_.match_arrival(m);
   if (!recv) {
-    if (d.may_be_kept(from, p, 0)) d.keep(from, p, m, 0, Step::kept);
+    if (d.may_be_kept(c, p, 0)) d.keep(c, p, m, 0, Step::kept);
     return;
   }
   d.trace_.packet(Event::matched, d.id_of(from), from, p, recv->self.wire(), p.request_send.size);

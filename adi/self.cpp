@@ -43,7 +43,7 @@ void Device::send_to_self(Request* r) {
   const bool buffer =
       r->mode != SendMode::synchronous && bytes <= kSelfEagerMax && self.held + bytes < channels_.credit_per_peer();
   p.length = static_cast<std::uint32_t>(buffer ? bytes : 0);
-  Request* message = keep(rank_, p, r->match, buffer ? bytes : 0, Step::kept);
+  Request* message = keep(channels_[rank_], p, r->match, buffer ? bytes : 0, Step::kept);
   message->status.bytes = bytes;
   if (buffer) {
     pack(message->owned, r->view, 0, bytes);

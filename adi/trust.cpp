@@ -39,11 +39,11 @@ void Device::refuse(Rank from, const Packet& p) {
   protocol_error(from, p, why);
 }
 
-bool Device::may_be_kept(Rank from, const Packet& p, std::uint64_t data_bytes) {
+bool Device::may_be_kept(const Channel& from, const Packet& p, std::uint64_t data_bytes) {
   if (p.flags & packet_flag::envelope) return true;  // counted by envelopes_out
-  if (channels_.may_hold(channels_[from], data_bytes)) [[likely]]
+  if (channels_.may_hold(from, data_bytes)) [[likely]]
     return true;
-  protocol_error(from, p, "it is beyond the sender's credit (RMQ_UNEXPECTED_MAX must be the same in all ranks)");
+  protocol_error(from.rank, p, "it is beyond the sender's credit (RMQ_UNEXPECTED_MAX must be the same in all ranks)");
   return false;
 }
 

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/hosts.hpp"
 
 namespace rmq {
 
@@ -32,7 +33,7 @@ struct JobInfo {
   std::string job;                   // unique id of the job (16 hex digits): names abstract sockets, segments and files
   int rank = 0;                      // my rank in MPI_COMM_WORLD
   int size = 1;                      // ranks in MPI_COMM_WORLD
-  std::vector<int> host_of_rank{0};  // `size` entries: host index (0, 1, …) of each rank
+  Hosts host_of_rank;                // host index (0, 1, …) of each rank
   int host_rank = 0;                 // my position among the ranks of my host
   int host_size = 1;                 // ranks on my host
   int machine_size = 1;              // ranks that share my CPUs: with pretended hosts (--host-split) all of the job
@@ -118,8 +119,9 @@ class Bootstrap {
 /// several: the message names the launcher and the remedy.
 Result<std::unique_ptr<Bootstrap>> connect_bootstrap();
 
-/// `n` ranks in one process around one board in memory, for tests and simulation. `host_of_rank` has n entries; empty
-/// puts all on host 0.
-std::vector<std::unique_ptr<Bootstrap>> local_bootstraps(int n, std::vector<int> host_of_rank = {});
+/// `n` ranks in one process around one board in memory, for tests and simulation; all on one host, or as `hosts` has
+/// it, which then names n.
+std::vector<std::unique_ptr<Bootstrap>> local_bootstraps(int n);
+std::vector<std::unique_ptr<Bootstrap>> local_bootstraps(const Hosts& hosts);
 
 }  // namespace rmq

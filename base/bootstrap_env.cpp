@@ -69,18 +69,17 @@ void find_flight(const char* text, JobInfo& job) {
   job.flight_at = offset;
 }
 
-std::string format_hosts(std::span<const int> host_of_rank) {
+std::string format_hosts(const Hosts& hosts) {
   std::string out;
-  for (std::size_t i = 0; i < host_of_rank.size();) {
-    std::size_t run = i;
-    while (run < host_of_rank.size() && host_of_rank[run] == host_of_rank[i]) ++run;
-    fmt::format_to(std::back_inserter(out), "{}{}*{}", i == 0 ? "" : ",", host_of_rank[i], run - i);
-    i = run;
+  const auto runs = hosts.runs();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const int end = i + 1 < runs.size() ? runs[i + 1].first : hosts.size();
+    fmt::format_to(std::back_inserter(out), "{}{}*{}", i == 0 ? "" : ",", runs[i].host, end - runs[i].first);
   }
   return out;
 }
 
-Result<std::vector<int>> parse_hosts(std::string_view text, int size) {
+Result<Hosts> parse_hosts(std::string_view text, int size) {
   const auto wrong = [&] {
     return fail(Errc::config, fmt::format("'{}' does not place {} ranks on hosts", text, size));
   };
@@ -100,15 +99,13 @@ Result<std::vector<int>> parse_hosts(std::string_view text, int size) {
   std::vector<bool> seen(hosts.size());
   for (const int host : hosts) seen[static_cast<std::size_t>(host)] = true;
   if (std::find(seen.begin(), seen.end(), false) < std::find(seen.rbegin(), seen.rend(), true).base()) return wrong();
-  return hosts;
+  return Hosts(hosts);
 }
 
 void place_on_host(JobInfo& job) {
-  const auto me = static_cast<std::size_t>(job.rank);
-  const auto first = job.host_of_rank.begin();
-  const auto mine = first + job.rank;
-  job.host_rank = static_cast<int>(std::count(first, mine, job.host_of_rank[me]));
-  job.machine_size = job.host_size = static_cast<int>(std::count(first, job.host_of_rank.end(), job.host_of_rank[me]));
+  const int mine = job.host_of_rank[job.rank];
+  job.host_rank = job.host_of_rank.count(mine, job.rank);
+  job.machine_size = job.host_size = job.host_of_rank.count(mine, job.size);
 }
 
 Result<LaunchedRank> read_launched_rank(const GetEnv& get) {

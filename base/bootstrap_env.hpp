@@ -45,8 +45,8 @@ Result<LaunchedRank> read_launched_rank(const GetEnv& get);
 std::optional<std::string> foreign_launcher(const GetEnv& get);
 
 /// "0*2,1*2" and back. Errc::config unless the entries are exactly `size` and number the hosts without a gap.
-std::string format_hosts(std::span<const int> host_of_rank);
-Result<std::vector<int>> parse_hosts(std::string_view text, int size);
+std::string format_hosts(const Hosts& hosts);
+Result<Hosts> parse_hosts(std::string_view text, int size);
 
 /// Fills host_rank and host_size from rank and host_of_rank, and takes no other host to be on this machine.
 void place_on_host(JobInfo& job);

@@ -75,13 +75,15 @@ Result<void> LocalBootstrap::put(std::string_view key, std::string_view value) {
 
 }  // namespace boot
 
-std::vector<std::unique_ptr<Bootstrap>> local_bootstraps(int n, std::vector<int> host_of_rank) {
-  RMQ_CHECK(n >= 1);
-  if (host_of_rank.empty()) host_of_rank.assign(static_cast<std::size_t>(n), 0);
-  RMQ_CHECK(host_of_rank.size() == static_cast<std::size_t>(n));
+std::vector<std::unique_ptr<Bootstrap>> local_bootstraps(int n) {
+  return local_bootstraps(Hosts::blocks(n, n));
+}
+
+std::vector<std::unique_ptr<Bootstrap>> local_bootstraps(const Hosts& hosts) {
+  const int n = hosts.size();
   JobInfo job = boot::singleton_job();
   job.size = job.universe_size = n;
-  job.host_of_rank = std::move(host_of_rank);
+  job.host_of_rank = hosts;
   const auto board = std::make_shared<boot::LocalBoard>(n);
   std::vector<std::unique_ptr<Bootstrap>> out;
   out.reserve(static_cast<std::size_t>(n));

@@ -8,7 +8,7 @@
 namespace rmq {
 
 struct DebugRoot {
-  static constexpr char kMagic[8] = {'R', 'M', 'Q', 'D', 'B', 'G', '2', 0};
+  static constexpr char kMagic[8] = {'R', 'M', 'Q', 'D', 'B', 'G', '3', 0};
 
   char magic[8];            // zero until MPI_Init has ended
   std::uint32_t bytes;      // of this struct
@@ -25,8 +25,8 @@ struct DebugRoot {
 
   // The communicators: two that are always there, and as `slabs` an array of pointers, some of them null.
   std::uint64_t world, self, comms;
-  struct {  // offsets in a communicator, and of the array of world ranks in a group
-    std::uint32_t context, recv_context, rank, group, remote, name, ranks;
+  struct {  // offsets in a communicator; and in a group, of its world ranks: a list (its address), or null and a rule
+    std::uint32_t context, recv_context, rank, group, remote, name, ranks_list, ranks_first, ranks_stride, ranks_size;
   } comm;
 };
 

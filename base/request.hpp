@@ -16,6 +16,7 @@
 #include "base/handle.hpp"
 #include "base/layout.hpp"
 #include "base/packet.hpp"
+#include "base/ranks.hpp"
 #include "base/reduction.hpp"
 
 namespace rmq {
@@ -153,7 +154,7 @@ struct alignas(kCacheLine) Request {
     Links wild[3] = {};
     Staging staging;
   };
-  const std::vector<Rank>* group = nullptr;  // with request_flag::grouped
+  const Ranks* group = nullptr;  // with request_flag::grouped
 
   /// To the next step of its protocol, which the table allows.
   void go(Step to) {

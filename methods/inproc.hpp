@@ -121,6 +121,7 @@ class InprocMethod final : public Method {
 
   MethodId id() const override { return MethodId::inproc; }
   bool reaches(Rank rank) const override;
+  int reached() const override;
   std::size_t eager_max(Rank) const override { return world_.rules_.eager_max; }
   std::size_t fragment_max(Rank) const override { return world_.rules_.fragment_max; }
   Outcome send(Rank to, const Packet& packet, const Payload& payload, Request* owner) override;

@@ -45,6 +45,10 @@ bool InprocMethod::reaches(Rank rank) const {
   return rank >= 0 && static_cast<std::size_t>(rank) < world_.endpoints_.size();
 }
 
+int InprocMethod::reached() const {
+  return static_cast<int>(world_.endpoints_.size()) - 1;
+}
+
 Outcome InprocMethod::send(Rank to, const Packet& packet, const Payload& payload, Request* owner) {
   return world_.send(rank_, to, packet, payload, owner);
 }

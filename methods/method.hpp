@@ -101,6 +101,8 @@ class Method {
 
   /// Whether this method can carry packets to the rank. Constant after construction.
   virtual bool reaches(Rank rank) const = 0;
+  /// How many ranks of the job those are, this one not counted.
+  virtual int reached() const = 0;
 
   /// Largest payload of a SHORT packet that is worth sending at once, and that send() takes; bytes.
   virtual std::size_t eager_max(Rank to) const = 0;

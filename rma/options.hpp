@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/packet.hpp"
+#include "base/ranks.hpp"
 
 namespace rmq::rma {
 
@@ -37,7 +38,7 @@ struct WindowOptions {
   /// prepare() to the last one's end. (The context of a communicator that the window has for itself serves.)
   std::uint32_t id = 0;
   Flavor flavor = Flavor::create;
-  std::vector<Rank> ranks;  // world ranks of the members, in the order of the window's group
+  Ranks ranks;  // world ranks of the members, in the order of the window's group
   int me = 0;               // my place among them
   void* base = nullptr;     // create: the caller's memory; ignored else
   std::uint64_t size = 0;   // bytes of my memory; ignored for dynamic

@@ -34,7 +34,7 @@ QueueHub::~QueueHub() {
 Queue* QueueHub::queue_of(Rank from, const Packet& p, int& member) {
   const auto at = std::find_if(queues_.begin(), queues_.end(), [&](Queue* q) { return q->options_.id == p.context; });
   if (at == queues_.end()) return nullptr;
-  const std::vector<Rank>& ranks = (*at)->options_.ranks;
+  const Ranks& ranks = (*at)->options_.ranks;
   member = p.source;
   const bool known = member >= 0 && member < (*at)->size() && ranks[static_cast<std::size_t>(member)] == from;
   return known ? *at : nullptr;

@@ -21,13 +21,14 @@
 
 #include "adi/device.hpp"
 #include "adi/extension.hpp"
+#include "base/ranks.hpp"
 #include "rma/queue_store.hpp"
 
 namespace rmq::rma {
 
 struct QueueOptions {
   std::uint32_t id = 0;        // the same in all members; names the queue on the wire
-  std::vector<Rank> ranks;     // world ranks of the members
+  Ranks ranks;                 // world ranks of the members
   int me = 0;                  // my place among them
   std::uint32_t message = 0;   // bytes of a message, 1 … 32 KB
   std::uint32_t capacity = 0;  // messages that fit one member's buffer, 1 … 2^30
@@ -82,7 +83,7 @@ class Queue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
-  int size() const { return static_cast<int>(options_.ranks.size()); }
+  int size() const { return options_.ranks.size(); }
   std::uint32_t message_bytes() const { return options_.message; }
   /// Places that each member has in the store for packets: of the capacity its share, at least 4, and so few that
   /// most() fits an int.
@@ -126,7 +127,7 @@ class Queue {
   void tell(int member, std::uint32_t credit);
   void arrive(int from, const Packet& p, const std::byte* payload);
   std::byte* room_for(int from, const Packet& p);
-  Rank world(int member) const { return options_.ranks[static_cast<std::size_t>(member)]; }
+  Rank world(int member) const { return options_.ranks[member]; }
   adi::Device& device() const { return hub_.device(); }
 
   QueueHub& hub_;

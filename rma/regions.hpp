@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "adi/device.hpp"
+#include "base/ranks.hpp"
 #include "rma/control.hpp"
 
 namespace rmq::rma {
@@ -23,7 +24,7 @@ struct Regions {
   unsigned shift = 0;             // log2 of a region's bytes
   int me = 0;                     // place in the window
   adi::Device* device = nullptr;  // asked whether a holder lives; null: all do
-  const Rank* world = nullptr;    // world ranks of the members
+  const Ranks* world = nullptr;   // world ranks of the members
 
   /// The shift for a window of so many bytes: regions of a power of two, 256 bytes at least; or as fine as the program
   /// wishes (`granularity` bytes, if not 0), so that several regions may share a mutex.

@@ -76,7 +76,7 @@ class Window {
   std::uint64_t bytes() const { return core_.options.size; }  // mine
   int disp_unit() const { return core_.options.disp_unit; }   // mine
   const Hints& hints() const { return core_.options.hints; }
-  const std::vector<Rank>& world_ranks() const { return core_.options.ranks; }
+  const Ranks& world_ranks() const { return core_.options.ranks; }
   /// What the latest Fault::peer_lost was about: names the rank, and that it held a lock if it did. Else empty.
   const std::string& lost() const { return core_.lost; }
 

@@ -9,14 +9,12 @@ namespace rmq::rma {
 
 WindowCore::WindowCore(const Window& its_window, Domain& its_domain, WindowOptions its_options)
     : domain(its_domain), window(its_window), options(std::move(its_options)) {
-  const std::size_t n = options.ranks.size();
+  const auto n = static_cast<std::size_t>(options.ranks.size());
   reach = std::make_unique<Reach[]>(n);
   members = static_cast<unsigned>(n);
   me = options.me;
   by_address = options.flavor == Flavor::shared;
   started.resize(n);
-  member_of.assign(static_cast<std::size_t>(device().size()), -1);
-  for (std::size_t i = 0; i < n; ++i) member_of[static_cast<std::size_t>(options.ranks[i])] = static_cast<int>(i);
 }
 
 bool WindowCore::is_lost(int rank) const {

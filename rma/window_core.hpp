@@ -48,9 +48,9 @@ struct WindowCore {
 
   adi::Device& device() const { return domain.device(); }
   int size() const { return static_cast<int>(members); }
-  Rank world(int rank) const { return options.ranks[static_cast<std::size_t>(rank)]; }
+  Rank world(int rank) const { return options.ranks[rank]; }
   Reach& at(int rank) const { return reach[static_cast<std::size_t>(rank)]; }
-  int member(Rank world_rank) const { return member_of[static_cast<std::size_t>(world_rank)]; }
+  int member(Rank world_rank) const { return options.ranks.place_of(world_rank); }
   bool is_dynamic() const { return options.flavor == Flavor::dynamic; }
   /// A packet of this kind from this member of this window.
   Packet packet(Kind kind) const {
@@ -68,7 +68,7 @@ struct WindowCore {
     r.shift = t.shift;
     r.me = me;
     r.device = &device();
-    r.world = options.ranks.data();
+    r.world = &options.ranks;
     return r;
   }
 
@@ -130,7 +130,6 @@ struct WindowCore {
   // ---- members ----
   const Window& window;  // for reports
   WindowOptions options;
-  std::vector<int> member_of;             // by world rank; -1: none
   std::vector<std::uint64_t> type_bytes;  // by place: largest definition of a datatype that it keeps
   std::vector<int> lost_members;
   std::string lost;  // what the latest Fault::peer_lost was about

@@ -149,8 +149,7 @@ bool WindowMemory::is_served() const {
 
 /// On my host.
 bool WindowMemory::is_near(int rank) const {
-  const std::vector<int>& host = core_.device().job().host_of_rank;
-  return host[static_cast<std::size_t>(core_.world(rank))] == host[static_cast<std::size_t>(core_.world(core_.me))];
+  return core_.device().job().host_of_rank.same(core_.world(rank), core_.world(core_.me));
 }
 
 void WindowMemory::set_reach(int rank, std::span<const std::uint64_t> words) {
@@ -191,9 +190,9 @@ void WindowMemory::set_reach(int rank, std::span<const std::uint64_t> words) {
 
 // A member on another host than the first one, or -1.
 int WindowMemory::elsewhere() const {
-  const std::vector<int>& host = core_.device().job().host_of_rank;
+  const Hosts& hosts = core_.device().job().host_of_rank;
   for (int i = 1; i < core_.size(); ++i) {
-    if (host[static_cast<std::size_t>(core_.world(i))] != host[static_cast<std::size_t>(core_.world(0))]) return i;
+    if (!hosts.same(core_.world(i), core_.world(0))) return i;
   }
   return -1;
 }

@@ -28,7 +28,7 @@ std::array<char, 40> job_name(const JobInfo& job) {
 }
 
 std::string ticket_key(const JobInfo& job) {
-  return fmt::format("shm.{}", job.host_of_rank[static_cast<std::size_t>(job.rank)]);
+  return fmt::format("shm.{}", job.host_of_rank[job.rank]);
 }
 
 bool usable(const Shape& shape) {

@@ -59,10 +59,9 @@ ShmMethod::ShmMethod(const methods::MethodContext& context, std::unique_ptr<cons
   heap_ = Heap(directory_->segment(), map.heap_at(directory_->me()), map.shape().heap_bytes);
   peers_.resize(map.shape().ranks);
   inbound_.reserve(map.shape().ranks);
-  const int host = job_.host_of_rank[static_cast<std::size_t>(job_.rank)];
   std::uint32_t next = 0;  // host ranks count the ranks of a host in world order
   for (Rank rank = 0; rank < job_.size; ++rank) {
-    if (job_.host_of_rank[static_cast<std::size_t>(rank)] != host) continue;
+    if (!job_.host_of_rank.same(rank, job_.rank)) continue;
     RMQ_CHECK(next < map.shape().ranks);
     peers_[next].rank = rank;
     if (rank != job_.rank) host_rank_of_[static_cast<std::size_t>(rank)] = next;

@@ -30,6 +30,7 @@ class ShmMethod final : public methods::Method {
 
   methods::MethodId id() const override { return methods::MethodId::shm; }
   bool reaches(Rank rank) const override { return host_rank_of(rank) != kElsewhere; }
+  int reached() const override { return job_.host_size - 1; }
   std::size_t eager_max(Rank) const override { return eager_max_; }
   std::size_t fragment_max(Rank) const override { return fragment_max_; }
 
@@ -150,7 +151,7 @@ class ShmMethod final : public methods::Method {
 
   /// After publishing what `rank` may sleep for: rings if it has announced that it sleeps; its half is arm(). Whoever
   /// is first to see the announcement takes it away, so that one sleep is rung once.
-  void ring_if_asleep(Atomic<std::uint32_t>& sleeping, Rank rank) {
+  [[gnu::always_inline]] void ring_if_asleep(Atomic<std::uint32_t>& sleeping, Rank rank) {
     os::light_fence(asymmetric_);
     if (sleeping.load(std::memory_order_relaxed) == 0) [[likely]]  // relaxed: the fence orders
       return;

@@ -69,7 +69,7 @@ Result<void> TcpMethod::start(const methods::MethodContext& context) {
     const auto interfaces = list_interfaces();
     if (!interfaces) return tl::unexpected(interfaces.error());
     // Different hosts may be pretended, so with several both kinds of addresses are offered and the callers choose.
-    const bool one_host = std::ranges::adjacent_find(job.host_of_rank, std::not_equal_to{}) == job.host_of_rank.end();
+    const bool one_host = job.host_of_rank.is_one();
     const auto addresses = choose_addresses(context.config.tcp_interface, one_host, *interfaces);
     if (!addresses) return tl::unexpected(addresses.error());
     auto opened = Listener::open(io_, *addresses, static_cast<std::uint16_t>(port), context.config.tcp_buffer);

@@ -35,6 +35,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
 
   methods::MethodId id() const override { return methods::MethodId::tcp; }
   bool reaches(Rank rank) const override { return rank != self_ && rank >= 0 && rank < size_; }
+  int reached() const override { return size_ - 1; }
   std::size_t eager_max(Rank) const override { return eager_max_; }
   std::size_t fragment_max(Rank) const override { return kFragment; }
   methods::Outcome send(Rank to, const Packet& packet, const Payload& payload, Request* owner) override;

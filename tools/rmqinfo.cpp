@@ -53,8 +53,7 @@ struct Limits {
 };
 
 rmq::Result<Limits> limits_of(const std::string& method, int ranks) {
-  std::vector<int> hosts(static_cast<std::size_t>(ranks), 0);
-  auto boots = rmq::local_bootstraps(ranks, hosts);
+  auto boots = rmq::local_bootstraps(ranks);
   rmq::adi::DeviceOptions options;
   auto config = Config::from_environment();
   if (!config) return tl::unexpected(config.error());

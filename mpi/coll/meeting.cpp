@@ -34,10 +34,9 @@ void* aligned(void* memory) {
 }
 
 bool on_one_host(const Comm& comm) {
-  const std::vector<int>& host = comm.device->job().host_of_rank;
-  const auto host_of = [&](int r) { return host[static_cast<std::size_t>(comm.world_of(r))]; };
+  const Hosts& hosts = comm.device->job().host_of_rank;
   for (int r = 1; r < comm.size(); ++r)
-    if (host_of(r) != host_of(0)) return false;
+    if (!hosts.same(comm.world_of(r), comm.world_of(0))) return false;
   return true;
 }
 

@@ -53,7 +53,7 @@ MPI_Comm split(Comm& c, Wish mine) {
 constexpr const char *kResourceKey = "mpi_hw_resource_type", *kSharedMemory = "mpi_shared_memory";
 
 int host_of(Rank r) {
-  return runtime().device->job().host_of_rank[static_cast<std::size_t>(r)];
+  return runtime().device->job().host_of_rank[r];
 }
 int own_host() {
   return host_of(runtime().device->rank());
@@ -73,7 +73,7 @@ void set_entry(Info& info, const char* key, const char* value) {
   info.entries.emplace_back(key, value);
 }
 
-Words words_of(const std::vector<Rank>& ranks) {
+Words words_of(const Ranks& ranks) {
   return Words(ranks.begin(), ranks.end());
 }
 std::vector<Rank> ranks_of(const Words& words) {
@@ -100,11 +100,10 @@ MPI_Comm create_group(Comm& c, const Group& group, int tag) {
 
 }  // namespace
 
-Comm* create_comm(Comm& parent, std::vector<Rank> world, std::vector<Rank> remote) {
+Comm* create_comm(Comm& parent, Ranks world, Ranks remote) {
   const bool inter = parent.is_inter();
   const auto contexts = agree_on_contexts(whole_party(parent), bridge_of(parent), inter ? 2 : 1);
-  const Rank me = runtime().device->rank();
-  if (std::find(world.begin(), world.end(), me) == world.end() || (inter && remote.empty())) {
+  if (world.place_of(runtime().device->rank()) < 0 || (inter && remote.empty())) {
     for (const std::uint32_t c : contexts) free_context(c);
     return nullptr;
   }
@@ -121,7 +120,7 @@ RMQ_MPI(int, Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm)) {
     out(newcomm, "newcomm");
     const Group& g = group_arg(group);
     check_subset(g, c);
-    std::vector<Rank> world = g.world, remote;
+    Ranks world = g.world, remote;
     note_collective(c);
     if (c.is_inter()) remote = ranks_of(exchange(whole_party(c), bridge_of(c), words_of(world)));
     *newcomm = handle_or_null(create_comm(c, std::move(world), std::move(remote)));

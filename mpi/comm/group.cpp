@@ -45,7 +45,7 @@ std::vector<int> list_of(int ranges[][3], int n) {
 MPI_Group include(const Group& g, const std::vector<int>& ranks) {
   chosen(g, ranks);
   std::vector<Rank> world;
-  for (const int r : ranks) world.push_back(g.world[static_cast<std::size_t>(r)]);
+  for (const int r : ranks) world.push_back(g.world[r]);
   return new_group(std::move(world))->handle;
 }
 
@@ -53,7 +53,7 @@ MPI_Group include(const Group& g, const std::vector<int>& ranks) {
 template <class Keep>
 std::vector<Rank> filter(const Group& g, Keep&& keep) {
   std::vector<Rank> world;
-  for (std::size_t i = 0; i < g.world.size(); ++i) {
+  for (int i = 0; i < g.size(); ++i) {
     if (keep(i)) world.push_back(g.world[i]);
   }
   return world;
@@ -61,7 +61,7 @@ std::vector<Rank> filter(const Group& g, Keep&& keep) {
 
 MPI_Group exclude(const Group& g, const std::vector<int>& ranks) {
   const std::vector<bool> out_of_it = chosen(g, ranks);
-  return new_group(filter(g, [&](std::size_t i) { return !out_of_it[i]; }))->handle;
+  return new_group(filter(g, [&](int i) { return !out_of_it[static_cast<std::size_t>(i)]; }))->handle;
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ RMQ_MPI(int, Group_translate_ranks, (MPI_Group group1, int n, const int ranks1[]
         fail_call(MPI_ERR_RANK, fmt::format("invalid rank {} (argument ranks1; allowed 0..{} and MPI_PROC_NULL)", r,
                                             from.size() - 1));
       }
-      out(ranks2, "ranks2")[i] = r == MPI_PROC_NULL ? r : to.place_of(from.world[static_cast<std::size_t>(r)]);
+      out(ranks2, "ranks2")[i] = r == MPI_PROC_NULL ? r : to.place_of(from.world[r]);
     }
   });
 }
@@ -102,8 +102,8 @@ RMQ_MPI(int, Group_union, (MPI_Group group1, MPI_Group group2, MPI_Group* newgro
   return enter([&] {
     const Group& a = group_arg(group1, "group1");
     const Group& b = group_arg(group2, "group2");
-    std::vector<Rank> world = a.world;
-    const auto rest = filter(b, [&](std::size_t i) { return a.place_of(b.world[i]) == MPI_UNDEFINED; });
+    std::vector<Rank> world = a.world.list();
+    const auto rest = filter(b, [&](int i) { return a.place_of(b.world[i]) == MPI_UNDEFINED; });
     world.insert(world.end(), rest.begin(), rest.end());
     *out(newgroup, "newgroup") = new_group(std::move(world))->handle;
   });
@@ -113,7 +113,7 @@ RMQ_MPI(int, Group_intersection, (MPI_Group group1, MPI_Group group2, MPI_Group*
   return enter([&] {
     const Group& a = group_arg(group1, "group1");
     const Group& b = group_arg(group2, "group2");
-    const auto both = filter(a, [&](std::size_t i) { return b.place_of(a.world[i]) != MPI_UNDEFINED; });
+    const auto both = filter(a, [&](int i) { return b.place_of(a.world[i]) != MPI_UNDEFINED; });
     *out(newgroup, "newgroup") = new_group(both)->handle;
   });
 }
@@ -122,7 +122,7 @@ RMQ_MPI(int, Group_difference, (MPI_Group group1, MPI_Group group2, MPI_Group* n
   return enter([&] {
     const Group& a = group_arg(group1, "group1");
     const Group& b = group_arg(group2, "group2");
-    const auto only_a = filter(a, [&](std::size_t i) { return b.place_of(a.world[i]) == MPI_UNDEFINED; });
+    const auto only_a = filter(a, [&](int i) { return b.place_of(a.world[i]) == MPI_UNDEFINED; });
     *out(newgroup, "newgroup") = new_group(only_a)->handle;
   });
 }

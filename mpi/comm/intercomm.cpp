@@ -22,7 +22,7 @@ Party party_behind(Comm& c, int leader) {
 
 MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge) {
   const auto party = [&] { return party_behind(local, leader); };
-  const std::vector<Rank>& mine = local.group->world;
+  const Ranks& mine = local.group->world;
   const Words theirs = exchange(party(), bridge, Words(mine.begin(), mine.end()));
   std::vector<Rank> remote;
   for (const std::uint64_t w : theirs) remote.push_back(static_cast<Rank>(w));
@@ -51,7 +51,7 @@ MPI_Comm merge(Comm& c, bool high) {
   const bool first = goes_first(c, high, remote_high[0] != 0);
   const Group& before = first ? *c.group : *c.remote;
   const Group& after = first ? *c.remote : *c.group;
-  std::vector<Rank> world = before.world;
+  std::vector<Rank> world = before.world.list();
   world.insert(world.end(), after.world.begin(), after.world.end());
   return new_comm(c, NewComm{contexts[0], new_group(std::move(world))})->handle;
 }

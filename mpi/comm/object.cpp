@@ -31,13 +31,12 @@ int compare(const Group& a, const Group& b) {
   return same_members ? MPI_SIMILAR : MPI_UNEQUAL;
 }
 
-Group* new_group(std::vector<Rank> world) {
+Group* new_group(Ranks world) {
   Runtime& rt = runtime();
   if (world.empty()) return &rt.empty_group;
   auto g = std::make_unique<Group>();
   g->world = std::move(world);
-  const auto me = std::find(g->world.begin(), g->world.end(), rt.device->rank());
-  if (me != g->world.end()) g->rank = static_cast<int>(me - g->world.begin());
+  g->rank = g->place_of(rt.device->rank());
   return rt.groups.add(std::move(g));
 }
 

@@ -127,7 +127,7 @@ bool all_has_left(const adi::Device& device) {
 /// having agreed on anything: context and tag are a hash of both (FNV-1a, 64 bits, of which 58 are used).
 class Meeting {
  public:
-  Meeting(std::string_view text, std::span<const Rank> ranks) {
+  Meeting(std::string_view text, const Ranks& ranks) {
     std::uint64_t h = 0xcbf29ce484222325u;
     const auto add = [&](std::uint64_t byte) { h = (h ^ byte) * 0x100000001b3u; };
     for (const char c : text) add(static_cast<unsigned char>(c));
@@ -180,14 +180,14 @@ struct Drop {
 MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int remote_leader, std::string_view tag,
                       Errhandler& errhandler) {
   connect_job();
-  Rank leaders[2] = {local.world[static_cast<std::size_t>(leader)], 0};
+  Rank leaders[2] = {local.world[leader], 0};
   if (local.rank == leader) {
     const Group& remote = group_arg(remote_handle, "remote_group");
     if (remote_leader < 0 || remote_leader >= remote.size()) {
       fail_call(MPI_ERR_RANK, fmt::format("invalid rank {} (argument remote_leader; allowed 0..{})", remote_leader,
                                           remote.size() - 1));
     }
-    leaders[1] = remote.world[static_cast<std::size_t>(remote_leader)];
+    leaders[1] = remote.world[remote_leader];
     if (leaders[0] == leaders[1]) {
       fail_call(MPI_ERR_RANK, "local_leader and remote_leader are the same process");
     }
@@ -196,7 +196,7 @@ MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int rem
   const std::unique_ptr<Comm, Drop> ours(create(local, tag, errhandler));
   std::sort(std::begin(leaders),
             std::end(leaders));  // both leaders have the same list
-  Meeting meeting(tag, leaders);
+  Meeting meeting(tag, {leaders[0], leaders[1]});
   return create_intercomm(*ours, leader, Bridge{true, &meeting.place(), other, meeting.tag()});
 }
 

@@ -34,7 +34,7 @@ void release(Errhandler* e);
 /// MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL.
 int compare(const Group& a, const Group& b);
 /// A group of these world ranks, in this order, with one reference; MPI_GROUP_EMPTY when there are none.
-Group* new_group(std::vector<Rank> world);
+Group* new_group(Ranks world);
 
 /// A communicator over `group` (and `remote`), whose references it takes over, in contexts that have been agreed on (or
 /// 0: they come later). It inherits the error handler of `parent` and is in the table of user handles.
@@ -49,7 +49,7 @@ Comm* new_comm(const Comm& parent, const NewComm& made);
 /// The communicator of those world ranks who are in `world` (and `remote`), in contexts that all members of `parent`
 /// agree on: each must call, with the group that it belongs to. nullptr for those who are in none, and where one side
 /// of an inter-communicator would be empty.
-Comm* create_comm(Comm& parent, std::vector<Rank> world, std::vector<Rank> remote = {});
+Comm* create_comm(Comm& parent, Ranks world, Ranks remote = {});
 inline MPI_Comm handle_or_null(const Comm* c) {
   return c ? c->handle : MPI_COMM_NULL;
 }

@@ -13,6 +13,7 @@
 
 #include "base/layout.hpp"
 #include "base/packet.hpp"
+#include "base/ranks.hpp"
 #include "base/reduction.hpp"
 #include "mpi/include/mpi.h"
 #include "mpi/internal/handles.hpp"
@@ -70,20 +71,14 @@ struct Group {
   static constexpr ObjectKind kKind = ObjectKind::group;
   int handle = MPI_GROUP_NULL;
   int refs = 1;
-  std::vector<Rank> world;                           // world rank of each member
-  int rank = MPI_UNDEFINED;                          // mine
-  bool predefined = false;                           // MPI_GROUP_EMPTY
-  mutable std::vector<std::pair<Rank, int>> places;  // inverse of world, by world rank: place_of() fills it
-  int size() const { return static_cast<int>(world.size()); }
-  /// Place of a world rank in the group; MPI_UNDEFINED when it is not a member. Logarithmic; the first call sorts.
+  Ranks world;              // world rank of each member
+  int rank = MPI_UNDEFINED;  // mine
+  bool predefined = false;   // MPI_GROUP_EMPTY
+  int size() const { return world.size(); }
+  /// Place of a world rank in the group; MPI_UNDEFINED when it is not a member.
   int place_of(Rank world_rank) const {
-    if (places.empty()) {
-      places.reserve(world.size());
-      for (int i = 0; i < size(); ++i) places.emplace_back(world[static_cast<std::size_t>(i)], i);
-      std::sort(places.begin(), places.end());
-    }
-    const auto at = std::lower_bound(places.begin(), places.end(), std::pair{world_rank, 0});
-    return at != places.end() && at->first == world_rank ? at->second : MPI_UNDEFINED;
+    const int place = world.place_of(world_rank);
+    return place >= 0 ? place : MPI_UNDEFINED;
   }
 };
 
@@ -199,7 +194,7 @@ struct Comm {
   int size() const { return group->size(); }
   int remote_size() const { return remote ? remote->size() : group->size(); }
   /// World rank of a rank that messages go to or come from.
-  Rank world_of(int r) const { return (remote ? remote : group)->world[static_cast<std::size_t>(r)]; }
+  Rank world_of(int r) const { return (remote ? remote : group)->world[r]; }
 };
 
 }  // namespace rmq::mpi

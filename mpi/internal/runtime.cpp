@@ -36,8 +36,7 @@ bool closed = false;  // the device, for good; touched with it held
 }
 
 /// MPI_COMM_WORLD and MPI_COMM_SELF are not in the table of user handles: their handles are fixed.
-Comm* make_builtin_comm(Runtime& rt, MPI_Comm handle, std::uint32_t context, std::vector<Rank> world,
-                        const char* name) {
+Comm* make_builtin_comm(Runtime& rt, MPI_Comm handle, std::uint32_t context, Ranks world, const char* name) {
   auto* c = new Comm;
   c->handle = handle;
   c->device = rt.device.get();
@@ -74,9 +73,7 @@ void start(int thread_level, std::uint32_t call, bool connect) {
   rt.empty_group.handle = MPI_GROUP_EMPTY;
   rt.empty_group.predefined = true;
   init_builtin_types(rt);
-  std::vector<Rank> everyone(static_cast<std::size_t>(rt.device->size()));
-  std::iota(everyone.begin(), everyone.end(), 0);
-  rt.world = make_builtin_comm(rt, MPI_COMM_WORLD, kWorldContext, std::move(everyone), "MPI_COMM_WORLD");
+  rt.world = make_builtin_comm(rt, MPI_COMM_WORLD, kWorldContext, Ranks::rule(0, rt.device->size()), "MPI_COMM_WORLD");
   rt.self = make_builtin_comm(rt, MPI_COMM_SELF, kSelfContext, {rt.device->rank()}, "MPI_COMM_SELF");
   if (connect) rt.world_handle = MPI_COMM_WORLD;
   tell_fortran();

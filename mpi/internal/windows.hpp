@@ -17,7 +17,6 @@ struct Win {
   std::unique_ptr<rma::Window> window;
   Comm* comm = nullptr;              // of the members, for the window alone, without a handle; referenced
   Errhandler* errhandler = nullptr;  // referenced
-  std::vector<int> places;           // by world rank: place in the window, or -1
   std::string name;
   Attributes attributes;
   Info hints;  // as MPI_Win_get_info shows them

@@ -10,10 +10,10 @@ namespace {
 std::vector<int> places_arg(const Win& w, MPI_Group handle) {
   const Group& group = group_arg(handle);
   std::vector<int> places;
-  places.reserve(group.world.size());
+  places.reserve(static_cast<std::size_t>(group.size()));
   for (const Rank r : group.world) {
-    const int place = w.places[static_cast<std::size_t>(r)];
-    if (place < 0) {
+    const int place = w.comm->group->place_of(r);
+    if (place == MPI_UNDEFINED) {
       fail_call(MPI_ERR_GROUP, fmt::format("argument group has a member (world rank {}) that is not in the window", r));
     }
     places.push_back(place);

@@ -30,14 +30,6 @@ Comm* window_comm(Comm& c) {
   return own.release();
 }
 
-std::vector<int> places_of(const Group& group) {
-  std::vector<int> places(static_cast<std::size_t>(runtime().device->size()), -1);
-  for (int i = 0; i < group.size(); ++i) {
-    places[static_cast<std::size_t>(group.world[static_cast<std::size_t>(i)])] = i;
-  }
-  return places;
-}
-
 int flavor_number(rma::Flavor flavor) {
   switch (flavor) {
     case rma::Flavor::create:
@@ -102,7 +94,6 @@ Win& make_window(Comm& c, const NewWin& made) {
   auto w = std::make_unique<Win>();
   w->comm = window_comm(c);
   w->errhandler = find_errhandler(MPI_ERRORS_ARE_FATAL);
-  w->places = places_of(*w->comm->group);
   rma::WindowOptions options = options_of(made, info, *w->comm);
   // The call that would tell of it may never come: the rank may wait for others first (failure.hpp).
   options.on_lost = [win = w.get()](Rank lost) {

@@ -9,7 +9,7 @@ Team::Team(Fibers& fibers, std::uint32_t context, mpi::coll::Terms& terms, const
       member_of_(static_cast<std::size_t>(fibers.size()), -1) {
   const auto group = [&](const std::vector<int>& world, int rank) -> mpi::Group& {
     mpi::Group& g = groups_.emplace_back();
-    g.world.assign(world.begin(), world.end());
+    g.world = Ranks(std::vector<Rank>(world.begin(), world.end()));
     g.rank = rank;
     return g;
   };

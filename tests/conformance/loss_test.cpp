@@ -131,13 +131,13 @@ TEST_P(Conformance, ADeathEndsOnlyItsShareOfAReceiveOfSeveral) {
 // As a collective does: one receive for the messages of a whole group, of which one will never come.
 TEST_P(Conformance, AReceiveThatNeedsAGroupFailsWithTheFirstThatIsLost) {
   if (!GetParam().inproc) GTEST_SKIP() << "process_test kills real processes";
-  const std::vector<Rank> all{0, 1, 2}, others{0, 2};
+  const Ranks all{0, 1, 2}, others{0, 2};
   for (const bool posted : {true, false}) {
     for (const bool second_came : {true, false}) {
       ASSERT_TRUE(open(3));
       Buffer a(8, Shape::contiguous), b(8, Shape::contiguous);
       const Buffer data(8, Shape::contiguous);
-      const auto join = [&](Buffer& into, int tag, const std::vector<Rank>& group) {
+      const auto join = [&](Buffer& into, int tag, const Ranks& group) {
         Request* r = world().make_recv(0, kAnySource, tag, into);
         r->dest_op = DestOp::join;
         r->parts = static_cast<std::uint32_t>(group.size()) - 1;

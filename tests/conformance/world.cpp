@@ -91,7 +91,7 @@ void World::open(int n, const Setup& setup, const std::function<void(Config&)>& 
     if (auto c = Config::from_environment()) options.config = *c;  // a plug-in build is told its path there
     options.config.shm_heap = 1 << 20;
     options.minds = [](const Request&) { return true; };
-    options.on_lost = [](adi::Device& d, Rank peer) { failures.push_back(d.peer_error(peer)); };
+    options.on_lost = [](adi::Device& d, Rank peer) { failures.emplace_back(d.peer_error(peer)); };
     if (setup.adjust) setup.adjust(options.config);
     if (adjust) adjust(options.config);
     if (inproc_) {

@@ -36,6 +36,7 @@ class WireMethod final : public methods::Method {
   WireMethod(const methods::MethodContext& context, Wire& wire) : sink_(context.sink), wire_(wire) {}
   methods::MethodId id() const override { return methods::MethodId::inproc; }
   bool reaches(Rank) const override { return true; }
+  int reached() const override { return 1; }
   std::size_t eager_max(Rank) const override { return 100; }
   std::size_t fragment_max(Rank) const override { return 100; }
   methods::Outcome send(Rank, const Packet&, const Payload&, Request*) override { return methods::Outcome::done; }
@@ -86,7 +87,7 @@ struct World {
     explore::seams() = {};
     JobInfo job;
     job.size = 2;
-    job.host_of_rank = {0, 1};
+    job.host_of_rank = Hosts::blocks(2, 1);
     job.machine_size = 1 << 20;  // on every machine nobody spins, and the agent does not linger
     boot = std::make_unique<boot::LocalBootstrap>(job, std::make_shared<boot::LocalBoard>(2));
     explore::seams().bells = std::vector<explore::Bell>(2);

@@ -86,7 +86,7 @@ ForkedJob::ForkedJob(int size) : board_(Board::make()) {
   static unsigned jobs = 0;
   job_.job = fmt::format("{:08x}{:08x}", static_cast<unsigned>(::getpid()), ++jobs);
   job_.size = job_.host_size = job_.machine_size = job_.universe_size = size;
-  job_.host_of_rank.assign(static_cast<std::size_t>(size), 0);
+  job_.host_of_rank = Hosts::blocks(size, size);
   job_.host_name = "here";
   job_.secret.fill(std::byte{0x5a});
 }

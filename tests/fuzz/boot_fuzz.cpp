@@ -123,7 +123,7 @@ void read_environment(Reader& in) {
   if (const auto launched = boot::read_launched_rank(get)) {
     const JobInfo& job = launched->job;
     require(job.rank >= 0 && job.rank < job.size, "a rank is one of the job's");
-    require(job.host_of_rank.size() == static_cast<std::size_t>(job.size), "each rank has a host");
+    require(job.host_of_rank.size() == job.size, "each rank has a host");
   }
 }
 

@@ -34,7 +34,7 @@ TEST(BootstrapEnv, TellsARankItsPlace) {
   ASSERT_TRUE(rank) << rank.error().what;
   EXPECT_EQ(rank->server_fd, 5);
   EXPECT_EQ(rank->job.rank, 2);
-  EXPECT_EQ(rank->job.host_of_rank, (std::vector<int>{0, 1, 1, 0}));
+  EXPECT_EQ(rank->job.host_of_rank, Hosts(std::vector<int>{0, 1, 1, 0}));
   EXPECT_EQ(rank->job.host_rank, 1);
   EXPECT_EQ(rank->job.host_size, 2);
   EXPECT_EQ(rank->job.machine_size, 2);
@@ -68,7 +68,7 @@ TEST(BootstrapEnv, NamesTheVariableThatIsWrong) {
 
 TEST(BootstrapEnv, HostsSurviveTheirText) {
   for (const std::vector<int>& hosts : {std::vector<int>{0}, {0, 0, 1, 1}, {0, 1, 0, 1}, {1, 0, 2, 2, 2}})
-    EXPECT_EQ(boot::parse_hosts(boot::format_hosts(hosts), static_cast<int>(hosts.size())), hosts);
+    EXPECT_EQ(boot::parse_hosts(boot::format_hosts(Hosts(hosts)), static_cast<int>(hosts.size())), Hosts(hosts));
 }
 
 TEST(BootstrapEnv, ForeignLaunchersAreNamedWithARemedy) {
@@ -147,7 +147,7 @@ TEST(BootWire, RandomBytesAreRefusedOrIncomplete) {
 
 TEST(LocalBootstraps, RanksExchangeAndMeet) {
   constexpr int size = 8;
-  auto ranks = local_bootstraps(size, {0, 0, 0, 0, 1, 1, 1, 1});
+  auto ranks = local_bootstraps(Hosts::blocks(size, 4));
   std::vector<std::thread> threads;
   for (auto& rank : ranks)
     threads.emplace_back([&rank] {

@@ -94,7 +94,7 @@ class Probe {
     } else if (word == "where") {
       const rmq::JobInfo& job = boot().job();
       std::printf("%d of %d host %d: %d of %d app %d universe %d\n", job.rank, job.size,
-                  job.host_of_rank[static_cast<std::size_t>(job.rank)], job.host_rank, job.host_size, job.app_num,
+                  job.host_of_rank[job.rank], job.host_rank, job.host_size, job.app_num,
                   job.universe_size);
     } else {
       return false;

@@ -28,6 +28,7 @@ class Fibers::FiberMethod final : public methods::Method {
 
   methods::MethodId id() const override { return inner_->id(); }
   bool reaches(Rank rank) const override { return inner_->reaches(rank); }
+  int reached() const override { return inner_->reached(); }
   std::size_t eager_max(Rank to) const override { return inner_->eager_max(to); }
   std::size_t fragment_max(Rank to) const override { return inner_->fragment_max(to); }
   methods::Outcome send(Rank to, const Packet& packet, const Payload& payload, Request* owner) override {
@@ -190,7 +191,7 @@ void Fibers::barrier(int rank) {
 
 std::unique_ptr<rma::Window> Fibers::window(int rank, rma::WindowOptions options) {
   options.me = rank;
-  for (int i = 0; i < size(); ++i) options.ranks.push_back(i);
+  options.ranks = Ranks::rule(0, size());
   if (options.flavor == rma::Flavor::shared) {
     const std::uint64_t size = options.size;
     options.sizes = gather(rank, {&size, 1});

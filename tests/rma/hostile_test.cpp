@@ -240,7 +240,7 @@ void fetch_all(Fibers& f, std::size_t bytes, int times) {
 /// `from` was dropped for what it sent.
 void expect_dropped(Fibers& f, const char* why) {
   EXPECT_EQ(f.domain(0).counters().protocol_errors, 1u);
-  const std::string& error = f.device(0).peer_error(1);
+  const std::string error(f.device(0).peer_error(1));
   EXPECT_NE(error.find("rank 1 breaks the protocol and is given up: "), std::string::npos) << error;
   EXPECT_NE(error.find(why), std::string::npos) << error;
 }

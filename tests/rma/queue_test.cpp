@@ -64,7 +64,7 @@ class Program {
     rma::QueueHub hub(fibers_.device(rank));
     rma::QueueOptions o;
     o.id = 5;
-    for (int r = 0; r < kRanks; ++r) o.ranks.push_back(r);
+    o.ranks = Ranks::rule(0, kRanks);
     o.me = rank;
     o.message = sizeof(Message);
     o.capacity = capacity_;

@@ -102,9 +102,9 @@ std::unique_ptr<Window> open(Job& j, std::uint64_t bytes) {
   o.id = j.next_id++;
   o.flavor = j.flavor;
   o.me = j.me();
-  for (int r = 0; r < j.size(); ++r) o.ranks.push_back(r);
+  o.ranks = Ranks::rule(0, j.size());
   o.size = bytes;
-  o.sizes.assign(o.ranks.size(), bytes);  // of a shared window
+  o.sizes.assign(static_cast<std::size_t>(o.ranks.size()), bytes);  // of a shared window
   if (o.flavor == rma::Flavor::create) {
     j.memory.emplace_back(bytes);
     o.base = j.memory.back().data();

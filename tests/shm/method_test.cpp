@@ -31,8 +31,8 @@ struct World {
   std::vector<std::unique_ptr<Bootstrap>> boots;
   std::vector<std::unique_ptr<ShmRank>> ranks;
 
-  explicit World(int n, const Config& config = settings(), std::vector<int> hosts = {})
-      : boots(local_bootstraps(n, std::move(hosts))) {
+  explicit World(int n, const Config& config = settings(), const std::vector<int>& hosts = {})
+      : boots(hosts.empty() ? local_bootstraps(n) : local_bootstraps(Hosts(hosts))) {
     for (auto& boot : boots) ranks.push_back(std::make_unique<ShmRank>(*boot, config));
     for (auto& rank : ranks) EXPECT_TRUE(rank->method) << rank->failure;
   }

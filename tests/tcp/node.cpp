@@ -62,7 +62,8 @@ bool Node::say(Rank to, int tag, std::string_view text, Request* owner) {
   return send(to, short_packet(tag, text.size()), DataView::contiguous(text.data(), text.size()), owner);
 }
 
-World::World(int n, const Config& config, std::vector<int> hosts) : boots(local_bootstraps(n, std::move(hosts))) {
+World::World(int n, const Config& config, const std::vector<int>& hosts)
+    : boots(hosts.empty() ? local_bootstraps(n) : local_bootstraps(Hosts(hosts))) {
   for (auto& boot : boots) {
     nodes.push_back(std::make_unique<Node>(*boot, config));
     if (!nodes.back()->is_open()) {

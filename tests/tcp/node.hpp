@@ -58,7 +58,7 @@ class Node {
 
 /// A job of `n` nodes in this process.
 struct World {
-  explicit World(int n, const Config& config = {}, std::vector<int> hosts = {});
+  explicit World(int n, const Config& config = {}, const std::vector<int>& hosts = {});
   Node& operator[](int rank) { return *nodes[static_cast<std::size_t>(rank)]; }
   /// Polls all nodes until `done`; fails the test after 20 s.
   bool until(const std::function<bool()>& done, const char* what);

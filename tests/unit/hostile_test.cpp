@@ -69,7 +69,7 @@ class Hostile : public ::testing::Test {
   /// The hostile rank has been dropped with such words, and nobody else minds.
   void expect_dropped(std::string_view kind, std::string_view why) {
     w().settle();
-    const std::string& error = victim().peer_error(HostileWorld::kHostile);
+    const std::string error(victim().peer_error(HostileWorld::kHostile));
     EXPECT_EQ(victim().counters().protocol_errors, 1u) << error;
     EXPECT_NE(error.find("rank 1 breaks the protocol"), std::string::npos) << error;
     EXPECT_NE(error.find(kind), std::string::npos) << error;

@@ -21,6 +21,7 @@ class Keeper final : public methods::Method {
   explicit Keeper(const methods::Sink& sink) : sink_(sink) {}
   methods::MethodId id() const override { return methods::MethodId::inproc; }
   bool reaches(Rank) const override { return true; }
+  int reached() const override { return 1; }
   std::size_t eager_max(Rank) const override { return 4096; }
   std::size_t fragment_max(Rank) const override { return 4096; }
   methods::Outcome send(Rank, const Packet&, const Payload&, Request* owner) override {
@@ -44,7 +45,7 @@ TEST(Lost, AMessageToARankThatHasLeftIsNotToldWithTheLossOfAnother) {
   Keeper* keeper = nullptr;
   adi::DeviceOptions options;
   options.minds = [](const Request&) { return true; };
-  options.on_lost = [](adi::Device& d, Rank peer) { told.push_back({peer, d.peer_error(peer)}); };
+  options.on_lost = [](adi::Device& d, Rank peer) { told.push_back({peer, std::string(d.peer_error(peer))}); };
   options.methods = {[&](const methods::MethodContext& c) -> Result<std::unique_ptr<methods::Method>> {
     auto made = std::make_unique<Keeper>(c.sink);
     keeper = made.get();

@@ -9,6 +9,7 @@ class Nowhere final : public rmq::methods::Method {
  public:
   rmq::methods::MethodId id() const override { return rmq::methods::MethodId::none; }
   bool reaches(rmq::Rank) const override { return false; }
+  int reached() const override { return 0; }
   std::size_t eager_max(rmq::Rank) const override { return 1234; }
   std::size_t fragment_max(rmq::Rank) const override { return 1; }
   rmq::methods::Outcome send(rmq::Rank, const rmq::Packet&, const rmq::Payload&, rmq::Request*) override {

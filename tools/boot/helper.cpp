@@ -122,13 +122,13 @@ Result<Joined> join_job(const boot_mpi_world& world) {
   job.universe_size = std::max(world.universe_size, world.size);
   auto hosts = place_ranks(world.size);
   if (!hosts) return tl::make_unexpected(hosts.error());
-  job.host_of_rank = std::move(*hosts);
+  job.host_of_rank = rmq::Hosts(*hosts);
   boot::place_on_host(job);
 
   Announcement news{};
   string tickets;
   if (world.rank == 0) {
-    const bool one_machine = std::count(job.host_of_rank.begin(), job.host_of_rank.end(), 0) == world.size;
+    const bool one_machine = job.host_of_rank.count(0, world.size) == world.size;
     const auto listener = listen_for_ranks(one_machine);
     if (!listener) return tl::make_unexpected(listener.error());
     tickets.resize(static_cast<std::size_t>(world.size) * boot::ticket_bytes);

@@ -78,6 +78,21 @@ class Reader {
   const mqs_process_callbacks& calls_;
 };
 
+std::vector<std::int32_t> ranks_of(const Reader& r, const DebugRoot& d, std::uint64_t group) {
+  const auto list = r.value<std::uint64_t>(group + d.comm.ranks_list);
+  const auto first = r.value<std::int32_t>(group + d.comm.ranks_first);
+  const auto stride = r.value<std::int32_t>(group + d.comm.ranks_stride);
+  const auto size = r.value<std::int32_t>(group + d.comm.ranks_size);
+  if (size < 0 || static_cast<std::size_t>(size) > kMostRanks) return {};
+  std::vector<std::int32_t> ranks(static_cast<std::size_t>(size));
+  if (list != 0) {
+    if (!r.bytes(list, ranks.data(), ranks.size() * sizeof ranks[0])) ranks.clear();
+  } else {
+    for (std::int32_t i = 0; i < size; ++i) ranks[static_cast<std::size_t>(i)] = first + i * stride;
+  }
+  return ranks;
+}
+
 void read_comm(const Reader& r, const DebugRoot& d, std::uint64_t at, Process& p) {
   if (at == 0) return;
   Comm c;
@@ -85,8 +100,8 @@ void read_comm(const Reader& r, const DebugRoot& d, std::uint64_t at, Process& p
   c.recv_context = r.value<std::uint32_t>(at + d.comm.recv_context);
   c.rank = r.value<std::int32_t>(at + d.comm.rank);
   const auto group = r.value<std::uint64_t>(at + d.comm.group), remote = r.value<std::uint64_t>(at + d.comm.remote);
-  if (group) c.world = r.array<std::int32_t>(group + d.comm.ranks, kMostRanks);
-  if (remote) c.remote = r.array<std::int32_t>(remote + d.comm.ranks, kMostRanks);
+  if (group) c.world = ranks_of(r, d, group);
+  if (remote) c.remote = ranks_of(r, d, remote);
   const auto text = r.value<std::uint64_t>(at + d.comm.name),
              length = r.value<std::uint64_t>(at + d.comm.name + sizeof text);
   c.name.resize(std::min<std::uint64_t>(length, sizeof mqs_communicator::name - 1));

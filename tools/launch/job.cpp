@@ -34,7 +34,7 @@ constexpr milliseconds verdict_grace{250};  // from the end of a rank's socket t
 JobInfo describe(const Options& options) {
   JobInfo job = boot::singleton_job();
   job.size = options.size();
-  job.host_of_rank = options.host_of_rank;
+  job.host_of_rank = Hosts(options.host_of_rank);
   return job;
 }
 
@@ -140,8 +140,8 @@ Result<void> Job::start_rank(int rank, int app_num, const SpawnPlan& common) {
   const auto ends = output_.connect(rank);
   if (!ends) return tl::make_unexpected(ends.error());
 
-  const int host = job_.host_of_rank[static_cast<std::size_t>(rank)];
-  const bool pretended = job_.host_of_rank.back() > 0;
+  const int host = job_.host_of_rank[rank];
+  const bool pretended = !job_.host_of_rank.is_one();
   SpawnPlan plan = common;
   set_rank(plan.environment, {rank, app_num, theirs.get(),
                               pretended ? fmt::format("{}-{}", job_.host_name, host) : job_.host_name, job_.size});

@@ -1,0 +1,51 @@
+// Which host each rank of the job runs on: runs of neighbours, which copies share. Memory for the hosts, not for the
+// ranks, where ranks are dealt out in blocks.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace rmq {
+
+class Hosts {
+ public:
+  /// Ranks [first, the next run's first) are on `host`.
+  struct Run {
+    int first, host;
+    bool operator==(const Run&) const = default;
+  };
+
+  /// One rank, on host 0.
+  Hosts() : Hosts({{{0, 0}}}, 1) {}
+  /// Host index (0, 1, …) of each rank; at least one.
+  explicit Hosts(std::span<const int> host_of_rank);
+  /// `ranks` ranks, `a_host` on each host (fewer on the last).
+  static Hosts blocks(int ranks, int a_host);
+
+  int size() const { return size_; }
+  /// Logarithmic in the number of runs; constant where each of them is as long as the first.
+  int operator[](int rank) const {
+    const std::vector<Run>& runs = *runs_;
+    if (length_ != 0) return runs[static_cast<std::size_t>(rank / length_)].host;
+    return search(rank);
+  }
+  bool same(int a, int b) const { return (*this)[a] == (*this)[b]; }
+  bool is_one() const { return runs_->size() == 1; }
+  /// Ranks of that host in front of `before`.
+  int count(int host, int before) const;
+  std::span<const Run> runs() const { return *runs_; }
+  bool operator==(const Hosts& other) const { return size_ == other.size_ && *runs_ == *other.runs_; }
+
+ private:
+  Hosts(std::vector<Run> runs, int size);
+  int search(int rank) const;
+  int end_of(std::size_t run) const { return run + 1 < runs_->size() ? (*runs_)[run + 1].first : size_; }
+
+  std::shared_ptr<const std::vector<Run>> runs_;
+  int size_;
+  int length_;  // of each run but the last, which is no longer; 0: they differ
+};
+
+}  // namespace rmq
