@@ -59,6 +59,7 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
       sleep_for_ever_(options.sleep_for_ever),
       minds_(options.minds),
       on_lost_(options.on_lost),
+      simulation_(options.simulation),
       config_(std::move(options.config)),
       bootstrap_(bootstrap) {
   sink_.device = this;
@@ -90,7 +91,8 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
   std::unique_ptr<Device> d(new Device(std::move(options), bootstrap));
   d->makers_ = std::move(makers);
   const JobInfo& job = bootstrap.job();
-  const TraceOwner owner{job.rank, job.size, job.host_of_rank[d->rank_], job.job};
+  const TraceOwner owner{job.rank, job.size, job.host_of_rank[d->rank_], job.job,
+                         d->simulation_ ? d->simulation_->now_ns : nullptr};
   if (!d->config_.trace.empty()) {
     // As when the disk fills up later: the program matters more than its trace.
     if (auto ok = d->trace_.open(d->config_.trace, owner, d->config_.trace_max); !ok)
@@ -102,14 +104,18 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
     d->trace_.fly(job.flight_fd, job.flight_at, owner, d->config_.flight, call);
   }
   if (auto ok = d->waiter_.configure(d->config_, job.machine_size); !ok) return tl::unexpected(ok.error());
-  auto bell = Doorbell::open(job.job, job.rank);
-  if (!bell) return tl::unexpected(bell.error());
-  d->doorbell_ = std::move(*bell);
+  if (d->simulation_) {
+    d->doorbell_ = Doorbell::silent();
+  } else {
+    auto bell = Doorbell::open(job.job, job.rank);
+    if (!bell) return tl::unexpected(bell.error());
+    d->doorbell_ = std::move(*bell);
+  }
   d->gate_.set_doorbell(*d->doorbell_, d->rank_);
   if (const int fd = bootstrap.watch_fd(); fd >= 0) {
     if (auto ok = d->doorbell_->watch(fd); !ok) return tl::unexpected(ok.error());
   }
-  d->report_memory_ = std::make_unique_for_overwrite<char[]>(max_report);
+  if (!d->simulation_) d->report_memory_ = std::make_unique_for_overwrite<char[]>(max_report);
   // Messages to oneself need it, before there is anybody else.
   d->channels_.size_credit(d->config_.unexpected_max, d->config_.envelopes_max);
   bootstrap.on_ask(&Device::on_ask, d.get());

@@ -41,8 +41,17 @@ using MethodMaker = std::function<Result<std::unique_ptr<methods::Method>>(const
 
 class Device;
 
+/// What the device of a simulated rank has instead of a machine (methods/simulated.hpp).
+struct Simulation {
+  const std::uint64_t* now_ns;  // the rank's time
+  /// A reduction combines so many bytes: takes the time that it costs. Whether it shall really be done.
+  bool (*combines)(void* rank, std::uint64_t bytes);
+  void* rank;
+};
+
 struct DeviceOptions {
   Config config;
+  const Simulation* simulation = nullptr;  // outlives the device; nullptr: there is a machine
   bool threads = false;         // several threads call (MPI_THREAD_MULTIPLE)
   bool connect = true;          // MPID_Init reaches the other ranks; else MPID_Connect does, later
   std::uint32_t call = 0;       // call_id() of the function that makes the device, for the flight recorder
@@ -277,6 +286,11 @@ class Device {
     explicit Absence(Device& d) : Gate::Absence(d.gate_) {}
   };
   bool threads() const { return gate_.threads(); }
+  /// Before a reduction combines two operands of so many bytes in memory: whether it has to. Not so where that, and the
+  /// time it takes, is only pretended.
+  bool MPID_Combines(std::uint64_t bytes) const {
+    return simulation_ == nullptr || simulation_->combines(simulation_->rank, bytes);
+  }
   /// Whether ranks outnumber CPUs on this host: then each context switch counts more than each message.
   bool crowded() const { return waiter_.crowded(); }
   const Waiter& waiter() const { return waiter_; }
@@ -502,6 +516,7 @@ class Device {
   bool (*minds_)(const Request& message) = nullptr;
   void (*on_lost_)(Device& device, Rank peer) = nullptr;
   std::vector<Rank> failures_;      // whose messages have failed: not yet told to on_lost_; kNoRank: anybody's
+  const Simulation* simulation_ = nullptr;
   std::uint64_t sleepless_ = 0;     // turns of sleep() that could not sleep
   Doing looking_as_ = Doing::busy;  // what we are in while we look at the launcher's socket
   void (*more_to_tell_)(ReportText&) = nullptr;

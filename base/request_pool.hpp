@@ -70,7 +70,7 @@ class RequestPool {
   std::uint32_t capacity() const { return static_cast<std::uint32_t>(slabs_.size() * kSlab); }
   std::size_t alive() const { return alive_; }
 
-  static constexpr std::uint32_t kSlab = 256;  // requests
+  static constexpr std::uint32_t kSlab = 64;  // requests
   /// Address of the array of slabs: pointers to its begin and its end (base/debug_root.hpp).
   const void* slabs_for_debugger() const { return &slabs_; }
 

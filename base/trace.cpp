@@ -55,6 +55,10 @@ void start_header(TraceHeader& h, const TraceOwner& owner, bool exact_clock) {
   h.ticks_start = exact_clock ? os::ticks() : os::now_ns();
   h.mono_ns_start = os::now_ns();
   h.wall_ns_start = os::wall_ns();
+  if (owner.simulated) {
+    h.ns_per_tick = 1;
+    h.ticks_start = h.mono_ns_start = h.wall_ns_start = *owner.simulated;
+  }
   h.ticks_end = h.mono_ns_end = h.wall_ns_end = 0;
   h.offset_ns_start = h.offset_ns_end = 0;
   h.error_ns_start = h.error_ns_end = ~std::uint64_t{0};
@@ -66,7 +70,11 @@ void start_header(TraceHeader& h, const TraceOwner& owner, bool exact_clock) {
   h.drop_errno.store(0, std::memory_order_relaxed);
 }
 
-void end_header(TraceHeader& h, bool exact_clock) {
+void end_header(TraceHeader& h, bool exact_clock, const std::uint64_t* simulated) {
+  if (simulated) {
+    h.ticks_end = h.mono_ns_end = h.wall_ns_end = *simulated;
+    return;
+  }
   h.ticks_end = exact_clock ? os::ticks() : os::now_ns();
   h.mono_ns_end = os::now_ns();
   h.wall_ns_end = os::wall_ns();
@@ -84,6 +92,7 @@ Result<void> Trace::open(const std::string& folder, const TraceOwner& owner, std
   auto stream = std::make_unique<TraceStream>();
   if (auto ok = stream->open(fmt::format("{}/rank-{}.rmqtrace", folder, owner.rank), owner, max_bytes); !ok) return ok;
   stream_ = std::move(stream);
+  simulated_ = owner.simulated;
   level_ = kFull;
   return {};
 }
@@ -119,15 +128,15 @@ void Trace::clock_offset(std::int64_t offset_ns, std::uint64_t error_ns) {
 }
 
 void Trace::finish() {
-  if (stream_) end_header(stream_->header(), true);
-  if (flight_) end_header(*flight_, stream_ != nullptr);
+  if (stream_) end_header(stream_->header(), true, simulated_);
+  if (flight_) end_header(*flight_, stream_ != nullptr, nullptr);
   call_ = &unheard_;
   level_ = kOff;
   stream_.reset();
 }
 
 void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p) {
-  now_ = os::ticks();
+  now_ = simulated_ ? *simulated_ : os::ticks();
   if (TraceRecord* r = stream_->reserve()) {
     const std::uint64_t units = trace_units(p);
     fill(*r, e, method, peer, a0, a1, units);

@@ -115,11 +115,12 @@ static_assert(offsetof(TraceHeader, written) == 192 && sizeof(TraceHeader) == 40
 struct TraceOwner {
   int rank = 0, size = 1, host = 0;
   std::string_view job;
+  const std::uint64_t* simulated = nullptr;  // the time of a simulated rank, ns; nullptr: the machine's clocks hold
 };
 /// Fills in everything but the magic, `capacity` and `record_bytes`, and reads the clocks.
 void start_header(TraceHeader& header, const TraceOwner& owner, bool exact_clock);
 /// Reads them again: the rank has come to its end.
-void end_header(TraceHeader& header, bool exact_clock);
+void end_header(TraceHeader& header, bool exact_clock, const std::uint64_t* simulated);
 
 class TraceStream;
 
@@ -268,6 +269,7 @@ class Trace {
   TraceHeader* flight_ = nullptr;
   std::atomic<std::uint32_t>* call_;
   std::atomic<std::uint32_t> unheard_{0};  // the call, where nobody records
+  const std::uint64_t* simulated_ = nullptr;
   std::unique_ptr<TraceStream> stream_;
 };
 

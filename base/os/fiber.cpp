@@ -80,7 +80,7 @@ rmq_fiber_start:
 )");
 
 void Fiber::lay_out() {
-  auto* top = reinterpret_cast<void**>(memory_ + page() + kStack) - 8;
+  auto* top = reinterpret_cast<void**>(stack_ + bytes_) - 8;
   void** const sp = top - 7;  // r15, r14, r13, r12, rbx, rbp, return address
   for (void** word = sp; word < top; ++word) *word = nullptr;
   sp[2] = reinterpret_cast<void*>(&Fiber::main);
@@ -98,8 +98,8 @@ void Fiber::lay_out() {
   static thread_local Fiber* starting;
   auto* context = new ucontext_t;
   ::getcontext(context);
-  context->uc_stack.ss_sp = memory_ + page();
-  context->uc_stack.ss_size = kStack;
+  context->uc_stack.ss_sp = stack_;
+  context->uc_stack.ss_size = bytes_;
   context->uc_link = nullptr;
   starting = this;
   ucontext_t here;
@@ -126,7 +126,7 @@ void Fiber::resume() {
   caller_ = &here;
 #endif
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(&caller_shadow_, memory_ + page(), kStack);
+  __sanitizer_start_switch_fiber(&caller_shadow_, stack_, bytes_);
 #elif defined(__SANITIZE_THREAD__)
   caller_shadow_ = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(shadow_, 0);
@@ -161,8 +161,11 @@ void Fiber::main(Fiber* f) {
 
 // ---- stacks ----
 
-Fiber::Fiber() {
-  const std::size_t bytes = page() + kStack;
+namespace {
+
+// A guard page, then the stack.
+std::byte* map_stack() {
+  const std::size_t bytes = page() + Fiber::kStack;
   void* const memory =
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
@@ -170,7 +173,16 @@ Fiber::Fiber() {
     ::munmap(memory, bytes);
     throw std::bad_alloc();
   }
-  memory_ = static_cast<std::byte*>(memory);
+  return static_cast<std::byte*>(memory);
+}
+
+}  // namespace
+
+Fiber::Fiber() : Fiber(map_stack() + page(), kStack) {
+  mapping_ = stack_ - page();
+}
+
+Fiber::Fiber(std::byte* stack, std::size_t bytes) : stack_(stack), bytes_(bytes) {
 #if defined(__SANITIZE_THREAD__)
   shadow_ = __tsan_create_fiber(0);
 #endif
@@ -184,7 +196,7 @@ Fiber::~Fiber() {
 #if !defined(__x86_64__)
   delete static_cast<ucontext_t*>(state_);
 #endif
-  ::munmap(memory_, page() + kStack);
+  if (mapping_) ::munmap(mapping_, page() + kStack);
 }
 
 Fiber* Fiber::take() {

@@ -16,6 +16,8 @@ class Fiber {
 
   /// A fiber with nothing to do. Throws std::bad_alloc.
   Fiber();
+  /// The same on a stack of the caller's, which outlives it: `stack` is its lowest byte. No page behind it faults.
+  Fiber(std::byte* stack, std::size_t bytes);
   /// Also in the middle of its function, of whose frames nothing is then destroyed.
   ~Fiber();
   /// The same from a pool, or new; who calls take() and give() sees to it that no two threads do so at once.
@@ -40,7 +42,9 @@ class Fiber {
   void lay_out();
   static void main(Fiber* f);
 
-  std::byte* memory_;       // of the mapping: the guard page, then the stack
+  std::byte* mapping_ = nullptr;  // of its own: a guard page, then the stack; nullptr: the stack is another's
+  std::byte* stack_;
+  std::size_t bytes_;       // of the stack
   void* state_ = nullptr;   // where it goes on: a stack pointer, or a ucontext_t
   void* caller_ = nullptr;  // the same of the caller of resume()
   void (*function_)(void*) = nullptr;

@@ -63,7 +63,9 @@ auto find_named(const Table& table, std::string_view name) {
   return std::find_if(std::begin(table), std::end(table), [&](const auto& entry) { return entry.first == name; });
 }
 
-Result<Choice> parse(std::string_view list) {
+}  // namespace
+
+Result<Choice> parse_choice(std::string_view list) {
   Choice choice;
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
@@ -84,8 +86,6 @@ Result<Choice> parse(std::string_view list) {
   return choice;
 }
 
-}  // namespace
-
 Result<bool> Terms::ask() const {
   if (known()) return true;
   const auto answer = from_->look_up(kTermsKey);
@@ -93,7 +93,7 @@ Result<bool> Terms::ask() const {
   if (!*answer) return false;
   const std::string_view text = **answer;
   crowded_ = text.front() == '1';
-  if (const auto forced = parse(text.substr(1))) forced_ = *forced;  // rank 0 has parsed it, too
+  if (const auto forced = parse_choice(text.substr(1))) forced_ = *forced;  // rank 0 has parsed it, too
   from_ = nullptr;
   return true;
 }
@@ -112,7 +112,7 @@ void Terms::await(adi::Device& device) const {
 }
 
 Result<Terms> settle_terms(Bootstrap& bootstrap, std::string_view forced, bool crowded) {
-  const auto choice = parse(forced);
+  const auto choice = parse_choice(forced);
   if (!choice) return tl::unexpected(choice.error());
   const JobInfo& job = bootstrap.job();
   if (job.rank != 0) return Terms(bootstrap);

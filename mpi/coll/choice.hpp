@@ -79,6 +79,10 @@ class Terms {
   mutable bool crowded_ = false;
 };
 
+/// What a list like RMQ_COLL's forces. Errc::config for a word that names nothing, or an algorithm that the collective
+/// has not.
+Result<Choice> parse_choice(std::string_view list);
+
 /// The terms of all communicators of the job: what rank 0 brings, RMQ_COLL and Device::crowded(). Once on every rank;
 /// costs no round trip. Errc::config for a word of this rank's RMQ_COLL that names nothing, or an algorithm that the
 /// collective has not.

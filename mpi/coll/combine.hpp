@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "adi/device.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/scratch.hpp"
 #include "mpi/coll/steps.hpp"
@@ -11,7 +12,8 @@ namespace rmq::mpi::coll {
 
 /// inout = in op inout for `count` elements; `in` comes from the lower ranks.
 inline void combine(const Reduction& r, const void* in, void* inout, MPI_Count count) {
-  if (count > 0) apply_op(r.device, r.op, in, inout, count, r.type);
+  if (count > 0 && r.device.MPID_Combines(static_cast<std::uint64_t>(count) * r.type.size)) [[likely]]
+    apply_op(r.device, r.op, in, inout, count, r.type);
 }
 inline void combine(const Reduction& r, const void* in, void* inout) {
   combine(r, in, inout, r.count);

@@ -1,0 +1,408 @@
+#include "methods/simulated.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <new>
+#include <utility>
+
+namespace rmq::methods {
+namespace {
+
+constexpr std::size_t kStack = 128 * 1024;  // of a rank; pages that it does not use cost nothing
+// At a stack's low end: a rank that has overwritten it has gone beyond.
+constexpr std::uint64_t kEndMark = 0x5ca1ab1e0ddba11;
+constexpr std::uint64_t kHeader = sizeof(Packet);  // bytes that each packet has on the wire beside its payload
+
+std::uint64_t ns(double x) {
+  return static_cast<std::uint64_t>(std::llround(x));
+}
+
+}  // namespace
+
+/// A packet on its way. Its payload, if it is carried, lies behind it.
+struct SimWorld::Frame {
+  Packet packet;
+  std::uint64_t due;     // ns
+  std::uint64_t number;  // of all frames: those that are due at once in the order of their sends
+  Rank from;
+  bool carried;
+  std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
+  bool operator<(const Frame& other) const { return due != other.due ? due < other.due : number < other.number; }
+
+  static Frame* make(const Packet& packet, std::uint64_t carried) {
+    void* const memory = std::malloc(sizeof(Frame) + carried);
+    if (!memory) throw std::bad_alloc();
+    return new (memory) Frame{packet, 0, 0, kNoRank, carried > 0};
+  }
+  struct Free {
+    void operator()(Frame* f) const { std::free(f); }
+  };
+};
+
+struct SimWorld::Endpoint {
+  Rank rank = kNoRank;
+  int host = 0;
+  const Sink* sink = nullptr;  // nullptr: not open
+  std::uint64_t clock = 0;     // ns
+  double rest = 0;             // of a ns, not yet on the clock
+  std::vector<std::unique_ptr<Frame, Frame::Free>> in;  // a heap, the first to come on top
+  std::uint32_t numbered = 0;                           // packets that have come
+  std::unique_ptr<os::Fiber> fiber;
+  std::uint64_t turn = 0;  // number of its entry in turns_; 0: none. Other entries of it are stale
+  std::uint64_t turn_at = 0;
+  bool asleep = false;
+  bool woken = false;  // something in shared memory has changed since it looked
+  bool has_cpu = false;
+  bool ended = true;  // its program
+  bool gone = true;   // its fiber has ended, too
+
+  static bool later(const std::unique_ptr<Frame, Frame::Free>& a, const std::unique_ptr<Frame, Frame::Free>& b) {
+    return *b < *a;
+  }
+};
+
+struct SimWorld::Host {
+  double out_free = 0, in_free = 0;  // when its network interface has sent, and taken in, what it has, ns
+  std::vector<Rank> last;            // by CPU that is idle: who had it
+  int idle = 0;                      // CPUs
+  std::deque<Rank> ready;            // that wait for a CPU
+};
+
+class SimMethod final : public Method {
+ public:
+  SimMethod(SimWorld& world, Rank rank) : world_(world), rank_(rank) {}
+  ~SimMethod() override { me().sink = nullptr; }
+
+  MethodId id() const override { return MethodId::inproc; }
+  bool reaches(Rank) const override { return true; }
+  int reached() const override { return world_.hosts_.size() - 1; }
+  std::size_t eager_max(Rank to) const override { return world_.link(rank_, to).eager_max; }
+  std::size_t fragment_max(Rank to) const override { return world_.link(rank_, to).fragment_max; }
+  Outcome send(Rank to, const Packet& packet, const Payload& payload, Request*) override {
+    return world_.send(rank_, to, packet, payload);
+  }
+  int poll() override { return world_.poll(rank_); }
+  bool arm() override {
+    world_.sleep(rank_);
+    return false;  // it has slept
+  }
+  std::uint64_t expose(Rank peer, const DataView& view) override {
+    if (!world_.hosts_.same(rank_, peer) || !view.is_contiguous()) return 0;
+    return reinterpret_cast<std::uintptr_t>(view.base);
+  }
+  Outcome get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes, Request*) override {
+    return world_.copy(rank_, from, address, into, bytes, true);
+  }
+  Outcome put(Rank to, std::uint64_t address, const DataView& data, std::uint64_t bytes, Request*) override {
+    return world_.copy(rank_, to, address, data, bytes, false);
+  }
+  void* mem_alloc(std::size_t bytes) override {
+    const std::size_t size = (std::max<std::size_t>(bytes, 1) + kCacheLine - 1) / kCacheLine * kCacheLine;
+    void* const memory = std::aligned_alloc(kCacheLine, size);
+    if (memory) shared_.emplace(reinterpret_cast<std::uintptr_t>(memory), size);
+    return memory;
+  }
+  bool mem_free(void* memory) override {
+    if (shared_.erase(reinterpret_cast<std::uintptr_t>(memory)) == 0) return false;
+    std::free(memory);
+    return true;
+  }
+  std::uint64_t mem_token(const void* memory, std::uint64_t bytes) const override {
+    const auto at = reinterpret_cast<std::uintptr_t>(memory);
+    auto block = shared_.upper_bound(at);
+    if (block == shared_.begin()) return 0;
+    --block;
+    return at - block->first <= block->second && bytes <= block->second - (at - block->first) ? at : 0;
+  }
+  std::byte* mem_map(Rank owner, std::uint64_t token, std::uint64_t) const override {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): one process, so the address itself
+    return world_.hosts_.same(rank_, owner) ? reinterpret_cast<std::byte*>(token) : nullptr;
+  }
+  bool wake(Rank rank) override {
+    world_.wake(rank_, rank);
+    return true;
+  }
+  void drop(Rank, const Error& why) override {
+    std::fprintf(stderr, "rmq: rank %d of a simulation: %s\n", rank_, why.what.c_str());
+    std::abort();  // only a fault of ours breaks the protocol here
+  }
+  bool drained() const override { return true; }
+  void close() override {}
+
+ private:
+  SimWorld::Endpoint& me() { return *world_.endpoints_[static_cast<std::size_t>(rank_)]; }
+
+  SimWorld& world_;
+  Rank rank_;
+  std::map<std::uintptr_t, std::size_t> shared_;  // blocks of mem_alloc -> bytes
+};
+
+SimWorld::SimWorld(const Hosts& hosts, const SimCost& cost)
+    : hosts_(hosts), cost_(cost), lookahead_(std::min(cost.within.latency, cost.between.latency)) {
+  int count = 0;
+  for (Rank r = 0; r < hosts.size(); ++r) {
+    endpoints_.push_back(std::make_unique<Endpoint>());
+    endpoints_.back()->rank = r;
+    endpoints_.back()->host = hosts[r];
+    count = std::max(count, hosts[r] + 1);
+  }
+  host_.resize(static_cast<std::size_t>(count));
+  for (Host& h : host_) {
+    h.idle = cost.cpus;
+    h.last.assign(static_cast<std::size_t>(cost.cpus), kNoRank);
+  }
+}
+
+SimWorld::~SimWorld() {
+  for (auto& e : endpoints_) e->fiber.reset();
+  if (stacks_) ::munmap(stacks_, endpoints_.size() * kStack);
+}
+
+std::unique_ptr<Method> SimWorld::open(const MethodContext& context) {
+  const auto rank = static_cast<Rank>(context.bootstrap.job().rank);
+  Endpoint& e = *endpoints_[static_cast<std::size_t>(rank)];
+  RMQ_CHECK(e.sink == nullptr);
+  e.sink = &context.sink;
+  return std::make_unique<SimMethod>(*this, rank);
+}
+
+const std::uint64_t& SimWorld::clock(Rank rank) const {
+  return endpoints_[static_cast<std::size_t>(rank)]->clock;
+}
+
+void SimWorld::spend(Rank rank, double time) {
+  Endpoint& e = *endpoints_[static_cast<std::size_t>(rank)];
+  e.rest += time;
+  const double whole = std::floor(e.rest);
+  e.clock += static_cast<std::uint64_t>(whole);
+  e.rest -= whole;
+}
+
+// ---- packets ----
+
+Outcome SimWorld::send(Rank from, Rank to, const Packet& packet, const Payload& payload) {
+  RMQ_CHECK(packet.length == payload.bytes);
+  Endpoint& me = *endpoints_[static_cast<std::size_t>(from)];
+  Endpoint& peer = *endpoints_[static_cast<std::size_t>(to)];
+  const LinkCost& cost = link(from, to);
+  const auto bytes = static_cast<double>(payload.bytes);
+  spend(from, cost.send + bytes * cost.send_byte);
+  const bool carried = payload.bytes > 0 && payload.bytes <= cost_.carry_max;
+  std::unique_ptr<Frame, Frame::Free> f(Frame::make(packet, carried ? payload.bytes : 0));
+  if (carried) pack(f->data(), payload.view, payload.offset, payload.bytes);
+  f->from = from;
+  f->number = ++numbered_;
+  ++totals_.packets;
+  totals_.bytes += payload.bytes;
+  f->due = me.host == peer.host ? me.clock + ns(cost.latency) : through_wire(from, to, payload.bytes);
+  if (peer.asleep) take_turn_at(peer, std::max(f->due, peer.clock));
+  peer.in.push_back(std::move(f));
+  std::push_heap(peer.in.begin(), peer.in.end(), Endpoint::later);
+  totals_.in_flight_most = std::max<std::uint64_t>(totals_.in_flight_most, peer.in.size());
+  return Outcome::done;
+}
+
+// When it arrives. The sender waits while its host's interface has more ahead than it takes.
+std::uint64_t SimWorld::through_wire(Rank from, Rank to, std::uint64_t bytes) {
+  Endpoint& me = *endpoints_[static_cast<std::size_t>(from)];
+  const LinkCost& cost = cost_.between;
+  Host& out = host_[static_cast<std::size_t>(me.host)];
+  Host& in = host_[static_cast<std::size_t>(endpoints_[static_cast<std::size_t>(to)]->host)];
+  ++totals_.packets_between;
+  totals_.bytes_between += bytes;
+  const double wire = cost.gap + static_cast<double>(bytes + kHeader) * cost.wire_byte;
+  const auto now = static_cast<double>(me.clock);
+  out.out_free = std::max(out.out_free, now) + wire;
+  const double ahead = out.out_free - now - static_cast<double>(cost_.queue) * cost.wire_byte;
+  if (ahead > wire) spend(from, ahead - wire);
+  // The first byte is there a latency after it has left; the last one a wire's time later, or after what is before it.
+  in.in_free = std::max(in.in_free, out.out_free + cost.latency - wire) + wire;
+  return ns(in.in_free);
+}
+
+void SimWorld::deliver(Endpoint& me, Frame& f) {
+  const Sink& up = *me.sink;
+  const LinkCost& cost = link(f.from, me.rank);
+  spend(me.rank, cost.receive + static_cast<double>(f.packet.length) * cost.receive_byte);
+  f.packet.link = ++me.numbered;
+  if (f.packet.length == 0 || f.carried) {
+    up.on_packet[static_cast<std::uint8_t>(f.packet.kind)](up.device, f.from, f.packet, f.data());
+    return;
+  }
+  const Landing landing = up.on_arriving(up.device, f.from, f.packet);
+  up.on_landed(up.device, f.from, f.packet, landing, Errc::ok);
+}
+
+int SimWorld::poll(Rank rank) {
+  Endpoint& me = *endpoints_[static_cast<std::size_t>(rank)];
+  // Others are behind, and may still send what is due by now.
+  while (running_ == rank && !turns_.empty() &&
+         static_cast<double>(turns_.top().at) + lookahead_ < static_cast<double>(me.clock)) {
+    const Turn& first = turns_.top();
+    if (endpoints_[static_cast<std::size_t>(first.rank)]->turn != first.number) {
+      turns_.pop();
+      continue;
+    }
+    take_turn_at(me, me.clock);
+    pause(me);
+  }
+  int happened = 0;
+  while (!me.in.empty() && me.in.front()->due <= me.clock) {
+    std::pop_heap(me.in.begin(), me.in.end(), Endpoint::later);
+    const std::unique_ptr<Frame, Frame::Free> f = std::move(me.in.back());
+    me.in.pop_back();
+    deliver(me, *f);
+    ++happened;
+  }
+  return happened;
+}
+
+Outcome SimWorld::copy(Rank at, Rank peer, std::uint64_t address, const DataView& local, std::uint64_t bytes,
+                       bool is_get) {
+  if (address == 0 || !hosts_.same(at, peer)) return Outcome::failed;
+  spend(at, cost_.copy + static_cast<double>(bytes) * cost_.copy_byte);
+  totals_.copied += bytes;
+  if (bytes > cost_.carry_max) return Outcome::done;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): as expose() has made it
+  const DataView theirs = DataView::contiguous(reinterpret_cast<std::byte*>(address), bytes);
+  is_get ? rmq::copy(local, 0, theirs, 0, bytes) : rmq::copy(theirs, 0, local, 0, bytes);
+  return Outcome::done;
+}
+
+// ---- turns ----
+
+void SimWorld::take_turn_at(Endpoint& e, std::uint64_t at) {
+  if (e.turn != 0 && e.turn_at <= at) return;
+  e.turn = ++numbered_;
+  e.turn_at = at;
+  turns_.push({at, e.turn, e.rank});
+}
+
+void SimWorld::sleep(Rank rank) {
+  Endpoint& me = *endpoints_[static_cast<std::size_t>(rank)];
+  if (running_ != rank) return;
+  if (!std::exchange(me.woken, false)) {
+    if (!me.in.empty()) take_turn_at(me, std::max(me.in.front()->due, me.clock));
+    me.asleep = true;
+    leave_cpu(me);
+    pause(me);
+    me.asleep = false;
+    me.woken = false;
+  }
+}
+
+// What has changed in memory is seen where the sleeper's poll returns: a latency later.
+void SimWorld::wake(Rank by, Rank rank) {
+  Endpoint& e = *endpoints_[static_cast<std::size_t>(rank)];
+  e.woken = true;
+  if (e.asleep) take_turn_at(e, std::max(e.clock, clock(by) + ns(cost_.within.latency)));
+}
+
+// Whether it has one; else its host's next idle CPU is its.
+bool SimWorld::take_cpu(Endpoint& e) {
+  if (cost_.cpus == 0 || e.has_cpu) return true;
+  Host& h = host_[static_cast<std::size_t>(e.host)];
+  if (h.idle == 0) {
+    h.ready.push_back(e.rank);
+    return false;
+  }
+  const auto own = std::find(h.last.begin(), h.last.end(), e.rank);
+  const auto cpu = own != h.last.end() ? own : h.last.begin();
+  if (*cpu != e.rank) spend(e.rank, *cpu == kNoRank ? 0 : cost_.turn);
+  h.last.erase(cpu);
+  --h.idle;
+  return e.has_cpu = true;
+}
+
+void SimWorld::leave_cpu(Endpoint& e) {
+  if (!std::exchange(e.has_cpu, false)) return;
+  Host& h = host_[static_cast<std::size_t>(e.host)];
+  if (h.ready.empty()) {
+    ++h.idle;
+    h.last.push_back(e.rank);
+    return;
+  }
+  Endpoint& next = *endpoints_[static_cast<std::size_t>(h.ready.front())];
+  h.ready.pop_front();
+  next.has_cpu = true;
+  next.clock = std::max(next.clock, e.clock);
+  spend(next.rank, cost_.turn);
+  take_turn_at(next, next.clock);
+}
+
+void SimWorld::pause(Endpoint& e) {
+  running_ = kNoRank;
+  e.fiber->pause();
+}
+
+// On the rank's fiber.
+void SimWorld::live(Endpoint& e) {
+  (*program_)(e.rank);
+  e.ended = true;
+  if (--left_ == 0) {
+    for (const auto& other : endpoints_) wake(e.rank, other->rank);
+  }
+  while (left_ > 0) (*serve_)(e.rank);
+}
+
+bool SimWorld::run(const std::function<void(Rank)>& program, const std::function<void(Rank)>& serve) {
+  program_ = &program;
+  serve_ = &serve;
+  if (!stacks_) {
+    void* const memory = ::mmap(nullptr, endpoints_.size() * kStack, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    stacks_ = static_cast<std::byte*>(memory);
+  }
+  std::uint64_t start = 0;
+  for (const auto& e : endpoints_) start = std::max(start, e->clock);
+  left_ = hosts_.size();
+  stuck_.clear();
+  for (const auto& e : endpoints_) {
+    std::byte* const stack = stacks_ + static_cast<std::size_t>(e->rank) * kStack;
+    std::memcpy(stack, &kEndMark, sizeof kEndMark);
+    if (!e->fiber) e->fiber = std::make_unique<os::Fiber>(stack, kStack);
+    e->fiber->prepare(
+        [](void* self) {
+          auto& w = *static_cast<SimWorld*>(self);
+          Endpoint& me = *w.endpoints_[static_cast<std::size_t>(w.running_)];
+          w.live(me);
+          me.gone = true;
+        },
+        this);
+    e->ended = e->gone = false;
+    e->clock = start;
+    take_turn_at(*e, start);
+  }
+  while (!turns_.empty()) {
+    const Turn turn = turns_.top();
+    turns_.pop();
+    Endpoint& e = *endpoints_[static_cast<std::size_t>(turn.rank)];
+    if (e.turn != turn.number) continue;
+    e.turn = 0;
+    e.clock = std::max(e.clock, turn.at);
+    if (!take_cpu(e)) continue;
+    if (e.clock > turn.at) {  // its CPU had another to leave
+      take_turn_at(e, e.clock);
+      continue;
+    }
+    running_ = e.rank;
+    e.fiber->resume();
+    running_ = kNoRank;
+    std::uint64_t mark;
+    std::memcpy(&mark, stacks_ + static_cast<std::size_t>(e.rank) * kStack, sizeof mark);
+    RMQ_CHECK(mark == kEndMark);  // the rank's stack is too small
+    if (e.gone) leave_cpu(e);
+  }
+  for (const auto& e : endpoints_) {
+    if (!e->ended) stuck_.push_back(e->rank);
+  }
+  return stuck_.empty();
+}
+
+}  // namespace rmq::methods
