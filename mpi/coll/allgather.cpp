@@ -15,6 +15,7 @@
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
+#include "mpi/coll/levels.hpp"
 #include "mpi/coll/scratch.hpp"
 #include "mpi/coll/stages.hpp"
 
@@ -128,7 +129,7 @@ void through_first(Steps& s, const Buffer& own, const Blocks& recv, std::uint64_
 
 Algorithm choose(const Terms& terms, const Blocks& recv, int p, std::uint64_t total) {
   const bool doubles = recv.is_uniform() && std::has_single_bit(static_cast<unsigned>(p));
-  const Algorithm wish = terms.forced().allgather;
+  const Algorithm wish = flat_of(terms.forced().allgather);
   if (wish != Algorithm::automatic && (wish != Algorithm::doubling || doubles)) return wish;
   if (p == 2) return Algorithm::batch;
   if (total <= kFlatMax && p <= kFlatRanks && terms.crowded()) return Algorithm::flat;
@@ -138,17 +139,35 @@ Algorithm choose(const Terms& terms, const Blocks& recv, int p, std::uint64_t to
 
 }  // namespace
 
-int allgather(Comm& comm, const Buffer& send, const Blocks& recv) {
-  if (comm.is_inter()) [[unlikely]]
-    return inter::allgather(comm, send, recv);
-  Steps s(comm);
-  const Buffer own = is_in_place(send.data) ? recv[s.rank()] : send;
-  if (bytes_of(own) != recv.bytes(s.rank())) s.note(MPI_ERR_TRUNCATE);  // packed blocks would not fit their places
-  if (s.size() == 1) {
-    s.note(copy_local(recv[0], own));
-    return s.error();
+namespace {
+
+// Each host's first rank gathers the host's blocks, those of all go round between them, and then inside.
+void by_hosts(Steps& s, const Buffer& own, const Blocks& recv) {
+  const Levels& l = levels_of(s.comm());
+  const Part inside{l.mine}, between{l.firsts};
+  Steps in(s, inside, l.me);
+  const Buffer ours = recv.run(l.mine[0], l.each);
+  gather_to(in, l.me == 0 && own.data == recv[s.rank()].data ? Buffer{MPI_IN_PLACE, own.count, own.type} : own,
+            Blocks::uniform(ours.data, recv.counts()[0], *recv.type()), 0);
+  const Buffer all = recv.run(0, s.size());
+  if (l.me == 0) {
+    Steps out(in, between, l.host);
+    allgather_to(out, ours, Blocks::uniform(all.data, ours.count, *ours.type));
+    in.note(out.error());
   }
+  bcast_to(in, all, 0);
+  s.note(in.error());
+}
+
+}  // namespace
+
+void allgather_to(Steps& s, const Buffer& own, const Blocks& recv) {
+  if (s.size() == 1) return s.note(copy_local(recv[0], own));
   const std::uint64_t total = recv.total_bytes(s.size());
+  if (may_go_by_hosts(s, s.terms().forced().allgather) && recv.is_uniform()) {
+    const Levels& l = levels_of(s.comm());
+    if (l.two && l.apart && l.each > 0) return by_hosts(s, own, recv);
+  }
   switch (choose(s.terms(), recv, s.size(), total)) {
     case Algorithm::flat:
       through_first(s, own, recv, total);
@@ -165,6 +184,15 @@ int allgather(Comm& comm, const Buffer& send, const Blocks& recv) {
     default:
       circle(s, own, recv);
   }
+}
+
+int allgather(Comm& comm, const Buffer& send, const Blocks& recv) {
+  if (comm.is_inter()) [[unlikely]]
+    return inter::allgather(comm, send, recv);
+  Steps s(comm);
+  const Buffer own = is_in_place(send.data) ? recv[s.rank()] : send;
+  if (bytes_of(own) != recv.bytes(s.rank())) s.note(MPI_ERR_TRUNCATE);  // packed blocks would not fit their places
+  allgather_to(s, own, recv);
   return s.error();
 }
 

@@ -20,6 +20,7 @@
 #include "mpi/coll/combine.hpp"
 #include "mpi/coll/halving.hpp"
 #include "mpi/coll/inter.hpp"
+#include "mpi/coll/levels.hpp"
 #include "mpi/coll/meeting.hpp"
 #include "mpi/coll/stages.hpp"
 
@@ -167,7 +168,7 @@ void tell_all(Steps& s, const Reduction& r, const void* in, void* out) {
 Algorithm choose(const Terms& terms, const Reduction& r, int p) {
   const std::uint64_t bytes = bytes_of(r);
   const bool cuts = may_cut(r) && r.count >= p;
-  const Algorithm wish = without_board(terms.forced().allreduce);
+  const Algorithm wish = flat_of(terms.forced().allreduce);
   const bool wants_cut = wish == Algorithm::halving || wish == Algorithm::ring;
   if (wish != Algorithm::automatic && (cuts || !wants_cut)) return wish;
   const bool flat = bytes <= kFlatMax && bytes * static_cast<std::uint64_t>(p) <= kFlatTotal;
@@ -181,8 +182,37 @@ Algorithm choose(const Terms& terms, const Reduction& r, int p) {
 
 }  // namespace
 
+namespace {
+
+/// Whether it goes by hosts, to a result of the same bits.
+bool goes_by_hosts(const Steps& s, const Reduction& r) {
+  const Algorithm wish = s.terms().forced().allreduce;
+  const bool cuts = may_cut(r) && r.count >= s.size();
+  if (!may_go_by_hosts(s, wish) || (wish == Algorithm::automatic && bytes_of(r) > kShort && cuts)) return false;
+  const Levels& l = levels_of(s.comm());
+  return l.two && (order_of(r).free || l.aligned);
+}
+
+// Up a tree inside of each host, among the hosts' first ranks, and down.
+void by_hosts(Steps& s, const Reduction& r, const void* in, void* out) {
+  const Levels& l = levels_of(s.comm());
+  const Part inside{l.mine}, between{l.firsts};
+  Steps here(s, inside, l.me);
+  reduce_to(here, r, in, out, 0);
+  if (l.me == 0) {
+    Steps there(here, between, l.host);
+    allreduce_to(there, r, out, out);
+    here.note(there.error());
+  }
+  bcast_to(here, buffer_of(r, out), 0);
+  s.note(here.error());
+}
+
+}  // namespace
+
 void allreduce_to(Steps& s, const Reduction& r, const void* in, void* out) {
   if (s.size() == 1) return s.note(copy_local(buffer_of(r, out), buffer_of(r, in)));
+  if (goes_by_hosts(s, r)) return by_hosts(s, r, in, out);
   switch (choose(s.terms(), r, s.size())) {
     case Algorithm::flat:
       reduce_flat(s, r, in, out, 0, Grouping::doubling);

@@ -8,6 +8,7 @@
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
+#include "mpi/coll/levels.hpp"
 #include "mpi/coll/meeting.hpp"
 #include "mpi/coll/stages.hpp"
 
@@ -27,7 +28,7 @@ void climb_tree(Steps& s) {
   const std::int64_t p = s.size(), me = s.rank();
   const std::int64_t first = me * kFlatRanks + 1;  // my children: [first, last)
   const std::int64_t last = std::min<std::int64_t>(first + kFlatRanks, p);
-  if (first < last && s.device().config().dest_ops) {
+  if (first < last && s.device().config().dest_ops && !s.repeats()) {
     // One receive takes all the children's empty messages (*join*): there is nothing to tell them apart by.
     s.finish_recv(s.start_join(MPI_ANY_SOURCE, nothing(), ReduceOp::bor, static_cast<int>(last - first)));
   } else {
@@ -57,11 +58,35 @@ void tell_all(Steps& s) {
   }
 }
 
+// Everybody of a host tells its first rank, and hears from it when those have met.
+void by_hosts(Steps& s) {
+  const Levels& l = levels_of(s.comm());
+  const Part inside{l.mine}, between{l.firsts};
+  Steps in(s, inside, l.me);
+  const Ranks& all = l.mine;
+  if (l.me > 0) {
+    in.send(0, nothing());
+    in.recv(0, nothing());
+    return s.note(in.error());
+  }
+  Batch up(in);
+  for (int i = 1; i < all.size(); ++i) up.recv(i, nothing());
+  up.finish();
+  Steps out(in, between, l.host);
+  barrier_to(out);
+  in.note(out.error());
+  Batch down(in);
+  for (int i = 1; i < all.size(); ++i) down.send(i, nothing());
+  down.finish();
+  s.note(in.error());
+}
+
 }  // namespace
 
 void barrier_to(Steps& s) {
   if (s.size() == 1) return;
-  const Algorithm wish = without_board(s.terms().forced().barrier);
+  const Algorithm wish = flat_of(s.terms().forced().barrier);
+  if (may_go_by_hosts(s, s.terms().forced().barrier) && levels_of(s.comm()).two) return by_hosts(s);
   const bool shared = wish == Algorithm::automatic && s.size() > 2 && s.terms().crowded();
   if (wish == Algorithm::batch || (shared && s.size() <= kBatchRanks)) {
     tell_all(s);

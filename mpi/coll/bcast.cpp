@@ -14,6 +14,7 @@
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
+#include "mpi/coll/levels.hpp"
 #include "mpi/coll/scratch.hpp"
 #include "mpi/coll/stages.hpp"
 
@@ -109,7 +110,7 @@ class Broadcast {
 };
 
 Algorithm choose(const Terms& terms, int p, std::uint64_t bytes) {
-  const Algorithm wish = terms.forced().bcast;
+  const Algorithm wish = flat_of(terms.forced().bcast);
   const bool cuts = wish == Algorithm::scatter || wish == Algorithm::chain;
   if (wish != Algorithm::automatic && (!cuts || bytes > 0)) return wish;
   if (p == 2) return Algorithm::flat;
@@ -130,8 +131,35 @@ void bcast_flat(Steps& s, const Buffer& data, int root) {
   out.finish();
 }
 
+namespace {
+
+// The root stands for its host.
+void by_hosts(Steps& s, const Buffer& data, int root) {
+  const Levels& l = levels_of(s.comm());
+  const Hosts& hosts = s.device().job().host_of_rank;
+  const int root_host = s.comm().world_of(root);
+  const auto with_root = [&](int place) { return hosts.same(s.comm().world_of(l.firsts[place]), root_host); };
+  const int own = l.mine.place_of(root);  // among the ranks of my host; -1: it is on another
+  const int first = own >= 0 ? own : 0;
+  int place = own >= 0 ? l.host : 0;
+  if (l.me == first) {
+    while (!with_root(place)) ++place;
+    const Part between{l.firsts, place, root};
+    Steps out(s, between, l.host);
+    bcast_to(out, data, place);
+    s.note(out.error());
+  }
+  const Part inside{l.mine};
+  Steps in(s, inside, l.me);
+  bcast_to(in, data, first);
+  s.note(in.error());
+}
+
+}  // namespace
+
 void bcast_to(Steps& s, const Buffer& data, int root) {
   if (s.size() == 1) return;
+  if (may_go_by_hosts(s, s.terms().forced().bcast) && levels_of(s.comm()).two) return by_hosts(s, data, root);
   const std::uint64_t bytes = bytes_of(data);
   const Algorithm algorithm = choose(s.terms(), s.size(), bytes);
   if (algorithm == Algorithm::flat) return bcast_flat(s, data, root);

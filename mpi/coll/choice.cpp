@@ -32,6 +32,7 @@ constexpr std::pair<std::string_view, Algorithm> kAlgorithms[] = {
     {"pairwise", Algorithm::pairwise},
     {"batch", Algorithm::batch},
     {"board", Algorithm::board},
+    {"hosts", Algorithm::hosts},
 };
 
 constexpr std::uint32_t set_of(std::initializer_list<Algorithm> some) {
@@ -47,13 +48,13 @@ struct Collective {
 };
 using enum Algorithm;
 constexpr Collective kCollectives[] = {
-    {"barrier", &Choice::barrier, set_of({board, dissemination, tree, batch})},
-    {"bcast", &Choice::bcast, set_of({flat, binomial, Algorithm::scatter, chain})},
-    {"reduce", &Choice::reduce, set_of({flat, binomial, halving})},
-    {"allreduce", &Choice::allreduce, set_of({board, flat, batch, tree, doubling, halving, ring})},
+    {"barrier", &Choice::barrier, set_of({board, hosts, dissemination, tree, batch})},
+    {"bcast", &Choice::bcast, set_of({hosts, flat, binomial, Algorithm::scatter, chain})},
+    {"reduce", &Choice::reduce, set_of({hosts, flat, binomial, halving})},
+    {"allreduce", &Choice::allreduce, set_of({board, hosts, flat, batch, tree, doubling, halving, ring})},
     {"gather", &Choice::gather, set_of({binomial, linear})},
     {"scatter", &Choice::scatter, set_of({binomial, linear})},
-    {"allgather", &Choice::allgather, set_of({flat, batch, doubling, bruck, ring})},
+    {"allgather", &Choice::allgather, set_of({hosts, flat, batch, doubling, bruck, ring})},
     {"alltoall", &Choice::alltoall, set_of({bruck, batch, pairwise})},
     {"reduce_scatter", &Choice::reduce_scatter, set_of({flat, halving, pairwise})},
 };

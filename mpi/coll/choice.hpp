@@ -33,21 +33,23 @@ enum class Algorithm : std::uint8_t {
   pairwise,
   batch,  // all messages at once
   board,  // in memory that all members share
+  hosts,  // two levels: inside of hosts, and between their first ranks
 };
 
-/// What is left to choose by messages: where there is no board, whoever wants one takes what comes.
-constexpr Algorithm without_board(Algorithm wish) {
-  return wish == Algorithm::board ? Algorithm::automatic : wish;
+/// What is left to choose where there is no board, and where the ranks do not lie on hosts as two levels want it:
+/// whoever wishes for these takes what comes.
+constexpr Algorithm flat_of(Algorithm wish) {
+  return wish == Algorithm::board || wish == Algorithm::hosts ? Algorithm::automatic : wish;
 }
 
 struct Choice {
-  Algorithm barrier = Algorithm::automatic;         // board, dissemination, tree, batch
-  Algorithm bcast = Algorithm::automatic;           // flat, binomial, scatter, chain
-  Algorithm reduce = Algorithm::automatic;          // flat, binomial, halving
-  Algorithm allreduce = Algorithm::automatic;       // board, flat, batch, tree, doubling, halving, ring
+  Algorithm barrier = Algorithm::automatic;         // board, hosts, dissemination, tree, batch
+  Algorithm bcast = Algorithm::automatic;           // hosts, flat, binomial, scatter, chain
+  Algorithm reduce = Algorithm::automatic;          // hosts, flat, binomial, halving
+  Algorithm allreduce = Algorithm::automatic;       // board, hosts, flat, batch, tree, doubling, halving, ring
   Algorithm gather = Algorithm::automatic;          // binomial, linear
   Algorithm scatter = Algorithm::automatic;         // binomial, linear
-  Algorithm allgather = Algorithm::automatic;       // flat, batch, doubling, bruck, ring
+  Algorithm allgather = Algorithm::automatic;       // hosts, flat, batch, doubling, bruck, ring
   Algorithm alltoall = Algorithm::automatic;        // bruck, batch, pairwise
   Algorithm reduce_scatter = Algorithm::automatic;  // halving, pairwise
 };

@@ -89,16 +89,20 @@ void scatter_linear(Steps& s, const Blocks& send, const Buffer& recv, int root) 
   out.finish();
 }
 
-int gather(Comm& comm, const Buffer& send, const Blocks& recv, int root) {
-  if (comm.is_inter()) [[unlikely]]
-    return inter::gather(comm, send, recv, root);
-  Steps s(comm);
+void gather_to(Steps& s, const Buffer& send, const Blocks& recv, int root) {
   const std::uint64_t block = s.rank() == root ? recv.bytes(root) : bytes_of(send);
   if (s.size() > 1 && choose(s.terms(), s.terms().forced().gather, s.size(), block) == Algorithm::binomial) {
     gather_binomial(s, send, recv, root, block);
   } else {
     gather_linear(s, send, recv, root);
   }
+}
+
+int gather(Comm& comm, const Buffer& send, const Blocks& recv, int root) {
+  if (comm.is_inter()) [[unlikely]]
+    return inter::gather(comm, send, recv, root);
+  Steps s(comm);
+  gather_to(s, send, recv, root);
   return s.error();
 }
 

@@ -16,6 +16,7 @@
 #include "mpi/coll/combine.hpp"
 #include "mpi/coll/halving.hpp"
 #include "mpi/coll/inter.hpp"
+#include "mpi/coll/levels.hpp"
 #include "mpi/coll/stages.hpp"
 
 namespace rmq::mpi::coll {
@@ -34,7 +35,7 @@ constexpr std::uint64_t kFlatTotal = 4 * 1024 * 1024;
 Algorithm choose(const Terms& terms, const Reduction& r, int p) {
   const std::uint64_t bytes = bytes_of(r);
   const bool halves = may_cut(r) && r.count >= p;
-  const Algorithm wish = terms.forced().reduce;
+  const Algorithm wish = flat_of(terms.forced().reduce);
   if (wish != Algorithm::automatic && (wish != Algorithm::halving || halves)) return wish;
   const bool flat = bytes <= kFlatMax && bytes * static_cast<std::uint64_t>(p) <= kFlatTotal;
   if (flat && p <= kFlatRanks && terms.crowded()) return Algorithm::flat;
@@ -135,8 +136,50 @@ void reduce_binomial(Steps& s, const Reduction& r, const void* in, void* out, in
 
 }  // namespace
 
+namespace {
+
+/// Whether it goes by hosts, to a result of the same bits.
+bool goes_by_hosts(const Steps& s, const Reduction& r, int root) {
+  const Algorithm wish = s.terms().forced().reduce;
+  if (!may_go_by_hosts(s, wish) || (wish == Algorithm::automatic && bytes_of(r) > kShort)) return false;
+  const Levels& l = levels_of(s.comm());
+  // A tree on a root counts ranks from there: then hosts' ranks have to begin at places that are multiples, too.
+  return l.two && (order_of(r).free || (l.aligned && root % l.each == 0 && (r.op.commutative || root == 0)));
+}
+
+void by_hosts(Steps& s, const Reduction& r, const void* in, void* out, int root) {
+  const Levels& l = levels_of(s.comm());
+  const int own = l.mine.place_of(root), first = std::max(own, 0);
+  const bool is_root = s.rank() == root;
+  Vectors memory(is_root || l.me != first ? 0 : r.count, r.type);
+  void* const sum = is_root ? out : memory.origin();
+  const Part inside{l.mine};
+  Steps here(s, inside, l.me);
+  reduce_to(here, r, in, sum, first);
+  s.note(here.error());
+  if (l.me != first) return;
+  const int place = l.firsts.place_of(root);
+  const Part between{l.firsts};
+  if (place >= 0) {
+    Steps there(s, between, l.host);
+    reduce_to(there, r, sum, out, place);
+    return s.note(there.error());
+  }
+  // The root is not its host's first rank: it stands for it.
+  const Hosts& hosts = s.device().job().host_of_rank;
+  int with_root = 0;
+  while (!hosts.same(s.comm().world_of(l.firsts[with_root]), s.comm().world_of(root))) ++with_root;
+  const Part instead{l.firsts, with_root, root};
+  Steps there(s, instead, l.host);
+  reduce_to(there, r, sum, out, with_root);
+  s.note(there.error());
+}
+
+}  // namespace
+
 void reduce_to(Steps& s, const Reduction& r, const void* in, void* out, int root) {
   if (s.size() == 1) return s.note(copy_local(buffer_of(r, out), buffer_of(r, in)));
+  if (goes_by_hosts(s, r, root)) return by_hosts(s, r, in, out, root);
   switch (choose(s.terms(), r, s.size())) {
     case Algorithm::flat:
       return reduce_flat(s, r, in, out, root, Grouping::binomial);

@@ -8,7 +8,16 @@
 
 namespace rmq::mpi::coll {
 
+/// Whether a collective of two levels is wished, or nothing is; and these are not a part of one.
+inline bool may_go_by_hosts(const Steps& s, Algorithm wish) {
+  return !s.is_part() && (wish == Algorithm::automatic || wish == Algorithm::board || wish == Algorithm::hosts);
+}
+
 void barrier_to(Steps& s);
+/// This rank's block is `own`; recv is uniform (Allgather) or spread (Allgatherv).
+void allgather_to(Steps& s, const Buffer& own, const Blocks& recv);
+/// Blocks of one size, by the algorithm that fits.
+void gather_to(Steps& s, const Buffer& send, const Blocks& recv, int root);
 
 /// Broadcast by the algorithm that fits.
 void bcast_to(Steps& s, const Buffer& data, int root);

@@ -17,30 +17,52 @@
 
 namespace rmq::mpi::coll {
 
+/// Some ranks of a communicator, in order. One of them may stand in for another.
+struct Part {
+  const Ranks& ranks;
+  int place = -1;  // of the one that does not take part …
+  int by = -1;     // … and the rank that does in its stead
+  int at(int i) const { return i == place ? by : ranks[i]; }
+};
+
 class Steps {
  public:
   /// Begins a collective: every member must, in the same order.
-  explicit Steps(Comm& comm) : comm_(comm), device_(*comm.device), tag_(next_collective_tag(comm)) {}
+  explicit Steps(Comm& comm)
+      : comm_(comm), device_(*comm.device), tag_(next_collective_tag(comm)), rank_(comm.rank), size_(comm.size()) {}
   /// Begins the part of a collective on an inter-communicator that runs in the local group. Under the same tag: all
   /// members agree on that one, but come here at any time.
   Steps(const Steps& whole, Comm& local)
-      : comm_(local), device_(whole.device_), tag_(whole.tag_), error_(whole.error_) {}
+      : comm_(local), device_(*local.device), tag_(whole.tag_), error_(whole.error_), rank_(local.rank), size_(local.size()) {}
+  /// Begins the part of a collective that runs among some of its ranks, of which this one is the `me`-th: from here on
+  /// ranks are places in `part`, which outlives this. Under the same tag; no two parts have the same two ranks.
+  Steps(const Steps& whole, const Part& part, int me)
+      : comm_(whole.comm_),
+        device_(whole.device_),
+        tag_(whole.tag_),
+        error_(whole.error_),
+        rank_(me),
+        size_(part.ranks.size()),
+        part_(&part) {}
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
 
-  Comm& comm() { return comm_; }
+  Comm& comm() const { return comm_; }
   adi::Device& device() { return device_; }
   const Terms& terms() const {
     if (!comm_.terms->known()) [[unlikely]]
       comm_.terms->await(device_);
     return *comm_.terms;
   }
-  int rank() const { return comm_.rank; }
-  int size() const { return comm_.size(); }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  /// Whether only some of the communicator's ranks take part.
+  bool is_part() const { return part_ != nullptr; }
   /// The first error so far: what the collective returns.
   int error() const { return error_; }
-  /// Whether one rank's messages of a later collective may come under this tag, before those of all ranks of this one.
-  bool repeats() const { return static_cast<std::uint32_t>(tag_) >= kRepeatedTags; }
+  /// Whether messages of a later collective, or of another part of this one, may come under this tag before those of
+  /// all ranks of this one: a receive from any source might take them.
+  bool repeats() const { return is_part() || static_cast<std::uint32_t>(tag_) >= kRepeatedTags; }
   void note(int error) {
     if (error != MPI_SUCCESS && error_ == MPI_SUCCESS) [[unlikely]]
       error_ = error;
@@ -65,16 +87,16 @@ class Steps {
     const std::uint64_t bytes = bytes_of(out);
     if (out.type->dense && bytes <= kNowMax) {
       const Match match{comm_.context + 1, comm_.rank, tag_};
-      if (device_.MPID_Send_now(comm_.world_of(to), match, out.data, bytes)) [[likely]]
+      if (device_.MPID_Send_now(comm_.world_of(at(to)), match, out.data, bytes)) [[likely]]
         return nullptr;
     }
-    return mpi::start_send(comm_, to, tag_, out);
+    return mpi::start_send(comm_, at(to), tag_, out);
   }
-  Request* start_recv(int from, const Buffer& data) { return mpi::start_recv(comm_, from, tag_, data); }
+  Request* start_recv(int from, const Buffer& data) { return mpi::start_recv(comm_, at(from), tag_, data); }
   /// Combines what arrives into `data`: data = arriving op data, for a dense predefined type. With MPI_ANY_SOURCE and
   /// several parts, in the order of arrival.
   Request* start_join(int from, const Buffer& data, ReduceOp op, int parts = 1) {
-    return mpi::start_recv_join(comm_, from, tag_, data, op, parts);
+    return mpi::start_recv_join(comm_, at(from), tag_, data, op, parts);
   }
   void finish_send(Request* r) { note(mpi::wait(device_, r)); }
   void finish_recv(Request* r) {
@@ -89,10 +111,15 @@ class Steps {
   // Larger messages need a request in most methods; asking in vain costs little, but not nothing.
   static constexpr std::uint64_t kNowMax = 16 * 1024;
 
+  int at(int place) const { return part_ && place >= 0 ? part_->at(place) : place; }
+
   Comm& comm_;
   adi::Device& device_;
   int tag_;
   int error_ = MPI_SUCCESS;
+  int rank_;
+  int size_;
+  const Part* part_ = nullptr;
   Buffer nothing_ = nothing();
 };
 

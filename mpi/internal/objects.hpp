@@ -27,6 +27,7 @@ namespace rmq::mpi {
 namespace coll {
 class Meeting;
 class Terms;
+struct Levels;
 }  // namespace coll
 class Activity;
 struct Datatype;
@@ -171,6 +172,7 @@ struct Comm {
   std::uint8_t calls_before_meeting = 0;     // of collectives that could meet, as far as it matters
   bool meeting_failed = false;               // as a member was lost; others may have it
   std::shared_ptr<coll::Meeting> meeting;    // at a board; nullptr: none (coll/meeting.hpp)
+  mutable std::shared_ptr<const coll::Levels> levels;  // how it lies on hosts, once asked (coll/levels.hpp)
   Activity* activities = nullptr;            // the newest of those that hold it (internal/requests.hpp)
   std::shared_ptr<const Topology> topology;  // nullptr: none; duplicates share it (internal/topology.hpp)
 

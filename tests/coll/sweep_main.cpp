@@ -52,14 +52,14 @@ Choice draw_choice(Chance& chance) {
   const auto pick = [&](std::initializer_list<Algorithm> some) {
     return chance.in(300) ? Algorithm::automatic : chance.pick(some);
   };
-  c.barrier = pick({Algorithm::dissemination, Algorithm::tree, Algorithm::batch});
-  c.bcast = pick({Algorithm::flat, Algorithm::binomial, Algorithm::scatter, Algorithm::chain});
-  c.reduce = pick({Algorithm::flat, Algorithm::binomial, Algorithm::halving});
+  c.barrier = pick({Algorithm::hosts, Algorithm::dissemination, Algorithm::tree, Algorithm::batch});
+  c.bcast = pick({Algorithm::hosts, Algorithm::flat, Algorithm::binomial, Algorithm::scatter, Algorithm::chain});
+  c.reduce = pick({Algorithm::hosts, Algorithm::flat, Algorithm::binomial, Algorithm::halving});
   c.allreduce = pick(
-      {Algorithm::flat, Algorithm::batch, Algorithm::tree, Algorithm::doubling, Algorithm::halving, Algorithm::ring});
+      {Algorithm::hosts, Algorithm::flat, Algorithm::batch, Algorithm::tree, Algorithm::doubling, Algorithm::halving, Algorithm::ring});
   c.gather = pick({Algorithm::binomial, Algorithm::linear});
   c.scatter = pick({Algorithm::binomial, Algorithm::linear});
-  c.allgather = pick({Algorithm::flat, Algorithm::batch, Algorithm::doubling, Algorithm::bruck, Algorithm::ring});
+  c.allgather = pick({Algorithm::hosts, Algorithm::flat, Algorithm::batch, Algorithm::doubling, Algorithm::bruck, Algorithm::ring});
   c.alltoall = pick({Algorithm::bruck, Algorithm::batch, Algorithm::pairwise});
   c.reduce_scatter = pick({Algorithm::flat, Algorithm::halving, Algorithm::pairwise});
   return c;
@@ -157,6 +157,19 @@ class Step {
   std::vector<std::string> faults_;
 };
 
+/// One host, hosts of neighbours (equal ones, and powers of two, among them), or any.
+Hosts draw_hosts(Chance& chance, int p) {
+  if (chance.in(300)) return Hosts::blocks(p, p);
+  const int most_hosts = std::min(p, 9);
+  if (chance.in(600)) return Hosts::blocks(p, chance.in(500) ? 1 << chance.below(5) : 1 + static_cast<int>(chance.below(9)));
+  std::vector<int> host_of_rank;
+  for (int r = 0; r < p; ++r)  // each host has a rank
+    host_of_rank.push_back(r < most_hosts ? r : static_cast<int>(chance.below(static_cast<std::uint64_t>(most_hosts))));
+  const auto turn = static_cast<std::ptrdiff_t>(chance.below(static_cast<std::uint64_t>(p)));
+  std::rotate(host_of_rank.begin(), host_of_rank.begin() + turn, host_of_rank.end());
+  return Hosts(host_of_rank);
+}
+
 /// Whether all is well.
 bool run_seed(std::uint64_t seed) {
   Chance chance(seed);
@@ -165,7 +178,7 @@ bool run_seed(std::uint64_t seed) {
   methods::InprocRules rules = methods::InprocRules::drawn(seed);
   if (!rough) rules.eager_max = 4096, rules.fragment_max = 64 * 1024, rules.link_frames = 256, rules.retry = 0;
   const std::uint64_t budget = rough ? 256 * 1024 : 8 * 1024 * 1024;
-  Fibers fibers(p, rules);
+  Fibers fibers(draw_hosts(chance, p), rules);
   std::vector<std::unique_ptr<Step>> steps;
   for (std::uint32_t i = 0; i < 4; ++i) steps.push_back(std::make_unique<Step>(fibers, chance, 2 + 4 * i, budget));
   bool good = fibers.run([&](int rank) {

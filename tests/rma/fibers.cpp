@@ -72,9 +72,10 @@ class Fibers::FiberMethod final : public methods::Method {
   std::unique_ptr<methods::Method> inner_;
 };
 
-Fibers::Fibers(int ranks, const methods::InprocRules& rules, const std::function<void(Config&)>& adjust)
-    : chance_(rules.seed + 77), living_(ranks) {
-  bootstraps_ = local_bootstraps(ranks);
+Fibers::Fibers(const Hosts& hosts, const methods::InprocRules& rules, const std::function<void(Config&)>& adjust)
+    : chance_(rules.seed + 77), living_(hosts.size()) {
+  const int ranks = hosts.size();
+  bootstraps_ = local_bootstraps(hosts);
   world_ = std::make_unique<methods::InprocWorld>(ranks, rules);
   met_.resize(static_cast<std::size_t>(ranks));
   for (int i = 0; i < ranks; ++i) {

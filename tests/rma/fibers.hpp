@@ -21,7 +21,9 @@ namespace rmq::testing {
 
 class Fibers {
  public:
-  Fibers(int ranks, const methods::InprocRules& rules, const std::function<void(Config&)>& adjust = {});
+  Fibers(int ranks, const methods::InprocRules& rules, const std::function<void(Config&)>& adjust = {})
+      : Fibers(Hosts::blocks(ranks, ranks), rules, adjust) {}
+  Fibers(const Hosts& hosts, const methods::InprocRules& rules, const std::function<void(Config&)>& adjust = {});
   ~Fibers();
   Fibers(const Fibers&) = delete;
   Fibers& operator=(const Fibers&) = delete;

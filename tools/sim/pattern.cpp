@@ -279,8 +279,8 @@ double bound_neighbours(const Hosts& h, const SimCost& c, double n) {
 }
 double bound_flood(const Hosts& h, const SimCost& c, double n) {
   const Shape s(h);
-  const double each = s.hosts > 1 ? c.between.receive : c.within.receive;
-  return std::max((s.p - 1) * each, bytes_of(h, c, (s.p - s.a_host) * n, 0));
+  const double receives = (s.p - s.a_host) * c.between.receive + (s.a_host - 1) * c.within.receive;
+  return std::max(receives, bytes_of(h, c, (s.p - s.a_host) * n, 0));
 }
 
 constexpr Pattern kPatterns[] = {

@@ -1,0 +1,75 @@
+#include "mpi/coll/levels.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+#include <vector>
+
+#include "adi/device.hpp"
+
+namespace rmq::mpi::coll {
+namespace {
+
+/// Ranks [first, end) of the communicator, all on one host.
+struct Stretch {
+  int first, end, host;
+};
+
+std::vector<Stretch> stretches_of(const Ranks& world, const Hosts& hosts) {
+  std::vector<Stretch> all;
+  // Of the whole job, which may have a million ranks, hosts are known by their runs.
+  if (world == Ranks::rule(0, hosts.size())) {
+    const auto runs = hosts.runs();
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      all.push_back({runs[i].first, i + 1 < runs.size() ? runs[i + 1].first : hosts.size(), runs[i].host});
+    return all;
+  }
+  for (int i = 0; i < world.size(); ++i) {
+    const int host = hosts[world[i]];
+    if (!all.empty() && all.back().host == host)
+      ++all.back().end;
+    else
+      all.push_back({i, i + 1, host});
+  }
+  return all;
+}
+
+Levels make_levels(const Comm& comm) {
+  const Hosts& hosts = comm.device->job().host_of_rank;
+  const std::vector<Stretch> all = stretches_of(comm.group->world, hosts);
+  const int own = hosts[comm.world_of(comm.rank)];
+  Levels l;
+  l.apart = true;
+  std::unordered_map<int, std::size_t> place_of;  // by host
+  std::vector<Rank> firsts, mine;
+  std::vector<int> count;
+  for (const Stretch& s : all) {
+    const auto [at, fresh] = place_of.try_emplace(s.host, firsts.size());
+    if (fresh) {
+      firsts.push_back(s.first);
+      count.push_back(0);
+    } else {
+      l.apart = false;
+    }
+    count[at->second] += s.end - s.first;
+    if (s.host != own) continue;
+    l.host = static_cast<int>(at->second);
+    for (int r = s.first; r < s.end; ++r) mine.push_back(r);
+  }
+  l.mine = std::move(mine);
+  l.me = l.mine.place_of(comm.rank);
+  l.firsts = std::move(firsts);
+  if (std::ranges::count(count, count[0]) == static_cast<std::ptrdiff_t>(count.size())) l.each = count[0];
+  l.two = count.size() > 1 && *std::ranges::max_element(count) > 1;
+  l.aligned = l.apart && l.each > 0 && std::has_single_bit(static_cast<unsigned>(l.each));
+  return l;
+}
+
+}  // namespace
+
+const Levels& levels_of(const Comm& comm) {
+  if (!comm.levels) comm.levels = std::make_shared<const Levels>(make_levels(comm));
+  return *comm.levels;
+}
+
+}  // namespace rmq::mpi::coll
