@@ -120,6 +120,8 @@ class Device {
   }
   /// What the floors above record their events with; the device held.
   Trace& trace() { return trace_; }
+  /// Whether this rank has sent anything to it, or has heard from it.
+  bool MPID_Has_talked(Rank rank) const { return channels_.find(rank) != nullptr; }
   methods::MethodId method_of(Rank rank) { return channels_[rank].id; }
   const std::vector<std::unique_ptr<methods::Method>>& methods() const { return methods_; }
 

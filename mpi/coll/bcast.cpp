@@ -5,10 +5,13 @@
 //   scatter   binomial scatter and ring allgather: R. van de Geijn et al., "Interprocessor collective communication
 //   library
 //             (InterCom)", 1994. (log2(p) + p - 1) a + 2 (p-1)/p n b.
+//   bruck     the same scatter, and an allgather as J. Bruck's of 1997 (allgather.cpp), whose blocks are in their places
+//             at once: 2 log2(p) a + 2 (p-1)/p n b, whatever p.
 //   chain     a pipeline of segments through all ranks: J. Worringen, "Pipelining and overlapping for MPI collective
 //             operations", 2003. (n/s + p - 2) (a + s b) with segments of s bytes; the least data through each rank.
 //
 // Ranks are counted from the root on. Data of any layout goes packed wherever it is cut.
+#include <bit>
 #include <optional>
 
 #include "mpi/coll/choice.hpp"
@@ -26,8 +29,10 @@ namespace {
 constexpr std::uint64_t kShort = 12 * 1024;
 // Ranks for which cutting pays; for fewer the tree is as flat as the ring.
 constexpr int kLeastCut = 4;
-// The ring of scatter: p - 1 steps against log2(p) - 2 times everything (128 ranks: 256 KB).
-constexpr std::uint64_t kRingStep = 2 * 1024;
+// The ring of scatter: from so many bytes a step, that messages go to neighbours only counts for more than p - 1 steps.
+constexpr std::uint64_t kRingStep = 32 * 1024;
+// What a step costs, as the time of so many bytes.
+constexpr std::uint64_t kStep = 8 * 1024;
 // From here the pipeline may be long enough to forget its filling, which takes p - 2 segments.
 constexpr std::uint64_t kLong = 1024 * 1024;
 // Of the pipeline: long enough for the bandwidth of one message, short enough to stay in a core's cache on the way
@@ -57,13 +62,16 @@ class Broadcast {
     out.finish();
   }
 
-  void scatter(std::byte* data, std::uint64_t n) {
+  /// Blocks [first, last) of p; the last ones may be short or empty.
+  Buffer blocks(std::byte* data, std::uint64_t n, int first, int last) const {
     const std::uint64_t block = (n + static_cast<std::uint64_t>(p_) - 1) / static_cast<std::uint64_t>(p_);
-    // Blocks [first, last) of the data; the last blocks may be short or empty.
-    const auto blocks = [&](int first, int last) {
-      const std::uint64_t from = std::min(static_cast<std::uint64_t>(first) * block, n);
-      return raw(data + from, std::min(static_cast<std::uint64_t>(last) * block, n) - from);
-    };
+    const std::uint64_t from = std::min(static_cast<std::uint64_t>(first) * block, n);
+    return raw(data + from, std::min(static_cast<std::uint64_t>(last) * block, n) - from);
+  }
+
+  /// To each its block.
+  void scatter(std::byte* data, std::uint64_t n) {
+    const auto blocks = [&](int first, int last) { return this->blocks(data, n, first, last); };
     int bit = 1;
     for (; bit < p_; bit *= 2) {
       if (me_ & bit) {
@@ -78,10 +86,24 @@ class Broadcast {
       }
       out.finish();
     }
+  }
+
+  /// From each its block, in p - 1 steps between neighbours.
+  void circle(std::byte* data, std::uint64_t n) {
+    const auto block = [&](int i) { return blocks(data, n, i, i + 1); };
     const int right = at((me_ + 1) % p_), left = at((me_ + p_ - 1) % p_);
-    for (int step = 0; step < p_ - 1; ++step) {
-      const int out = (me_ - step + p_) % p_, in = (me_ - step - 1 + p_) % p_;
-      s_.exchange(right, blocks(out, out + 1), left, blocks(in, in + 1));
+    for (int step = 0; step < p_ - 1; ++step)
+      s_.exchange(right, block((me_ - step + p_) % p_), left, block((me_ - step - 1 + p_) % p_));
+  }
+
+  /// The same in log2(p) steps, each with as many blocks as there are by then: those from the own one on, in a circle.
+  void bruck(std::byte* data, std::uint64_t n) {
+    for (int have = 1; have < p_; have *= 2) {
+      const int count = std::min(have, p_ - have), from = (me_ + have) % p_, to = (me_ - have + p_) % p_;
+      Batch batch(s_);
+      for_run(me_, count, [&](int first, int last) { batch.send(at(to), blocks(data, n, first, last)); });
+      for_run(from, count, [&](int first, int last) { batch.recv(at(from), blocks(data, n, first, last)); });
+      batch.finish();
     }
   }
 
@@ -102,6 +124,12 @@ class Broadcast {
 
  private:
   int at(int i) const { return i + root_ < p_ ? i + root_ : i + root_ - p_; }
+  /// f(first, last) for `count` blocks from `first` on, which may go beyond the last and on from the first.
+  template <class F>
+  void for_run(int first, int count, F&& f) const {
+    f(first, std::min(first + count, p_));
+    if (first + count > p_) f(0, first + count - p_);
+  }
 
   Steps& s_;
   int p_;
@@ -111,12 +139,17 @@ class Broadcast {
 
 Algorithm choose(const Terms& terms, int p, std::uint64_t bytes) {
   const Algorithm wish = flat_of(terms.forced().bcast);
-  const bool cuts = wish == Algorithm::scatter || wish == Algorithm::chain;
+  const bool cuts = wish == Algorithm::scatter || wish == Algorithm::bruck || wish == Algorithm::chain;
   if (wish != Algorithm::automatic && (!cuts || bytes > 0)) return wish;
   if (p == 2) return Algorithm::flat;
   // Where ranks share CPUs, nothing runs at the same time: the fewest turns win, and cutting gains nothing.
   if (terms.crowded()) return p <= kFlatRanks && bytes <= kFlatMax ? Algorithm::flat : Algorithm::binomial;
-  if (bytes <= kShort || p < kLeastCut || !worth_round(bytes, p, kRingStep)) return Algorithm::binomial;
+  if (bytes <= kShort || p < kLeastCut) return Algorithm::binomial;
+  if (!worth_round(bytes, p, kRingStep)) {
+    // log2(p) latencies more against log2(p) - 2 times the data less.
+    const auto steps = static_cast<std::uint64_t>(std::bit_width(static_cast<unsigned>(p - 1)));
+    return (steps - 2) * bytes > steps * kStep ? Algorithm::bruck : Algorithm::binomial;
+  }
   return bytes >= kLong && worth_round(bytes, p, kSegment) ? Algorithm::chain : Algorithm::scatter;
 }
 
@@ -174,6 +207,7 @@ void bcast_to(Steps& s, const Buffer& data, int root) {
     b.chain(memory, bytes);
   } else {
     b.scatter(memory, bytes);
+    algorithm == Algorithm::bruck ? b.bruck(memory, bytes) : b.circle(memory, bytes);
   }
   if (packed && s.rank() != root && s.error() == MPI_SUCCESS) unpack_at(data, memory);
 }

@@ -49,7 +49,7 @@ struct Collective {
 using enum Algorithm;
 constexpr Collective kCollectives[] = {
     {"barrier", &Choice::barrier, set_of({board, hosts, dissemination, tree, batch})},
-    {"bcast", &Choice::bcast, set_of({hosts, flat, binomial, Algorithm::scatter, chain})},
+    {"bcast", &Choice::bcast, set_of({hosts, flat, binomial, Algorithm::scatter, bruck, chain})},
     {"reduce", &Choice::reduce, set_of({hosts, flat, binomial, halving})},
     {"allreduce", &Choice::allreduce, set_of({board, hosts, flat, batch, tree, doubling, halving, ring})},
     {"gather", &Choice::gather, set_of({binomial, linear})},

@@ -44,7 +44,7 @@ constexpr Algorithm flat_of(Algorithm wish) {
 
 struct Choice {
   Algorithm barrier = Algorithm::automatic;         // board, hosts, dissemination, tree, batch
-  Algorithm bcast = Algorithm::automatic;           // hosts, flat, binomial, scatter, chain
+  Algorithm bcast = Algorithm::automatic;           // hosts, flat, binomial, scatter, bruck, chain
   Algorithm reduce = Algorithm::automatic;          // hosts, flat, binomial, halving
   Algorithm allreduce = Algorithm::automatic;       // board, hosts, flat, batch, tree, doubling, halving, ring
   Algorithm gather = Algorithm::automatic;          // binomial, linear

@@ -22,6 +22,15 @@ Halving::Halving(Steps& s, const Reduction& r)
                                        : start(fold_.members() / 2),
              r.type) {}
 
+// Each step gives half of the blocks to the one half of the members: so a member ends with the block whose number is
+// its own, bits reversed.
+int Halving::block_of(int member) const {
+  int block = 0;
+  for (int bit = fold_.members() / 2; bit > 0; bit /= 2, member /= 2)
+    if (member % 2 == 1) block += bit;
+  return block;
+}
+
 MPI_Count Halving::start(int block) const {
   const MPI_Count each = r_.count / fold_.members(), more = r_.count % fold_.members();
   return block * each + std::min<MPI_Count>(block, more);
@@ -43,12 +52,12 @@ void Halving::reduce_scatter(const void* in, void* vector) {
   }
   const int me = fold_.member();
   int first = 0;
-  for (int half = fold_.members() / 2; half > 0; half /= 2) {
-    const bool upper = me & half;
+  for (int distance = 1, half = fold_.members() / 2; half > 0; distance *= 2, half /= 2) {
+    const bool upper = me & distance;
     const int keep = upper ? first + half : first, give = upper ? first : first + half;
     const Buffer kept = blocks(vector, keep, keep + half);
     const Buffer arrived = mine == vector ? Buffer{spare_.origin(), kept.count, kept.type} : kept;
-    const int peer = fold_.rank_of(me ^ half);
+    const int peer = fold_.rank_of(me ^ distance);
     s_.exchange(peer, blocks(mine, give, give + half), peer, arrived);
     combine(r_, mine == vector ? arrived.data : blocks(mine, keep, keep + half).data, kept.data, kept.count);
     mine = vector;
@@ -59,10 +68,12 @@ void Halving::reduce_scatter(const void* in, void* vector) {
 void Halving::allgather(void* vector) {
   const int me = fold_.member();
   if (me < 0) return s_.recv(s_.rank() + 1, buffer_of(r_, vector));
-  for (int have = 1; have < fold_.members(); have *= 2) {
-    const int mine = me & ~(have - 1), theirs = mine ^ have;
-    const int peer = fold_.rank_of(me ^ have);
+  int mine = block_of(me);
+  for (int distance = fold_.members() / 2, have = 1; distance > 0; distance /= 2, have *= 2) {
+    const int theirs = mine ^ have;
+    const int peer = fold_.rank_of(me ^ distance);
     s_.exchange(peer, blocks(vector, mine, mine + have), peer, blocks(vector, theirs, theirs + have));
+    mine = std::min(mine, theirs);
   }
   if (fold_.takes_neighbour()) s_.send(s_.rank() - 1, buffer_of(r_, vector));
 }
@@ -70,12 +81,13 @@ void Halving::allgather(void* vector) {
 void Halving::gather(void* vector, int root) {
   const int me = fold_.member();
   if (s_.rank() != root) {
-    if (me >= 0) s_.send(root, blocks(vector, me, me + 1));
+    if (me >= 0) s_.send(root, blocks(vector, block_of(me), block_of(me) + 1));
     return;
   }
   Batch in(s_);
   for (int member = 0; member < fold_.members(); ++member) {
-    if (member != me) in.recv(fold_.rank_of(member), blocks(vector, member, member + 1));
+    const int block = block_of(member);
+    if (member != me) in.recv(fold_.rank_of(member), blocks(vector, block, block + 1));
   }
   in.finish();
 }

@@ -1,9 +1,11 @@
-// Reduce-scatter by recursive halving of the vector and distance, and its mirror image: R. Rabenseifner, "Optimization
-// of collective reduction operations", 2004.
+// Reduce-scatter by recursive halving of the vector, and its mirror image: R. Rabenseifner, "Optimization of collective
+// reduction operations", 2004. Neighbours first, then neighbours of pairs, and so on: where hosts have the ranks in
+// blocks, long exchanges stay inside of them, and each host sends the vector only once or twice. Operands are grouped as
+// doubling does it.
 //
 // p2 is the largest power of two of ranks. The first 2 (p - p2) ranks fold in pairs: the even one gives its vector to
-// the odd one and waits for the result. The others are the group; the vector has p2 blocks, and member g ends with
-// block g.
+// the odd one and waits for the result. The others are the group; the vector has p2 blocks, of which each member ends
+// with one.
 #pragma once
 
 #include "mpi/coll/combine.hpp"
@@ -39,6 +41,7 @@ class Halving {
   void gather(void* vector, int root);
 
  private:
+  int block_of(int member) const;
   MPI_Count start(int block) const;
   Buffer blocks(const void* vector, int first, int last) const;  // [first, last)
 

@@ -140,11 +140,13 @@ namespace {
 
 /// Whether it goes by hosts, to a result of the same bits.
 bool goes_by_hosts(const Steps& s, const Reduction& r, int root) {
-  const Algorithm wish = s.terms().forced().reduce;
-  if (!may_go_by_hosts(s, wish) || (wish == Algorithm::automatic && bytes_of(r) > kShort)) return false;
+  if (!may_go_by_hosts(s, s.terms().forced().reduce)) return false;
   const Levels& l = levels_of(s.comm());
-  // A tree on a root counts ranks from there: then hosts' ranks have to begin at places that are multiples, too.
-  return l.two && (order_of(r).free || (l.aligned && root % l.each == 0 && (r.op.commutative || root == 0)));
+  if (!l.two || order_of(r).free) return l.two;
+  // A tree on a root counts ranks from there: then hosts' ranks have to begin at places that are multiples, too. And
+  // trees and halving group alike for powers of two only.
+  const bool tree = bytes_of(r) <= kShort || std::has_single_bit(static_cast<unsigned>(s.size()));
+  return tree && l.aligned && root % l.each == 0 && (r.op.commutative || root == 0);
 }
 
 void by_hosts(Steps& s, const Reduction& r, const void* in, void* out, int root) {

@@ -53,7 +53,7 @@ Choice draw_choice(Chance& chance) {
     return chance.in(300) ? Algorithm::automatic : chance.pick(some);
   };
   c.barrier = pick({Algorithm::hosts, Algorithm::dissemination, Algorithm::tree, Algorithm::batch});
-  c.bcast = pick({Algorithm::hosts, Algorithm::flat, Algorithm::binomial, Algorithm::scatter, Algorithm::chain});
+  c.bcast = pick({Algorithm::hosts, Algorithm::flat, Algorithm::binomial, Algorithm::scatter, Algorithm::bruck, Algorithm::chain});
   c.reduce = pick({Algorithm::hosts, Algorithm::flat, Algorithm::binomial, Algorithm::halving});
   c.allreduce = pick(
       {Algorithm::hosts, Algorithm::flat, Algorithm::batch, Algorithm::tree, Algorithm::doubling, Algorithm::halving, Algorithm::ring});
