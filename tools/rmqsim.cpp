@@ -68,7 +68,7 @@ Result<Row> simulate(const Options& o, const methods::SimCost& cost, const Wante
   const std::uint64_t started = os::now_ns();
   const double before = resident();
   sim::CrewOptions options{Hosts::blocks(ranks, a_host), cost, o.trace, {}};
-  const auto forced = mpi::coll::parse_choice(o.algorithms);
+  const auto forced = mpi::coll::Choice::parse(o.algorithms);
   if (!forced) return tl::unexpected(forced.error());
   options.forced = *forced;
   auto crew = sim::Crew::open(options);

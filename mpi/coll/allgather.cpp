@@ -15,23 +15,11 @@
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
-#include "mpi/coll/levels.hpp"
 #include "mpi/coll/scratch.hpp"
 #include "mpi/coll/stages.hpp"
 
 namespace rmq::mpi::coll {
 namespace {
-
-// From here neighbours that stream cost less than few long exchanges between distant ranks.
-constexpr std::uint64_t kLong = 512 * 1024;
-// From here the copies of bruck cost more than the further messages of the ring, for few ranks …
-constexpr std::uint64_t kShort = 80 * 1024;
-// … and for many.
-constexpr std::uint64_t kRingStep = 4 * 1024;
-// Where ranks share CPUs: up to here rank 0 copies everything in less time than the turns at the CPU take that others
-// need (16 ranks on 2 CPUs: flat 25 and 41 us at 8 bytes and 1 KB a block, doubling 32 and 46, batch 34 and 54, bruck
-// 35 and 51).
-constexpr std::uint64_t kFlatMax = 16 * 1024;
 
 // `own` is this rank's block, in the caller's send buffer unless it is in place. It is sent from there: the copy in the
 // receive buffer has just been written, and fetching changed cache lines from another core costs twice as much. (2
@@ -127,20 +115,6 @@ void through_first(Steps& s, const Buffer& own, const Blocks& recv, std::uint64_
   }
 }
 
-Algorithm choose(const Terms& terms, const Blocks& recv, int p, std::uint64_t total) {
-  const bool doubles = recv.is_uniform() && std::has_single_bit(static_cast<unsigned>(p));
-  const Algorithm wish = flat_of(terms.forced().allgather);
-  if (wish != Algorithm::automatic && (wish != Algorithm::doubling || doubles)) return wish;
-  if (p == 2) return Algorithm::batch;
-  if (total <= kFlatMax && p <= kFlatRanks && terms.crowded()) return Algorithm::flat;
-  const bool ring = total >= (doubles ? kLong : kShort) && worth_round(total, p, kRingStep);
-  return ring ? Algorithm::ring : doubles ? Algorithm::doubling : Algorithm::bruck;
-}
-
-}  // namespace
-
-namespace {
-
 // Each host's first rank gathers the host's blocks, those of all go round between them, and then inside.
 void by_hosts(Steps& s, const Buffer& own, const Blocks& recv) {
   const Levels& l = levels_of(s.comm());
@@ -164,11 +138,15 @@ void by_hosts(Steps& s, const Buffer& own, const Blocks& recv) {
 void allgather_to(Steps& s, const Buffer& own, const Blocks& recv) {
   if (s.size() == 1) return s.note(copy_local(recv[0], own));
   const std::uint64_t total = recv.total_bytes(s.size());
-  if (may_go_by_hosts(s, s.terms().forced().allgather) && recv.is_uniform()) {
-    const Levels& l = levels_of(s.comm());
-    if (l.two && l.apart && l.each > 0) return by_hosts(s, own, recv);
-  }
-  switch (choose(s.terms(), recv, s.size(), total)) {
+  const bool uniform = recv.is_uniform();
+  const auto levels = [&] { return levels_of(s.comm()).apart && levels_of(s.comm()).each > 0; };
+  const bool doubles = uniform && std::has_single_bit(static_cast<unsigned>(s.size()));
+  const Set possible = set_of({Algorithm::batch, Algorithm::flat, Algorithm::ring, Algorithm::bruck}) |
+                       (doubles ? set_of(Algorithm::doubling) : 0) | hosts_if(uniform && has_levels(s) && levels());
+  switch (choose(s, Collective::allgather, total, possible)) {
+    case Algorithm::hosts:
+      by_hosts(s, own, recv);
+      break;
     case Algorithm::flat:
       through_first(s, own, recv, total);
       break;

@@ -20,30 +20,11 @@
 #include "mpi/coll/combine.hpp"
 #include "mpi/coll/halving.hpp"
 #include "mpi/coll/inter.hpp"
-#include "mpi/coll/levels.hpp"
 #include "mpi/coll/meeting.hpp"
 #include "mpi/coll/stages.hpp"
 
 namespace rmq::mpi::coll {
 namespace {
-
-// Up to here log2(p) times everything is cheaper than twice as many smaller messages (2 ranks, shm: 1.8 against 2.4 us
-// at 8 KB, 6.4 against 3.7 us at 16 KB).
-constexpr std::uint64_t kShort = 8 * 1024;
-// From here the ring's p - 1 further messages cost less than folding p to a power of two, which moves the vector twice
-// more; for more ranks, or where each step costs a turn at a CPU, from so many bytes a rank.
-constexpr std::uint64_t kRing = 64 * 1024;
-constexpr std::uint64_t kRingStep = 8 * 1024;
-constexpr std::uint64_t kRingStepCrowded = 64 * 1024;
-// Where more ranks share CPUs than one can serve: up to here the tree, which has the fewest turns.
-constexpr std::uint64_t kTreeMax = 256 * 1024;
-// Where ranks share CPUs: up to here rank 0 alone combines faster than the turns at the CPU take that other algorithms
-// need (2 CPUs, flat against halving at 64 KB: 16 ranks 277 and 465 us, 8 ranks 78 and 100; at 256 KB 8 ranks 437 and
-// 318).
-constexpr std::uint64_t kFlatMax = 64 * 1024;
-constexpr std::uint64_t kBatchMax =
-    1024;  // of a few ranks' vectors: beyond, combining them p times costs more than turns
-constexpr std::uint64_t kFlatTotal = 4 * 1024 * 1024;  // bounds what rank 0 keeps of all ranks together
 
 void double_up(Steps& s, const Reduction& r, const void* in, void* result) {
   const Fold fold(s.size(), s.rank());
@@ -165,32 +146,9 @@ void tell_all(Steps& s, const Reduction& r, const void* in, void* out) {
   reduce_here(s, r, in, out, Grouping::doubling, &sends);
 }
 
-Algorithm choose(const Terms& terms, const Reduction& r, int p) {
-  const std::uint64_t bytes = bytes_of(r);
-  const bool cuts = may_cut(r) && r.count >= p;
-  const Algorithm wish = flat_of(terms.forced().allreduce);
-  const bool wants_cut = wish == Algorithm::halving || wish == Algorithm::ring;
-  if (wish != Algorithm::automatic && (cuts || !wants_cut)) return wish;
-  const bool flat = bytes <= kFlatMax && bytes * static_cast<std::uint64_t>(p) <= kFlatTotal;
-  if (flat && p > 2 && p <= kFlatRanks && terms.crowded())
-    return bytes <= kBatchMax && p <= kBatchRanks ? Algorithm::batch : Algorithm::flat;
-  if (terms.crowded() && p > kFlatRanks && bytes <= kTreeMax) return Algorithm::tree;
-  if (bytes <= kShort || !cuts) return Algorithm::doubling;
-  const bool ring = bytes >= kRing && worth_round(bytes, p, terms.crowded() ? kRingStepCrowded : kRingStep);
-  return ring && !std::has_single_bit(static_cast<unsigned>(p)) ? Algorithm::ring : Algorithm::halving;
-}
-
-}  // namespace
-
-namespace {
-
-/// Whether it goes by hosts, to a result of the same bits.
-bool goes_by_hosts(const Steps& s, const Reduction& r) {
-  const Algorithm wish = s.terms().forced().allreduce;
-  const bool cuts = may_cut(r) && r.count >= s.size();
-  if (!may_go_by_hosts(s, wish) || (wish == Algorithm::automatic && bytes_of(r) > kShort && cuts)) return false;
-  const Levels& l = levels_of(s.comm());
-  return l.two && (order_of(r).free || l.aligned);
+/// Whether it can go by hosts, to a result of the same bits.
+bool can_go_by_hosts(const Steps& s, const Reduction& r) {
+  return has_levels(s) && (order_of(r).free || levels_of(s.comm()).aligned);
 }
 
 // Up a tree inside of each host, among the hosts' first ranks, and down.
@@ -212,8 +170,11 @@ void by_hosts(Steps& s, const Reduction& r, const void* in, void* out) {
 
 void allreduce_to(Steps& s, const Reduction& r, const void* in, void* out) {
   if (s.size() == 1) return s.note(copy_local(buffer_of(r, out), buffer_of(r, in)));
-  if (goes_by_hosts(s, r)) return by_hosts(s, r, in, out);
-  switch (choose(s.terms(), r, s.size())) {
+  const Set cuts = may_cut(r) && r.count >= s.size() ? set_of({Algorithm::halving, Algorithm::ring}) : 0;
+  constexpr Set kAlways = set_of({Algorithm::flat, Algorithm::batch, Algorithm::tree, Algorithm::doubling});
+  switch (choose(s, Collective::allreduce, bytes_of(r), kAlways | cuts | hosts_if(can_go_by_hosts(s, r)))) {
+    case Algorithm::hosts:
+      return by_hosts(s, r, in, out);
     case Algorithm::flat:
       reduce_flat(s, r, in, out, 0, Grouping::doubling);
       return bcast_flat(s, buffer_of(r, out), 0);

@@ -16,16 +16,12 @@
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
 #include "mpi/coll/scratch.hpp"
+#include "mpi/coll/stages.hpp"
 #include "mpi/coll/steps.hpp"
 
 namespace rmq::mpi::coll {
 namespace {
 
-// Bruck: each byte is copied and sent log2(p)/2 times, so only for blocks that cost less than a message.
-constexpr std::uint64_t kBruckMax = 256;
-constexpr int kBruckRanks = 8;
-// From here messages fill a link one by one, and more of them at once only fight for caches and credit.
-constexpr std::uint64_t kLong = 32 * 1024;
 // Ranks that a batch serves at once: bounds requests and unexpected memory.
 constexpr int kBatch = 128;
 
@@ -126,18 +122,6 @@ class Exchange {
   std::optional<Aside> aside_;
 };
 
-/// Only equal blocks have a size that all ranks know; the others go by batch, which leaves empty messages out.
-Algorithm choose(const Terms& terms, const Blocks& recv, int p) {
-  if (p == 1 || !recv.is_uniform()) return Algorithm::batch;
-  const Algorithm wish = terms.forced().alltoall;
-  if (wish != Algorithm::automatic) return wish;
-  const std::uint64_t block = recv.bytes(0);
-  // All messages of a batch leave in one turn at the CPU.
-  if (p <= kFlatRanks && terms.crowded()) return Algorithm::batch;
-  if (block <= kBruckMax && p >= kBruckRanks) return Algorithm::bruck;
-  return block >= kLong ? Algorithm::pairwise : Algorithm::batch;
-}
-
 }  // namespace
 
 int alltoall(Comm& comm, const Blocks& send, const Blocks& recv) {
@@ -146,7 +130,12 @@ int alltoall(Comm& comm, const Blocks& send, const Blocks& recv) {
   Steps s(comm);
   Exchange x(s, send, recv);
   x.own_block();
-  switch (choose(s.terms(), recv, s.size())) {
+  if (s.size() == 1 || !recv.is_uniform()) {  // only equal blocks have a size that all ranks know; batch leaves empty ones out
+    x.batch();
+    return s.error();
+  }
+  constexpr Set kAll = set_of({Algorithm::bruck, Algorithm::batch, Algorithm::pairwise});
+  switch (choose(s, Collective::alltoall, recv.bytes(0), kAll)) {
     case Algorithm::bruck:
       x.bruck();
       break;

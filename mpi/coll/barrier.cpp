@@ -8,7 +8,6 @@
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
-#include "mpi/coll/levels.hpp"
 #include "mpi/coll/meeting.hpp"
 #include "mpi/coll/stages.hpp"
 
@@ -85,15 +84,16 @@ void by_hosts(Steps& s) {
 
 void barrier_to(Steps& s) {
   if (s.size() == 1) return;
-  const Algorithm wish = flat_of(s.terms().forced().barrier);
-  if (may_go_by_hosts(s, s.terms().forced().barrier) && levels_of(s.comm()).two) return by_hosts(s);
-  const bool shared = wish == Algorithm::automatic && s.size() > 2 && s.terms().crowded();
-  if (wish == Algorithm::batch || (shared && s.size() <= kBatchRanks)) {
-    tell_all(s);
-  } else if (wish == Algorithm::tree || shared) {
-    climb_tree(s);
-  } else {
-    disseminate(s);
+  using enum Algorithm;
+  switch (choose(s, Collective::barrier, 0, set_of({batch, tree, dissemination}) | hosts_if(has_levels(s)))) {
+    case hosts:
+      return by_hosts(s);
+    case batch:
+      return tell_all(s);
+    case tree:
+      return climb_tree(s);
+    default:
+      return disseminate(s);
   }
 }
 

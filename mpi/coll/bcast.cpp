@@ -17,31 +17,15 @@
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
-#include "mpi/coll/levels.hpp"
 #include "mpi/coll/scratch.hpp"
 #include "mpi/coll/stages.hpp"
 
 namespace rmq::mpi::coll {
 namespace {
 
-// Up to here log2(p) copies of everything cost less than p - 1 more messages. Below MPICH's 12 KB boundary nothing is
-// gained.
-constexpr std::uint64_t kShort = 12 * 1024;
-// Ranks for which cutting pays; for fewer the tree is as flat as the ring.
-constexpr int kLeastCut = 4;
-// The ring of scatter: from so many bytes a step, that messages go to neighbours only counts for more than p - 1 steps.
-constexpr std::uint64_t kRingStep = 32 * 1024;
-// What a step costs, as the time of so many bytes.
-constexpr std::uint64_t kStep = 8 * 1024;
-// From here the pipeline may be long enough to forget its filling, which takes p - 2 segments.
-constexpr std::uint64_t kLong = 1024 * 1024;
 // Of the pipeline: long enough for the bandwidth of one message, short enough to stay in a core's cache on the way
 // through.
 constexpr std::uint64_t kSegment = 128 * 1024;
-
-// Where ranks share CPUs: from here it pays that more than one rank copies at a time (16 ranks on 2 CPUs, with a
-// barrier: flat and binomial 112 and 116 us at 64 KB, 1410 and 1230 at 1 MB).
-constexpr std::uint64_t kFlatMax = 128 * 1024;
 
 class Broadcast {
  public:
@@ -137,22 +121,6 @@ class Broadcast {
   int me_;  // my place, counted from the root
 };
 
-Algorithm choose(const Terms& terms, int p, std::uint64_t bytes) {
-  const Algorithm wish = flat_of(terms.forced().bcast);
-  const bool cuts = wish == Algorithm::scatter || wish == Algorithm::bruck || wish == Algorithm::chain;
-  if (wish != Algorithm::automatic && (!cuts || bytes > 0)) return wish;
-  if (p == 2) return Algorithm::flat;
-  // Where ranks share CPUs, nothing runs at the same time: the fewest turns win, and cutting gains nothing.
-  if (terms.crowded()) return p <= kFlatRanks && bytes <= kFlatMax ? Algorithm::flat : Algorithm::binomial;
-  if (bytes <= kShort || p < kLeastCut) return Algorithm::binomial;
-  if (!worth_round(bytes, p, kRingStep)) {
-    // log2(p) latencies more against log2(p) - 2 times the data less.
-    const auto steps = static_cast<std::uint64_t>(std::bit_width(static_cast<unsigned>(p - 1)));
-    return (steps - 2) * bytes > steps * kStep ? Algorithm::bruck : Algorithm::binomial;
-  }
-  return bytes >= kLong && worth_round(bytes, p, kSegment) ? Algorithm::chain : Algorithm::scatter;
-}
-
 }  // namespace
 
 void bcast_flat(Steps& s, const Buffer& data, int root) {
@@ -192,9 +160,12 @@ void by_hosts(Steps& s, const Buffer& data, int root) {
 
 void bcast_to(Steps& s, const Buffer& data, int root) {
   if (s.size() == 1) return;
-  if (may_go_by_hosts(s, s.terms().forced().bcast) && levels_of(s.comm()).two) return by_hosts(s, data, root);
   const std::uint64_t bytes = bytes_of(data);
-  const Algorithm algorithm = choose(s.terms(), s.size(), bytes);
+  constexpr Set kCuts = set_of({Algorithm::scatter, Algorithm::bruck, Algorithm::chain});
+  const Algorithm algorithm =
+      choose(s, Collective::bcast, bytes,
+             set_of({Algorithm::flat, Algorithm::binomial}) | (bytes > 0 ? kCuts : 0) | hosts_if(has_levels(s)));
+  if (algorithm == Algorithm::hosts) return by_hosts(s, data, root);
   if (algorithm == Algorithm::flat) return bcast_flat(s, data, root);
   Broadcast b(s, root);
   if (algorithm == Algorithm::binomial) return b.binomial(data);

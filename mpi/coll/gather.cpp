@@ -15,14 +15,8 @@
 namespace rmq::mpi::coll {
 namespace {
 
-// Longer blocks gain more from one copy less than from a lower tree.
-constexpr std::uint64_t kShort = 2 * 1024;
-// Up to here the root is through with all messages before a tree's second round has arrived.
-constexpr int kFew = 8;
-
-Algorithm choose(const Terms& terms, Algorithm wish, int p, std::uint64_t block) {
-  if (wish == Algorithm::binomial || wish == Algorithm::linear) return wish;
-  return p > kFew && block <= kShort && !(terms.crowded() && p <= kFlatRanks) ? Algorithm::binomial : Algorithm::linear;
+bool goes_up_tree(Steps& s, Collective what, std::uint64_t block) {
+  return s.size() > 1 && choose(s, what, block, set_of({Algorithm::binomial, Algorithm::linear})) == Algorithm::binomial;
 }
 
 void gather_binomial(Steps& s, const Buffer& send, const Blocks& recv, int root, std::uint64_t block) {
@@ -91,7 +85,7 @@ void scatter_linear(Steps& s, const Blocks& send, const Buffer& recv, int root) 
 
 void gather_to(Steps& s, const Buffer& send, const Blocks& recv, int root) {
   const std::uint64_t block = s.rank() == root ? recv.bytes(root) : bytes_of(send);
-  if (s.size() > 1 && choose(s.terms(), s.terms().forced().gather, s.size(), block) == Algorithm::binomial) {
+  if (goes_up_tree(s, Collective::gather, block)) {
     gather_binomial(s, send, recv, root, block);
   } else {
     gather_linear(s, send, recv, root);
@@ -119,7 +113,7 @@ int scatter(Comm& comm, const Blocks& send, const Buffer& recv, int root) {
     return inter::scatter(comm, send, recv, root);
   Steps s(comm);
   const std::uint64_t block = s.rank() == root ? send.bytes(root) : bytes_of(recv);
-  if (s.size() > 1 && choose(s.terms(), s.terms().forced().scatter, s.size(), block) == Algorithm::binomial) {
+  if (goes_up_tree(s, Collective::scatter, block)) {
     scatter_binomial(s, send, recv, root, block);
   } else {
     scatter_linear(s, send, recv, root);

@@ -66,7 +66,7 @@ Reduction Kept::keep(const Comm&, const Reduction& r) {
 
 // ---- requests ----
 
-Collective::Collective(Comm& c, bool persistent)
+CollectiveRequest::CollectiveRequest(Comm& c, bool persistent)
     : Activity(&c),
       Task(*c.device, persistent ? new_repeated_tag(c) : -1),
       persistent_(persistent),
@@ -74,34 +74,34 @@ Collective::Collective(Comm& c, bool persistent)
       name_(runtime().device->call_name()),
       number_(c.calls + 1) {}
 
-int Collective::peek(MPI_Status* status) {
+int CollectiveRequest::peek(MPI_Status* status) {
   set_empty_status(status);
   return active_ ? result() : MPI_SUCCESS;
 }
 
-int Collective::finish(MPI_Status* status) {
+int CollectiveRequest::finish(MPI_Status* status) {
   const int code = peek(status);
   if (persistent_) active_ = false;
   return code;
 }
 
-void Collective::start() {
+void CollectiveRequest::start() {
   if (!persistent_) refuse("is not persistent");
   if (active_) refuse("is active already");
   run();
   active_ = true;
 }
 
-void Collective::cancel() {
+void CollectiveRequest::cancel() {
   refuse("is a collective's, which cannot be cancelled");
 }
 
-void Collective::abandon(Request* place) {
+void CollectiveRequest::abandon(Request* place) {
   if (active_) refuse("is a collective's that is not over, which cannot be freed");
   Activity::abandon(place);
 }
 
-void Collective::tell(ReportText& to) const {
+void CollectiveRequest::tell(ReportText& to) const {
   to.begin_object();
   to.field("kind", "collective");
   to.field("call", name_);
@@ -113,18 +113,18 @@ void Collective::tell(ReportText& to) const {
   to.end_object();
 }
 
-Failure Collective::failure() const {
+Failure CollectiveRequest::failure() const {
   Failure f = Activity::failure();
   if (!running() && result() == MPI_ERR_TRUNCATE) f.what = truncated_text(*comm(), number_, name_);
   return f;
 }
 
-void Collective::refuse(const char* what) {
+void CollectiveRequest::refuse(const char* what) {
   throw Failure{MPI_ERR_REQUEST, fmt::format("argument request {}", what), comm()->handle};
 }
 
-int Later::begin(std::unique_ptr<Collective> collective) const {
-  Collective& c = *collective;
+int Later::begin(std::unique_ptr<CollectiveRequest> collective) const {
+  CollectiveRequest& c = *collective;
   const MPI_Request handle = new_activity_request(std::move(collective));
   try {
     c.begin();

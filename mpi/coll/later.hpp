@@ -84,9 +84,9 @@ class Kept {
 };
 
 /// A collective behind a request.
-class Collective : public Activity, private Task {
+class CollectiveRequest : public Activity, private Task {
  public:
-  Collective(Comm& c, bool persistent);
+  CollectiveRequest(Comm& c, bool persistent);
   /// Of a collective that is not persistent. Throws std::bad_alloc.
   void begin() { run(); }
 
@@ -116,12 +116,12 @@ class Collective : public Activity, private Task {
 
 /// A collective with its arguments.
 template <class... P>
-class Call final : public Collective {
+class Call final : public CollectiveRequest {
  public:
   using Algorithm = int (*)(Comm&, P...);
   template <class... A>
   Call(Comm& c, bool persistent, Algorithm algorithm, const A&... arguments)
-      : Collective(c, persistent), algorithm_(algorithm), arguments_{kept().keep(c, arguments)...} {}
+      : CollectiveRequest(c, persistent), algorithm_(algorithm), arguments_{kept().keep(c, arguments)...} {}
 
  private:
   int body() override {
@@ -143,7 +143,7 @@ struct Later {
   }
 
  private:
-  int begin(std::unique_ptr<Collective> collective) const;
+  int begin(std::unique_ptr<CollectiveRequest> collective) const;
 };
 
 /// Each time that it is started, behind a persistent request.

@@ -72,13 +72,15 @@ int lost_member(const Comm& comm) {
 
 // Null: there is none, or `error`. What decides is the same on all members. Calls in the background keep to messages:
 // several may be under way, and a task does not poll.
-Meeting* meeting_of(Comm& comm, Algorithm Choice::*collective, int& error) {
+Meeting* meeting_of(Comm& comm, Collective what, std::uint64_t bytes, int& error) {
   error = MPI_SUCCESS;
   if (comm.size() == 1 || Task::current()) return nullptr;
   if (!comm.terms->known()) [[unlikely]]
     comm.terms->await(*comm.device);
-  const Algorithm wish = comm.terms->forced().*collective;
-  if (wish != Algorithm::automatic && wish != Algorithm::board) return nullptr;
+  const Choice& choice = comm.terms->choice();
+  const Case c{what, comm.size(), bytes, comm.terms->crowded()};
+  if (!choice.forced().empty() && choice.choose(c, algorithms_of(what)) != Algorithm::board) [[unlikely]]
+    return nullptr;  // else the board comes first
   if (comm.calls_before_meeting <= kCallsBefore) {
     if (comm.calls_before_meeting++ < kCallsBefore || !on_one_host(comm)) return nullptr;
     if (comm.size() > kCountedAlone && !comm.terms->crowded()) return nullptr;
@@ -273,14 +275,14 @@ int Meeting::barrier(Comm& comm) {
 
 std::optional<int> meet(Comm& comm) {
   int error;
-  Meeting* const meeting = meeting_of(comm, &Choice::barrier, error);
+  Meeting* const meeting = meeting_of(comm, Collective::barrier, 0, error);
   if (error != MPI_SUCCESS) return error;
   return meeting != nullptr ? std::optional(meeting->barrier(comm)) : std::nullopt;
 }
 
 std::optional<int> meet(Comm& comm, const void* in, void* out, const Reduction& r) {
   int error;
-  Meeting* const meeting = meeting_of(comm, &Choice::allreduce, error);
+  Meeting* const meeting = meeting_of(comm, Collective::allreduce, bytes_of(r), error);
   if (error != MPI_SUCCESS) return error;
   const bool fits = bytes_of(r) <= Brought::kMost && r.op.builtin != ReduceOp::none && r.type.dense;
   return meeting != nullptr && fits ? std::optional(meeting->allreduce(comm, in, out, r)) : std::nullopt;

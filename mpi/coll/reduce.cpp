@@ -16,32 +16,13 @@
 #include "mpi/coll/combine.hpp"
 #include "mpi/coll/halving.hpp"
 #include "mpi/coll/inter.hpp"
-#include "mpi/coll/levels.hpp"
 #include "mpi/coll/stages.hpp"
 
 namespace rmq::mpi::coll {
 namespace {
 
-// Up to here log2(p) times everything is cheaper than more and smaller messages.
+// Up to here all vectors that a tree combines are of the length that one of no power of two does not cut, either.
 constexpr std::uint64_t kShort = 16 * 1024;
-// The root gets a block from each: p messages against log2(p) times everything, combined as well.
-constexpr std::uint64_t kBlock = 512;
-// The same where ranks share CPUs, where each step costs a turn.
-constexpr std::uint64_t kBlockCrowded = 16 * 1024;
-// As in allreduce (16 ranks on 2 CPUs, with a barrier: 120 against 153 us at 64 KB, 2420 against 1710 at 1 MB).
-constexpr std::uint64_t kFlatMax = 64 * 1024;
-constexpr std::uint64_t kFlatTotal = 4 * 1024 * 1024;
-
-Algorithm choose(const Terms& terms, const Reduction& r, int p) {
-  const std::uint64_t bytes = bytes_of(r);
-  const bool halves = may_cut(r) && r.count >= p;
-  const Algorithm wish = flat_of(terms.forced().reduce);
-  if (wish != Algorithm::automatic && (wish != Algorithm::halving || halves)) return wish;
-  const bool flat = bytes <= kFlatMax && bytes * static_cast<std::uint64_t>(p) <= kFlatTotal;
-  if (flat && p <= kFlatRanks && terms.crowded()) return Algorithm::flat;
-  const bool pays = bytes > kShort && worth_round(bytes, p, terms.crowded() ? kBlockCrowded : kBlock);
-  return halves && pays && p > 2 ? Algorithm::halving : Algorithm::binomial;
-}
 
 }  // namespace
 
@@ -138,11 +119,10 @@ void reduce_binomial(Steps& s, const Reduction& r, const void* in, void* out, in
 
 namespace {
 
-/// Whether it goes by hosts, to a result of the same bits.
-bool goes_by_hosts(const Steps& s, const Reduction& r, int root) {
-  if (!may_go_by_hosts(s, s.terms().forced().reduce)) return false;
+/// Whether it can go by hosts, to a result of the same bits.
+bool can_go_by_hosts(const Steps& s, const Reduction& r, int root) {
+  if (!has_levels(s) || order_of(r).free) return has_levels(s);
   const Levels& l = levels_of(s.comm());
-  if (!l.two || order_of(r).free) return l.two;
   // A tree on a root counts ranks from there: then hosts' ranks have to begin at places that are multiples, too. And
   // trees and halving group alike for powers of two only.
   const bool tree = bytes_of(r) <= kShort || std::has_single_bit(static_cast<unsigned>(s.size()));
@@ -181,11 +161,14 @@ void by_hosts(Steps& s, const Reduction& r, const void* in, void* out, int root)
 
 void reduce_to(Steps& s, const Reduction& r, const void* in, void* out, int root) {
   if (s.size() == 1) return s.note(copy_local(buffer_of(r, out), buffer_of(r, in)));
-  if (goes_by_hosts(s, r, root)) return by_hosts(s, r, in, out, root);
-  switch (choose(s.terms(), r, s.size())) {
-    case Algorithm::flat:
+  using enum Algorithm;
+  const Set cuts = may_cut(r) && r.count >= s.size() ? set_of(halving) : 0;
+  switch (choose(s, Collective::reduce, bytes_of(r), set_of({flat, binomial}) | cuts | hosts_if(can_go_by_hosts(s, r, root)))) {
+    case hosts:
+      return by_hosts(s, r, in, out, root);
+    case flat:
       return reduce_flat(s, r, in, out, root, Grouping::binomial);
-    case Algorithm::binomial:
+    case binomial:
       return reduce_binomial(s, r, in, out, root);
     default:
       break;

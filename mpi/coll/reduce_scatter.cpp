@@ -21,15 +21,6 @@
 namespace rmq::mpi::coll {
 namespace {
 
-// From here (all blocks together) halving's copy of the whole vector costs more than pairwise's further messages.
-constexpr std::uint64_t kLong = 512 * 1024;
-// Folding moves the whole vector: from here it costs more than pairwise's further messages.
-constexpr std::uint64_t kFoldMax = 32 * 1024;
-// For many ranks from here on.
-constexpr std::uint64_t kRoundStep = 4 * 1024;
-// As in allreduce.
-constexpr std::uint64_t kFlatMax = 4 * 1024;
-
 class Scattered {
  public:
   Scattered(Steps& s, const Reduction& r, const Numbers& counts)
@@ -117,16 +108,6 @@ class Scattered {
   ScratchArray<MPI_Count> start_;
 };
 
-Algorithm choose(const Terms& terms, const Reduction& r, int p) {
-  if (!r.op.commutative) return Algorithm::flat;
-  const Algorithm wish = terms.forced().reduce_scatter;
-  if (wish != Algorithm::automatic) return wish;
-  const std::uint64_t bytes = bytes_of(r);
-  if (bytes <= kFlatMax && p > 2 && p <= kFlatRanks && terms.crowded()) return Algorithm::flat;
-  const std::uint64_t least = std::has_single_bit(static_cast<unsigned>(p)) ? kLong : kFoldMax;
-  return bytes > least && worth_round(bytes, p, kRoundStep) ? Algorithm::pairwise : Algorithm::halving;
-}
-
 }  // namespace
 
 int reduce_scatter(Comm& comm, const void* in, void* out, const Reduction& r, const Numbers& counts) {
@@ -139,7 +120,9 @@ int reduce_scatter(Comm& comm, const void* in, void* out, const Reduction& r, co
     return s.error();
   }
   Scattered x(s, r, counts);
-  switch (choose(s.terms(), r, s.size())) {
+  const Set possible =
+      set_of(Algorithm::flat) | (r.op.commutative ? set_of({Algorithm::halving, Algorithm::pairwise}) : 0);
+  switch (choose(s, Collective::reduce_scatter, bytes_of(r), possible)) {
     case Algorithm::flat:
       x.flat(from, out);
       break;

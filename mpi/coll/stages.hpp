@@ -4,13 +4,24 @@
 #include <vector>
 
 #include "mpi/coll/coll.hpp"
+#include "mpi/coll/levels.hpp"
 #include "mpi/coll/steps.hpp"
 
 namespace rmq::mpi::coll {
 
-/// Whether a collective of two levels is wished, or nothing is; and these are not a part of one.
-inline bool may_go_by_hosts(const Steps& s, Algorithm wish) {
-  return !s.is_part() && (wish == Algorithm::automatic || wish == Algorithm::board || wish == Algorithm::hosts);
+/// Of the algorithms that can serve a call: rules.hpp. `bytes` are what choice.def says of the collective.
+inline Algorithm choose(const Steps& s, Collective what, std::uint64_t bytes, Set possible) {
+  const Terms& terms = s.terms();
+  return terms.choice().choose({what, s.size(), bytes, terms.crowded()}, possible);
+}
+
+/// Whether a collective of two levels can be: its ranks lie on hosts like that, and are not a part of one.
+inline bool has_levels(const Steps& s) {
+  return !s.is_part() && levels_of(s.comm()).two;
+}
+/// That algorithm, if it can be.
+constexpr Set hosts_if(bool possible) {
+  return possible ? set_of(Algorithm::hosts) : 0;
 }
 
 void barrier_to(Steps& s);

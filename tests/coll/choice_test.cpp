@@ -12,6 +12,7 @@ namespace {
 
 namespace coll = mpi::coll;
 using coll::Algorithm;
+using coll::Collective;
 using coll::Terms;
 
 TEST(Terms, AreThoseOfRankZeroEverywhere) {
@@ -23,9 +24,10 @@ TEST(Terms, AreThoseOfRankZeroEverywhere) {
   for (const auto* terms : {&first, &second, &third}) {
     ASSERT_TRUE(terms->has_value());
     EXPECT_TRUE((*terms)->ask().value());
-    EXPECT_EQ((*terms)->forced().allreduce, Algorithm::ring);
-    EXPECT_EQ((*terms)->forced().barrier, Algorithm::tree);
-    EXPECT_EQ((*terms)->forced().bcast, Algorithm::automatic);
+    const coll::Choice& choice = (*terms)->choice();
+    ASSERT_EQ(choice.forced().size(), 2u);
+    EXPECT_EQ(choice.choose({Collective::allreduce, 4, 8, false}, coll::algorithms_of(Collective::allreduce)), Algorithm::ring);
+    EXPECT_EQ(choice.choose({Collective::barrier, 4, 0, false}, coll::algorithms_of(Collective::barrier)), Algorithm::tree);
     EXPECT_TRUE((*terms)->crowded());
   }
 }
@@ -33,10 +35,62 @@ TEST(Terms, AreThoseOfRankZeroEverywhere) {
 TEST(Terms, RefuseWordsThatNameNothing) {
   const auto board = local_bootstraps(1);
   for (const char* list :
-       {"allreduce=rings", "allreduces=ring", "allreduce", "=ring", "reduce=ring", "barrier=tree,bcast=tree"}) {
+       {"allreduce=rings", "allreduces=ring", "allreduce", "=ring", "reduce=ring", "barrier=tree,bcast=tree",
+        "bcast:=flat", "bcast:8q=flat", "bcast:8-4=flat", "bcast@=flat", "bcast@x=flat", "bcast:1k-2k-3k=flat",
+        "bcast@4:8=flat", "bcast:99999999999999999999=flat", "bcast:-8=flat"}) {
     EXPECT_FALSE(coll::settle_terms(*board[0], list, false)) << list;
   }
   EXPECT_TRUE(coll::settle_terms(*board[0], "barrier=tree,allreduce=tree", false));
+}
+
+TEST(Choice, TakesTheFirstRuleThatHoldsAndCanBe) {
+  const auto parsed = coll::Choice::parse("bcast:1k-64k@8-16=chain,bcast:64k-=binomial,bcast:5=flat,allreduce=halving");
+  ASSERT_TRUE(parsed);
+  const coll::Set all = coll::algorithms_of(Collective::bcast);
+  const auto chosen = [&](int p, std::uint64_t bytes) { return parsed->choose({Collective::bcast, p, bytes, false}, all); };
+  EXPECT_EQ(chosen(8, 1024), Algorithm::chain);
+  EXPECT_EQ(chosen(16, 65536), Algorithm::chain);
+  EXPECT_EQ(chosen(17, 65536), Algorithm::binomial);
+  EXPECT_EQ(chosen(8, 1 << 20), Algorithm::binomial);
+  EXPECT_EQ(chosen(8, 5), Algorithm::flat);
+  EXPECT_EQ(chosen(8, 6), Algorithm::hosts);  // the table
+  const coll::Set can = coll::set_of({Algorithm::doubling, Algorithm::flat});
+  EXPECT_EQ(parsed->choose({Collective::allreduce, 4, 1 << 20, false}, can), Algorithm::doubling);
+}
+
+// Whatever a call cannot do, some row is left for it, and each row can be the one.
+TEST(Choice, HasARowForEveryCaseAndACaseForEveryRow) {
+  std::vector<int> used(coll::table().size());
+  const coll::Choice choice;
+  const coll::Set flats = ~coll::set_of({Algorithm::board, Algorithm::hosts});
+  const coll::Set uncut = ~coll::set_of({Algorithm::halving, Algorithm::ring, Algorithm::scatter, Algorithm::chain});
+  for (auto what = Collective::barrier; what <= Collective::reduce_scatter;
+       what = static_cast<Collective>(static_cast<int>(what) + 1)) {
+    for (const int p : {2, 3, 4, 5, 8, 9, 17, 32, 64, 65, 130, 1024, 1100, 65536}) {
+      for (std::uint64_t bytes = 0; bytes <= 1 << 28; bytes = bytes * 3 / 2 + 1) {
+        for (const bool crowded : {false, true}) {
+          for (const coll::Set wanted : {~coll::Set{0}, flats, flats & uncut, flats & ~coll::set_of(Algorithm::doubling), ~coll::set_of(Algorithm::board) & uncut}) {
+            const coll::Case c{what, p, bytes, crowded};
+            const coll::Set possible = coll::algorithms_of(what) & wanted;
+            const Algorithm chosen = choice.choose(c, possible);
+            EXPECT_TRUE(possible & coll::set_of(chosen));
+            for (std::size_t i = 0; i < used.size(); ++i) {
+              const coll::Rule& r = coll::table()[i];
+              if (r.holds(c) && (possible & coll::set_of(r.algorithm))) {
+                ++used[i];
+                break;
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    const coll::Rule& r = coll::table()[i];
+    const bool last = r.what == Collective::reduce_scatter && r.algorithm == Algorithm::flat;  // for what does not commute
+    EXPECT_TRUE(used[i] > 0 || last) << coll::name_of(r.what) << " " << coll::name_of(r.algorithm) << ": " << r.text();
+  }
 }
 
 /// Messages that a collective takes, `call(comm)` on each rank of a new world.

@@ -96,8 +96,7 @@ TEST(Levels, AndLengthsDoNotChangeTheBitsOfASum) {
     const Hosts one = Hosts::blocks(s.ranks, s.ranks), many = Hosts::blocks(s.ranks, s.a_host);
     for (const long n : {1L, 700L, 1500L}) {
       const auto all = [&](const Hosts& hosts, Algorithm a) {
-        coll::Choice c;
-        c.allreduce = a;
+        const auto c = coll::Choice().force(coll::Collective::allreduce, a);
         return sums_of(hosts, c, true, 0, n);
       };
       const auto expected = all(one, Algorithm::doubling);
@@ -107,8 +106,7 @@ TEST(Levels, AndLengthsDoNotChangeTheBitsOfASum) {
       EXPECT_EQ(all(one, Algorithm::halving), expected);
       for (const int root : {0, s.a_host, 1}) {
         const auto to_root = [&](const Hosts& hosts, Algorithm a) {
-          coll::Choice c;
-          c.reduce = a;
+          const auto c = coll::Choice().force(coll::Collective::reduce, a);
           return sums_of(hosts, c, false, root, n)[static_cast<std::size_t>(root)];
         };
         EXPECT_EQ(to_root(many, Algorithm::hosts), to_root(one, Algorithm::binomial)) << s.ranks << ", root " << root;

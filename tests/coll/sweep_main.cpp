@@ -43,25 +43,21 @@ namespace {
 using methods::Chance;
 using mpi::coll::Algorithm;
 using mpi::coll::Choice;
+using mpi::coll::Collective;
 
 int ranks = 0, most = 40;
 std::uint64_t first = 1, count = 200;
 
 Choice draw_choice(Chance& chance) {
   Choice c;
-  const auto pick = [&](std::initializer_list<Algorithm> some) {
-    return chance.in(300) ? Algorithm::automatic : chance.pick(some);
-  };
-  c.barrier = pick({Algorithm::hosts, Algorithm::dissemination, Algorithm::tree, Algorithm::batch});
-  c.bcast = pick({Algorithm::hosts, Algorithm::flat, Algorithm::binomial, Algorithm::scatter, Algorithm::bruck, Algorithm::chain});
-  c.reduce = pick({Algorithm::hosts, Algorithm::flat, Algorithm::binomial, Algorithm::halving});
-  c.allreduce = pick(
-      {Algorithm::hosts, Algorithm::flat, Algorithm::batch, Algorithm::tree, Algorithm::doubling, Algorithm::halving, Algorithm::ring});
-  c.gather = pick({Algorithm::binomial, Algorithm::linear});
-  c.scatter = pick({Algorithm::binomial, Algorithm::linear});
-  c.allgather = pick({Algorithm::hosts, Algorithm::flat, Algorithm::batch, Algorithm::doubling, Algorithm::bruck, Algorithm::ring});
-  c.alltoall = pick({Algorithm::bruck, Algorithm::batch, Algorithm::pairwise});
-  c.reduce_scatter = pick({Algorithm::flat, Algorithm::halving, Algorithm::pairwise});
+  for (auto what = Collective::barrier; what <= Collective::reduce_scatter;
+       what = static_cast<Collective>(static_cast<int>(what) + 1)) {
+    if (chance.in(300)) continue;
+    std::vector<Algorithm> all;
+    for (auto a = Algorithm::dissemination; a <= Algorithm::hosts; a = static_cast<Algorithm>(static_cast<int>(a) + 1))
+      if (mpi::coll::algorithms_of(what) & mpi::coll::set_of(a)) all.push_back(a);
+    c.force(what, all[chance.below(all.size())]);
+  }
   return c;
 }
 
