@@ -7,6 +7,7 @@
 
 #include "adi/device.hpp"
 #include "base/config.hpp"
+#include "mpi/coll/rules.hpp"
 
 namespace {
 
@@ -92,6 +93,30 @@ void print_protocols() {
   fmt::print("  Without credit at the receiver, a message of any size waits, or goes by rendezvous when the receiver asks.\n");
 }
 
+// The rules that choose among algorithms of collectives, those of RMQ_COLL first.
+bool print_rules() {
+  namespace coll = rmq::mpi::coll;
+  const char* set = std::getenv("RMQ_COLL");
+  const auto choice = coll::Choice::parse(set ? set : "");
+  if (!choice) {
+    fmt::print(stderr, "rmqinfo: {}\n", choice.error().what);
+    return false;
+  }
+  fmt::print("Of each collective the first row whose algorithm can serve the call, and whose conditions hold. Sizes are of\n"
+             "the vector (bcast, reduce, allreduce), of all blocks (allgather, reduce_scatter), of one (gather, scatter,\n"
+             "alltoall). 'hosts': in two levels, where ranks lie on several hosts, several on one; 'board': shared memory.\n");
+  for (int i = 0; i <= static_cast<int>(coll::Collective::reduce_scatter); ++i) {
+    const auto what = static_cast<coll::Collective>(i);
+    fmt::print("\n{}\n", coll::name_of(what));
+    const auto row = [&](const coll::Rule& r, const char* from) {
+      if (r.what == what) fmt::print("  {:<14} {}{}\n", coll::name_of(r.algorithm), r.text(), from);
+    };
+    for (const coll::Rule& r : choice->forced()) row(r, "   [RMQ_COLL]");
+    for (const coll::Rule& r : coll::table()) row(r, "");
+  }
+  return true;
+}
+
 nlohmann::json as_json() {
   nlohmann::json j{{"version", RMQ_VERSION}, {"dispatch", kBuild}, {"methods", rmq::adi::built_in_methods()}};
   for (const rmq::ConfigVariable& v : rmq::config_variables()) {
@@ -109,8 +134,10 @@ int main(int argc, char** argv) {
   bool json = false;
   app.set_version_flag("--version", "rmqinfo " RMQ_VERSION);
   app.add_flag("--json", json, "build and variables as JSON");
+  const CLI::App* const coll = app.add_subcommand("coll", "which algorithm serves which collective, and when");
   CLI11_PARSE(app, argc, argv);
   if (auto config = Config::from_environment(); !config) fmt::print(stderr, "rmqinfo: {}\n", config.error().what);
+  if (coll->parsed()) return print_rules() ? 0 : 1;
   if (json) return fmt::print("{}\n", as_json().dump(2)), 0;
   print_build();
   print_variables();

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <queue>
 
 #include "methods/chance.hpp"
 #include "mpi/internal/failure.hpp"
@@ -238,21 +240,34 @@ struct Shape {
   double p, hosts, a_host;
 };
 
-double steps(double n) {
-  return n <= 1 ? 0 : std::ceil(std::log2(n));
+/// Until so many ranks have heard from one: the fastest tree, in which each that has heard sends to more, one after the
+/// other (R. Karp et al., "Optimal broadcast and summation in the LogP model", 1993).
+double spread(double ranks, const LinkCost& l) {
+  std::priority_queue<double, std::vector<double>, std::greater<>> sends;  // when ranks that know may send next
+  sends.push(0);
+  double last = 0;
+  for (double know = 1; know < ranks; ++know) {
+    const double at = sends.top() + l.send;
+    sends.pop();
+    last = std::max(last, at + l.latency + l.receive);
+    sends.push(at);
+    sends.push(at + l.latency + l.receive);
+  }
+  return last;
 }
 double packet(const LinkCost& l) {
   return l.latency + l.send + l.receive;
 }
-/// log2 of the hosts between them, and log2 of a host's ranks inside.
+/// From host to host, and then inside of the last one.
 double latency_of(const Hosts& h, const SimCost& c) {
   const Shape s(h);
-  return steps(s.hosts) * packet(c.between) + steps(s.a_host) * packet(c.within);
+  return spread(s.hosts, c.between) + spread(s.a_host, c.within);
 }
 /// So many bytes of a rank that come from (or go to) another host, or another rank of it where there is one host only.
 double bytes_of(const Hosts& h, const SimCost& c, double between, double within) {
   const double at_least = std::min(c.copy_byte, c.within.send_byte + c.within.receive_byte);
-  return Shape(h).hosts > 1 ? between * c.between.wire_byte : within * at_least;
+  const Shape s(h);
+  return s.p == 1 ? 0 : s.hosts > 1 ? between * c.between.wire_byte : within * at_least;
 }
 
 double bound_tree(const Hosts& h, const SimCost& c, double) {
@@ -263,7 +278,7 @@ double bound_bcast(const Hosts& h, const SimCost& c, double n) {
 }
 double bound_allreduce(const Hosts& h, const SimCost& c, double n) {
   const Shape s(h);
-  return std::max(latency_of(h, c), bytes_of(h, c, 2 * n * (s.hosts - 1) / s.hosts, n) + n / s.p * c.combine_byte);
+  return std::max(latency_of(h, c), bytes_of(h, c, 2 * n * (s.hosts - 1) / s.hosts, n));
 }
 double bound_gather(const Hosts& h, const SimCost& c, double n) {
   const Shape s(h);
@@ -275,7 +290,7 @@ double bound_alltoall(const Hosts& h, const SimCost& c, double n) {
 }
 double bound_neighbours(const Hosts& h, const SimCost& c, double n) {
   const Shape s(h);
-  return s.hosts > 1 ? packet(c.between) + n * c.between.wire_byte : packet(c.within);
+  return s.p == 1 ? 0 : s.hosts > 1 ? packet(c.between) + n * c.between.wire_byte : packet(c.within);
 }
 double bound_flood(const Hosts& h, const SimCost& c, double n) {
   const Shape s(h);
