@@ -44,7 +44,7 @@ strip j2 >b
 cmp a b
 
 # A trace, whose time is the simulated one.
-"$bin/rmqsim" -n 8 --hosts 2 --trace t allreduce:64k >/dev/null
+"$bin/rmqsim" -n 8 --hosts 2 --trace t allreduce:1m >/dev/null
 "$bin/rmqtrace" check t >out || { cat out; exit 1; }
 "$bin/rmqtrace" stats t | grep -q RNDV_DATA
 
