@@ -107,7 +107,8 @@ Channel& Channels::far(Rank r) {
     return c;
   }
   if (2 * (in_far_ + 1) > far_.size()) {
-    const std::vector<Channel*> before = std::exchange(far_, std::vector<Channel*>(std::max<std::size_t>(16, 2 * far_.size())));
+    const std::vector<Channel*> before =
+        std::exchange(far_, std::vector<Channel*>(std::max<std::size_t>(16, 2 * far_.size())));
     for (Channel* const old : before)
       if (old) far_[place(old->rank)] = old;
   }

@@ -52,9 +52,9 @@ struct Simulation {
 struct DeviceOptions {
   Config config;
   const Simulation* simulation = nullptr;  // outlives the device; nullptr: there is a machine
-  bool threads = false;         // several threads call (MPI_THREAD_MULTIPLE)
-  bool connect = true;          // MPID_Init reaches the other ranks; else MPID_Connect does, later
-  std::uint32_t call = 0;       // call_id() of the function that makes the device, for the flight recorder
+  bool threads = false;                    // several threads call (MPI_THREAD_MULTIPLE)
+  bool connect = true;                     // MPID_Init reaches the other ranks; else MPID_Connect does, later
+  std::uint32_t call = 0;                  // call_id() of the function that makes the device, for the flight recorder
   bool sleep_for_ever = false;  // sleeps end by a ring only: for tests, where a wake-up that is lost shall show
   /// Asked of each send or receive that ends with Errc::peer_lost, just before: whether on_lost shall hear of it.
   bool (*minds)(const Request& message) = nullptr;
@@ -517,7 +517,7 @@ class Device {
   Watches watches_;
   bool (*minds_)(const Request& message) = nullptr;
   void (*on_lost_)(Device& device, Rank peer) = nullptr;
-  std::vector<Rank> failures_;      // whose messages have failed: not yet told to on_lost_; kNoRank: anybody's
+  std::vector<Rank> failures_;  // whose messages have failed: not yet told to on_lost_; kNoRank: anybody's
   const Simulation* simulation_ = nullptr;
   std::uint64_t sleepless_ = 0;     // turns of sleep() that could not sleep
   Doing looking_as_ = Doing::busy;  // what we are in while we look at the launcher's socket

@@ -30,13 +30,13 @@ namespace rmq {
 enum class Blame : std::uint8_t { itself, lost_peer };
 
 struct JobInfo {
-  std::string job;                   // unique id of the job (16 hex digits): names abstract sockets, segments and files
-  int rank = 0;                      // my rank in MPI_COMM_WORLD
-  int size = 1;                      // ranks in MPI_COMM_WORLD
-  Hosts host_of_rank;                // host index (0, 1, …) of each rank
-  int host_rank = 0;                 // my position among the ranks of my host
-  int host_size = 1;                 // ranks on my host
-  int machine_size = 1;              // ranks that share my CPUs: with pretended hosts (--host-split) all of the job
+  std::string job;       // unique id of the job (16 hex digits): names abstract sockets, segments and files
+  int rank = 0;          // my rank in MPI_COMM_WORLD
+  int size = 1;          // ranks in MPI_COMM_WORLD
+  Hosts host_of_rank;    // host index (0, 1, …) of each rank
+  int host_rank = 0;     // my position among the ranks of my host
+  int host_size = 1;     // ranks on my host
+  int machine_size = 1;  // ranks that share my CPUs: with pretended hosts (--host-split) all of the job
   std::array<std::byte, 32> secret{};  // the job's key for handshakes between ranks; the same in every rank
   int app_num = 0;                     // MPMD: which of the ':' sections started me
   int universe_size = 1;               // MPI_UNIVERSE_SIZE; at least `size`

@@ -4,7 +4,8 @@
 //   RMQ_JOB              id of the job, 16 hex digits
 //   RMQ_RANK, RMQ_SIZE   world rank and number of ranks
 //   RMQ_HOSTS            host index of each rank in rank order, runs as INDEX*COUNT: "0*2,1*2"
-//   RMQ_SECRET           the job's key, 64 hex digits. Handed on by whatever the launcher starts (a shell, a debugger); the
+//   RMQ_SECRET           the job's key, 64 hex digits. Handed on by whatever the launcher starts (a shell, a debugger);
+//   the
 //                        process that calls MPI_Init takes it out, as what a rank starts is no part of the job
 //
 // Optional:

@@ -1,6 +1,6 @@
 // Where a debugger finds a rank's queues: addresses and offsets, so that it needs no debug information and no build of
-// ours. The rank fills one in (mpi/internal/debug.cpp, symbol rmq_debug_root); tools/debug/msgq.cpp reads it out of the stopped
-// process.
+// ours. The rank fills one in (mpi/internal/debug.cpp, symbol rmq_debug_root); tools/debug/msgq.cpp reads it out of the
+// stopped process.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ struct DebugRoot {
   std::uint32_t slab_requests;  // of a slab
   std::uint32_t request_bytes;
   struct {  // offsets in a request
-    std::uint32_t incomplete, kind, step, flags, match, peer, stamp, generation, base, view_bytes, packet, owned, owned_bytes;
+    std::uint32_t incomplete, kind, step, flags, match, peer, stamp, generation, base, view_bytes, packet, owned,
+        owned_bytes;
   } request;
 
   // The communicators: two that are always there, and as `slabs` an array of pointers, some of them null.

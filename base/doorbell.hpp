@@ -1,9 +1,9 @@
-// Where an idle rank sleeps: one place that every method can ring. Inside, an epoll set of whatever file descriptors the
-// methods watch, and a datagram socket in the abstract namespace (nameless in the file system, gone with its process)
-// that other processes of the host ring.
+// Where an idle rank sleeps: one place that every method can ring. Inside, an epoll set of whatever file descriptors
+// the methods watch, and a datagram socket in the abstract namespace (nameless in the file system, gone with its
+// process) that other processes of the host ring.
 //
-// The protocol that loses no wake-up is Method::arm(): announce that the rank sleeps, full fence, look once more. Whoever
-// sends looks, after publishing, for the announcement and rings only then.
+// The protocol that loses no wake-up is Method::arm(): announce that the rank sleeps, full fence, look once more.
+// Whoever sends looks, after publishing, for the announcement and rings only then.
 #pragma once
 
 #include <cstdint>

@@ -30,8 +30,7 @@ std::vector<Hosts::Run> runs_of(std::span<const int> host_of_rank) {
 
 }  // namespace
 
-Hosts::Hosts(std::span<const int> host_of_rank)
-    : Hosts(runs_of(host_of_rank), static_cast<int>(host_of_rank.size())) {}
+Hosts::Hosts(std::span<const int> host_of_rank) : Hosts(runs_of(host_of_rank), static_cast<int>(host_of_rank.size())) {}
 
 Hosts Hosts::blocks(int ranks, int a_host) {
   std::vector<Run> runs;

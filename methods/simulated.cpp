@@ -47,9 +47,9 @@ struct SimWorld::Frame {
 struct SimWorld::Endpoint {
   Rank rank = kNoRank;
   int host = 0;
-  const Sink* sink = nullptr;  // nullptr: not open
-  std::uint64_t clock = 0;     // ns
-  double rest = 0;             // of a ns, not yet on the clock
+  const Sink* sink = nullptr;                           // nullptr: not open
+  std::uint64_t clock = 0;                              // ns
+  double rest = 0;                                      // of a ns, not yet on the clock
   std::vector<std::unique_ptr<Frame, Frame::Free>> in;  // a heap, the first to come on top
   std::uint32_t numbered = 0;                           // packets that have come
   std::unique_ptr<os::Fiber> fiber;

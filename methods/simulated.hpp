@@ -1,11 +1,11 @@
 // The simulated method: the ranks of a job of any size as fibers of one process, joined by links that cost time and
 // nothing else. The device, the collectives and the windows above it are the real code; what a message takes is
-// reckoned, after LogGP (A. Alexandrov et al., "LogGP: incorporating long messages into the LogP model", 1995), with two
-// sorts of links, inside of a host and between hosts, and one network interface for each host.
+// reckoned, after LogGP (A. Alexandrov et al., "LogGP: incorporating long messages into the LogP model", 1995), with
+// two sorts of links, inside of a host and between hosts, and one network interface for each host.
 //
 // Each rank has a clock. It advances by what the rank does: it sends, it receives, it copies, it combines. A rank that
-// polls takes in what has arrived by its clock; when it is to sleep, its clock goes on to the next arrival. Ranks run in
-// the order of their clocks, so that none hears of a packet late: whoever is ahead of another by more than the least
+// polls takes in what has arrived by its clock; when it is to sleep, its clock goes on to the next arrival. Ranks run
+// in the order of their clocks, so that none hears of a packet late: whoever is ahead of another by more than the least
 // latency waits for it. Where a host has fewer CPUs than ranks, ranks take them in turns, each until it sleeps.
 //
 // Payload longer than `carry_max` is counted and never copied: user memory of all ranks may be the same, and a job that
@@ -33,26 +33,26 @@ namespace rmq::methods {
 
 /// What the packets of one sort of links cost. Times in ns.
 struct LinkCost {
-  double latency = 0;       // L: from the end of the send to the earliest receive
-  double send = 0;          // o: CPU time of a packet at its sender …
-  double receive = 0;       // … and at its receiver
-  double send_byte = 0;     // of each byte of payload, likewise
+  double latency = 0;    // L: from the end of the send to the earliest receive
+  double send = 0;       // o: CPU time of a packet at its sender …
+  double receive = 0;    // … and at its receiver
+  double send_byte = 0;  // of each byte of payload, likewise
   double receive_byte = 0;
-  double wire_byte = 0;     // G: each byte holds up the host's network interface, out and in
-  double gap = 0;           // g: each packet does
-  std::size_t eager_max = 4096;         // bytes, as Method's
+  double wire_byte = 0;          // G: each byte holds up the host's network interface, out and in
+  double gap = 0;                // g: each packet does
+  std::size_t eager_max = 4096;  // bytes, as Method's
   std::size_t fragment_max = 64 * 1024;
 };
 
 struct SimCost {
-  LinkCost within, between;  // hosts
-  double copy = 0;           // of one call that reads or writes memory of another process of the host …
-  double copy_byte = 0;      // … and of each byte
-  double combine_byte = 0;   // of each byte of an operand of a reduction
-  int cpus = 0;              // of each host, for its ranks to share; 0: one for each
-  double turn = 0;           // of a CPU that goes from one rank to another
-  std::uint64_t queue = 1 << 20;    // bytes that a network interface takes ahead of the wire
-  std::uint64_t carry_max = 4096;   // longer payload is not moved
+  LinkCost within, between;        // hosts
+  double copy = 0;                 // of one call that reads or writes memory of another process of the host …
+  double copy_byte = 0;            // … and of each byte
+  double combine_byte = 0;         // of each byte of an operand of a reduction
+  int cpus = 0;                    // of each host, for its ranks to share; 0: one for each
+  double turn = 0;                 // of a CPU that goes from one rank to another
+  std::uint64_t queue = 1 << 20;   // bytes that a network interface takes ahead of the wire
+  std::uint64_t carry_max = 4096;  // longer payload is not moved
 };
 
 class SimMethod;
@@ -72,8 +72,8 @@ class SimWorld {
   void spend(Rank rank, double ns);
 
   /// Runs `program(rank)` on all ranks, from the latest of their clocks on, until all have ended; `serve(rank)` polls
-  /// once, blocking, and is called for those whose program has ended while others' has not. False when programs wait and
-  /// nothing can happen any more: stuck() are those ranks. Then only the destructor may follow.
+  /// once, blocking, and is called for those whose program has ended while others' has not. False when programs wait
+  /// and nothing can happen any more: stuck() are those ranks. Then only the destructor may follow.
   bool run(const std::function<void(Rank)>& program, const std::function<void(Rank)>& serve);
   std::span<const Rank> stuck() const { return stuck_; }
 

@@ -30,7 +30,8 @@ std::string current(const rmq::ConfigVariable& v) {
 }
 
 void print_build() {
-  fmt::print("rmq {}\n  built with {} {}, C++{}\n  dispatch: {}\n  methods: {}\n  CPUs usable here: {}\n\n", RMQ_VERSION,
+  fmt::print("rmq {}\n  built with {} {}, C++{}\n  dispatch: {}\n  methods: {}\n  CPUs usable here: {}\n\n",
+             RMQ_VERSION,
 #if defined(__clang__)
              "clang",
 #else
@@ -82,15 +83,19 @@ void print_protocols() {
       continue;
     }
     const std::size_t line = rmq::inline_room(rmq::Kind::SHORT);
-    if (name == "shm") fmt::print("  {:<4} 0 – {}: SHORT, header and data in one cache line: one line moves\n", name, line);
-    fmt::print("  {:<4} up to {}: SHORT, copied once into the link and once out: no round trip is worth saving the copy\n",
-               name, size_text(l->eager));
+    if (name == "shm")
+      fmt::print("  {:<4} 0 – {}: SHORT, header and data in one cache line: one line moves\n", name, line);
+    fmt::print(
+        "  {:<4} up to {}: SHORT, copied once into the link and once out: no round trip is worth saving the copy\n",
+        name, size_text(l->eager));
     fmt::print("  {:<4} above: REQUEST_SEND, then the data goes straight into the receiver's buffer{}\n", name,
-               name == "shm" ? fmt::format("\n       (get by process_vm_readv where that is fast or the sender does not wait, else both ranks\n       copy through a ring, {} a piece)",
+               name == "shm" ? fmt::format("\n       (get by process_vm_readv where that is fast or the sender does "
+                                           "not wait, else both ranks\n       copy through a ring, {} a piece)",
                                            size_text(l->fragment))
                              : fmt::format(", {} a packet", size_text(l->fragment)));
   }
-  fmt::print("  Without credit at the receiver, a message of any size waits, or goes by rendezvous when the receiver asks.\n");
+  fmt::print(
+      "  Without credit at the receiver, a message of any size waits, or goes by rendezvous when the receiver asks.\n");
 }
 
 // The rules that choose among algorithms of collectives, those of RMQ_COLL first.
@@ -102,9 +107,10 @@ bool print_rules() {
     fmt::print(stderr, "rmqinfo: {}\n", choice.error().what);
     return false;
   }
-  fmt::print("Of each collective the first row whose algorithm can serve the call, and whose conditions hold. Sizes are of\n"
-             "the vector (bcast, reduce, allreduce), of all blocks (allgather, reduce_scatter), of one (gather, scatter,\n"
-             "alltoall). 'hosts': in two levels, where ranks lie on several hosts, several on one; 'board': shared memory.\n");
+  fmt::print(
+      "Of each collective the first row whose algorithm can serve the call, and whose conditions hold. Sizes are of\n"
+      "the vector (bcast, reduce, allreduce), of all blocks (allgather, reduce_scatter), of one (gather, scatter,\n"
+      "alltoall). 'hosts': in two levels, where ranks lie on several hosts, several on one; 'board': shared memory.\n");
   for (int i = 0; i <= static_cast<int>(coll::Collective::reduce_scatter); ++i) {
     const auto what = static_cast<coll::Collective>(i);
     fmt::print("\n{}\n", coll::name_of(what));
@@ -121,8 +127,11 @@ nlohmann::json as_json() {
   nlohmann::json j{{"version", RMQ_VERSION}, {"dispatch", kBuild}, {"methods", rmq::adi::built_in_methods()}};
   for (const rmq::ConfigVariable& v : rmq::config_variables()) {
     const char* set = std::getenv(std::string(v.name).c_str());
-    j["variables"].push_back({{"name", v.name}, {"default", v.value}, {"value", set ? set : std::string(v.value)},
-                              {"unit", v.unit}, {"meaning", v.meaning}});
+    j["variables"].push_back({{"name", v.name},
+                              {"default", v.value},
+                              {"value", set ? set : std::string(v.value)},
+                              {"unit", v.unit},
+                              {"meaning", v.meaning}});
   }
   return j;
 }

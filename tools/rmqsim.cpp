@@ -5,14 +5,15 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <cstring>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/os/clock.hpp"
 #include "tools/sim/crew.hpp"
 #include "tools/sim/net.hpp"
 #include "tools/sim/pattern.hpp"
+#include "tools/sim/picture.hpp"
 
 namespace {
 
@@ -22,7 +23,7 @@ struct Options {
   int ranks = 64;
   int hosts = 1;
   int rounds = 1;
-  std::string net, trace, json, algorithms;
+  std::string net, trace, json, svg, algorithms;
   std::vector<std::string> patterns;
   bool grow = false, print_net = false;
 };
@@ -36,11 +37,11 @@ struct Wanted {
 struct Row {
   Wanted what;
   int ranks, hosts;
-  double us, bound_us;  // of a round
-  double messages, bytes;  // of a rank and round
+  double us, bound_us;                  // of a round
+  double messages, bytes;               // of a rank and round
   std::uint64_t in_flight, unexpected;  // packets, bytes: the most of any rank
-  double memory;  // bytes of a rank
-  double seconds;  // it took here
+  double memory;                        // bytes of a rank
+  double seconds;                       // it took here
 };
 
 Result<Wanted> parse(const std::string& text) {
@@ -78,7 +79,8 @@ Result<Row> simulate(const Options& o, const methods::SimCost& cost, const Wante
   const auto took = (*crew)->time([&](Rank r) {
     for (int i = 0; i < o.rounds; ++i) round(r);
   });
-  if (!took) return fail(took.error().code, fmt::format("{} with {} ranks: {}", w.pattern->name, ranks, took.error().what));
+  if (!took)
+    return fail(took.error().code, fmt::format("{} with {} ranks: {}", w.pattern->name, ranks, took.error().what));
   const methods::SimWorld::Totals& end = (*crew)->world().totals();
   const double all = static_cast<double>(ranks) * o.rounds;
   std::uint64_t unexpected = 0;
@@ -97,10 +99,10 @@ Result<Row> simulate(const Options& o, const methods::SimCost& cost, const Wante
 }
 
 void print(const Row& r) {
-  fmt::print("{:<15} {:>9} {:>7} {:>6} {:>12.2f} {:>12.2f} {:>6.2f} {:>9.1f} {:>12.0f} {:>8} {:>10} {:>8.0f} {:>7.1f}\n",
-             r.what.pattern->name, r.what.bytes, r.ranks, r.hosts, r.us, r.bound_us,
-             r.bound_us > 0 ? r.us / r.bound_us : 0, r.messages, r.bytes, r.in_flight, r.unexpected, r.memory / 1024,
-             r.seconds);
+  fmt::print(
+      "{:<15} {:>9} {:>7} {:>6} {:>12.2f} {:>12.2f} {:>6.2f} {:>9.1f} {:>12.0f} {:>8} {:>10} {:>8.0f} {:>7.1f}\n",
+      r.what.pattern->name, r.what.bytes, r.ranks, r.hosts, r.us, r.bound_us, r.bound_us > 0 ? r.us / r.bound_us : 0,
+      r.messages, r.bytes, r.in_flight, r.unexpected, r.memory / 1024, r.seconds);
   std::fflush(stdout);
 }
 
@@ -124,6 +126,15 @@ int complain(const Error& e) {
   return 1;
 }
 
+bool write(const std::string& path, const std::string& text) {
+  std::FILE* const f = std::fopen(path.c_str(), "we");
+  const bool good = f && std::fwrite(text.data(), 1, text.size(), f) == text.size();
+  const int why = errno;
+  if ((!f || std::fclose(f) == 0) && good) return true;
+  complain({Errc::system, fmt::format("cannot write {}: {}", path, std::strerror(why))});
+  return false;
+}
+
 int run(const Options& o) {
   methods::SimCost cost = sim::default_cost();
   if (!o.net.empty()) {
@@ -142,11 +153,13 @@ int run(const Options& o) {
     wanted.push_back(*w);
   }
   if (wanted.empty()) return complain({Errc::config, "names no pattern (rmqsim --help lists them)"});
-  if (o.hosts > o.ranks) return complain({Errc::config, fmt::format("{} ranks do not fill {} hosts", o.ranks, o.hosts)});
+  if (o.hosts > o.ranks)
+    return complain({Errc::config, fmt::format("{} ranks do not fill {} hosts", o.ranks, o.hosts)});
   const int a_host = (o.ranks + o.hosts - 1) / o.hosts;
   fmt::print("{:<15} {:>9} {:>7} {:>6} {:>12} {:>12} {:>6} {:>9} {:>12} {:>8} {:>10} {:>8} {:>7}\n", "pattern", "bytes",
              "ranks", "hosts", "us", "bound", "x", "packets", "payload", "inflight", "unexpected", "KB/rank", "took s");
   nlohmann::json rows = nlohmann::json::array();
+  std::vector<sim::Curve> curves;
   for (const Wanted& w : wanted) {
     std::vector<int> sizes{o.ranks};
     if (o.grow) {
@@ -154,20 +167,18 @@ int run(const Options& o) {
       for (int p = 16; p < o.ranks; p *= 4) sizes.push_back(p);
       sizes.push_back(o.ranks);
     }
+    sim::Curve curve{fmt::format("{} {}", w.pattern->name, sim::bytes_text(w.bytes)), {}};
     for (const int p : sizes) {
       const auto row = simulate(o, cost, w, p, std::min(a_host, p));
       if (!row) return complain(row.error());
       print(*row);
       rows.push_back(json_of(*row));
+      curve.points.push_back({static_cast<double>(p), row->us, row->bound_us});
     }
+    curves.push_back(std::move(curve));
   }
-  if (!o.json.empty()) {
-    std::FILE* f = std::fopen(o.json.c_str(), "we");
-    if (!f) return complain({Errc::system, fmt::format("cannot write {}: {}", o.json, std::strerror(errno))});
-    const std::string text = rows.dump(1) + "\n";
-    const bool written = std::fwrite(text.data(), 1, text.size(), f) == text.size();
-    if (std::fclose(f) != 0 || !written) return complain({Errc::system, fmt::format("cannot write {}", o.json)});
-  }
+  if (!o.json.empty() && !write(o.json, rows.dump(1) + "\n")) return 1;
+  if (!o.svg.empty() && !write(o.svg, sim::picture(curves))) return 1;
   return 0;
 }
 
@@ -175,19 +186,25 @@ int run(const Options& o) {
 
 int main(int argc, char** argv) {
   Options o;
-  CLI::App app{"Simulates a job of any size in virtual time: real device, collectives and windows, links that cost what a\n"
-               "file says. Times are of one round, from the start of all ranks to the end of the last; 'bound' is the\n"
-               "least that it could take."};
+  CLI::App app{
+      "Simulates a job of any size in virtual time: real device, collectives and windows, links that cost what a\n"
+      "file says. Times are of one round, from the start of all ranks to the end of the last; 'bound' is the\n"
+      "least that it could take."};
   app.name("rmqsim");
   app.add_option("-n,--ranks", o.ranks, "ranks")->check(CLI::Range(1, 1 << 20))->capture_default_str();
-  app.add_option("--hosts", o.hosts, "hosts that they are on, in blocks")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--hosts", o.hosts, "hosts that they are on, in blocks")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--net", o.net, "costs of links, a file as --print-net writes it")->check(CLI::ExistingFile);
   app.add_flag("--print-net", o.print_net, "print the costs and end");
-  app.add_option("--rounds", o.rounds, "times that each rank does it")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--rounds", o.rounds, "times that each rank does it")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_flag("--grow", o.grow, "also with 16, 64, 256 … ranks, as many a host");
   app.add_option("--coll", o.algorithms, "algorithms, as RMQ_COLL has them");
   app.add_option("--trace", o.trace, "folder for traces, which rmqtrace reads");
   app.add_option("--json", o.json, "also write rows to this file");
+  app.add_option("--svg", o.svg, "also draw time against ranks into this file; with --grow");
   app.add_option("pattern", o.patterns, "what ranks do, as in bcast:64k; 8 bytes without a size");
   std::string names = "Patterns:\n";
   for (const auto& p : rmq::sim::patterns()) names += fmt::format("  {:<15} {}\n", p.name, p.meaning);

@@ -14,7 +14,8 @@
 namespace rmq {
 
 namespace detail {
-/// copy_bytes for n <= kTiny: without a call. Two moves that overlap cover any length between their size and twice that.
+/// copy_bytes for n <= kTiny: without a call. Two moves that overlap cover any length between their size and twice
+/// that.
 [[gnu::always_inline]] inline void copy_tiny(std::byte* to, const std::byte* from, std::size_t n) {
   const auto two = [&]<class Word>(Word first) __attribute__((always_inline)) {
     Word last;

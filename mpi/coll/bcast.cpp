@@ -5,7 +5,8 @@
 //   scatter   binomial scatter and ring allgather: R. van de Geijn et al., "Interprocessor collective communication
 //   library
 //             (InterCom)", 1994. (log2(p) + p - 1) a + 2 (p-1)/p n b.
-//   bruck     the same scatter, and an allgather as J. Bruck's of 1997 (allgather.cpp), whose blocks are in their places
+//   bruck     the same scatter, and an allgather as J. Bruck's of 1997 (allgather.cpp), whose blocks are in their
+//   places
 //             at once: 2 log2(p) a + 2 (p-1)/p n b, whatever p.
 //   chain     a pipeline of segments through all ranks: J. Worringen, "Pipelining and overlapping for MPI collective
 //             operations", 2003. (n/s + p - 2) (a + s b) with segments of s bytes; the least data through each rank.

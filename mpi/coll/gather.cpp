@@ -16,7 +16,8 @@ namespace rmq::mpi::coll {
 namespace {
 
 bool goes_up_tree(Steps& s, Collective what, std::uint64_t block) {
-  return s.size() > 1 && choose(s, what, block, set_of({Algorithm::binomial, Algorithm::linear})) == Algorithm::binomial;
+  return s.size() > 1 &&
+         choose(s, what, block, set_of({Algorithm::binomial, Algorithm::linear})) == Algorithm::binomial;
 }
 
 void gather_binomial(Steps& s, const Buffer& send, const Blocks& recv, int root, std::uint64_t block) {

@@ -1,7 +1,7 @@
 // Reduce-scatter by recursive halving of the vector, and its mirror image: R. Rabenseifner, "Optimization of collective
 // reduction operations", 2004. Neighbours first, then neighbours of pairs, and so on: where hosts have the ranks in
-// blocks, long exchanges stay inside of them, and each host sends the vector only once or twice. Operands are grouped as
-// doubling does it.
+// blocks, long exchanges stay inside of them, and each host sends the vector only once or twice. Operands are grouped
+// as doubling does it.
 //
 // p2 is the largest power of two of ranks. The first 2 (p - p2) ranks fold in pairs: the even one gives its vector to
 // the odd one and waits for the result. The others are the group; the vector has p2 blocks, of which each member ends

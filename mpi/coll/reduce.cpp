@@ -163,7 +163,8 @@ void reduce_to(Steps& s, const Reduction& r, const void* in, void* out, int root
   if (s.size() == 1) return s.note(copy_local(buffer_of(r, out), buffer_of(r, in)));
   using enum Algorithm;
   const Set cuts = may_cut(r) && r.count >= s.size() ? set_of(halving) : 0;
-  switch (choose(s, Collective::reduce, bytes_of(r), set_of({flat, binomial}) | cuts | hosts_if(can_go_by_hosts(s, r, root)))) {
+  switch (choose(s, Collective::reduce, bytes_of(r),
+                 set_of({flat, binomial}) | cuts | hosts_if(can_go_by_hosts(s, r, root)))) {
     case hosts:
       return by_hosts(s, r, in, out, root);
     case flat:

@@ -20,9 +20,9 @@ constexpr Rule kTable[] = {
 
 constexpr std::string_view kCollectives[] = {"barrier", "bcast",     "reduce",   "allreduce",     "gather",
                                              "scatter", "allgather", "alltoall", "reduce_scatter"};
-constexpr std::string_view kAlgorithms[] = {"dissemination", "tree",    "flat", "binomial", "linear",
-                                            "scatter",       "chain",   "doubling", "halving",  "ring",
-                                            "bruck",         "pairwise", "batch", "board",    "hosts"};
+constexpr std::string_view kAlgorithms[] = {"dissemination", "tree",     "flat",     "binomial", "linear",
+                                            "scatter",       "chain",    "doubling", "halving",  "ring",
+                                            "bruck",         "pairwise", "batch",    "board",    "hosts"};
 static_assert(std::size(kCollectives) == static_cast<std::size_t>(Collective::reduce_scatter) + 1);
 static_assert(std::size(kAlgorithms) == static_cast<std::size_t>(Algorithm::hosts) + 1);
 
@@ -146,9 +146,10 @@ Result<Choice> Choice::parse(std::string_view list) {
     list.remove_prefix(std::min(comma + 1, list.size()));
     const auto rule = parse_rule(word);
     if (!rule)
-      return fail(Errc::config, fmt::format("RMQ_COLL has '{}'; a word is <collective>[:<bytes>][@<ranks>]=<algorithm>, as "
-                                            "in barrier=tree,allreduce:1k-64k@8-=ring (rmqinfo coll lists them)",
-                                            word));
+      return fail(Errc::config,
+                  fmt::format("RMQ_COLL has '{}'; a word is <collective>[:<bytes>][@<ranks>]=<algorithm>, as "
+                              "in barrier=tree,allreduce:1k-64k@8-=ring (rmqinfo coll lists them)",
+                              word));
     choice.force(*rule);
   }
   return choice;

@@ -33,7 +33,12 @@ class Steps {
   /// Begins the part of a collective on an inter-communicator that runs in the local group. Under the same tag: all
   /// members agree on that one, but come here at any time.
   Steps(const Steps& whole, Comm& local)
-      : comm_(local), device_(*local.device), tag_(whole.tag_), error_(whole.error_), rank_(local.rank), size_(local.size()) {}
+      : comm_(local),
+        device_(*local.device),
+        tag_(whole.tag_),
+        error_(whole.error_),
+        rank_(local.rank),
+        size_(local.size()) {}
   /// Begins the part of a collective that runs among some of its ranks, of which this one is the `me`-th: from here on
   /// ranks are places in `part`, which outlives this. Under the same tag; no two parts have the same two ranks.
   Steps(const Steps& whole, const Part& part, int me)

@@ -65,8 +65,10 @@ void publish_debug_root() {
   d.comms = address(rt.comms.slots_for_debugger());
   constexpr std::uint32_t ranks = offsetof(Group, world);
   constexpr Ranks::Offsets in = Ranks::offsets_for_debugger();
-  d.comm = {offsetof(Comm, context), offsetof(Comm, recv_context), offsetof(Comm, rank), offsetof(Comm, group),
-            offsetof(Comm, remote),  offsetof(Comm, name),         ranks + in.list,      ranks + in.first,
+  d.comm = {offsetof(Comm, context), offsetof(Comm, recv_context),
+            offsetof(Comm, rank),    offsetof(Comm, group),
+            offsetof(Comm, remote),  offsetof(Comm, name),
+            ranks + in.list,         ranks + in.first,
             ranks + in.stride,       ranks + in.size};
   std::memcpy(d.magic, DebugRoot::kMagic, sizeof d.magic);
 }

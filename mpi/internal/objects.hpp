@@ -72,7 +72,7 @@ struct Group {
   static constexpr ObjectKind kKind = ObjectKind::group;
   int handle = MPI_GROUP_NULL;
   int refs = 1;
-  Ranks world;              // world rank of each member
+  Ranks world;               // world rank of each member
   int rank = MPI_UNDEFINED;  // mine
   bool predefined = false;   // MPI_GROUP_EMPTY
   int size() const { return world.size(); }
@@ -165,16 +165,16 @@ struct Comm {
   Errhandler* errhandler = nullptr;
   std::string name;
   Attributes attributes;
-  std::uint32_t collective_number = 0;       // of collectives started here: makes their tags
-  std::uint32_t repeated_number = 0;         // the same of persistent ones made here
-  std::uint32_t calls = 0;                   // collectives called so far; …
-  std::array<CollectiveCall, 8> called;      // … call n is kept at n % 8
-  std::uint8_t calls_before_meeting = 0;     // of collectives that could meet, as far as it matters
-  bool meeting_failed = false;               // as a member was lost; others may have it
-  std::shared_ptr<coll::Meeting> meeting;    // at a board; nullptr: none (coll/meeting.hpp)
+  std::uint32_t collective_number = 0;                 // of collectives started here: makes their tags
+  std::uint32_t repeated_number = 0;                   // the same of persistent ones made here
+  std::uint32_t calls = 0;                             // collectives called so far; …
+  std::array<CollectiveCall, 8> called;                // … call n is kept at n % 8
+  std::uint8_t calls_before_meeting = 0;               // of collectives that could meet, as far as it matters
+  bool meeting_failed = false;                         // as a member was lost; others may have it
+  std::shared_ptr<coll::Meeting> meeting;              // at a board; nullptr: none (coll/meeting.hpp)
   mutable std::shared_ptr<const coll::Levels> levels;  // how it lies on hosts, once asked (coll/levels.hpp)
-  Activity* activities = nullptr;            // the newest of those that hold it (internal/requests.hpp)
-  std::shared_ptr<const Topology> topology;  // nullptr: none; duplicates share it (internal/topology.hpp)
+  Activity* activities = nullptr;                      // the newest of those that hold it (internal/requests.hpp)
+  std::shared_ptr<const Topology> topology;            // nullptr: none; duplicates share it (internal/topology.hpp)
 
   /// All there are: also those whose handle has been freed, which messages hold, and parts of other objects, which have
   /// never had one. Touched with the device held.

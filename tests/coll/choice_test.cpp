@@ -26,8 +26,10 @@ TEST(Terms, AreThoseOfRankZeroEverywhere) {
     EXPECT_TRUE((*terms)->ask().value());
     const coll::Choice& choice = (*terms)->choice();
     ASSERT_EQ(choice.forced().size(), 2u);
-    EXPECT_EQ(choice.choose({Collective::allreduce, 4, 8, false}, coll::algorithms_of(Collective::allreduce)), Algorithm::ring);
-    EXPECT_EQ(choice.choose({Collective::barrier, 4, 0, false}, coll::algorithms_of(Collective::barrier)), Algorithm::tree);
+    EXPECT_EQ(choice.choose({Collective::allreduce, 4, 8, false}, coll::algorithms_of(Collective::allreduce)),
+              Algorithm::ring);
+    EXPECT_EQ(choice.choose({Collective::barrier, 4, 0, false}, coll::algorithms_of(Collective::barrier)),
+              Algorithm::tree);
     EXPECT_TRUE((*terms)->crowded());
   }
 }
@@ -47,7 +49,9 @@ TEST(Choice, TakesTheFirstRuleThatHoldsAndCanBe) {
   const auto parsed = coll::Choice::parse("bcast:1k-64k@8-16=chain,bcast:64k-=binomial,bcast:5=flat,allreduce=halving");
   ASSERT_TRUE(parsed);
   const coll::Set all = coll::algorithms_of(Collective::bcast);
-  const auto chosen = [&](int p, std::uint64_t bytes) { return parsed->choose({Collective::bcast, p, bytes, false}, all); };
+  const auto chosen = [&](int p, std::uint64_t bytes) {
+    return parsed->choose({Collective::bcast, p, bytes, false}, all);
+  };
   EXPECT_EQ(chosen(8, 1024), Algorithm::chain);
   EXPECT_EQ(chosen(16, 65536), Algorithm::chain);
   EXPECT_EQ(chosen(17, 65536), Algorithm::binomial);
@@ -69,7 +73,9 @@ TEST(Choice, HasARowForEveryCaseAndACaseForEveryRow) {
     for (const int p : {2, 3, 4, 5, 8, 9, 17, 32, 64, 65, 130, 1024, 1100, 65536}) {
       for (std::uint64_t bytes = 0; bytes <= 1 << 28; bytes = bytes * 3 / 2 + 1) {
         for (const bool crowded : {false, true}) {
-          for (const coll::Set wanted : {~coll::Set{0}, flats, flats & uncut, flats & ~coll::set_of(Algorithm::doubling), ~coll::set_of(Algorithm::board) & uncut}) {
+          for (const coll::Set wanted :
+               {~coll::Set{0}, flats, flats & uncut, flats & ~coll::set_of(Algorithm::doubling),
+                ~coll::set_of(Algorithm::board) & uncut}) {
             const coll::Case c{what, p, bytes, crowded};
             const coll::Set possible = coll::algorithms_of(what) & wanted;
             const Algorithm chosen = choice.choose(c, possible);
@@ -88,7 +94,8 @@ TEST(Choice, HasARowForEveryCaseAndACaseForEveryRow) {
   }
   for (std::size_t i = 0; i < used.size(); ++i) {
     const coll::Rule& r = coll::table()[i];
-    const bool last = r.what == Collective::reduce_scatter && r.algorithm == Algorithm::flat;  // for what does not commute
+    const bool last =
+        r.what == Collective::reduce_scatter && r.algorithm == Algorithm::flat;  // for what does not commute
     EXPECT_TRUE(used[i] > 0 || last) << coll::name_of(r.what) << " " << coll::name_of(r.algorithm) << ": " << r.text();
   }
 }

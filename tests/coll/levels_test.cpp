@@ -1,5 +1,7 @@
-// Collectives of two levels: which ranks they see on which host, that they send little between hosts, and that sums have
-// the bits that they have without hosts.
+// Collectives of two levels: which ranks they see on which host, that they send little between hosts, and that sums
+// have the bits that they have without hosts.
+#include "mpi/coll/levels.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -8,7 +10,6 @@
 
 #include "coll/data.hpp"
 #include "coll/team.hpp"
-#include "mpi/coll/levels.hpp"
 
 namespace rmq::testing {
 namespace {
@@ -48,7 +49,9 @@ TEST(Levels, SeeTheRanksOfEachHost) {
     Team team(fibers, 2, terms, c.team);
     for (int m = 0; m < team.members(); ++m) {
       const coll::Levels& l = coll::levels_of(team.comm(m));
-      const auto host_of = [&](int member) { return c.hosts[static_cast<std::size_t>(c.team[static_cast<std::size_t>(member)])]; };
+      const auto host_of = [&](int member) {
+        return c.hosts[static_cast<std::size_t>(c.team[static_cast<std::size_t>(member)])];
+      };
       EXPECT_EQ(l.firsts, Ranks(c.firsts));
       EXPECT_EQ(l.each, c.each);
       EXPECT_EQ(l.two, c.two);
@@ -82,8 +85,9 @@ std::vector<std::vector<double>> sums_of(const Hosts& hosts, const coll::Choice&
     const coll::Reduction r{sum->op, const_cast<mpi::Datatype&>(sum->type->type), n, fibers.device(rank)};
     auto& mine = out[static_cast<std::size_t>(rank)];
     mpi::Comm& comm = team.comm(rank);
-    EXPECT_EQ(all ? coll::allreduce(comm, in.data(), mine.data(), r) : coll::reduce(comm, in.data(), mine.data(), r, root),
-              MPI_SUCCESS);
+    EXPECT_EQ(
+        all ? coll::allreduce(comm, in.data(), mine.data(), r) : coll::reduce(comm, in.data(), mine.data(), r, root),
+        MPI_SUCCESS);
   }));
   return out;
 }
@@ -92,7 +96,8 @@ TEST(Levels, AndLengthsDoNotChangeTheBitsOfASum) {
   struct Shape {
     int ranks, a_host;
   };
-  for (const Shape s : {Shape{8, 2}, Shape{8, 4}, Shape{12, 4}, Shape{6, 2}, Shape{10, 2}, Shape{16, 8}, Shape{9, 3}, Shape{7, 2}}) {
+  for (const Shape s :
+       {Shape{8, 2}, Shape{8, 4}, Shape{12, 4}, Shape{6, 2}, Shape{10, 2}, Shape{16, 8}, Shape{9, 3}, Shape{7, 2}}) {
     const Hosts one = Hosts::blocks(s.ranks, s.ranks), many = Hosts::blocks(s.ranks, s.a_host);
     for (const long n : {1L, 700L, 1500L}) {
       const auto all = [&](const Hosts& hosts, Algorithm a) {
@@ -136,7 +141,8 @@ TEST(Levels, SendOneMessageToEachHostAndBack) {
   const std::set<int> with_root{0, 6, 8};  // the root stands for its host
   EXPECT_EQ(between([&](mpi::Comm& c) { return coll::bcast(c, coll::raw(data.data(), 100), 6); }), with_root);
   EXPECT_EQ(between([&](mpi::Comm& c) {
-              return coll::allgather(c, coll::raw(data.data(), 100), coll::Blocks::uniform(data.data(), 100, coll::byte_type()));
+              return coll::allgather(c, coll::raw(data.data(), 100),
+                                     coll::Blocks::uniform(data.data(), 100, coll::byte_type()));
             }),
             firsts);
 }

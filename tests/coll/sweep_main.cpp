@@ -157,7 +157,8 @@ class Step {
 Hosts draw_hosts(Chance& chance, int p) {
   if (chance.in(300)) return Hosts::blocks(p, p);
   const int most_hosts = std::min(p, 9);
-  if (chance.in(600)) return Hosts::blocks(p, chance.in(500) ? 1 << chance.below(5) : 1 + static_cast<int>(chance.below(9)));
+  if (chance.in(600))
+    return Hosts::blocks(p, chance.in(500) ? 1 << chance.below(5) : 1 + static_cast<int>(chance.below(9)));
   std::vector<int> host_of_rank;
   for (int r = 0; r < p; ++r)  // each host has a rank
     host_of_rank.push_back(r < most_hosts ? r : static_cast<int>(chance.below(static_cast<std::uint64_t>(most_hosts))));

@@ -152,7 +152,8 @@ using Threads = World::Threads;
 Program polls_then_computes(std::uint32_t mute = 0) {
   auto w = std::make_shared<World>(Threads::one);
   explore::seams().mute = mute;
-  return {{[=] { w->test(), w->test(), w->compute(1), w->stop_in_the_end(); }, [=] { w->serve(); }, [=] { w->send(); }}, {}};
+  return {{[=] { w->test(), w->test(), w->compute(1), w->stop_in_the_end(); }, [=] { w->serve(); }, [=] { w->send(); }},
+          {}};
 }
 
 Program waits_then_computes(std::uint32_t mute = 0) {
@@ -164,7 +165,9 @@ Program waits_then_computes(std::uint32_t mute = 0) {
 Program computes_then_waits(std::uint32_t mute = 0) {
   auto w = std::make_shared<World>(Threads::one);
   explore::seams().mute = mute;
-  return {{[=] { w->test(), w->compute(0), w->receive(1), w->stop_in_the_end(); }, [=] { w->serve(); }, [=] { w->send(); }}, {}};
+  return {
+      {[=] { w->test(), w->compute(0), w->receive(1), w->stop_in_the_end(); }, [=] { w->serve(); }, [=] { w->send(); }},
+      {}};
 }
 
 // Two threads that wait, a third one that looks now and then, with an agent or without.
@@ -172,7 +175,9 @@ Program several(bool agent, std::uint32_t mute = 0) {
   auto w = std::make_shared<World>(Threads::several);
   explore::seams().mute = mute;
   explore::seams().timed_out = [w = w.get()](int thread) { return thread < 2 && w->got(thread); };
-  Program p{{[=] { w->receive(0); }, [=] { w->receive(1); }, [=] { w->send(), w->stop_in_the_end(); }, [=] { w->test(); }}, {}};
+  Program p{
+      {[=] { w->receive(0); }, [=] { w->receive(1); }, [=] { w->send(), w->stop_in_the_end(); }, [=] { w->test(); }},
+      {}};
   w->agent = agent;
   if (agent) p.threads.emplace_back([=] { w->serve(); });
   return p;

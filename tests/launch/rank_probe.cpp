@@ -93,9 +93,8 @@ class Probe {
       std::fflush(stdout);
     } else if (word == "where") {
       const rmq::JobInfo& job = boot().job();
-      std::printf("%d of %d host %d: %d of %d app %d universe %d\n", job.rank, job.size,
-                  job.host_of_rank[job.rank], job.host_rank, job.host_size, job.app_num,
-                  job.universe_size);
+      std::printf("%d of %d host %d: %d of %d app %d universe %d\n", job.rank, job.size, job.host_of_rank[job.rank],
+                  job.host_rank, job.host_size, job.app_num, job.universe_size);
     } else {
       return false;
     }

@@ -232,7 +232,7 @@ void Job::on_rank_exit(int rank, int status) {
         end_after_death(rank, verdict.code, verdict.message);
       else if (aborts_.is_own())
         aborts_.conclude();  // it has left because of that
-      else  // it may have left because another one has died
+      else                   // it may have left because another one has died
         aborts_.on_abort(rank, false, [this, rank, verdict] {
           if (!ending_) end_after_death(rank, verdict.code, verdict.message);
         });

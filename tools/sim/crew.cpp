@@ -55,8 +55,9 @@ Result<std::unique_ptr<Crew>> Crew::open(const CrewOptions& options) {
     device.config.rma_agent = false;  // one thread only
     device.config.trace = options.trace;
     device.simulation = &crew->simulations_.back();
-    device.methods.push_back(
-        [&](const methods::MethodContext& c) -> Result<std::unique_ptr<methods::Method>> { return crew->world_.open(c); });
+    device.methods.push_back([&](const methods::MethodContext& c) -> Result<std::unique_ptr<methods::Method>> {
+      return crew->world_.open(c);
+    });
     auto made = adi::Device::MPID_Init(std::move(device), *crew->bootstraps_[static_cast<std::size_t>(r)]);
     if (!made) return tl::unexpected(made.error());
     crew->devices_.push_back(std::move(*made));

@@ -19,8 +19,8 @@ namespace rmq::sim {
 struct CrewOptions {
   Hosts hosts;
   methods::SimCost cost;
-  std::string trace;          // folder; empty: none
-  mpi::coll::Choice forced;   // algorithms
+  std::string trace;         // folder; empty: none
+  mpi::coll::Choice forced;  // algorithms
 };
 
 class Crew {
@@ -38,8 +38,8 @@ class Crew {
   rma::Domain& domain(Rank r);
   const mpi::Datatype& bytes_type() const;
 
-  /// Runs it on all ranks, and returns how long it took, ns: from the start of all to the end of the last. Errc::argument
-  /// when ranks are stuck, or a rank has thrown an error.
+  /// Runs it on all ranks, and returns how long it took, ns: from the start of all to the end of the last.
+  /// Errc::argument when ranks are stuck, or a rank has thrown an error.
   Result<double> time(const std::function<void(Rank)>& program);
 
  private:

@@ -123,6 +123,12 @@ std::string text_of(const SimCost& cost) {
   return out;
 }
 
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes >= (1 << 20) && bytes % (1 << 20) == 0) return fmt::format("{} MB", bytes >> 20);
+  if (bytes >= 1024 && bytes % 1024 == 0) return fmt::format("{} KB", bytes >> 10);
+  return fmt::format("{} B", bytes);
+}
+
 Result<std::uint64_t> parse_bytes(std::string_view text) {
   std::uint64_t n = 0;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), n);
