@@ -263,7 +263,12 @@ bool Job::another_is_ending(int rank) {
 }
 
 void Job::on_abort(int rank, int code, std::string_view why, bool for_loss) {
-  if (died_ >= 0) say(fmt::format("rank {} ({}) needed it: {}", rank, program(rank), one_line(why)));
+  if (died_ >= 0) {
+    say(fmt::format("rank {} ({}) {}: {}", rank, program(rank), for_loss ? "needed it" : "has aborted then",
+                    one_line(why)));
+  } else if (for_loss) {
+    bereaved_.push_back({rank, one_line(why)});  // whoever died is not known yet
+  }
   if (ending_) return;
   aborts_.on_abort(rank, for_loss, [this, rank, code, why = one_line(why)] {
     if (ending_) return;

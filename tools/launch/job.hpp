@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/bootstrap.hpp"
@@ -93,14 +94,16 @@ class Job final : private Server::Upcalls {
   Aborts aborts_;
   std::vector<Rank> ranks_;
   std::unordered_map<pid_t, int> rank_of_;
-  std::vector<int> cpus_;              // to bind to, in turn; empty: no binding
-  std::optional<rlimit> users_limit_;  // RLIMIT_NOFILE as the user set it, when we had to raise ours
-  int alive_ = 0;                      // ranks whose process runs
-  int code_ = 0;                       // the job's exit code so far
-  int forwarded_ = 0;                  // the last deadly signal that was passed on …
+  std::vector<int> cpus_;                               // to bind to, in turn; empty: no binding
+  std::optional<rlimit> users_limit_;                   // RLIMIT_NOFILE as the user set it, when we had to raise ours
+  int alive_ = 0;                                       // ranks whose process runs
+  int code_ = 0;                                        // the job's exit code so far
+  int forwarded_ = 0;                                   // the last deadly signal that was passed on …
   std::chrono::steady_clock::time_point forwarded_at_;  // … and when it last came
-  std::string last_word_;              // the cause once more, behind events that have been printed after it
-  int died_ = -1;                      // rank whose death ends the job, while the others are asked about it
+  std::string last_word_;  // the cause once more, behind events that have been printed after it
+  int died_ = -1;          // rank whose death ends the job, while the others are asked about it
+  std::vector<std::pair<int, std::string>>
+      bereaved_;  // ranks that have aborted for the loss of one, and what they said
   bool ending_ = false;
   bool finished_ = false;
 };

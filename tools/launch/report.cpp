@@ -12,7 +12,9 @@ namespace rmq::launch {
 
 namespace {
 
-constexpr std::chrono::milliseconds last_words{100};  // for the others to say who waited for a rank that has died
+// For the others to say who waited for a rank that has died: at most, for those that can answer do so at once, on a
+// busy host in their turn, and those that compute when a signal has asked them.
+constexpr std::chrono::milliseconds last_words{1000};
 
 }  // namespace
 
@@ -59,6 +61,7 @@ void Job::end_after_death(int rank, int code, const std::string& message) {
   died_ = rank;
   say(message);
   say_last_events(rank, message);
+  for (const auto& [other, why] : bereaved_) say(fmt::format("rank {} ({}) needed it: {}", other, program(other), why));
   if (alive_ == 0) return;
   const auto done = [this](const nlohmann::json& document) {
     const diag::Job job = diag::read_job(document);
