@@ -10,6 +10,7 @@
 #include "tools/perf/limits.hpp"
 #include "tools/perf/plan.hpp"
 #include "tools/perf/trace.hpp"
+#include "tools/perf/tune.hpp"
 
 namespace {
 
@@ -47,6 +48,21 @@ rmq::Result<std::string> trace_cost(const rmq::perf::Options& options) {
   const auto rmq = prepare(folder, false);
   if (!rmq) return tl::unexpected(rmq.error());
   return rmq::perf::trace_cost(rmq->front(), options, folder.path);
+}
+
+/// Prints the table, and writes the rules to `file` (empty: prints them, too).
+rmq::Result<std::string> tune(const rmq::perf::TuneOptions& options, const std::string& file) {
+  const Folder folder;
+  const auto rmq = prepare(folder, false);
+  if (!rmq) return tl::unexpected(rmq.error());
+  const auto tuned = rmq::perf::tune(rmq->front(), options);
+  if (!tuned) return tl::unexpected(tuned.error());
+  if (file.empty()) return tuned->table + "\n" + tuned->rules;
+  std::ofstream out(file);
+  out << "# Algorithms of collectives for " << options.ranks << " ranks: rmqrun --coll <this file>\n" << tuned->rules;
+  out.close();
+  if (!out) return rmq::fail(rmq::Errc::system, fmt::format("cannot write {}", file));
+  return tuned->table;
 }
 
 rmq::Result<std::string> limits(const rmq::perf::Options& options) {
@@ -87,7 +103,21 @@ int main(int argc, char** argv) {
   CLI::App* run = app.add_subcommand("run", "RMQ alone");
   CLI::App* beside = app.add_subcommand("compare", "beside MPICH and Open MPI, in turn, each at its best setting");
   CLI::App* trace = app.add_subcommand("trace", "what recording costs: off, flight recorder, full trace");
-  CLI::App* limits_of = app.add_subcommand("limits", "beside what the machine itself can do: a bare line, ring, copy, connection");
+  CLI::App* limits_of =
+      app.add_subcommand("limits", "beside what the machine itself can do: a bare line, ring, copy, connection");
+  CLI::App* tune_of =
+      app.add_subcommand("tune", "which algorithm of each collective is the fastest here, as rules for rmqrun --coll");
+  rmq::perf::TuneOptions tuning;
+  std::string method, split, rules_file;
+  tuning.ranks = options.cpus;
+  tune_of->add_option("-n,--ranks", tuning.ranks, "ranks")->check(CLI::Range(2, 1024))->capture_default_str();
+  tune_of->add_option("--method", method, "shm or tcp for all")->check(CLI::IsMember({"shm", "tcp"}));
+  tune_of->add_option("--host-split", split, "pretended hosts, as rmqrun has them");
+  tune_of->add_option("--rounds", tuning.rounds, "runs of each algorithm")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  tune_of->add_option("--only", tuning.collectives, "only these collectives");
+  tune_of->add_option("-o,--output", rules_file, "write the rules to this file");
   for (CLI::App* sub : {trace, limits_of})
     sub->add_option("--rounds", options.rounds, "runs of each")->check(CLI::PositiveNumber);
   for (CLI::App* sub : {run, beside}) {
@@ -102,7 +132,10 @@ int main(int argc, char** argv) {
     options.sample_seconds = 0.01;
     if ((run->count("--rounds") + beside->count("--rounds")) == 0) options.rounds = 3;
   }
+  if (!method.empty()) tuning.launch.insert(tuning.launch.end(), {"--method", method});
+  if (!split.empty()) tuning.launch.insert(tuning.launch.end(), {"--host-split", split});
   const auto text = trace->parsed()       ? trace_cost(options)
+                    : tune_of->parsed()   ? tune(tuning, rules_file)
                     : limits_of->parsed() ? limits(options)
                                           : compare(options, beside->parsed(), only, json_file);
   if (!text) return fmt::print(stderr, "rmqperf: {}\n", text.error().what), 1;

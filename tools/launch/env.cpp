@@ -43,6 +43,11 @@ Environment job_environment(const Options& options, const App& app, const JobInf
     out.set("LD_LIBRARY_PATH", path);
   if (!options.methods.empty()) out.set("RMQ_METHODS", options.methods);
   if (!options.trace.empty()) out.set("RMQ_TRACE", options.trace);
+  // What the user says with a variable comes first.
+  if (!options.coll.empty()) {
+    const std::string own = out.get("RMQ_COLL");
+    out.set("RMQ_COLL", own.empty() ? options.coll : own + "," + options.coll);
+  }
   if (!options.trace_max.empty()) out.set("RMQ_TRACE_MAX", options.trace_max);
   // Hosts that are pretended are one machine, on which nobody else has to be able to call.
   if (options.host_of_rank.back() > 0 && out.get("RMQ_TCP_INTERFACE").empty()) out.set("RMQ_TCP_INTERFACE", "lo");

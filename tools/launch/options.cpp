@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 
 #include "base/config.hpp"
@@ -31,6 +35,7 @@ enum class Verb {
   timeout,
   trace,
   trace_max,
+  coll,
   bind,
   folder,
   universe,
@@ -67,6 +72,7 @@ constexpr Known known[] = {
     {"timeout", 1, Verb::timeout},
     {"trace", 1, Verb::trace},
     {"trace-max", 1, Verb::trace_max},
+    {"coll", 1, Verb::coll},
     {"bind", 1, Verb::bind},
     {"bind-to", 1, Verb::bind},
     {"wdir", 1, Verb::folder},
@@ -222,6 +228,8 @@ class Parser {
           return wrong(fmt::format("{} {}: not a number of bytes, as 500M", word, value));
         out_.trace_max = value;
         return {};
+      case Verb::coll:
+        return read_rules(value, word);
       case Verb::bind:
         return set_bind(value, word);
       case Verb::folder:
@@ -322,6 +330,18 @@ class Parser {
     return {};
   }
 
+  // A word a line; '#' begins a comment. What the words mean the ranks know.
+  Result<void> read_rules(const std::string& path, string_view word) {
+    std::ifstream file(path);
+    if (!file) return wrong(fmt::format("{} {}: cannot be read: {}", word, path, std::strerror(errno)));
+    for (std::string line; std::getline(file, line);) {
+      line.erase(std::min(line.find('#'), line.size()));
+      std::erase_if(line, [](unsigned char c) { return std::isspace(c) != 0; });
+      if (!line.empty()) out_.coll += (out_.coll.empty() ? "" : ",") + line;
+    }
+    return {};
+  }
+
   Result<void> finish() {
     if (defaults_.timeout != nullptr && !timeout_given_)
       if (auto good = set_timeout(defaults_.timeout, "MPIEXEC_TIMEOUT"); !good) return good;
@@ -418,6 +438,8 @@ std::string help_text() {
          "  --hang-after SECONDS   say who waits for whom when all ranks wait and nothing has moved for so long\n"
          "  --hang-abort           and end the job with exit code 125\n"
          "  --trace DIR            write each rank's events to DIR, for rmqtrace\n"
+         "  --coll FILE            which algorithms collectives take, as rmqperf tune has found them: RMQ_COLL, a word "
+         "a line\n"
          "  --trace-max BYTES      of each rank's file there at most, as 500M; later events are counted, not kept\n"
          "  --usize N              MPI_UNIVERSE_SIZE\n"
          "  -h, --help; --version\n"

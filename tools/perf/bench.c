@@ -2,8 +2,8 @@
  *
  *   bench METRIC[:SIZE][,METRIC[:SIZE]…] [seconds a sample]
  *
- * Rank 0 prints one line for each: "metric size value". Values: microseconds (latency: one way; match, barrier, allreduce,
- * alltoall: a call), bytes a microsecond / 1000 = GB/s (bandwidth, bibandwidth), million messages a second (rate), percent
+ * Rank 0 prints one line for each: "metric size value". Values: microseconds (latency: one way; match and
+ * collectives: a call), bytes a microsecond / 1000 = GB/s (bandwidth, bibandwidth), million messages a second (rate), percent
  * (overlap), MB (memory). Each is the median of several batches, so that one slow phase of the machine does not decide.
  * Remote memory access: bench_rma.c. Buffers are reused, so that sizes below a few MB are measured in cache.
  */
@@ -124,6 +124,61 @@ static void alltoall(int bytes, int n) {
   }
 }
 
+/* A barrier behind each: else ranks that only send would run ahead. */
+static void bcast(int bytes, int n) {
+  for (int i = 0; i < n; ++i) {
+    MPI_Bcast(bench_out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+static void reduce(int bytes, int n) {
+  for (int i = 0; i < n; ++i) {
+    MPI_Reduce(bench_out, bench_in, bytes / 8, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+static void gather(int bytes, int n) {
+  for (int i = 0; i < n; ++i) {
+    MPI_Gather(bench_out, bytes, MPI_BYTE, bench_in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+static void scatter(int bytes, int n) {
+  for (int i = 0; i < n; ++i) {
+    MPI_Scatter(bench_out, bytes, MPI_BYTE, bench_in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+static void allgather(int bytes, int n) {
+  for (int i = 0; i < n; ++i) {
+    MPI_Allgather(bench_out, bytes, MPI_BYTE, bench_in, bytes, MPI_BYTE, MPI_COMM_WORLD);
+  }
+}
+
+static void reduce_scatter(int bytes, int n) {
+  for (int i = 0; i < n; ++i) {
+    MPI_Reduce_scatter_block(bench_out, bench_in, bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+}
+
+static const struct {
+  const char *name;
+  activity body;
+} collectives[] = {{"barrier", barrier}, {"allreduce", allreduce}, {"alltoall", alltoall},   {"bcast", bcast},
+                   {"reduce", reduce},   {"gather", gather},       {"scatter", scatter}, {"allgather", allgather},
+                   {"reduce_scatter", reduce_scatter}};
+
+/* Microseconds a call; 0: there is no such collective. */
+static int collective(const char *metric, int bytes, double *value) {
+  for (size_t i = 0; i < sizeof collectives / sizeof *collectives; ++i) {
+    if (strcmp(metric, collectives[i].name)) continue;
+    *value = bench_measure(collectives[i].body, bytes) * 1e6;
+    return 1;
+  }
+  return 0;
+}
+
 static volatile double sink = 1;
 static int work_units;
 
@@ -188,13 +243,7 @@ static void run(const char *metric, int bytes) {
     value = measure_match(bytes) * 1e6;
   } else if (!strcmp(metric, "overlap")) {
     value = overlap(bytes);
-  } else if (!strcmp(metric, "barrier")) {
-    value = bench_measure(barrier, 0) * 1e6;
-  } else if (!strcmp(metric, "allreduce")) {
-    value = bench_measure(allreduce, bytes) * 1e6;
-  } else if (!strcmp(metric, "alltoall")) {
-    value = bench_measure(alltoall, bytes) * 1e6;
-  } else if (!bench_rma(metric, bytes, &value)) {
+  } else if (!collective(metric, bytes, &value) && !bench_rma(metric, bytes, &value)) {
     if (bench_rank == 0) fprintf(stderr, "bench: no metric '%s'\n", metric);
     MPI_Abort(MPI_COMM_WORLD, 2);
     return;
