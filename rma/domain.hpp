@@ -90,6 +90,13 @@ class Domain final : public adi::Extension {
   void protocol_error(Rank from, const Packet& p, const char* why);
   /// Whether more answers wait to leave to this rank than it may ask for before it has taken some.
   bool is_behind(Rank rank) const { return device_.MPID_Backlog(rank) > kBacklogMost; }
+  /// An epoch has ended here, by which window ever, whose operations that rank may still have to do; or it has done them.
+  void begin_behind(Rank rank) { ++behind_epoch_[rank]; }
+  void end_behind(Rank rank) {
+    const auto at = behind_epoch_.find(rank);
+    if (--at->second == 0) behind_epoch_.erase(at);
+  }
+  bool is_behind_epoch(Rank rank) const { return !behind_epoch_.empty() && behind_epoch_.contains(rank); }
   /// The server goes on with what it keeps of this origin (Server::resume) when it is no longer behind.
   void resume_later(Server& server, Origin& origin);
 
@@ -126,6 +133,7 @@ class Domain final : public adi::Extension {
   std::vector<Server*> serving_;  // with lock requests that wait
   Tickets tickets_;
   OpPool ops_;
+  std::unordered_map<Rank, int> behind_epoch_;       // windows for which a rank is: begin_behind()
   std::vector<std::pair<Server*, Origin*>> behind_;  // those whose packets wait until they take their answers
   std::set<std::pair<Rank, std::uint32_t>> again_;   // datatypes that these ask for, when they have taken theirs
   TypesOut types_out_;

@@ -5,6 +5,10 @@
 // stands behind the operations to the same rank. With two ranks those therefore need no acknowledgement, and a fence
 // over packets is one packet each way. With more, a third rank could leave the barrier before they are there; and where
 // only the target can find out that an operation is wrong (dynamic windows), its word is waited for in any case.
+//
+// Without an acknowledgement a rank may leave the fence before the other has executed what it has sent. The other will
+// have before it leaves: so nobody sees it, but for a copy at once (OpStream::copy), which asks nobody. None is made to
+// a rank until that is known to have left the fence, by an acknowledgement or by its coming to the next one.
 #include <atomic>
 
 #include "rma/active_target.hpp"
@@ -15,10 +19,12 @@ bool ActiveTarget::barrier_covers() const {
   return core_.size() == 2 && !targets_find_out();
 }
 
-// Sends what may leave; where no acknowledgement is waited for, one is asked for that lets datatypes go.
+// Sends what may leave; where no acknowledgement is waited for, one is asked for that lets datatypes go, or lets the
+// next epoch copy.
 bool ActiveTarget::drain(const Completion& completion) {
+  const OpStream& stream = completion.channel->stream();
   return completion.channel->drain(completion,
-                                   completion.until != Until::local || completion.channel->stream().names_types());
+                                   completion.until != Until::local || stream.names_types() || stream.wants_word());
 }
 
 Fault ActiveTarget::fence(unsigned assertions) {
@@ -45,7 +51,7 @@ Fault ActiveTarget::fence(unsigned assertions) {
     c.channel->end(c);
     const Fault f = c.channel->take_fault();
     if (fault == Fault::none) fault = f;
-    c.channel->stream().assume_acknowledged();
+    c.channel->stream().assume_covered(meets);
     sender_.close(*c.channel);
   }
   core_.all = (assertions & assertion::nosucceed) != 0 ? 0 : access::fence;

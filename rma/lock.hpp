@@ -22,12 +22,15 @@ class Lock {
   // ---- for the program: of targets that are reached directly, at Reach::place ----
   /// Takes a place in the queue.
   void begin(int rank, LockType type) { begin(rank, type, core_.at(rank).place); }
+  /// The same for a shared lock that the program has asked for before, and may count on: RwLock::join().
+  void join(int rank);
   /// *Waits* until the lock is held. Fault::peer_lost when it never will be.
   Fault wait(int rank);
   void release(int rank) { release(rank, core_.at(rank).place); }
 
   // ---- for origins that ask by packets: of this rank, at Origin::place ----
-  /// Whether it is held at once; else the origin waits.
+  /// Whether it is held at once; else the origin waits. Shared locks are asked for when the program has long come out of
+  /// the call that locks.
   bool take_for(Origin& o, LockType type);
   /// Nothing happens if the origin does not hold it.
   void release_for(Origin& o);

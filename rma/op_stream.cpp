@@ -75,6 +75,10 @@ bool OpStream::copy() {
   if (op->there == 0) [[likely]]
     return false;
   const std::uint64_t there = std::exchange(op->there, 0);
+  if (core_.domain.is_behind_epoch(to_)) [[unlikely]] {
+    wants_word_ = true;
+    return false;
+  }
   if (op->replies) {
     core_.domain.order_loads();
     if (!core_.device().MPID_Get_at_once(to_, there, op->result)) return false;
@@ -218,7 +222,24 @@ Ticket OpStream::answered(Op* op, Fault fault) {
   return core_.domain.tickets().free(op->ticket);
 }
 
+void OpStream::assume_covered(bool met) {
+  if (met) prove(covered_);
+  wants_word_ = false;
+  if (acked_ == sent_) return;
+  prove(covered_);  // what follows stands for it as well
+  acked_ = asked_to_ = covered_ = sent_;
+  core_.domain.begin_behind(to_);
+}
+
+// The target has done all up to this number.
+void OpStream::prove(std::uint64_t number) {
+  if (covered_ == 0 || number < covered_) return;
+  covered_ = 0;
+  core_.domain.end_behind(to_);
+}
+
 void OpStream::settle(std::uint64_t number, std::uint64_t position) {
+  prove(number);
   acked_ = std::max(acked_, number);
   flight_.settle(position);
   release_types(number);
@@ -275,6 +296,7 @@ void OpStream::end(Fault fault) {
   release_types(UINT64_MAX);
   asks_ = 0;
   acked_ = asked_to_ = sent_;
+  prove(UINT64_MAX);
   flight_.end();
 }
 

@@ -28,7 +28,10 @@ namespace rmq::rma {
 class OpStream {
  public:
   OpStream(WindowCore& core, Channel& channel, Rank to) : core_(core), channel_(channel), to_(to) {}
-  ~OpStream() { release_types(UINT64_MAX); }
+  ~OpStream() {
+    release_types(UINT64_MAX);
+    prove(UINT64_MAX);
+  }
   OpStream(const OpStream&) = delete;
   OpStream& operator=(const OpStream&) = delete;
 
@@ -52,7 +55,7 @@ class OpStream {
 
   // ---- leaving ----
   /// Does the first operation by a copy between the processes; it is complete then, and no packet leaves. False when it
-  /// is not one that may be copied, or that has failed: it is to be sent.
+  /// is not one that may be copied, or that has failed, or may overtake packets of an epoch before: it is to be sent.
   bool copy();
   /// Sends more of the first operation; `flags` with its last piece, where none has left yet. False when that is not
   /// all, for want of room in the flight or of a ticket: answers go on with it (Channel::pump).
@@ -89,8 +92,13 @@ class OpStream {
   void acknowledgement_came() { --asks_; }
   /// Everything up to that number, and that position of the flight, is done at the target.
   void settle(std::uint64_t number, std::uint64_t position);
-  /// The target itself has said that all so far is done: by a signal behind it, or by what ended its epoch.
+  /// The target itself has said that all so far is done: by what ended its epoch.
   void assume_acknowledged() { acked_ = asked_to_ = sent_; }
+  /// An epoch has ended of which the target has not said so: it will have done all before it goes on, but may not have
+  /// yet. If the two have `met`, it has left the epoch that ended like that before.
+  void assume_covered(bool met);
+  /// An operation could not be copied for that: an acknowledgement is worth its packet.
+  bool wants_word() const { return wants_word_; }
   /// One of the things that must happen to an operation has happened; the last one ends it.
   void part_done(Op* op);
   void fed() { starved_ = false; }
@@ -104,6 +112,7 @@ class OpStream {
     TypeOut* type = nullptr;
   };
 
+  void prove(std::uint64_t number);
   bool start(Op* op, std::uint8_t flags);
   void send_piece(Op* op, std::uint64_t bytes);
   void ask();
@@ -122,8 +131,10 @@ class OpStream {
   std::uint64_t sent_ = 0;                    // operations that have started, and bare unlocks, so far
   std::uint64_t acked_ = 0;                   // of those, done at the target
   std::uint64_t asked_to_ = 0;                // an acknowledgement of this one, and all before, is on its way
+  std::uint64_t covered_ = 0;                 // assume_covered() has been told of these; 0: none that may be to be done
   std::uint32_t asks_ = 0;                    // acknowledgements that are on their way
   std::uint32_t answers_ = 0;                 // operations whose data is still to come
+  bool wants_word_ = false;
   bool starved_ = false;                      // stands in line for a ticket
   Flight flight_;
   std::deque<NamedType> types_;  // that operations which have started name, until they are known to be done

@@ -66,7 +66,7 @@ Fault PassiveTarget::admit(int target) {
   if ((t.access & access::lock_all) != 0) return Fault::none;
   if (t.direct && !core_.nocheck_all) {
     t.asked = true;
-    lock_.begin(target, LockType::shared);
+    lock_.join(target);
     const Fault f = lock_.wait(target);
     t.asked = false;
     if (f != Fault::none) return f;

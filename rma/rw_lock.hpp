@@ -4,6 +4,13 @@
 // Real-Time Systems", Real-Time Systems 46, 2010): readers and writers take turns by phases. A writer waits for the
 // readers that came before it and for earlier writers; a reader waits for one writer at most. So neither side starves.
 //
+// A reader that has had the lock in all but deed *joins* (join()): MPI lets a lock be taken as the first operation asks
+// for it, but whoever has come out of the call that locks may have others wait for it. So it must not stand behind a
+// writer that came later and waits for readers: it goes in with those. It waits only for a writer that holds the lock.
+// Such a reader does not count as having come, but takes one of those that have gone back: the writer's sum is whole
+// again when it goes. What decides between the two is one word, of those that have gone: the writer holds the lock when
+// it is the gate's number, the reader when it has exchanged another one.
+//
 // Taking it is split, because nobody may block in here: begin() takes a place, try_take() asks whether it is our turn.
 // A place cannot be given back: whoever has begun must go on, or the lock is of no use to anybody any more.
 //
@@ -36,7 +43,7 @@ class RwLock {
     place = LockPlace{};
     place.type = type;
     if (type == LockType::shared) {
-      place.number = readers_in_.fetch_add(kReader, std::memory_order_acquire) & kWriterBits;  // SYNC POINT L
+      place.number = gate_of(readers_in_.fetch_add(kCame, std::memory_order_acquire)) & kWriterBits;  // SYNC POINT L
       place.held = place.number == 0;
     } else {
       place.number = writers_in_.fetch_add(1, std::memory_order_relaxed);  // relaxed: only a number
@@ -44,19 +51,44 @@ class RwLock {
     }
   }
 
+  /// The same for a reader that others may count on to have it already: it holds it at once, unless a writer does.
+  void join(LockPlace& place) {
+    place = LockPlace{};
+    while (!place.held) {
+      // In this order: what have gone may be fewer by now, and the gate that of a later writer. Then that one waits for
+      // more, and the exchange below finds a number that no writer is content with.
+      std::uint32_t out = readers_out_.load(std::memory_order_acquire);
+      std::uint64_t in = readers_in_.load(std::memory_order_acquire);
+      if ((gate_of(in) & kPresent) == 0) {
+        place.held = readers_in_.compare_exchange_weak(in, in + kCame, std::memory_order_acquire,  // SYNC POINT L
+                                                       std::memory_order_relaxed);
+      } else if (out == (gate_of(in) & ~kWriterBits)) {
+        return begin(LockType::shared, place);  // all that it waited for have gone: it holds the lock
+      } else {
+        // Relaxed: whatever earlier writers did came with the gate, which was opened behind it.
+        place.held = readers_out_.compare_exchange_weak(out, out - kReader, std::memory_order_relaxed,
+                                                        std::memory_order_relaxed);
+      }
+    }
+  }
+
   /// Whether it is our turn now; remembered in the place.
   bool try_take(LockPlace& place) {
     if (place.held) return true;
     if (place.type == LockType::shared) {
-      place.held = (readers_in_.load(std::memory_order_seq_cst) & kWriterBits) != place.number;  // SYNC POINT L
+      const std::uint64_t now = readers_in_.load(std::memory_order_seq_cst);  // SYNC POINT L
+      place.held = (gate_of(now) & kWriterBits) != place.number;
       return place.held;
     }
     if (!place.first) {
       if (writers_out_.load(std::memory_order_seq_cst) != place.number) return false;  // SYNC POINT L
       place.first = true;
-      const std::uint32_t bits = kPresent | (place.number & kPhase);
       // Relaxed: readers_out_ below acquires what readers did.
-      place.before = readers_in_.fetch_add(bits, std::memory_order_relaxed) & ~kWriterBits;
+      std::uint64_t in = readers_in_.load(std::memory_order_relaxed), shut;
+      do {
+        place.before = static_cast<std::uint32_t>(in >> 32) * kReader;
+        shut = in | place.before | kPresent | (place.number & kPhase);
+      } while (!readers_in_.compare_exchange_weak(in, shut, std::memory_order_relaxed, std::memory_order_relaxed));
     }
     place.held = readers_out_.load(std::memory_order_seq_cst) == place.before;  // SYNC POINT L
     return place.held;
@@ -69,18 +101,21 @@ class RwLock {
     if (place.type == LockType::shared) {
       readers_out_.fetch_add(kReader, std::memory_order_seq_cst);  // SYNC POINT L
     } else {
-      readers_in_.fetch_and(~kWriterBits, std::memory_order_seq_cst);      // SYNC POINT L: lets readers in
+      readers_in_.fetch_and(~kGate, std::memory_order_seq_cst);            // SYNC POINT L: lets readers in
       writers_out_.exchange(place.number + 1, std::memory_order_seq_cst);  // SYNC POINT L: lets the next writer go on
     }
   }
 
  private:
+  // The gate: what readers_out_ must be for the writer that is present, and its bits; all zero where there is none.
   static constexpr std::uint32_t kReader = 0x100;  // readers are counted from here on, modulo 2^24
   static constexpr std::uint32_t kPresent = 2;     // a writer holds the lock or waits for readers to go …
   static constexpr std::uint32_t kPhase = 1;       // … and whether its number is odd
   static constexpr std::uint32_t kWriterBits = kPresent | kPhase;
+  static constexpr std::uint64_t kCame = std::uint64_t{1} << 32, kGate = kCame - 1;
+  static constexpr std::uint32_t gate_of(std::uint64_t in) { return static_cast<std::uint32_t>(in); }
 
-  Atomic<std::uint32_t> readers_in_{0};   // came in, and the writer's bits
+  Atomic<std::uint64_t> readers_in_{0};   // came in, above the gate
   Atomic<std::uint32_t> readers_out_{0};  // have gone
   Atomic<std::uint32_t> writers_in_{0};   // tickets given out
   Atomic<std::uint32_t> writers_out_{0};  // writers that have gone

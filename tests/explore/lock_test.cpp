@@ -41,9 +41,9 @@ struct Locked {
     else
       explore::plain_read(&data, "data");
   }
-  void spin(LockType type) {
+  void spin(LockType type, bool joins = false) {
     LockPlace place;
-    lock.begin(type, place);
+    joins ? lock.join(place) : lock.begin(type, place);
     while (!lock.try_take(place)) explore::pause();
     touch(type);
     lock.release(place);
@@ -89,6 +89,49 @@ TEST(RwLock, WritersExcludeAllInEveryInterleaving) {
   explore::holds([] { return locked({{kWrite, kRead}, {kRead, kWrite}}, false); }, kLockBounds);
 }
 
+// A reader that joins (-), one that queues, and a writer.
+Program joined(std::vector<std::string> threads) {
+  auto shared = std::make_shared<Locked>();
+  Program p;
+  for (const std::string& steps : threads) {
+    p.threads.emplace_back([=] {
+      for (const char step : steps) shared->spin(step == 'w' ? kWrite : kRead, step == '-');
+    });
+  }
+  return p;
+}
+
+TEST(RwLock, ReadersThatJoinExcludeWritersInEveryInterleaving) {
+  explore::holds([] { return joined({"w", "-", "-"}); }, kLockBounds);
+  explore::holds([] { return joined({"w", "r", "-"}); }, kLockBounds);
+  explore::holds([] { return joined({"w-", "-w"}); }, kLockBounds);
+  explore::holds([] { return joined({"ww", "r-"}); }, kLockBounds);
+  explore::holds([] { return joined({"ww", "-r", "-"}); }, {.preemptions = 1, .stale = 2, .random = 3000});
+}
+
+// Two readers, each of which goes only when the other has come, and a writer that may come between.
+TEST(RwLock, AReaderThatJoinsDoesNotWaitForAWriterThatWaits) {
+  explore::holds(
+      [] {
+        auto shared = std::make_shared<Locked>();
+        auto come = std::make_shared<Atomic<std::uint32_t>>(0u);
+        Program p;
+        for (int i = 0; i < 2; ++i) {
+          p.threads.emplace_back([=] {
+            LockPlace place;
+            shared->lock.join(place);
+            while (!shared->lock.try_take(place)) explore::pause();
+            come->fetch_add(1, std::memory_order_seq_cst);
+            while (come->load(std::memory_order_seq_cst) != 2) explore::pause();
+            shared->lock.release(place);
+          });
+        }
+        p.threads.emplace_back([=] { shared->spin(kWrite); });
+        return p;
+      },
+      kLockBounds);
+}
+
 TEST(RwLock, WhoeverSleepsIsWoken) {
   explore::holds([] { return locked({{kWrite}, {kWrite}}, true); }, kLockBounds);
   explore::holds([] { return locked({{kWrite}, {kRead}}, true); }, kLockBounds);
@@ -101,21 +144,35 @@ TEST(RwLock, WhoeverSleepsIsWoken) {
 
 TEST(RwLock, NeedsItsOrders) {
   const Mutant mutants[] = {
-      {"rw_lock.hpp", "place.number = readers_in_.fetch_add(kReader", Change::relaxed},
-      {"rw_lock.hpp", "place.held = (readers_in_.load(", Change::relaxed},
+      {"rw_lock.hpp", "place.number = gate_of(readers_in_.fetch_add(kCame", Change::relaxed},
+      {"rw_lock.hpp", "const std::uint64_t now = readers_in_.load(", Change::relaxed},
       {"rw_lock.hpp", "if (writers_out_.load(", Change::relaxed},
       {"rw_lock.hpp", "place.held = readers_out_.load(", Change::relaxed},
       {"rw_lock.hpp", "readers_out_.fetch_add(kReader", Change::relaxed},
-      {"rw_lock.hpp", "readers_in_.fetch_and(~kWriterBits", Change::relaxed},
+      {"rw_lock.hpp", "readers_in_.fetch_and(~kGate", Change::relaxed},
       {"rw_lock.hpp", "writers_out_.exchange(place.number + 1", Change::relaxed},
       {"rw_lock.hpp", "place.number = writers_in_.fetch_add(1", Change::torn},
-      {"rw_lock.hpp", "place.before = readers_in_.fetch_add(bits", Change::torn},
+      {"rw_lock.hpp", "while (!readers_in_.compare_exchange_weak(in, shut", Change::torn},
   };
   explore::kills(
       [] {
         return locked({{kWrite, kRead}, {kRead, kWrite}}, false);
       },
       {.preemptions = 2, .stale = 2, .random = 20000}, mutants);
+}
+
+TEST(RwLock, NeedsTheOrdersOfJoining) {
+  const Mutant mutants[] = {
+      {"rw_lock.hpp", "place.held = readers_in_.compare_exchange_weak(in, in + kCame", Change::relaxed},
+      {"rw_lock.hpp", "place.held = readers_in_.compare_exchange_weak(in, in + kCame", Change::torn},
+  };
+  explore::kills([] { return joined({"w-", "r-w"}); }, {.preemptions = 3, .stale = 2, .random = 20000}, mutants);
+  const Mutant between[] = {
+      {"rw_lock.hpp", "place.held = readers_out_.compare_exchange_weak(out, out - kReader", Change::torn},
+      {"rw_lock.hpp", "std::uint32_t out = readers_out_.load(", Change::relaxed},
+      {"rw_lock.hpp", "std::uint64_t in = readers_in_.load(std::memory_order_acquire)", Change::relaxed},
+  };
+  explore::kills([] { return joined({"r", "ww", "--"}); }, {.preemptions = 3, .stale = 3, .random = 60000}, between);
 }
 
 // ---- regions ----
