@@ -12,7 +12,7 @@ namespace rmq::perf {
 
 struct TuneOptions {
   int ranks = 2;
-  int rounds = 3;
+  int rounds = 6;                        // of each algorithm; the best counts
   double sample_seconds = 0.005;         // of one batch in the benchmark
   std::vector<std::string> launch;       // further words for rmqrun: "--method", "tcp"; "--host-split", "4,4"
   std::vector<std::string> collectives;  // names; none: all
