@@ -25,6 +25,7 @@
 #include "adi/gate.hpp"
 #include "adi/match.hpp"
 #include "adi/report.hpp"
+#include "adi/simulation.hpp"
 #include "adi/wait.hpp"
 #include "adi/watch.hpp"
 #include "base/bootstrap.hpp"
@@ -40,14 +41,6 @@ namespace rmq::adi {
 using MethodMaker = std::function<Result<std::unique_ptr<methods::Method>>(const methods::MethodContext&)>;
 
 class Device;
-
-/// What the device of a simulated rank has instead of a machine (methods/simulated.hpp).
-struct Simulation {
-  const std::uint64_t* now_ns;  // the rank's time
-  /// A reduction combines so many bytes: takes the time that it costs. Whether it shall really be done.
-  bool (*combines)(void* rank, std::uint64_t bytes);
-  void* rank;
-};
 
 struct DeviceOptions {
   Config config;
@@ -120,8 +113,6 @@ class Device {
   }
   /// What the floors above record their events with; the device held.
   Trace& trace() { return trace_; }
-  /// Whether this rank has sent anything to it, or has heard from it.
-  bool MPID_Has_talked(Rank rank) const { return channels_.find(rank) != nullptr; }
   methods::MethodId method_of(Rank rank) { return channels_[rank].id; }
   const std::vector<std::unique_ptr<methods::Method>>& methods() const { return methods_; }
 

@@ -54,6 +54,12 @@ Result<bool> parse_flag(std::string_view text) {
   return fail(Errc::config, "expects 1 or 0 (on/off, yes/no, true/false)");
 }
 
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes >= kKilo * kKilo && bytes % (kKilo * kKilo) == 0) return fmt::format("{} MB", bytes / (kKilo * kKilo));
+  if (bytes >= kKilo && bytes % kKilo == 0) return fmt::format("{} KB", bytes / kKilo);
+  return fmt::format("{} B", bytes);
+}
+
 namespace {
 
 Result<void> assign(std::uint64_t& to, std::string_view type, std::string_view text) {

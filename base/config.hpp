@@ -23,6 +23,8 @@ Result<std::uint64_t> parse_bytes(std::string_view text);
 Result<std::uint64_t> parse_nanoseconds(std::string_view text);
 Result<std::uint64_t> parse_count(std::string_view text);
 Result<bool> parse_flag(std::string_view text);
+/// The reverse of parse_bytes, for people: "64 KB", "4 MB", "100 B".
+std::string bytes_text(std::uint64_t bytes);
 }  // namespace config
 
 struct Config {

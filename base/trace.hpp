@@ -65,7 +65,7 @@ constexpr std::uint32_t call_id(std::string_view name) {
 struct alignas(32) TraceRecord {
   std::uint64_t ticks;  // when it happened, by the header's clock
   Event event;
-  std::uint8_t method;   // MethodId of the link, 0 where none
+  std::uint8_t method;  // MethodId of the link, 0 where none
   std::uint16_t units;   // that are stored
   std::int32_t peer;     // world rank, -1 where none
   std::uint64_t a0, a1;  // as trace.def names them
@@ -78,19 +78,17 @@ static_assert(kHeaderBytes == kTraceUnit && kBodyBytes == kTraceUnit);
 inline constexpr std::size_t kFlightRecordBytes = 2 * kTraceUnit;
 
 /// Units of a full trace's record: a packet adds one, the fields of its kind, if it has any, another.
-constexpr std::uint64_t trace_units(const Packet* p) {
-  return !p ? 1 : body_bytes(p->kind) == 0 ? 2 : 3;
-}
+constexpr std::uint64_t trace_units(const Packet* p) { return !p ? 1 : body_bytes(p->kind) == 0 ? 2 : 3; }
 
 struct TraceHeader {
   static constexpr std::uint32_t kVersion = 4;
   static constexpr char kMagic[8] = "RMQTRC4";
 
-  char magic[8];                        // written last: a header without it is not to be read
+  char magic[8];  // written last: a header without it is not to be read
   std::uint32_t version, record_bytes;  // bytes of what `capacity` and `written` count: a record, or a unit of it
-  std::int32_t rank, size;              // of the job
-  std::uint32_t host;                   // host index
-  std::int32_t pid;                     // of the rank
+  std::int32_t rank, size;      // of the job
+  std::uint32_t host;           // host index
+  std::int32_t pid;             // of the rank
   std::uint64_t capacity;       // records of the ring, a power of two (n lies in slot n % capacity); units of the tail
   double ns_per_tick;           // the clock's rate as known at start
   std::uint64_t ticks_start;    // three clocks at one time, at start …
@@ -138,8 +136,8 @@ class Trace {
   ~Trace();
 
   /// Starts the full trace in `<folder>/rank-<rank>.rmqtrace` (created, truncated), which does not grow beyond
-  /// `max_bytes` (0: no limit; TraceStream::kBodyAt it always has). Errc::system with the path and remedy. Before
-  /// fly(), so that both have one clock.
+  /// `max_bytes` (0: no limit; TraceStream::kBodyAt it always has). Errc::system with the path and remedy. Before fly(),
+  /// so that both have one clock.
   Result<void> open(const std::string& folder, const TraceOwner& owner, std::uint64_t max_bytes);
 
   /// Starts the flight recorder at this place of the file, with `capacity` records (rounded up to a power of two), for
@@ -239,7 +237,9 @@ class Trace {
     flew();
   }
   void fly_asleep();
-  TraceRecord& next_slot() { return *reinterpret_cast<TraceRecord*>(ring_ + (flown_ & mask_) * kFlightRecordBytes); }
+  TraceRecord& next_slot() {
+    return *reinterpret_cast<TraceRecord*>(ring_ + (flown_ & mask_) * kFlightRecordBytes);
+  }
   /// The first unit of a record: all but the packet.
   [[gnu::always_inline]] void fill(TraceRecord& r, Event e, std::uint8_t method, Rank peer, std::uint64_t a0,
                                    std::uint64_t a1, std::uint64_t units) const {

@@ -13,12 +13,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/packet.hpp"
+#include "methods/blocks.hpp"
 #include "methods/chance.hpp"
 #include "methods/method.hpp"
 
@@ -131,9 +131,11 @@ class InprocMethod final : public Method {
   Outcome get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes, Request* owner) override;
   Outcome put(Rank to, std::uint64_t address, const DataView& data, std::uint64_t bytes, Request* owner) override;
   void* mem_alloc(std::size_t bytes) override;
-  bool mem_free(void* memory) override;
-  std::uint64_t mem_token(const void* memory, std::uint64_t bytes) const override;
-  std::byte* mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const override;
+  bool mem_free(void* memory) override { return shared_.free(memory); }
+  std::uint64_t mem_token(const void* memory, std::uint64_t bytes) const override {
+    return shared_.token(memory, bytes);
+  }
+  std::byte* mem_map(Rank, std::uint64_t token, std::uint64_t) const override { return Blocks::at(token); }
   bool wake(Rank) override { return true; }  // nobody sleeps
   void drop(Rank rank, const Error& why) override;
   bool drained() const override;
@@ -142,7 +144,7 @@ class InprocMethod final : public Method {
  private:
   InprocWorld& world_;
   Rank rank_;
-  std::map<std::uintptr_t, std::size_t> shared_;  // blocks of mem_alloc -> bytes
+  Blocks shared_;
 };
 
 }  // namespace rmq::methods

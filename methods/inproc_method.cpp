@@ -1,6 +1,5 @@
 // InprocMethod: an endpoint's face, its opening and its orderly end.
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "methods/inproc.hpp"
@@ -75,29 +74,7 @@ Outcome InprocMethod::put(Rank to, std::uint64_t address, const DataView& data, 
 }
 
 void* InprocMethod::mem_alloc(std::size_t bytes) {
-  if (!world_.rules_.shared_memory) return nullptr;
-  const std::size_t size = (std::max<std::size_t>(bytes, 1) + kCacheLine - 1) / kCacheLine * kCacheLine;
-  void* memory = std::aligned_alloc(kCacheLine, size);
-  if (memory) shared_.emplace(reinterpret_cast<std::uintptr_t>(memory), size);
-  return memory;
-}
-
-bool InprocMethod::mem_free(void* memory) {
-  if (shared_.erase(reinterpret_cast<std::uintptr_t>(memory)) == 0) return false;
-  std::free(memory);
-  return true;
-}
-
-std::uint64_t InprocMethod::mem_token(const void* memory, std::uint64_t bytes) const {
-  const auto at = reinterpret_cast<std::uintptr_t>(memory);
-  auto block = shared_.upper_bound(at);
-  if (block == shared_.begin()) return 0;
-  --block;
-  return at - block->first <= block->second && bytes <= block->second - (at - block->first) ? at : 0;
-}
-
-std::byte* InprocMethod::mem_map(Rank, std::uint64_t token, std::uint64_t) const {
-  return reinterpret_cast<std::byte*>(token);  // one process: the address itself
+  return world_.rules_.shared_memory ? shared_.alloc(bytes) : nullptr;
 }
 
 void InprocMethod::drop(Rank rank, const Error& why) {

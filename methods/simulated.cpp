@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <new>
 #include <utility>
+
+#include "methods/blocks.hpp"
 
 namespace rmq::methods {
 namespace {
@@ -101,27 +103,13 @@ class SimMethod final : public Method {
   Outcome put(Rank to, std::uint64_t address, const DataView& data, std::uint64_t bytes, Request*) override {
     return world_.copy(rank_, to, address, data, bytes, false);
   }
-  void* mem_alloc(std::size_t bytes) override {
-    const std::size_t size = (std::max<std::size_t>(bytes, 1) + kCacheLine - 1) / kCacheLine * kCacheLine;
-    void* const memory = std::aligned_alloc(kCacheLine, size);
-    if (memory) shared_.emplace(reinterpret_cast<std::uintptr_t>(memory), size);
-    return memory;
-  }
-  bool mem_free(void* memory) override {
-    if (shared_.erase(reinterpret_cast<std::uintptr_t>(memory)) == 0) return false;
-    std::free(memory);
-    return true;
-  }
+  void* mem_alloc(std::size_t bytes) override { return shared_.alloc(bytes); }
+  bool mem_free(void* memory) override { return shared_.free(memory); }
   std::uint64_t mem_token(const void* memory, std::uint64_t bytes) const override {
-    const auto at = reinterpret_cast<std::uintptr_t>(memory);
-    auto block = shared_.upper_bound(at);
-    if (block == shared_.begin()) return 0;
-    --block;
-    return at - block->first <= block->second && bytes <= block->second - (at - block->first) ? at : 0;
+    return shared_.token(memory, bytes);
   }
   std::byte* mem_map(Rank owner, std::uint64_t token, std::uint64_t) const override {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): one process, so the address itself
-    return world_.hosts_.same(rank_, owner) ? reinterpret_cast<std::byte*>(token) : nullptr;
+    return world_.hosts_.same(rank_, owner) ? Blocks::at(token) : nullptr;
   }
   bool wake(Rank rank) override {
     world_.wake(rank_, rank);
@@ -139,7 +127,7 @@ class SimMethod final : public Method {
 
   SimWorld& world_;
   Rank rank_;
-  std::map<std::uintptr_t, std::size_t> shared_;  // blocks of mem_alloc -> bytes
+  Blocks shared_;
 };
 
 SimWorld::SimWorld(const Hosts& hosts, const SimCost& cost)

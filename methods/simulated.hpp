@@ -21,7 +21,6 @@
 #include <memory>
 #include <queue>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "base/hosts.hpp"

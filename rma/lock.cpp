@@ -26,10 +26,10 @@ void Lock::begin(int rank, LockType type, LockPlace& place) {
   control.lock.begin(type, place);
 }
 
-void Lock::join(int rank) {
-  Reach& t = core_.at(rank);
-  add(t.control->pair(core_.me).hold, 1);
-  t.control->lock.join(t.place);
+void Lock::join(int rank, LockPlace& place) {
+  Control& control = *core_.at(rank).control;
+  add(control.pair(core_.me).hold, 1);
+  control.lock.join(place);
 }
 
 void Lock::release(int rank, LockPlace& place) {
@@ -73,11 +73,7 @@ int Lock::broken_by(int rank) const {
 // ---- for origins that ask by packets ----
 
 bool Lock::take_for(Origin& o, LockType type) {
-  add(core_.control->pair(core_.me).hold, 1);
-  if (type == LockType::shared)
-    core_.control->lock.join(o.place);
-  else
-    core_.control->lock.begin(type, o.place);
+  type == LockType::shared ? join(core_.me, o.place) : begin(core_.me, type, o.place);
   o.lock = o.place.held ? Origin::Lock::held : Origin::Lock::waiting;
   core_.note(o.place.held ? Event::lock_granted : Event::lock_queued, o.rank, 1);
   if (o.place.held) return true;

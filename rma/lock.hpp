@@ -23,7 +23,7 @@ class Lock {
   /// Takes a place in the queue.
   void begin(int rank, LockType type) { begin(rank, type, core_.at(rank).place); }
   /// The same for a shared lock that the program has asked for before, and may count on: RwLock::join().
-  void join(int rank);
+  void join(int rank) { join(rank, core_.at(rank).place); }
   /// *Waits* until the lock is held. Fault::peer_lost when it never will be.
   Fault wait(int rank);
   void release(int rank) { release(rank, core_.at(rank).place); }
@@ -44,6 +44,7 @@ class Lock {
 
  private:
   void begin(int rank, LockType type, LockPlace& place);
+  void join(int rank, LockPlace& place);
   bool try_take(int rank, LockPlace& place) { return core_.at(rank).control->lock.try_take(place); }
   void release(int rank, LockPlace& place);
 

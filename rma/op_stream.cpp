@@ -223,10 +223,9 @@ Ticket OpStream::answered(Op* op, Fault fault) {
 }
 
 void OpStream::assume_covered(bool met) {
-  if (met) prove(covered_);
   wants_word_ = false;
+  if (met || acked_ != sent_) prove(covered_);  // if it is not known, what follows stands for it as well
   if (acked_ == sent_) return;
-  prove(covered_);  // what follows stands for it as well
   acked_ = asked_to_ = covered_ = sent_;
   core_.domain.begin_behind(to_);
 }

@@ -111,8 +111,7 @@ bool print_rules() {
       "Of each collective the first row whose algorithm can serve the call, and whose conditions hold. Sizes are of\n"
       "the vector (bcast, reduce, allreduce), of all blocks (allgather, reduce_scatter), of one (gather, scatter,\n"
       "alltoall). 'hosts': in two levels, where ranks lie on several hosts, several on one; 'board': shared memory.\n");
-  for (int i = 0; i <= static_cast<int>(coll::Collective::reduce_scatter); ++i) {
-    const auto what = static_cast<coll::Collective>(i);
+  for (const coll::Collective what : coll::kEachCollective) {
     fmt::print("\n{}\n", coll::name_of(what));
     const auto row = [&](const coll::Rule& r, const char* from) {
       if (r.what == what) fmt::print("  {:<14} {}{}\n", coll::name_of(r.algorithm), r.text(), from);

@@ -1,7 +1,6 @@
 // rmqsim: what a communication pattern takes on machines that are not there, in virtual time; the device, the
 // collectives and the windows are the real code (methods/simulated.hpp).
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/config.hpp"
 #include "base/os/clock.hpp"
 #include "tools/sim/crew.hpp"
 #include "tools/sim/net.hpp"
@@ -27,6 +27,8 @@ struct Options {
   std::vector<std::string> patterns;
   bool grow = false, print_net = false;
 };
+
+constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // bytes: a million times as many are still a number
 
 /// "bcast:64k".
 struct Wanted {
@@ -50,8 +52,10 @@ Result<Wanted> parse(const std::string& text) {
   const sim::Pattern* p = sim::find_pattern(name);
   if (!p) return fail(Errc::config, fmt::format("there is no pattern '{}' (rmqsim --help lists them)", name));
   if (colon == text.size()) return Wanted{p, 8};
-  const auto bytes = sim::parse_bytes(std::string_view(text).substr(colon + 1));
-  if (!bytes) return tl::unexpected(bytes.error());
+  const std::string size = text.substr(colon + 1);
+  const auto bytes = config::parse_bytes(size);
+  if (!bytes) return fail(Errc::config, fmt::format("'{}' is no size: it {}", size, bytes.error().what));
+  if (*bytes > kMost) return fail(Errc::config, fmt::format("'{}' is no size: it is too large", size));
   return Wanted{p, *bytes};
 }
 
@@ -167,7 +171,7 @@ int run(const Options& o) {
       for (int p = 16; p < o.ranks; p *= 4) sizes.push_back(p);
       sizes.push_back(o.ranks);
     }
-    sim::Curve curve{fmt::format("{} {}", w.pattern->name, sim::bytes_text(w.bytes)), {}};
+    sim::Curve curve{fmt::format("{} {}", w.pattern->name, config::bytes_text(w.bytes)), {}};
     for (const int p : sizes) {
       const auto row = simulate(o, cost, w, p, std::min(a_host, p));
       if (!row) return complain(row.error());

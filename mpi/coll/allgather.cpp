@@ -7,6 +7,7 @@
 //             1997. The same for any p and any blocks, with copies to and from a packed buffer.
 //   ring      (p-1) a + (p-1)/p n b, neighbours only, straight in the receive buffer.
 //   batch     everybody sends to all at once: p a, no dependencies.
+//   hosts     to each host's first rank, any of these between those, and a broadcast inside of each.
 //
 // Boundaries after R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
 // MPICH", 2005.

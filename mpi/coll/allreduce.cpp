@@ -12,6 +12,7 @@
 //   halving   recursive halving and doubling: R. Rabenseifner, 2004. 2 log2(p) a + 2 n b + n c.
 //   ring      P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
 //             2 (p-1) a + 2 (p-1)/p n b + (p-1)/p n c, whatever p.
+//   hosts     up to each host's first rank, any of these between those, and down again.
 //
 // In halving and ring each block is combined by one rank and copied to the others. Both are for predefined operations.
 #include <bit>

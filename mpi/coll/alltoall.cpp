@@ -130,8 +130,8 @@ int alltoall(Comm& comm, const Blocks& send, const Blocks& recv) {
   Steps s(comm);
   Exchange x(s, send, recv);
   x.own_block();
-  if (s.size() == 1 ||
-      !recv.is_uniform()) {  // only equal blocks have a size that all ranks know; batch leaves empty ones out
+  // Only equal blocks have a size that all ranks know. Batch leaves empty ones out.
+  if (s.size() == 1 || !recv.is_uniform()) {
     x.batch();
     return s.error();
   }

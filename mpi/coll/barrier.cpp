@@ -5,6 +5,7 @@
 //   tree           up a tree of kFlatRanks branches and down again: 2 messages a rank, two waits for all but the top,
 //                  hence about one turn at the CPU for each rank where ranks share CPUs.
 //   batch          everybody tells everybody: p - 1 messages a rank, one wait. For a few ranks that share CPUs.
+//   hosts          any of these between the first ranks of all hosts, which the others of a host tell and hear from.
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
@@ -62,20 +63,19 @@ void by_hosts(Steps& s) {
   const Levels& l = levels_of(s.comm());
   const Part inside{l.mine}, between{l.firsts};
   Steps in(s, inside, l.me);
-  const Ranks& all = l.mine;
   if (l.me > 0) {
     in.send(0, nothing());
     in.recv(0, nothing());
     return s.note(in.error());
   }
   Batch up(in);
-  for (int i = 1; i < all.size(); ++i) up.recv(i, nothing());
+  for (int i = 1; i < in.size(); ++i) up.recv(i, nothing());
   up.finish();
   Steps out(in, between, l.host);
   barrier_to(out);
   in.note(out.error());
   Batch down(in);
-  for (int i = 1; i < all.size(); ++i) down.send(i, nothing());
+  for (int i = 1; i < in.size(); ++i) down.send(i, nothing());
   down.finish();
   s.note(in.error());
 }

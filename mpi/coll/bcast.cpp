@@ -5,11 +5,11 @@
 //   scatter   binomial scatter and ring allgather: R. van de Geijn et al., "Interprocessor collective communication
 //   library
 //             (InterCom)", 1994. (log2(p) + p - 1) a + 2 (p-1)/p n b.
-//   bruck     the same scatter, and an allgather as J. Bruck's of 1997 (allgather.cpp), whose blocks are in their
-//   places
-//             at once: 2 log2(p) a + 2 (p-1)/p n b, whatever p.
+//   bruck     the same scatter, and an allgather as J. Bruck's of 1997 (allgather.cpp), each block in its place at
+//             once: 2 log2(p) a + 2 (p-1)/p n b, whatever p.
 //   chain     a pipeline of segments through all ranks: J. Worringen, "Pipelining and overlapping for MPI collective
 //             operations", 2003. (n/s + p - 2) (a + s b) with segments of s bytes; the least data through each rank.
+//   hosts     any of these between the hosts, the root in its host's place, and then inside of each.
 //
 // Ranks are counted from the root on. Data of any layout goes packed wherever it is cut.
 #include <bit>
@@ -138,17 +138,12 @@ namespace {
 // The root stands for its host.
 void by_hosts(Steps& s, const Buffer& data, int root) {
   const Levels& l = levels_of(s.comm());
-  const Hosts& hosts = s.device().job().host_of_rank;
-  const int root_host = s.comm().world_of(root);
-  const auto with_root = [&](int place) { return hosts.same(s.comm().world_of(l.firsts[place]), root_host); };
-  const int own = l.mine.place_of(root);  // among the ranks of my host; -1: it is on another
-  const int first = own >= 0 ? own : 0;
-  int place = own >= 0 ? l.host : 0;
+  const int first = std::max(l.mine.place_of(root), 0);
   if (l.me == first) {
-    while (!with_root(place)) ++place;
-    const Part between{l.firsts, place, root};
+    const int host = host_of(s.comm(), root);
+    const Part between{l.firsts, host, root};
     Steps out(s, between, l.host);
-    bcast_to(out, data, place);
+    bcast_to(out, data, host);
     s.note(out.error());
   }
   const Part inside{l.mine};

@@ -67,6 +67,15 @@ Levels make_levels(const Comm& comm) {
 
 }  // namespace
 
+int host_of(const Comm& comm, int rank) {
+  const Levels& l = levels_of(comm);
+  if (l.mine.place_of(rank) >= 0) return l.host;
+  const Hosts& hosts = comm.device->job().host_of_rank;
+  int host = 0;
+  while (!hosts.same(comm.world_of(l.firsts[host]), comm.world_of(rank))) ++host;
+  return host;
+}
+
 const Levels& levels_of(const Comm& comm) {
   if (!comm.levels) comm.levels = std::make_shared<const Levels>(make_levels(comm));
   return *comm.levels;

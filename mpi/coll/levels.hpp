@@ -24,5 +24,7 @@ struct Levels {
 
 /// Of an intra-communicator.
 const Levels& levels_of(const Comm& comm);
+/// The place among `firsts` of the host that this rank is on. Linear in the hosts before it, unless it is mine.
+int host_of(const Comm& comm, int rank);
 
 }  // namespace rmq::mpi::coll

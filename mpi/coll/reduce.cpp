@@ -6,6 +6,7 @@
 //   binomial  log2(p) (a + n b + n c).
 //   halving   reduce-scatter by recursive halving, then the blocks go to the root: R. Rabenseifner, "Optimization of
 //             collective reduction operations", 2004. (log2(p) + p) a + 2 n b + n c; for predefined operations.
+//   hosts     any of these inside of each host, and then between them, the root in its host's place.
 //
 // The order of operands is that of the ranks for flat and binomial; it is the same in every run for all three, but for
 // joins of exact numbers, where it makes no difference.
@@ -21,7 +22,7 @@
 namespace rmq::mpi::coll {
 namespace {
 
-// Up to here all vectors that a tree combines are of the length that one of no power of two does not cut, either.
+// Up to here a tree serves, or what groups operands like one, whatever p (choice.def).
 constexpr std::uint64_t kShort = 16 * 1024;
 
 }  // namespace
@@ -115,10 +116,6 @@ void reduce_binomial(Steps& s, const Reduction& r, const void* in, void* out, in
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// Whether it can go by hosts, to a result of the same bits.
 bool can_go_by_hosts(const Steps& s, const Reduction& r, int root) {
   if (!has_levels(s) || order_of(r).free) return has_levels(s);
@@ -129,9 +126,10 @@ bool can_go_by_hosts(const Steps& s, const Reduction& r, int root) {
   return tree && l.aligned && root % l.each == 0 && (r.op.commutative || root == 0);
 }
 
+// The root stands for its host.
 void by_hosts(Steps& s, const Reduction& r, const void* in, void* out, int root) {
   const Levels& l = levels_of(s.comm());
-  const int own = l.mine.place_of(root), first = std::max(own, 0);
+  const int first = std::max(l.mine.place_of(root), 0);
   const bool is_root = s.rank() == root;
   Vectors memory(is_root || l.me != first ? 0 : r.count, r.type);
   void* const sum = is_root ? out : memory.origin();
@@ -140,20 +138,10 @@ void by_hosts(Steps& s, const Reduction& r, const void* in, void* out, int root)
   reduce_to(here, r, in, sum, first);
   s.note(here.error());
   if (l.me != first) return;
-  const int place = l.firsts.place_of(root);
-  const Part between{l.firsts};
-  if (place >= 0) {
-    Steps there(s, between, l.host);
-    reduce_to(there, r, sum, out, place);
-    return s.note(there.error());
-  }
-  // The root is not its host's first rank: it stands for it.
-  const Hosts& hosts = s.device().job().host_of_rank;
-  int with_root = 0;
-  while (!hosts.same(s.comm().world_of(l.firsts[with_root]), s.comm().world_of(root))) ++with_root;
-  const Part instead{l.firsts, with_root, root};
-  Steps there(s, instead, l.host);
-  reduce_to(there, r, sum, out, with_root);
+  const int host = host_of(s.comm(), root);
+  const Part between{l.firsts, host, root};
+  Steps there(s, between, l.host);
+  reduce_to(there, r, sum, out, host);
   s.note(there.error());
 }
 

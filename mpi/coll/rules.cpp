@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <optional>
 
+#include "base/config.hpp"
+
 namespace rmq::mpi::coll {
 namespace {
+
+using config::bytes_text;
 
 constexpr std::uint64_t K = 1024, M = 1024 * K;
 
@@ -23,14 +26,7 @@ constexpr std::string_view kCollectives[] = {"barrier", "bcast",     "reduce",  
 constexpr std::string_view kAlgorithms[] = {"dissemination", "tree",     "flat",     "binomial", "linear",
                                             "scatter",       "chain",    "doubling", "halving",  "ring",
                                             "bruck",         "pairwise", "batch",    "board",    "hosts"};
-static_assert(std::size(kCollectives) == static_cast<std::size_t>(Collective::reduce_scatter) + 1);
-static_assert(std::size(kAlgorithms) == static_cast<std::size_t>(Algorithm::hosts) + 1);
-
-std::string bytes_text(std::uint64_t n) {
-  if (n >= M && n % M == 0) return fmt::format("{} MB", n / M);
-  if (n >= K && n % K == 0) return fmt::format("{} KB", n / K);
-  return fmt::format("{} B", n);
-}
+static_assert(std::size(kCollectives) == kEachCollective.size() && std::size(kAlgorithms) == kEachAlgorithm.size());
 
 template <class Number>
 struct Range {
@@ -40,23 +36,17 @@ struct Range {
 /// "8k", "8k-64k", "8k-".
 template <class Number>
 std::optional<Range<Number>> parse_range(std::string_view text) {
-  const auto number = [](std::string_view& rest) -> std::optional<Number> {
-    Number n{};
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), n);
-    if (error != std::errc{} || n < Number{}) return std::nullopt;
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-    const Number unit = rest.starts_with('k') ? 1024 : rest.starts_with('m') ? 1024 * 1024 : 1;
-    if (unit > 1) rest.remove_prefix(1);
-    return n > std::numeric_limits<Number>::max() / unit ? std::nullopt : std::optional<Number>(n * unit);
+  constexpr Number kMost = std::numeric_limits<Number>::max();
+  const auto number = [](std::string_view word) -> std::optional<Number> {
+    const auto n = config::parse_bytes(word);
+    return n && *n <= static_cast<std::uint64_t>(kMost) ? std::optional(static_cast<Number>(*n)) : std::nullopt;
   };
-  const auto least = number(text);
+  const std::size_t dash = text.find('-');
+  const auto least = number(text.substr(0, dash));
   if (!least) return std::nullopt;
-  if (text.empty()) return Range<Number>{*least, *least};
-  if (text[0] != '-') return std::nullopt;
-  text.remove_prefix(1);
-  if (text.empty()) return Range<Number>{*least, std::numeric_limits<Number>::max()};
-  const auto most = number(text);
-  if (!most || !text.empty() || *most < *least) return std::nullopt;
+  if (dash == std::string_view::npos) return Range<Number>{*least, *least};
+  const auto most = dash + 1 == text.size() ? std::optional(kMost) : number(text.substr(dash + 1));
+  if (!most || *most < *least) return std::nullopt;
   return Range<Number>{*least, *most};
 }
 

@@ -1,6 +1,8 @@
 // The table of choice.def, and what RMQ_COLL puts before it. Knows no communicators: programs print it, too.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -42,6 +44,15 @@ enum class Algorithm : std::uint8_t {
   board,  // in memory that all members share
   hosts,  // two levels: inside of hosts, and between their first ranks
 };
+
+template <class Enum, Enum last>
+constexpr auto each_of() {
+  std::array<Enum, static_cast<std::size_t>(last) + 1> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Enum>(i);
+  return all;
+}
+inline constexpr auto kEachCollective = each_of<Collective, Collective::reduce_scatter>();
+inline constexpr auto kEachAlgorithm = each_of<Algorithm, Algorithm::hosts>();
 
 std::string_view name_of(Collective c);
 std::string_view name_of(Algorithm a);

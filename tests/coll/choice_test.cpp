@@ -68,8 +68,7 @@ TEST(Choice, HasARowForEveryCaseAndACaseForEveryRow) {
   const coll::Choice choice;
   const coll::Set flats = ~coll::set_of({Algorithm::board, Algorithm::hosts});
   const coll::Set uncut = ~coll::set_of({Algorithm::halving, Algorithm::ring, Algorithm::scatter, Algorithm::chain});
-  for (auto what = Collective::barrier; what <= Collective::reduce_scatter;
-       what = static_cast<Collective>(static_cast<int>(what) + 1)) {
+  for (const Collective what : coll::kEachCollective) {
     for (const int p : {2, 3, 4, 5, 8, 9, 17, 32, 64, 65, 130, 1024, 1100, 65536}) {
       for (std::uint64_t bytes = 0; bytes <= 1 << 28; bytes = bytes * 3 / 2 + 1) {
         for (const bool crowded : {false, true}) {

@@ -50,11 +50,10 @@ std::uint64_t first = 1, count = 200;
 
 Choice draw_choice(Chance& chance) {
   Choice c;
-  for (auto what = Collective::barrier; what <= Collective::reduce_scatter;
-       what = static_cast<Collective>(static_cast<int>(what) + 1)) {
+  for (const Collective what : mpi::coll::kEachCollective) {
     if (chance.in(300)) continue;
     std::vector<Algorithm> all;
-    for (auto a = Algorithm::dissemination; a <= Algorithm::hosts; a = static_cast<Algorithm>(static_cast<int>(a) + 1))
+    for (const Algorithm a : mpi::coll::kEachAlgorithm)
       if (mpi::coll::algorithms_of(what) & mpi::coll::set_of(a)) all.push_back(a);
     c.force(what, all[chance.below(all.size())]);
   }

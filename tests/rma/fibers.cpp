@@ -35,6 +35,7 @@ class Fibers::FiberMethod final : public methods::Method {
     const methods::Outcome o = inner_->send(to, packet, payload, owner);
     if (o == methods::Outcome::done || o == methods::Outcome::queued) {
       const std::string_view name = packet_name(packet.kind).substr(8);
+      fibers_.ranks_[static_cast<std::size_t>(rank_)]->peers.insert(to);
       fibers_.sent(rank_).push_back(packet.flags ? fmt::format("{} {}", name, packet.flags) : std::string(name));
     }
     return o;

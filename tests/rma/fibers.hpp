@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,9 @@ class Fibers {
   /// All packets that this rank has sent, with their flags, as "RMA_PUT 13".
   std::vector<std::string>& sent(int rank) { return ranks_[static_cast<std::size_t>(rank)]->sent; }
 
+  /// Ranks that this one has sent packets to.
+  const std::set<Rank>& peers(int rank) { return ranks_[static_cast<std::size_t>(rank)]->peers; }
+
   /// Runs `program(rank)` on all ranks to their ends. False, with a failure of the test, when they get stuck.
   bool run(const std::function<void(int)>& program);
 
@@ -58,6 +62,7 @@ class Fibers {
     std::unique_ptr<rma::Domain> domain;
     std::unique_ptr<os::Fiber> fiber;
     std::vector<std::string> sent;
+    std::set<Rank> peers;
     bool done = true;
     bool dead = false;
   };

@@ -70,8 +70,7 @@ Result<void> tune_one(const Implementation& rmq, const TuneOptions& o, coll::Col
   // By algorithm; under "", what the table takes.
   std::map<std::string, std::map<std::uint64_t, std::vector<double>>> samples;
   std::vector<std::string> ways{""};
-  for (int a = 0; a <= static_cast<int>(coll::Algorithm::hosts); ++a) {
-    const auto algorithm = static_cast<coll::Algorithm>(a);
+  for (const coll::Algorithm algorithm : coll::kEachAlgorithm) {
     if (coll::algorithms_of(c) & coll::set_of(algorithm)) ways.emplace_back(coll::name_of(algorithm));
   }
   for (int round = 0; round < o.rounds; ++round) {
@@ -120,8 +119,7 @@ Result<void> tune_one(const Implementation& rmq, const TuneOptions& o, coll::Col
 Result<Tuned> tune(const Implementation& rmq, const TuneOptions& options) {
   Tuned out;
   out.table = fmt::format("{:<15} {:>9} {:>12}   {}\n", "collective", "bytes", "us, table", "fastest other");
-  for (int i = 0; i <= static_cast<int>(coll::Collective::reduce_scatter); ++i) {
-    const auto c = static_cast<coll::Collective>(i);
+  for (const coll::Collective c : coll::kEachCollective) {
     const auto& only = options.collectives;
     if (!only.empty() && std::ranges::find(only, coll::name_of(c)) == only.end()) continue;
     if (auto ok = tune_one(rmq, options, c, out); !ok) return tl::unexpected(ok.error());

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <functional>
 #include <variant>
 
 namespace rmq::sim {
@@ -121,22 +121,6 @@ std::string text_of(const SimCost& cost) {
     out += fmt::format("{:<22} = {:<10} # {}\n", e.name, value, e.meaning);
   }
   return out;
-}
-
-std::string bytes_text(std::uint64_t bytes) {
-  if (bytes >= (1 << 20) && bytes % (1 << 20) == 0) return fmt::format("{} MB", bytes >> 20);
-  if (bytes >= 1024 && bytes % 1024 == 0) return fmt::format("{} KB", bytes >> 10);
-  return fmt::format("{} B", bytes);
-}
-
-Result<std::uint64_t> parse_bytes(std::string_view text) {
-  std::uint64_t n = 0;
-  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  const std::string_view unit = text.substr(static_cast<std::size_t>(at - text.data()));
-  const int shift = unit.empty() ? 0 : unit == "k" || unit == "K" ? 10 : unit == "m" || unit == "M" ? 20 : -1;
-  if (error != std::errc{} || shift < 0 || n > (std::uint64_t{1} << 40))
-    return fail(Errc::config, fmt::format("'{}' is no size: 8, 64k, 4m …", text));
-  return n << shift;
 }
 
 }  // namespace rmq::sim

@@ -18,9 +18,4 @@ Result<methods::SimCost> read_cost(const std::string& path);
 /// The same as a file.
 std::string text_of(const methods::SimCost& cost);
 
-/// "64 KB" and the like.
-std::string bytes_text(std::uint64_t bytes);
-/// "4k", "1m", "8" as bytes.
-Result<std::uint64_t> parse_bytes(std::string_view text);
-
 }  // namespace rmq::sim

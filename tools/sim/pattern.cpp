@@ -47,11 +47,8 @@ Memory share(std::uint64_t bytes) {
   return std::make_shared<const Shared>(bytes);
 }
 
-[[noreturn]] void failed(int code) {
-  mpi::fail_call(code, "a collective has failed");
-}
 void check(int code) {
-  if (code != MPI_SUCCESS) failed(code);
+  if (code != MPI_SUCCESS) mpi::fail_call(code, "a collective has failed");
 }
 
 Reduction sum_of(Crew& crew, Rank r, std::uint64_t bytes) {
