@@ -51,4 +51,20 @@ int Hosts::count(int host, int before) const {
   return n;
 }
 
+Ranks Hosts::places_on(int host, const Ranks& members) const {
+  std::vector<Rank> places;
+  if (!members.is_rule() || members.size() <= count(host, size_)) {
+    for (int i = 0; i < members.size(); ++i)
+      if ((*this)[members[i]] == host) places.push_back(i);
+    return places;
+  }
+  for (std::size_t run = 0; run < runs_->size(); ++run) {
+    if ((*runs_)[run].host != host) continue;
+    for (int rank = (*runs_)[run].first; rank < end_of(run); ++rank)
+      if (const int place = members.place_of(rank); place >= 0) places.push_back(place);
+  }
+  std::ranges::sort(places);  // the rule may count down
+  return places;
+}
+
 }  // namespace rmq

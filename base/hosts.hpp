@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "base/ranks.hpp"
+
 namespace rmq {
 
 class Hosts {
@@ -35,6 +37,9 @@ class Hosts {
   bool is_one() const { return runs_->size() == 1; }
   /// Ranks of that host in front of `before`.
   int count(int host, int before) const;
+  /// Which of these ranks are on that host: their places, in order. Takes time for the hosts and the ranks of one of
+  /// them, where `members` follow a rule.
+  Ranks places_on(int host, const Ranks& members) const;
   std::span<const Run> runs() const { return *runs_; }
   bool operator==(const Hosts& other) const { return size_ == other.size_ && *runs_ == *other.runs_; }
 

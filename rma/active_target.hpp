@@ -18,7 +18,7 @@ namespace rmq::rma {
 
 class ActiveTarget {
  public:
-  ActiveTarget(WindowCore& core, Sender& sender) : core_(core), sender_(sender), posted_(core.members) {}
+  ActiveTarget(WindowCore& core, Sender& sender) : core_(core), sender_(sender) {}
 
   // As in Window.
   Fault fence(unsigned assertions);
@@ -38,7 +38,6 @@ class ActiveTarget {
   std::uint32_t barriers() const { return barriers_; }
   const std::vector<int>& access_group() const { return access_group_; }
   const std::vector<int>& exposure_group() const { return exposure_group_; }
-  bool has_completed(int rank) const;
 
  private:
   /// What a signal is about; the numbers travel.
@@ -46,7 +45,7 @@ class ActiveTarget {
 
   static bool drain(const Completion& completion);
   void signal(int rank, Signal what, std::uint32_t round, std::uint32_t count);
-  static std::atomic<std::uint32_t>& word_of(Control& control, int from, Signal what, std::uint32_t round);
+  static std::atomic<std::uint32_t>& word_of(Control& control, int place, Signal what, std::uint32_t round);
   Fault barrier(bool told);
   bool barrier_covers() const;
   bool all_completed() const;
@@ -59,7 +58,6 @@ class ActiveTarget {
   WindowCore& core_;
   Sender& sender_;
   std::vector<int> access_group_, exposure_group_;
-  std::vector<std::uint32_t> posted_;  // by place: exposure epochs so far
   std::uint32_t barriers_ = 0;         // begun so far
 };
 

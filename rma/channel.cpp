@@ -65,7 +65,7 @@ void Channel::close() {
 // ---- operations ----
 
 Fault Channel::issue(Op* op, Request** request) {
-  if (op->type && op->type->bytes > core_.type_bytes[static_cast<std::size_t>(rank_)]) {
+  if (op->type && op->type->bytes > core_.facts[rank_].type_bytes) {
     stream_.refuse(op);
     return Fault::definition;
   }

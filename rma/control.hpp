@@ -1,7 +1,7 @@
 // What others read and write of one rank's part of a window, besides its data: the lock, region mutexes and the words
 // of active-target synchronisation. In shared memory where the data is, else in the rank's own; all zero at the start.
 //
-//    Control | Pair x members
+//    Control | Pair x members on this host
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace rmq::rma {
 
-/// The words of one member, written by nobody else (or, where the member sends packets, by the owner for it).
+/// The words of one member on this host, written by nobody else (or, where it sends packets, by the owner for it).
 struct Pair {
   Atomic<std::uint32_t> hold;       // places that the member has in the queue of the lock, held or waited for
   Atomic<std::uint32_t> waits;      // those of them that it waits for, asleep perhaps
@@ -38,9 +38,10 @@ struct Control {
   alignas(kCacheLine) std::array<Atomic<std::uint32_t>, 32> rounds;
   std::array<RegionMutex, kRegions> regions;
 
+  /// Of the `member`-th on this host.
   Pair& pair(int member) { return reinterpret_cast<Pair*>(this + 1)[member]; }
 
-  /// Bytes for a window of so many members.
+  /// Bytes for a window of so many members on this host.
   static std::uint64_t bytes(std::size_t members) { return sizeof(Control) + members * sizeof(Pair); }
   /// Makes one in `bytes(members)` bytes of memory, aligned to a cache line.
   static Control* make(void* memory, std::size_t members) {

@@ -37,6 +37,8 @@ inline Fault Window::begin(const Target& target, std::uint64_t& offset) {
     const Fault f = core_.lock_all ? passive_.admit(target.rank) : active_.admit(target.rank);
     if (f != Fault::none) return f;
   }
+  if (t.unit == 0) [[unlikely]]
+    core_.look_up(target.rank);
   core_.fence_used = true;  // means something only while a fence's epoch is open
   return locate(t, target, offset);
 }

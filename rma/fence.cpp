@@ -75,10 +75,10 @@ Fault ActiveTarget::barrier(bool told) {
 
 // ---- signals ----
 
-// The word of `control` that tells its owner what `from` has signalled.
-std::atomic<std::uint32_t>& ActiveTarget::word_of(Control& control, int from, Signal what, std::uint32_t round) {
+// The word of `control` that tells its owner what the `place`-th member on its host has signalled.
+std::atomic<std::uint32_t>& ActiveTarget::word_of(Control& control, int place, Signal what, std::uint32_t round) {
   if (what == Signal::fence) return control.rounds[round];
-  Pair& pair = control.pair(from);
+  Pair& pair = control.pair(place);
   return what == Signal::post ? pair.posts : pair.completes;
 }
 
@@ -91,7 +91,7 @@ void ActiveTarget::signal(int rank, Signal what, std::uint32_t round, std::uint3
     return core_.device().MPID_Send_packet(core_.world(rank), p, Payload{}, nullptr);
   }
   // Release pairs with the acquires of whoever waits for it.
-  word_of(*t.control, core_.me, what, round).store(count, std::memory_order_release);
+  word_of(*t.control, core_.host_me, what, round).store(count, std::memory_order_release);
   if (rank != core_.me) core_.device().MPID_Wake(core_.world(rank));
 }
 
@@ -99,7 +99,11 @@ bool ActiveTarget::signalled(int from, const Packet& p) {
   const auto [number, round, count] = p.rma_sync;
   if (number < 1 || number > 3 || round >= core_.control->rounds.size()) return false;
   const auto what = static_cast<Signal>(number);
-  word_of(*core_.control, from, what, round).store(count, std::memory_order_release);
+  const int place = core_.on_host(from);
+  if (what == Signal::fence || place >= 0)
+    word_of(*core_.control, place, what, round).store(count, std::memory_order_release);
+  else
+    (what == Signal::post ? core_.counts[from].posts : core_.counts[from].completes) = count;
   if (what != Signal::post) return true;
   if (Channel* c = sender_.find(from); c && c->state() == Channel::State::unposted) c->pump();
   return true;

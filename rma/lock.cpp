@@ -22,25 +22,25 @@ void announce(Control& control, int me, bool waiting) {
 
 void Lock::begin(int rank, LockType type, LockPlace& place) {
   Control& control = *core_.at(rank).control;
-  add(control.pair(core_.me).hold, 1);
+  add(control.pair(core_.host_me).hold, 1);
   control.lock.begin(type, place);
 }
 
 void Lock::join(int rank, LockPlace& place) {
   Control& control = *core_.at(rank).control;
-  add(control.pair(core_.me).hold, 1);
+  add(control.pair(core_.host_me).hold, 1);
   control.lock.join(place);
 }
 
 void Lock::release(int rank, LockPlace& place) {
   Control& control = *core_.at(rank).control;
   control.lock.release(place);
-  add(control.pair(core_.me).hold, ~0u);
+  add(control.pair(core_.host_me).hold, ~0u);
   if (control.waiters.load(std::memory_order_seq_cst) == 0) [[likely]]
     return;
-  for (int i = 0; i < core_.size(); ++i) {
-    if (i != core_.me && control.pair(i).waits.load(std::memory_order_relaxed) != 0)
-      core_.device().MPID_Wake(core_.world(i));
+  for (int i = 0; i < core_.host.size(); ++i) {
+    if (i != core_.host_me && control.pair(i).waits.load(std::memory_order_relaxed) != 0)
+      core_.device().MPID_Wake(core_.world(core_.host[i]));
   }
 }
 
@@ -52,9 +52,9 @@ Fault Lock::wait(int rank) {
   }
   core_.note(Event::lock_queued, rank, 0);
   Control& control = *core_.at(rank).control;
-  announce(control, core_.me, true);
+  announce(control, core_.host_me, true);
   core_.wait_until({WaitFor::What::lock, rank}, [&] { return try_take(rank, place) || broken_by(rank) >= 0; });
-  announce(control, core_.me, false);
+  announce(control, core_.host_me, false);
   if (place.held) {
     core_.note(Event::lock_granted, rank, 0);
     return Fault::none;
@@ -64,8 +64,9 @@ Fault Lock::wait(int rank) {
 
 int Lock::broken_by(int rank) const {
   for (const int lost : core_.lost_members) {
+    const int place = core_.on_host(lost);
     // Relaxed: its process has ended, so the word does not change any more.
-    if (core_.at(rank).control->pair(lost).hold.load(std::memory_order_relaxed) != 0) return lost;
+    if (place >= 0 && core_.at(rank).control->pair(place).hold.load(std::memory_order_relaxed) != 0) return lost;
   }
   return -1;
 }
@@ -78,7 +79,7 @@ bool Lock::take_for(Origin& o, LockType type) {
   core_.note(o.place.held ? Event::lock_granted : Event::lock_queued, o.rank, 1);
   if (o.place.held) return true;
   ++core_.domain.count().locks_queued;
-  announce(*core_.control, core_.me, true);
+  announce(*core_.control, core_.host_me, true);
   waiting_.push_back(&o);
   return false;
 }
@@ -96,7 +97,7 @@ Origin* Lock::next(std::size_t& from, bool broken) {
     Origin& o = *waiting_[from];
     if (!try_take(core_.me, o.place) && !broken) continue;
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(from));
-    announce(*core_.control, core_.me, false);
+    announce(*core_.control, core_.host_me, false);
     o.lock = o.place.held ? Origin::Lock::held : Origin::Lock::none;
     if (o.place.held) core_.note(Event::lock_granted, o.rank, 1);
     return &o;

@@ -78,7 +78,7 @@ Fault PassiveTarget::admit(int target) {
 
 Fault PassiveTarget::admit_all() {
   Fault first = Fault::none;
-  for (int i = 0; i < core_.size(); ++i) {
+  for (const int i : core_.host) {
     const Fault f = core_.at(i).direct ? admit(i) : Fault::none;
     if (first == Fault::none) first = f;
   }

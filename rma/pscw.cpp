@@ -7,12 +7,9 @@
 
 namespace rmq::rma {
 
-bool ActiveTarget::has_completed(int rank) const {
-  return has_reached(core_.control->pair(rank).completes, posted_[static_cast<std::size_t>(rank)]);
-}
-
 bool ActiveTarget::all_completed() const {
-  return std::all_of(exposure_group_.begin(), exposure_group_.end(), [&](int rank) { return has_completed(rank); });
+  return std::all_of(exposure_group_.begin(), exposure_group_.end(),
+                     [&](int rank) { return core_.has_completed(rank); });
 }
 
 Fault ActiveTarget::post(std::span<const int> group, unsigned assertions) {
@@ -21,7 +18,7 @@ Fault ActiveTarget::post(std::span<const int> group, unsigned assertions) {
   exposure_group_.assign(group.begin(), group.end());
   for (const int rank : group) {
     core_.note(Event::win_post, rank, assertions);
-    const std::uint32_t count = ++posted_[static_cast<std::size_t>(rank)];
+    const std::uint32_t count = ++core_.counts[rank].posted;
     if ((assertions & assertion::nocheck) == 0) signal(rank, Signal::post, 0, count);
   }
   return Fault::none;
@@ -35,7 +32,7 @@ Fault ActiveTarget::start(std::span<const int> group, unsigned assertions) {
   access_group_.assign(group.begin(), group.end());
   for (const int rank : group) {
     core_.note(Event::win_start, rank, assertions);
-    ++core_.started[static_cast<std::size_t>(rank)];
+    ++core_.counts[rank].started;
   }
   return Fault::none;
 }
@@ -76,10 +73,10 @@ Fault ActiveTarget::complete() {
     if (c && c->stream().is_unfinished())
       later.push_back(rank);
     else
-      signal(rank, Signal::complete, 0, core_.started[static_cast<std::size_t>(rank)]);
+      signal(rank, Signal::complete, 0, core_.counts[rank].started);
   }
   if (const Fault f = sender_.finish(all); fault == Fault::none) fault = f;
-  for (const int rank : later) signal(rank, Signal::complete, 0, core_.started[static_cast<std::size_t>(rank)]);
+  for (const int rank : later) signal(rank, Signal::complete, 0, core_.counts[rank].started);
   for (const Completion& c : all) {
     drain(c);                                   // where the flight was full, the wish for an acknowledgement leaves now
     c.channel->stream().assume_acknowledged();  // the target's wait is what speaks for it

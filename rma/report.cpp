@@ -44,7 +44,7 @@ void Window::tell_wait(const WaitFor& wait, ReportText& to) const {
   };
   if (wait.what == WaitFor::What::complete) {
     for (const int rank : active_.exposure_group()) {
-      if (!active_.has_completed(rank)) one(wait.what, rank);
+      if (!core_.has_completed(rank)) one(wait.what, rank);
     }
     return;
   }
@@ -79,22 +79,22 @@ void Window::tell(ReportText& to) const {
   to.end_list();
   // Places in the queue of my lock. Those of origins that ask by packets are counted as mine there.
   std::uint32_t held_for_others = 0, waited_for_others = 0;
-  for (int i = 0; i < core_.size(); ++i) {
-    const Origin* const o = server_.find(i);
-    held_for_others += o && o->lock == Origin::Lock::held;
-    waited_for_others += o && o->lock == Origin::Lock::waiting;
+  for (const auto& o : server_.origins()) {
+    held_for_others += o->lock == Origin::Lock::held;
+    waited_for_others += o->lock == Origin::Lock::waiting;
   }
   const auto lock_list = [&](const char* name, Origin::Lock by_packets, auto&& direct) {
     to.begin_list(name);
-    for (int i = 0; core_.control && i < core_.size(); ++i) {
-      const Origin* const o = server_.find(i);
+    for (int i = 0; core_.control && i < core_.host.size(); ++i) {
       const Pair& pair = core_.control->pair(i);
-      const std::uint32_t mine = i == core_.me;
+      const std::uint32_t mine = i == core_.host_me;
       const std::uint32_t waits = pair.waits.load(std::memory_order_relaxed) - mine * waited_for_others;
       const std::uint32_t has =
           pair.hold.load(std::memory_order_relaxed) - mine * (held_for_others + waited_for_others);
-      if (to.has_room() && ((o && o->lock == by_packets) || direct(has, waits))) to.entry(core_.world(i));
+      if (to.has_room() && direct(has, waits)) to.entry(core_.world(core_.host[i]));
     }
+    for (const auto& o : server_.origins())
+      if (to.has_room() && o->lock == by_packets) to.entry(o->world);
     to.end_list();
   };
   lock_list("holders", Origin::Lock::held, [](std::uint32_t has, std::uint32_t waits) { return has > waits; });
@@ -107,7 +107,7 @@ void Window::tell(ReportText& to) const {
   places("unposted", active_.access_group(), [&](int rank) { return !core_.has_posted(rank); });
   to.field("exposed", core_.exposed);
   places("exposure", active_.exposure_group(), all);
-  places("uncompleted", active_.exposure_group(), [&](int rank) { return !active_.has_completed(rank); });
+  places("uncompleted", active_.exposure_group(), [&](int rank) { return !core_.has_completed(rank); });
   to.end_object();
 }
 

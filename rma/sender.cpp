@@ -154,7 +154,7 @@ Fault Sender::finish_all(Until until) {
 
 void Sender::wait_idle() {
   for (const auto& c : channels_) {
-    if (c) core_.wait_until({WaitFor::What::operations, c->rank()}, [&] { return c->stream().is_idle(); });
+    core_.wait_until({WaitFor::What::operations, c->rank()}, [&] { return c->stream().is_idle(); });
   }
 }
 
@@ -162,9 +162,9 @@ void Sender::wait_idle() {
 
 // For an operation, or the epoch that it belongs to.
 Channel& Sender::channel(int rank) {
-  auto& slot = channels_[static_cast<std::size_t>(rank)];
-  if (!slot) slot = std::make_unique<Channel>(core_, rank);
-  if (slot->begin_epoch()) busy_.push_back(slot.get());
+  Channel*& slot = channel_of_[rank];
+  if (!slot) slot = channels_.emplace_back(std::make_unique<Channel>(core_, rank)).get();
+  if (slot->begin_epoch()) busy_.push_back(slot);
   return *slot;
 }
 

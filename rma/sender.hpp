@@ -21,7 +21,7 @@ namespace rmq::rma {
 
 class Sender {
  public:
-  explicit Sender(WindowCore& core) : core_(core), channels_(core.members) {}
+  explicit Sender(WindowCore& core) : core_(core), channel_of_(core.size()) {}
 
   // ---- operations ----
   // `offset`: bytes from the target's base, or the address in a dynamic window. With `request` the operation is a
@@ -51,7 +51,7 @@ class Sender {
   /// Ends the epoch for that target.
   void close(Channel& channel);
   /// The channel to a target, if there is one; in_use(): and an epoch is open on it.
-  Channel* find(int rank) const { return channels_[static_cast<std::size_t>(rank)].get(); }
+  Channel* find(int rank) const { return channel_of_[rank]; }
   Channel* in_use(int rank) const {
     Channel* c = find(rank);
     return c && !c->is_closed() ? c : nullptr;
@@ -66,7 +66,8 @@ class Sender {
   Fault issue(Op* op, Request** request) { return op->channel->issue(op, request); }
 
   WindowCore& core_;
-  std::vector<std::unique_ptr<Channel>> channels_;  // by place; made when needed
+  std::vector<std::unique_ptr<Channel>> channels_;  // made when needed
+  os::Zeros<Channel*> channel_of_;                  // by place
   std::vector<Channel*> busy_;                      // with an epoch, or with a fault to report at its end
 };
 

@@ -34,8 +34,8 @@ bool wants_answer(const Packet& p) {
 }  // namespace
 
 Origin& Server::origin(int rank) {
-  auto& slot = origins_[static_cast<std::size_t>(rank)];
-  if (!slot) slot = std::make_unique<Origin>(rank, core_.world(rank));
+  Origin*& slot = origin_of_[rank];
+  if (!slot) slot = origins_.emplace_back(std::make_unique<Origin>(rank, core_.world(rank))).get();
   return *slot;
 }
 
@@ -175,7 +175,7 @@ void Server::refuse_lock(Origin& o, Rank culprit) {
 }
 
 void Server::peer_lost(int rank) {
-  Origin* const o = origins_[static_cast<std::size_t>(rank)].get();
+  Origin* const o = origin_of_[rank];
   if (!o) return;
   o->lost = true;
   o->drop_all();

@@ -28,7 +28,7 @@ namespace rmq::rma {
 class Server {
  public:
   Server(WindowCore& core, ActiveTarget& active, Lock& lock)
-      : core_(core), active_(active), lock_(lock), executor_(core, lock), origins_(core.members) {}
+      : core_(core), active_(active), lock_(lock), executor_(core, lock), origin_of_(core.size()) {}
 
   // ---- packets ----
   void arrive(int from, const Packet& p, const std::byte* payload);
@@ -50,7 +50,9 @@ class Server {
 
   void peer_lost(int rank);
   /// The origin, if it has sent anything yet.
-  const Origin* find(int rank) const { return origins_[static_cast<std::size_t>(rank)].get(); }
+  const Origin* find(int rank) const { return origin_of_[rank]; }
+  /// All that have sent anything yet.
+  const std::vector<std::unique_ptr<Origin>>& origins() const { return origins_; }
 
  private:
   Origin& origin(int rank);
@@ -65,7 +67,8 @@ class Server {
   ActiveTarget& active_;
   Lock& lock_;
   Executor executor_;
-  std::vector<std::unique_ptr<Origin>> origins_;  // by place; made when needed
+  std::vector<std::unique_ptr<Origin>> origins_;  // made when needed
+  os::Zeros<Origin*> origin_of_;                  // by place
 };
 
 }  // namespace rmq::rma

@@ -42,7 +42,7 @@ class ElementGuard {
  public:
   /// `offset` of the element in the target's memory.
   [[gnu::always_inline]] ElementGuard(const Reach& t, std::uint64_t offset, std::uint64_t bytes, int me) {
-    if (!t.contended || t.exclusive) return;
+    if (t.alone || t.exclusive) return;
     const std::uint64_t region = offset >> t.shift;
     if ((offset + bytes - 1) >> t.shift != region) {
       held_ = false;

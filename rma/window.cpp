@@ -14,8 +14,8 @@ std::unique_ptr<Window> Window::prepare(Domain& domain, WindowOptions options) {
   return w;
 }
 
-Result<void> Window::open(std::span<const std::uint64_t> all) {
-  if (auto opened = memory_.open(all); !opened) return opened;
+Result<void> Window::open(const Told& told) {
+  if (auto opened = memory_.open(told); !opened) return opened;
   needs_agent_ = memory_.is_served() && !core_.options.hints.no_locks;
   if (needs_agent_) core_.domain.need_agent(true);
   return {};

@@ -19,7 +19,6 @@
 // What the parts share is WindowCore. Protocols: design/rma.md.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,6 +33,7 @@
 #include "rma/active_target.hpp"
 #include "rma/apply.hpp"
 #include "rma/domain.hpp"
+#include "rma/facts.hpp"
 #include "rma/fault.hpp"
 #include "rma/lock.hpp"
 #include "rma/options.hpp"
@@ -49,18 +49,32 @@ namespace rmq::rma {
 class Window {
  public:
   // ---- life ----
-  /// Words that each member brings to the gather between prepare() and open().
-  static constexpr std::size_t kWords = WindowMemory::kWords;
-
   /// Makes this rank's part and lets it be found by packets. Allocates memory for allocate and shared. Never fails by
-  /// itself: what went wrong travels in the contribution, so that open() fails in every member. `domain` outlives it.
+  /// itself: what went wrong travels in what it brings, so that open() fails in every member. `domain` outlives it.
   static std::unique_ptr<Window> prepare(Domain& domain, WindowOptions options);
-  /// What the caller gathers from every member, in their order, and hands to open().
-  std::array<std::uint64_t, kWords> contribution() const { return memory_.contribution(); }
-  /// `all`: kWords words of each member. Errors are the same in every member: Errc::no_memory, Errc::argument (shared:
-  /// the members do not share memory). Then, or when the window is no longer wanted, just destroy it. The window may be
-  /// used as soon as open() has returned here; no barrier is needed behind it.
-  Result<void> open(std::span<const std::uint64_t> all);
+  /// What this member tells the others between prepare() and open(): facts.hpp.
+  Brought brought() const { return memory_.brought(); }
+  /// Places of the members on my host, in order: those whose Brought::to_host go to me.
+  const Ranks& host() const { return core_.host; }
+  /// Errors are the same in every member: Errc::no_memory, Errc::argument (shared: the members do not share memory).
+  /// Then, or when the window is no longer wanted, just destroy it. The window may be used as soon as open() has
+  /// returned here; no barrier is needed behind it.
+  Result<void> open(const Told& told);
+  /// The same for callers whose members can meet: `all_and(words)` makes words the bitwise and of what all members
+  /// bring; `gather_all(words)` and `gather_host(words)` give what all bring, and those on my host, in their order.
+  template <class And, class All, class OnHost>
+  Result<void> open(And&& all_and, All&& gather_all, OnHost&& gather_host) {
+    const Brought mine = brought();
+    Told told;
+    told.masks = mine.masks();
+    all_and(std::span<std::uint64_t>(told.masks));
+    const std::vector<std::uint64_t> of_host = gather_host(std::span<const std::uint64_t>(mine.to_host));
+    std::vector<std::uint64_t> of_all;
+    if (!told.is_alike()) of_all = gather_all(std::span<const std::uint64_t>(mine.fact.words()));
+    told.of_host = of_host;
+    told.of_all = of_all;
+    return open(told);
+  }
   /// Whether it may be freed: Fault::sync while an epoch is open here. *Waits* for the last acknowledgements.
   Fault may_close();
   /// After may_close(), and after a barrier of all members behind it. Frees the memory of allocate and shared.

@@ -9,12 +9,15 @@ namespace rmq::rma {
 
 WindowCore::WindowCore(const Window& its_window, Domain& its_domain, WindowOptions its_options)
     : domain(its_domain), window(its_window), options(std::move(its_options)) {
-  const auto n = static_cast<std::size_t>(options.ranks.size());
-  reach = std::make_unique<Reach[]>(n);
+  const int n = options.ranks.size();
+  reach = os::Zeros<Reach>(n);
+  counts = os::Zeros<Counts>(n);
   members = static_cast<unsigned>(n);
   me = options.me;
   by_address = options.flavor == Flavor::shared;
-  started.resize(n);
+  const Hosts& hosts = device().job().host_of_rank;
+  host = hosts.places_on(hosts[world(me)], options.ranks);
+  host_me = host.place_of(me);
 }
 
 bool WindowCore::is_lost(int rank) const {

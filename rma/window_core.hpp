@@ -7,14 +7,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "adi/device.hpp"
+#include "base/os/zeros.hpp"
 #include "rma/attached.hpp"
 #include "rma/control.hpp"
 #include "rma/domain.hpp"
+#include "rma/facts.hpp"
 #include "rma/fault.hpp"
 #include "rma/options.hpp"
 #include "rma/reach.hpp"
@@ -39,6 +40,14 @@ struct WaitFor {
   const WindowCore* core = nullptr;  // set by wait_until
 };
 
+/// What active target has counted with another member, each from the start of the window.
+struct Counts {
+  std::uint32_t started;  // access epochs that start() has opened here, to it
+  std::uint32_t posted;   // exposure epochs that post() has opened here, to it
+  // What it has signalled by packets, where it is on another host; else its words in my control say so.
+  std::uint32_t posts, completes;
+};
+
 struct WindowCore {
   // Calls between two polls of the device: a program may wait in a loop of get and flush, of lock and unlock, or of
   // sync, and the rest of the job must go on meanwhile.
@@ -49,7 +58,17 @@ struct WindowCore {
   adi::Device& device() const { return domain.device(); }
   int size() const { return static_cast<int>(members); }
   Rank world(int rank) const { return options.ranks[rank]; }
-  Reach& at(int rank) const { return reach[static_cast<std::size_t>(rank)]; }
+  Reach& at(int rank) const { return reach[rank]; }
+  /// Its place among the members on my host, or -1.
+  int on_host(int rank) const { return host.place_of(rank); }
+  /// Looks up what all know of a member.
+  void look_up(int rank) {
+    const Fact& f = facts[rank];
+    Reach& t = at(rank);
+    t.size = f.size;
+    t.unit = f.unit;
+    t.shift = static_cast<std::uint8_t>(f.shift);
+  }
   int member(Rank world_rank) const { return options.ranks.place_of(world_rank); }
   bool is_dynamic() const { return options.flavor == Flavor::dynamic; }
   /// A packet of this kind from this member of this window.
@@ -62,7 +81,7 @@ struct WindowCore {
   /// What an accumulate on that memory has to lock; `exclusive`: its window lock is held exclusively for it.
   Regions regions(const Reach& t, bool exclusive) const {
     Regions r;
-    if (!t.contended || exclusive) return r;
+    if (t.alone || exclusive) return r;
     r.control = t.control;
     r.base = t.base;
     r.shift = t.shift;
@@ -78,6 +97,8 @@ struct WindowCore {
   bool in_fence() const { return (all & access::fence) != 0 && fence_used; }
   /// Whether that target has opened its window to the access epoch that start() has opened here.
   bool has_posted(int rank) const;
+  /// Whether that member has ended all access epochs to exposures of mine.
+  bool has_completed(int rank) const;
 
   /// Polls the device once in kCallsPerPoll calls.
   void poll_at_times() {
@@ -106,7 +127,7 @@ struct WindowCore {
 
   // ---- what the short way reads ----
   Domain& domain;
-  std::unique_ptr<Reach[]> reach;  // by place
+  os::Zeros<Reach> reach;  // by place
   unsigned members = 0;
   int me = 0;
   std::uint32_t calls = 0;  // of flush, lock and sync, for now and then a poll
@@ -121,7 +142,7 @@ struct WindowCore {
   std::vector<int> locked;             // places locked by lock()
   bool by_address = false;             // a shared window, or the program has asked for addresses of others' memory
   std::vector<int> admitted;           // places that operations under lock_all have gone to
-  std::vector<std::uint32_t> started;  // by place: epochs that start() has opened so far
+  os::Zeros<Counts> counts;            // by place
   // ---- this rank's part ----
   bool shares = false;  // others may reach my memory and control
   std::byte* base = nullptr;
@@ -130,7 +151,9 @@ struct WindowCore {
   // ---- members ----
   const Window& window;  // for reports
   WindowOptions options;
-  std::vector<std::uint64_t> type_bytes;  // by place: largest definition of a datatype that it keeps
+  Ranks host;       // places of the members on my host, in order
+  int host_me = 0;  // mine among those
+  Facts facts;      // after open()
   std::vector<int> lost_members;
   std::string lost;  // what the latest Fault::peer_lost was about
 
@@ -138,14 +161,26 @@ struct WindowCore {
   static void tell_wait(const void* wait, ReportText& to);
 };
 
-/// Whether a word that counts has come so far; counts may wrap. Acquire pairs with the release of whoever counts: what
-/// it has stored before.
+/// Whether what counts has come so far; counts may wrap.
+inline bool has_reached(std::uint32_t now, std::uint32_t count) {
+  return static_cast<std::int32_t>(now - count) >= 0;
+}
+/// Acquire pairs with the release of whoever counts: what it has stored before.
 inline bool has_reached(const std::atomic<std::uint32_t>& word, std::uint32_t count) {
-  return static_cast<std::int32_t>(word.load(std::memory_order_acquire) - count) >= 0;
+  return has_reached(word.load(std::memory_order_acquire), count);
 }
 
 inline bool WindowCore::has_posted(int rank) const {
-  return nocheck_start || has_reached(control->pair(rank).posts, started[static_cast<std::size_t>(rank)]);
+  if (nocheck_start) return true;
+  const Counts& c = counts[rank];
+  const int place = on_host(rank);
+  return place >= 0 ? has_reached(control->pair(place).posts, c.started) : has_reached(c.posts, c.started);
+}
+
+inline bool WindowCore::has_completed(int rank) const {
+  const Counts& c = counts[rank];
+  const int place = on_host(rank);
+  return place >= 0 ? has_reached(control->pair(place).completes, c.posted) : has_reached(c.completes, c.posted);
 }
 
 }  // namespace rmq::rma

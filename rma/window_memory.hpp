@@ -1,11 +1,10 @@
 // This rank's memory of a window, and the way to that of the others: who is reached by loads and stores, who by packets
 // (WindowCore::reach). Window makes it and asks it; the parts see only what it has set in the core.
 //
-// take() makes memory and control, each lying where others of the host can map it if it can; contribution() tells of
-// them, and open() maps what others have told. Freed with this object, after everybody's last access.
+// take() makes memory and control, each lying where others of the host can map it if it can; brought() tells of them,
+// and open() maps what others of the host have told. Freed with this object, after everybody's last access.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,16 +26,14 @@ struct SharedMemory {
 
 class WindowMemory {
  public:
-  static constexpr std::size_t kWords = 8;
-
   explicit WindowMemory(WindowCore& core) : core_(core) {}
   ~WindowMemory();
   WindowMemory(const WindowMemory&) = delete;
   WindowMemory& operator=(const WindowMemory&) = delete;
 
   void take();
-  std::array<std::uint64_t, kWords> contribution() const;
-  Result<void> open(std::span<const std::uint64_t> all);
+  Brought brought() const;
+  Result<void> open(const Told& told);
   /// Whether members reach my memory by packets; after open().
   bool is_served() const;
   /// Window::shared_query.
@@ -45,15 +42,15 @@ class WindowMemory {
  private:
   void take_host_memory();
   void take_heap_memory();
-  void set_reach(int rank, std::span<const std::uint64_t> words);
-  bool is_near(int rank) const;
+  void reach_mine();
+  void set_reach(int place, std::span<const std::uint64_t> words);
   int elsewhere() const;
   void place_shared();
 
   WindowCore& core_;
   Fault trouble_ = Fault::none;   // of take()
   void* allocated_ = nullptr;     // window memory to be freed
-  std::vector<HostMemory> host_;  // of a shared window, by place
+  std::vector<HostMemory> host_;  // of a shared window, by place on the host
 };
 
 }  // namespace rmq::rma

@@ -64,6 +64,16 @@ std::vector<std::uint64_t> gather_all(const Party& p, std::span<const std::uint6
   return all;
 }
 
+void and_all(const Party& p, std::span<std::uint64_t> words) {
+  p.for_each_child([&](int child) {
+    Words theirs(words.size());
+    recv_words(p, child, theirs);
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] &= theirs[i];
+  });
+  if (p.me != 0) send_words(p, p.parent(), words);
+  broadcast_words(p, words);
+}
+
 void broadcast(const Party& p, std::vector<std::uint64_t>& words) {
   Words size{words.size()};
   broadcast_words(p, size);

@@ -92,6 +92,8 @@ MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge);
 
 /// All members' words, in the order of the members; each brings as many.
 std::vector<std::uint64_t> gather_all(const Party& p, std::span<const std::uint64_t> mine);
+/// Each word becomes the bitwise and of all members'.
+void and_all(const Party& p, std::span<std::uint64_t> words);
 /// The first member's words go to all.
 void broadcast(const Party& p, std::vector<std::uint64_t>& words);
 /// What the members of the other party gathered among themselves, given what we did. The other side does the same.

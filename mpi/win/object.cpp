@@ -100,9 +100,16 @@ Win& make_window(Comm& c, const NewWin& made) {
     if (runtime().is_active() && win->errhandler->is_fatal()) end_for_loss(*runtime().device, lost);
   };
   w->window = rma::Window::prepare(*all.domain, std::move(options));
-  const auto words = w->window->contribution();
-  const auto everyone = gather_all(whole_party(*w->comm), words);
-  const auto opened = w->window->open(everyone);
+  const Ranks& host = w->window->host();
+  const auto opened =
+      w->window->open([&](std::span<std::uint64_t> words) { and_all(whole_party(*w->comm), words); },
+                      [&](std::span<const std::uint64_t> words) { return gather_all(whole_party(*w->comm), words); },
+                      [&](std::span<const std::uint64_t> words) {
+                        Party mine = whole_party(*w->comm);
+                        mine.ranks = host.list();
+                        mine.me = host.place_of(w->comm->rank);
+                        return gather_all(mine, words);
+                      });
   const int failed = made.flavor == rma::Flavor::shared ? first_failed(*w->comm, opened.has_value()) : -1;
   if (!opened) {
     const bool memory = opened.error().code == Errc::no_memory;

@@ -140,12 +140,21 @@ class FiberFace final : public RmaFace {
   std::vector<std::uint64_t> bases_;  // of dynamic windows; else 0
 };
 
+/// One host, or some ranks on each of a few, in any order.
+Hosts hosts_of(const RmaPlan& plan) {
+  methods::Chance chance(plan.seed * 3 + 2);
+  std::vector<int> host_of_rank(static_cast<std::size_t>(plan.ranks));
+  const std::uint64_t most = plan.flavor == rma::Flavor::shared ? 1 : chance.between(1, 3);
+  for (int& host : host_of_rank) host = static_cast<int>(chance.below(most));
+  return Hosts(host_of_rank);
+}
+
 }  // namespace
 
 std::vector<std::string> run_on_fibers(const RmaPlan& plan) {
   methods::InprocRules rules = methods::InprocRules::drawn(plan.seed);
   rules.shared_memory = plan.heap_memory;
-  Fibers fibers(plan.ranks, rules, [&](Config& c) {
+  Fibers fibers(hosts_of(plan), rules, [&](Config& c) {
     c.rma_types = plan.types;
     c.rma_queue = plan.queue;
   });

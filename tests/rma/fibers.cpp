@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/bootstrap.hpp"
+#include "rma/heard.hpp"
 
 namespace rmq::testing {
 namespace {
@@ -199,9 +200,8 @@ std::unique_ptr<rma::Window> Fibers::window(int rank, rma::WindowOptions options
     options.sizes = gather(rank, {&size, 1});
   }
   auto window = rma::Window::prepare(domain(rank), std::move(options));
-  const auto words = window->contribution();
-  const auto all = gather(rank, words);
-  const auto opened = window->open(all);
+  const Heard heard(*window, [&](std::span<const std::uint64_t> words) { return gather(rank, words); });
+  const auto opened = window->open(heard.told());
   EXPECT_TRUE(opened) << opened.error().what;
   return window;
 }

@@ -25,6 +25,7 @@
 #include "base/bootstrap.hpp"
 #include "base/os/clock.hpp"
 #include "rma/domain.hpp"
+#include "rma/heard.hpp"
 #include "rma/window.hpp"
 
 namespace {
@@ -114,11 +115,10 @@ std::unique_ptr<Window> open(Job& j, std::uint64_t bytes) {
     const adi::Device::Entry entry(*j.device);
     w = Window::prepare(*j.domain, o);
   }
-  const auto words = w->contribution();
-  const auto all = gather(j, words);
+  const testing::Heard heard(*w, [&](std::span<const std::uint64_t> words) { return gather(j, words); });
   {
     const adi::Device::Entry entry(*j.device);
-    const auto opened = w->open(all);
+    const auto opened = w->open(heard.told());
     if (!opened) give_up(opened.error().what);
   }
   std::memset(w->base(), 0, bytes);

@@ -20,8 +20,10 @@ count=$(echo $all | wc -w)
 if [ "$size" = long ]; then
   "$bin/rmqsim" -n 4096 --hosts 64 $all >rows
   judge rows "$count"
-  "$bin/rmqsim" -n 1024 --hosts 16 alltoall:8 alltoall:1k hotspot >rows
-  judge rows 3
+  "$bin/rmqsim" -n 1024 --hosts 16 alltoall:8 alltoall:1k >rows
+  judge rows 2
+  "$bin/rmqsim" -n 65536 --hosts 1024 hotspot >rows
+  judge rows 1
   exit
 fi
 

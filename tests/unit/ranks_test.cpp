@@ -61,5 +61,23 @@ TEST(Hosts, SayWhereEachRankIs) {
   EXPECT_EQ(Hosts::blocks(4, 9), Hosts(std::vector<int>{0, 0, 0, 0}));
 }
 
+TEST(Hosts, SayWhichMembersAreOnOne) {
+  const Hosts mixed(std::vector<int>{0, 1, 0, 1, 2, 2, 0});
+  const Hosts blocks = Hosts::blocks(64, 8);
+  const auto expect = [](const Hosts& hosts, const Ranks& members) {
+    for (int host = 0; host < 4; ++host) {
+      std::vector<Rank> places;
+      for (int i = 0; i < members.size(); ++i)
+        if (hosts[members[i]] == host) places.push_back(i);
+      EXPECT_EQ(hosts.places_on(host, members), Ranks(places));
+    }
+  };
+  for (const Ranks& members : {Ranks::rule(0, 7), Ranks::rule(6, 7, -1), Ranks::rule(1, 3, 2), Ranks{5, 0, 3, 2},
+                               Ranks{4}, Ranks::rule(6, 4, -2)})
+    expect(mixed, members);
+  for (const Ranks& members : {Ranks::rule(0, 64), Ranks::rule(3, 50), Ranks::rule(63, 32, -2), Ranks{9, 1, 30, 8}})
+    expect(blocks, members);
+}
+
 }  // namespace
 }  // namespace rmq

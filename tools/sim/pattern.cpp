@@ -191,7 +191,8 @@ class Windows {
  public:
   Windows(Crew& crew, std::uint64_t bytes) {
     const int p = crew.size();
-    std::vector<std::uint64_t> words;
+    rma::Told told;
+    std::vector<std::uint64_t> words;  // to_host of all
     for (Rank r = 0; r < p; ++r) {
       rma::WindowOptions o;
       o.id = 4;
@@ -200,11 +201,18 @@ class Windows {
       o.me = r;
       o.size = bytes;
       windows_.push_back(rma::Window::prepare(crew.domain(r), std::move(o)));
-      const auto mine = windows_.back()->contribution();
-      words.insert(words.end(), mine.begin(), mine.end());
+      const rma::Brought mine = windows_.back()->brought();
+      told.masks = mine.masks();  // all alike
+      words.insert(words.end(), mine.to_host.begin(), mine.to_host.end());
     }
     for (const auto& w : windows_) {
-      if (const auto opened = w->open(words); !opened) mpi::fail_call(MPI_ERR_WIN, opened.error().what);
+      std::vector<std::uint64_t> of_host;
+      for (const int r : w->host()) {
+        const auto theirs = words.begin() + r * static_cast<std::ptrdiff_t>(rma::Brought::kHostWords);
+        of_host.insert(of_host.end(), theirs, theirs + rma::Brought::kHostWords);
+      }
+      told.of_host = of_host;
+      if (const auto opened = w->open(told); !opened) mpi::fail_call(MPI_ERR_WIN, opened.error().what);
     }
   }
   rma::Window& operator[](Rank r) { return *windows_[static_cast<std::size_t>(r)]; }
