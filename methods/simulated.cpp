@@ -60,6 +60,7 @@ struct SimWorld::Endpoint {
   bool asleep = false;
   bool woken = false;  // something in shared memory has changed since it looked
   bool has_cpu = false;
+  bool wants_cpu = false;  // it is in the queue for one
   bool ended = true;  // its program
   bool gone = true;   // its fiber has ended, too
 
@@ -70,9 +71,14 @@ struct SimWorld::Endpoint {
 
 struct SimWorld::Host {
   double out_free = 0, in_free = 0;  // when its network interface has sent, and taken in, what it has, ns
-  std::vector<Rank> last;            // by CPU that is idle: who had it
-  int idle = 0;                      // CPUs
-  std::deque<Rank> ready;            // that wait for a CPU
+};
+
+/// Those that some ranks share.
+struct SimWorld::Cpus {
+  int ranks = 0;           // that share them
+  std::vector<Rank> last;  // by CPU that is idle: who had it
+  int idle = 0;
+  std::deque<Rank> ready;  // ranks that wait for one
 };
 
 class SimMethod final : public Method {
@@ -140,9 +146,11 @@ SimWorld::SimWorld(const Hosts& hosts, const SimCost& cost)
     count = std::max(count, hosts[r] + 1);
   }
   host_.resize(static_cast<std::size_t>(count));
-  for (Host& h : host_) {
-    h.idle = cost.cpus;
-    h.last.assign(static_cast<std::size_t>(cost.cpus), kNoRank);
+  cpus_.resize(cost.pretended != 0 ? 1 : host_.size());
+  for (const auto& e : endpoints_) ++cpus_of(*e).ranks;
+  for (Cpus& c : cpus_) {
+    c.idle = cost.cpus;
+    c.last.assign(static_cast<std::size_t>(cost.cpus), kNoRank);
   }
 }
 
@@ -253,7 +261,9 @@ int SimWorld::poll(Rank rank) {
 Outcome SimWorld::copy(Rank at, Rank peer, std::uint64_t address, const DataView& local, std::uint64_t bytes,
                        bool is_get) {
   if (address == 0 || !hosts_.same(at, peer)) return Outcome::failed;
-  spend(at, cost_.copy + static_cast<double>(bytes) * cost_.copy_byte);
+  const Cpus& c = cpus_of(*endpoints_[static_cast<std::size_t>(at)]);
+  const double part = cost_.cpus == 0 || c.ranks <= cost_.cpus ? cost_.copy_shared : 1;
+  spend(at, cost_.copy + static_cast<double>(bytes) * cost_.copy_byte * part);
   totals_.copied += bytes;
   if (bytes > cost_.carry_max) return Outcome::done;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): as expose() has made it
@@ -291,35 +301,52 @@ void SimWorld::wake(Rank by, Rank rank) {
   if (e.asleep) take_turn_at(e, std::max(e.clock, clock(by) + ns(cost_.within.latency)));
 }
 
+// Of the ranks that wait in a CPU's queue, those that have their turn before one that has something to do.
+constexpr double kLooked = 0.35;
+
+// Until a rank with something to do has a CPU. Ranks that wait take their turns, too, to look whether it has come; they
+// are between it and whoever had the CPU before, fewer the more others there are with something to do.
+double SimWorld::turn(const Cpus& c) const {
+  const double busy = static_cast<double>(cost_.cpus - c.idle) + static_cast<double>(c.ready.size());
+  const double waiting = std::max(0.0, c.ranks - busy - 1);
+  const double between = waiting / (cost_.cpus + static_cast<double>(c.ready.size())) * kLooked;
+  return cost_.turn * (1 + between) + (host_.size() > 1 ? cost_.between.look * between : 0);
+}
+
+SimWorld::Cpus& SimWorld::cpus_of(const Endpoint& e) {
+  return cpus_[cost_.pretended != 0 ? 0 : static_cast<std::size_t>(e.host)];
+}
+
 // Whether it has one; else its host's next idle CPU is its.
 bool SimWorld::take_cpu(Endpoint& e) {
   if (cost_.cpus == 0 || e.has_cpu) return true;
-  Host& h = host_[static_cast<std::size_t>(e.host)];
-  if (h.idle == 0) {
-    h.ready.push_back(e.rank);
+  Cpus& c = cpus_of(e);
+  if (c.idle == 0) {
+    if (!std::exchange(e.wants_cpu, true)) c.ready.push_back(e.rank);
     return false;
   }
-  const auto own = std::find(h.last.begin(), h.last.end(), e.rank);
-  const auto cpu = own != h.last.end() ? own : h.last.begin();
-  if (*cpu != e.rank) spend(e.rank, *cpu == kNoRank ? 0 : cost_.turn);
-  h.last.erase(cpu);
-  --h.idle;
+  const auto own = std::find(c.last.begin(), c.last.end(), e.rank);
+  const auto cpu = own != c.last.end() ? own : c.last.begin();
+  if (c.ranks > cost_.cpus && *cpu != kNoRank) spend(e.rank, *cpu == e.rank ? turn(c) - cost_.turn : turn(c));
+  c.last.erase(cpu);
+  --c.idle;
   return e.has_cpu = true;
 }
 
 void SimWorld::leave_cpu(Endpoint& e) {
   if (!std::exchange(e.has_cpu, false)) return;
-  Host& h = host_[static_cast<std::size_t>(e.host)];
-  if (h.ready.empty()) {
-    ++h.idle;
-    h.last.push_back(e.rank);
+  Cpus& c = cpus_of(e);
+  if (c.ready.empty()) {
+    ++c.idle;
+    c.last.push_back(e.rank);
     return;
   }
-  Endpoint& next = *endpoints_[static_cast<std::size_t>(h.ready.front())];
-  h.ready.pop_front();
+  Endpoint& next = *endpoints_[static_cast<std::size_t>(c.ready.front())];
+  c.ready.pop_front();
   next.has_cpu = true;
+  next.wants_cpu = false;
   next.clock = std::max(next.clock, e.clock);
-  spend(next.rank, cost_.turn);
+  spend(next.rank, turn(c));
   take_turn_at(next, next.clock);
 }
 
@@ -371,7 +398,7 @@ bool SimWorld::run(const std::function<void(Rank)>& program, const std::function
     const Turn turn = turns_.top();
     turns_.pop();
     Endpoint& e = *endpoints_[static_cast<std::size_t>(turn.rank)];
-    if (e.turn != turn.number) continue;
+    if (e.turn != turn.number || e.gone) continue;
     e.turn = 0;
     e.clock = std::max(e.clock, turn.at);
     if (!take_cpu(e)) continue;

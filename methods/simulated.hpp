@@ -39,6 +39,7 @@ struct LinkCost {
   double receive_byte = 0;
   double wire_byte = 0;          // G: each byte holds up the host's network interface, out and in
   double gap = 0;                // g: each packet does
+  double look = 0;               // CPU time of a look whether something has come, in vain; in a turn (SimCost) only
   std::size_t eager_max = 4096;  // bytes, as Method's
   std::size_t fragment_max = 64 * 1024;
 };
@@ -47,8 +48,10 @@ struct SimCost {
   LinkCost within, between;        // hosts
   double copy = 0;                 // of one call that reads or writes memory of another process of the host …
   double copy_byte = 0;            // … and of each byte
+  double copy_shared = 1;          // of a copy, the part of its time that it takes where each rank has a CPU: both copy
   double combine_byte = 0;         // of each byte of an operand of a reduction
   int cpus = 0;                    // of each host, for its ranks to share; 0: one for each
+  int pretended = 0;               // 1: all hosts share those of one machine, as pretended hosts do
   double turn = 0;                 // of a CPU that goes from one rank to another
   std::uint64_t queue = 1 << 20;   // bytes that a network interface takes ahead of the wire
   std::uint64_t carry_max = 4096;  // longer payload is not moved
@@ -92,6 +95,7 @@ class SimWorld {
   struct Frame;
   struct Endpoint;
   struct Host;
+  struct Cpus;
   struct Turn {
     std::uint64_t at;      // ns
     std::uint64_t number;  // of all: those of the same time in their order
@@ -109,6 +113,8 @@ class SimWorld {
   void sleep(Rank rank);
   void wake(Rank by, Rank rank);
   void take_turn_at(Endpoint& e, std::uint64_t at);
+  Cpus& cpus_of(const Endpoint& e);
+  double turn(const Cpus& cpus) const;
   bool take_cpu(Endpoint& e);
   void leave_cpu(Endpoint& e);
   void pause(Endpoint& e);
@@ -120,6 +126,7 @@ class SimWorld {
   double lookahead_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
   std::vector<Host> host_;
+  std::vector<Cpus> cpus_;  // by host; one where hosts are pretended
   std::priority_queue<Turn> turns_;
   std::uint64_t numbered_ = 0;
   Rank running_ = kNoRank;

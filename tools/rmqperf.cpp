@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tools/perf/calibrate.hpp"
 #include "tools/perf/limits.hpp"
 #include "tools/perf/plan.hpp"
 #include "tools/perf/trace.hpp"
 #include "tools/perf/tune.hpp"
+#include "tools/sim/net.hpp"
 
 namespace {
 
@@ -65,6 +67,23 @@ rmq::Result<std::string> tune(const rmq::perf::TuneOptions& options, const std::
   return tuned->table;
 }
 
+/// Prints the table, and writes the costs to `file` (empty: prints them, too).
+rmq::Result<std::string> calibrate(rmq::perf::CalibrateOptions options, const std::string& file) {
+  const Folder folder;
+  const auto rmq = prepare(folder, false);
+  if (!rmq) return tl::unexpected(rmq.error());
+  options.folder = folder.path;
+  const auto made = rmq::perf::calibrate(rmq->front(), options);
+  if (!made) return tl::unexpected(made.error());
+  const std::string costs = rmq::sim::text_of(made->cost);
+  if (file.empty()) return costs + (made->table.empty() ? "" : "\n") + made->table;
+  std::ofstream out(file);
+  out << "# What links cost here: rmqsim --net <this file>\n" << costs;
+  out.close();
+  if (!out) return rmq::fail(rmq::Errc::system, fmt::format("cannot write {}", file));
+  return made->table;
+}
+
 rmq::Result<std::string> limits(const rmq::perf::Options& options) {
   const Folder folder;
   const auto rmq = prepare(folder, false);
@@ -107,8 +126,17 @@ int main(int argc, char** argv) {
       app.add_subcommand("limits", "beside what the machine itself can do: a bare line, ring, copy, connection");
   CLI::App* tune_of =
       app.add_subcommand("tune", "which algorithm of each collective is the fastest here, as rules for rmqrun --coll");
+  CLI::App* calibrate_of = app.add_subcommand(
+      "calibrate", "what links cost here, for rmqsim; and how far that is from what real ranks take");
   rmq::perf::TuneOptions tuning;
-  std::string method, split, rules_file;
+  rmq::perf::CalibrateOptions calibrating;
+  calibrating.cpus = options.cpus;
+  calibrate_of->add_flag("--check", calibrating.check, "run 20 patterns on real ranks, and simulate them");
+  calibrate_of->add_option("--most", calibrating.most, "largest number of real ranks")->capture_default_str();
+  calibrate_of->add_option("--rounds", calibrating.rounds, "runs of everything")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  std::string method, split, output;
   tuning.ranks = options.cpus;
   tune_of->add_option("-n,--ranks", tuning.ranks, "ranks")->check(CLI::Range(2, 1024))->capture_default_str();
   tune_of->add_option("--method", method, "shm or tcp for all")->check(CLI::IsMember({"shm", "tcp"}));
@@ -117,7 +145,8 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   tune_of->add_option("--only", tuning.collectives, "only these collectives");
-  tune_of->add_option("-o,--output", rules_file, "write the rules to this file");
+  tune_of->add_option("-o,--output", output, "write the rules to this file");
+  calibrate_of->add_option("-o,--output", output, "write the costs to this file");
   for (CLI::App* sub : {trace, limits_of})
     sub->add_option("--rounds", options.rounds, "runs of each")->check(CLI::PositiveNumber);
   for (CLI::App* sub : {run, beside}) {
@@ -134,10 +163,11 @@ int main(int argc, char** argv) {
   }
   if (!method.empty()) tuning.launch.insert(tuning.launch.end(), {"--method", method});
   if (!split.empty()) tuning.launch.insert(tuning.launch.end(), {"--host-split", split});
-  const auto text = trace->parsed()       ? trace_cost(options)
-                    : tune_of->parsed()   ? tune(tuning, rules_file)
-                    : limits_of->parsed() ? limits(options)
-                                          : compare(options, beside->parsed(), only, json_file);
+  const auto text = trace->parsed()          ? trace_cost(options)
+                    : tune_of->parsed()      ? tune(tuning, output)
+                    : calibrate_of->parsed() ? calibrate(calibrating, output)
+                    : limits_of->parsed()    ? limits(options)
+                                             : compare(options, beside->parsed(), only, json_file);
   if (!text) return fmt::print(stderr, "rmqperf: {}\n", text.error().what), 1;
   fmt::print("{}", *text);
   return 0;

@@ -25,7 +25,7 @@ struct Options {
   int rounds = 1;
   std::string net, trace, json, svg, algorithms;
   std::vector<std::string> patterns;
-  bool grow = false, print_net = false;
+  bool grow = false, meet = false, print_net = false;
 };
 
 constexpr std::uint64_t kMost = std::uint64_t{1} << 40;  // bytes: a million times as many are still a number
@@ -81,7 +81,10 @@ Result<Row> simulate(const Options& o, const methods::SimCost& cost, const Wante
   const auto round = w.pattern->prepare(**crew, w.bytes);
   const methods::SimWorld::Totals start = (*crew)->world().totals();
   const auto took = (*crew)->time([&](Rank r) {
-    for (int i = 0; i < o.rounds; ++i) round(r);
+    for (int i = 0; i < o.rounds; ++i) {
+      round(r);
+      if (o.meet) mpi::coll::barrier((*crew)->comm(r));
+    }
   });
   if (!took)
     return fail(took.error().code, fmt::format("{} with {} ranks: {}", w.pattern->name, ranks, took.error().what));
@@ -204,6 +207,7 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", o.rounds, "times that each rank does it")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_flag("--meet", o.meet, "a barrier behind each time, which counts");
   app.add_flag("--grow", o.grow, "also with 16, 64, 256 … ranks, as many a host");
   app.add_option("--coll", o.algorithms, "algorithms, as RMQ_COLL has them");
   app.add_option("--trace", o.trace, "folder for traces, which rmqtrace reads");

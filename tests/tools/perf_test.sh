@@ -19,5 +19,10 @@ trap 'rm -f "$json" "$rules"' EXIT
 echo 'bcast:8k-=tree' >"$rules"
 if "$1/rmqrun" -n 2 --coll "$rules" "$2" >"$json" 2>&1; then echo "a rule that is none was taken" >&2; exit 1; fi
 grep -q "RMQ_COLL has 'bcast:8k-=tree'" "$json" || { cat "$json" >&2; exit 1; }
+# Costs of links are a file that rmqsim takes, and what it says of patterns stands beside what they take.
+"$1/rmqperf" calibrate --check --most 2 --rounds 1 -o "$rules" >"$json"
+grep -Eq "^allreduce +65536( +[0-9.e+]+/[0-9.e+]+ [+-][0-9]+%){2}$" "$json" || { cat "$json"; exit 1; }
+grep -Eq "^of all: [0-9]+%$" "$json" || { cat "$json"; exit 1; }
+"$1/rmqsim" -n 8 --hosts 2 --net "$rules" barrier | grep -q "^barrier"
 "$1/rmqperf" run --transport tcp --quick --rounds 2 --json "$json" | grep -Eq "tcp +2 +latency +8 +us +[0-9.]+ \([0-9.]+-[0-9.]+\)"
 grep -q '"min"' "$json" && grep -q '"max"' "$json"

@@ -17,15 +17,15 @@ void init_types() {
   static_cast<void>(made);
 }
 
-bool crowded(const Hosts& hosts, int cpus) {
-  return cpus != 0 && hosts.count(0, hosts.size()) > cpus;
+bool crowded(const Hosts& hosts, const methods::SimCost& cost) {
+  return cost.cpus != 0 && (cost.pretended != 0 ? hosts.size() : hosts.count(0, hosts.size())) > cost.cpus;
 }
 
 }  // namespace
 
 Crew::Crew(const CrewOptions& options)
     : hosts_(options.hosts),
-      terms_(options.forced, crowded(options.hosts, options.cost.cpus)),
+      terms_(options.forced, crowded(options.hosts, options.cost)),
       world_(options.hosts, options.cost) {}
 
 Crew::~Crew() {

@@ -31,6 +31,7 @@ std::vector<Entry> table(SimCost& c) {
     if (!within) {
       all.push_back({"between.wire_byte", &l.wire_byte, "ns that a byte holds up a host's network interface"});
       all.push_back({"between.gap", &l.gap, "ns that a packet does"});
+      all.push_back({"between.look", &l.look, "ns of CPU, of a look whether something has come, in vain"});
     }
     all.push_back({name("within.eager_max", "between.eager_max"), &l.eager_max, "bytes that travel at once"});
     all.push_back({name("within.fragment_max", "between.fragment_max"), &l.fragment_max, "bytes of a packet, longest"});
@@ -39,9 +40,11 @@ std::vector<Entry> table(SimCost& c) {
   link(false, c.between);
   all.push_back({"copy", &c.copy, "ns of a call that copies from process to process"});
   all.push_back({"copy_byte", &c.copy_byte, "ns of a byte, there"});
+  all.push_back({"copy_shared", &c.copy_shared, "part of that where each rank has a CPU, and both copy"});
   all.push_back({"combine_byte", &c.combine_byte, "ns of a byte of an operand of a reduction"});
   all.push_back({"queue", &c.queue, "bytes that a network interface takes ahead of the wire"});
   all.push_back({"cpus", &c.cpus, "of a host, for its ranks to share; 0: one for each"});
+  all.push_back({"pretended", &c.pretended, "1: all hosts share those of one machine, as pretended hosts do"});
   all.push_back({"turn", &c.turn, "ns of a CPU that goes from one rank to another"});
   return all;
 }
@@ -81,6 +84,7 @@ SimCost default_cost() {
                .receive_byte = 0.15,
                .wire_byte = 0.32,
                .gap = 40,
+               .look = 500,
                .eager_max = 32 * 1024,
                .fragment_max = 1024 * 1024};
   c.copy = 500;
