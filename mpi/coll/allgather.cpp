@@ -122,8 +122,7 @@ void by_hosts(Steps& s, const Buffer& own, const Blocks& recv) {
   const Part inside{l.mine}, between{l.firsts};
   Steps in(s, inside, l.me);
   const Buffer ours = recv.run(l.mine[0], l.each);
-  gather_to(in, l.me == 0 && own.data == recv[s.rank()].data ? Buffer{MPI_IN_PLACE, own.count, own.type} : own,
-            Blocks::uniform(ours.data, recv.counts()[0], *recv.type()), 0);
+  gather_to(in, own, Blocks::uniform(ours.data, recv.counts()[0], *recv.type()), 0);
   const Buffer all = recv.run(0, s.size());
   if (l.me == 0) {
     Steps out(in, between, l.host);
