@@ -54,20 +54,27 @@ class RwLock {
   /// The same for a reader that others may count on to have it already: it holds it at once, unless a writer does.
   void join(LockPlace& place) {
     place = LockPlace{};
-    while (!place.held) {
+    while (true) {
       // In this order: what have gone may be fewer by now, and the gate that of a later writer. Then that one waits for
       // more, and the exchange below finds a number that no writer is content with.
       std::uint32_t out = readers_out_.load(std::memory_order_acquire);
       std::uint64_t in = readers_in_.load(std::memory_order_acquire);
-      if ((gate_of(in) & kPresent) == 0) {
-        place.held = readers_in_.compare_exchange_weak(in, in + kCame, std::memory_order_acquire,  // SYNC POINT L
-                                                       std::memory_order_relaxed);
-      } else if (out == (gate_of(in) & ~kWriterBits)) {
-        return begin(LockType::shared, place);  // all that it waited for have gone: it holds the lock
-      } else {
-        // Relaxed: whatever earlier writers did came with the gate, which was opened behind it.
-        place.held = readers_out_.compare_exchange_weak(out, out - kReader, std::memory_order_relaxed,
-                                                        std::memory_order_relaxed);
+      const bool present = (gate_of(in) & kPresent) != 0;
+      if (!present || out == (gate_of(in) & ~kWriterBits)) {
+        // Nobody is there, or all that a writer waited for have gone: it holds the lock. Not if the gate has changed: a
+        // later writer would wait for readers that this one is to go in with.
+        if (!readers_in_.compare_exchange_weak(in, in + kCame, std::memory_order_acquire,  // SYNC POINT L
+                                               std::memory_order_relaxed))
+          continue;
+        place.number = gate_of(in) & kWriterBits;
+        place.held = !present;
+        return;
+      }
+      // Relaxed: whatever earlier writers did came with the gate, which was opened behind it.
+      if (readers_out_.compare_exchange_weak(out, out - kReader, std::memory_order_relaxed,
+                                             std::memory_order_relaxed)) {
+        place.held = true;
+        return;
       }
     }
   }
