@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -163,6 +164,7 @@ int main(int argc, char** argv) {
   }
   if (!method.empty()) tuning.launch.insert(tuning.launch.end(), {"--method", method});
   if (!split.empty()) tuning.launch.insert(tuning.launch.end(), {"--host-split", split});
+  tuning.hosts = 1 + static_cast<int>(std::ranges::count(split, ','));
   const auto text = trace->parsed()          ? trace_cost(options)
                     : tune_of->parsed()      ? tune(tuning, output)
                     : calibrate_of->parsed() ? calibrate(calibrating, output)

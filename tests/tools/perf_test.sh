@@ -16,6 +16,11 @@ trap 'rm -f "$json" "$rules"' EXIT
 # Tuned rules are words that a job takes; a file that has others is refused.
 "$1/rmqperf" tune -n 3 --rounds 1 --only barrier --only bcast -o "$rules" | grep -Eq "^bcast +1048576 +[0-9.]+ "
 "$1/rmqrun" -n 3 --coll "$rules" true
+# What cannot be on one host is not among them, whatever the noise: hosts; and on several not the board.
+"$1/rmqperf" tune -n 4 --rounds 1 --only barrier --only allreduce -o "$rules" >"$json"
+if grep -q hosts "$rules" "$json"; then cat "$json" >&2; exit 1; fi
+"$1/rmqperf" tune -n 4 --host-split 2,2 --rounds 1 --only barrier --only allreduce -o "$rules" >"$json"
+if grep -q board "$rules" "$json"; then cat "$json" >&2; exit 1; fi
 echo 'bcast:8k-=tree' >"$rules"
 if "$1/rmqrun" -n 2 --coll "$rules" "$2" >"$json" 2>&1; then echo "a rule that is none was taken" >&2; exit 1; fi
 grep -q "RMQ_COLL has 'bcast:8k-=tree'" "$json" || { cat "$json" >&2; exit 1; }

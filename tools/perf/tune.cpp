@@ -66,12 +66,20 @@ std::string bytes_word(std::uint64_t n) {
   return n > 0 && n % 1024 == 0 ? fmt::format("{}k", n / 1024) : std::to_string(n);
 }
 
+/// Whether the ranks lie on hosts like that: a rule that cannot serve would be measured as what the table takes
+/// instead.
+bool can_serve(coll::Algorithm a, const TuneOptions& o) {
+  if (a == coll::Algorithm::hosts) return o.hosts > 1 && o.ranks > o.hosts;
+  return a != coll::Algorithm::board || o.hosts == 1;
+}
+
 Result<void> tune_one(const Implementation& rmq, const TuneOptions& o, coll::Collective c, Tuned& out) {
   // By algorithm; under "", what the table takes.
   std::map<std::string, std::map<std::uint64_t, std::vector<double>>> samples;
   std::vector<std::string> ways{""};
   for (const coll::Algorithm algorithm : coll::kEachAlgorithm) {
-    if (coll::algorithms_of(c) & coll::set_of(algorithm)) ways.emplace_back(coll::name_of(algorithm));
+    if ((coll::algorithms_of(c) & coll::set_of(algorithm)) && can_serve(algorithm, o))
+      ways.emplace_back(coll::name_of(algorithm));
   }
   for (int round = 0; round < o.rounds; ++round) {
     for (const std::string& way : ways) {

@@ -15,6 +15,7 @@ struct TuneOptions {
   int rounds = 6;                        // of each algorithm; the best counts
   double sample_seconds = 0.005;         // of one batch in the benchmark
   std::vector<std::string> launch;       // further words for rmqrun: "--method", "tcp"; "--host-split", "4,4"
+  int hosts = 1;                         // that those words make
   std::vector<std::string> collectives;  // names; none: all
 };
 
