@@ -33,8 +33,13 @@ constexpr std::uint64_t kKilo = 1024;
 }  // namespace
 
 Result<std::uint64_t> parse_bytes(std::string_view text) {
-  static constexpr Suffix kSuffixes[] = {
-      {"", 1}, {"K", kKilo}, {"k", kKilo}, {"M", kKilo * kKilo}, {"m", kKilo * kKilo}, {"G", kKilo * kKilo * kKilo}};
+  static constexpr Suffix kSuffixes[] = {{"", 1},
+                                         {"K", kKilo},
+                                         {"k", kKilo},
+                                         {"M", kKilo * kKilo},
+                                         {"m", kKilo * kKilo},
+                                         {"G", kKilo * kKilo * kKilo},
+                                         {"g", kKilo * kKilo * kKilo}};
   return parse_scaled(text, kSuffixes, "a number of bytes such as 4096, 64K, 4M or 1G");
 }
 
@@ -95,7 +100,7 @@ Config::Config() {
 
 Result<Config> Config::from(const std::function<const char*(const char*)>& get) {
   Config c;
-#define RMQ_CONFIG(type, member, name, value, unit, meaning)                                                  \
+#define RMQ_CONFIG(type, member, name, value, unit, meaning)                                                 \
   if (const char* text = get(name)) {                                                                        \
     if (auto ok = config::assign(c.member, #type, text); !ok) {                                              \
       return fail(Errc::config, fmt::format("{}='{}' {} (default {})", name, text, ok.error().what, value)); \
