@@ -19,6 +19,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "rma/packets.hpp"
+
 namespace rmq::rma {
 namespace {
 
@@ -54,6 +56,16 @@ void Channel::begin_lock(LockType type, bool nocheck) {
   type_ = type;
   locks_ = !nocheck;
   state_ = nocheck ? State::open : State::unlocked;
+}
+
+// Who comes out of lock() before it has the lock may have others wait for it, so it goes in with the readers that a
+// writer waits for. Readers that come again and again would keep that writer out for ever. So they wait here while
+// there is one: nobody counts on them then, and they stand behind it.
+Fault Channel::stand_in_line() {
+  if (!writers_ || !locks_ || type_ != LockType::shared || core_.is_lost(rank_)) return Fault::none;
+  ask_for_lock(kInLine);
+  core_.wait_until({WaitFor::What::lock, rank_}, [&] { return state_ != State::asked; });
+  return is_closed() ? take_fault() : Fault::none;
 }
 
 void Channel::close() {
@@ -113,10 +125,10 @@ void Channel::pump() {
 
 // ---- the lock ----
 
-void Channel::ask_for_lock() {
+void Channel::ask_for_lock(std::uint8_t flags) {
   state_ = State::asked;
   Packet p = core_.packet(Kind::RMA_LOCK);
-  p.flags = lock_flag(type_);
+  p.flags = static_cast<std::uint8_t>(lock_flag(type_) | flags);
   core_.device().MPID_Send_packet(to_, p, Payload{}, nullptr);
 }
 

@@ -61,6 +61,9 @@ class Channel {
   bool begin_epoch();
   /// One of lock().
   void begin_lock(LockType type, bool nocheck);
+  /// For a shared one, where others want the lock exclusively: *waits* until it is held. Fault::peer_lost when it never
+  /// will be, and the epoch has not begun.
+  Fault stand_in_line();
   /// The target has posted, or nobody asks.
   void open() { state_ = State::open; }
   void close();
@@ -90,6 +93,8 @@ class Channel {
 
   // ---- what the target says ----
   void lock_answered(Fault fault, Rank culprit);
+  /// Whether others hold the lock exclusively or wait for that.
+  void note_writers(bool has) { writers_ = has; }
   /// A part of the answer is there, or (`fault`) the next piece has none.
   void answer_arrived(Op* op, std::uint64_t bytes, Fault fault);
   /// All data of the answer is there, or there is none for a reason.
@@ -103,7 +108,7 @@ class Channel {
   bool lost();
 
  private:
-  void ask_for_lock();
+  void ask_for_lock(std::uint8_t flags = 0);
   void granted();
   void drain_queue(const Completion& completion, bool asks);
   bool is_complete(const Completion& completion) const;
@@ -119,6 +124,7 @@ class Channel {
   bool used_ = false;             // since close()
   bool locks_ = false;            // a lock belongs to the epoch: it must be released
   bool urgent_ = false;           // a request-based operation is queued
+  bool writers_ = false;          // note_writers()
   std::uint64_t rider_ = 0;       // number of the operation that carries the request for the lock; 0: none under way
   std::uint32_t completing_ = 0;  // calls that have a completion, draining already or not
   std::uint32_t draining_ = 0;    // calls that wait for what is queued to leave

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "rma/agent.hpp"
+#include "rma/packets.hpp"
 #include "rma/window.hpp"
 
 namespace rmq::rma {
@@ -165,8 +166,10 @@ void Domain::on_packet(Rank from, const Packet& p, const std::byte* payload) {
   if (p.kind == Kind::RMA_LOCK_GRANTED) {
     const auto& [fault, culprit] = p.rma_lock_granted;
     if (!is_known(fault, culprit)) return protocol_error(from, p, kNoFault);
-    if (Channel* channel = window->sender_.find(member))
+    if (Channel* channel = window->sender_.find(member)) {
+      channel->note_writers((p.flags & kWriters) != 0);
       channel->lock_answered(static_cast<Fault>(fault), static_cast<Rank>(culprit) - 1);
+    }
     return;
   }
   window->server_.arrive(member, p, payload);
@@ -212,6 +215,7 @@ void Domain::on_ack(Rank from, const Packet& p) {
     op->channel->answer_arrived(op, 0, fault);
   } else {
     const Ticket t = tickets_.free(p.rma_ack.ticket);
+    t.channel->note_writers((p.flags & kWriters) != 0);
     t.channel->acknowledgement_arrived(t, fault, culprit);
   }
   tickets_.feed();

@@ -73,8 +73,8 @@ int Lock::broken_by(int rank) const {
 
 // ---- for origins that ask by packets ----
 
-bool Lock::take_for(Origin& o, LockType type) {
-  type == LockType::shared ? join(core_.me, o.place) : begin(core_.me, type, o.place);
+bool Lock::take_for(Origin& o, LockType type, bool in_line) {
+  type == LockType::shared && !in_line ? join(core_.me, o.place) : begin(core_.me, type, o.place);
   o.lock = o.place.held ? Origin::Lock::held : Origin::Lock::waiting;
   core_.note(o.place.held ? Event::lock_granted : Event::lock_queued, o.rank, 1);
   if (o.place.held) return true;

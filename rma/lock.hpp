@@ -29,9 +29,14 @@ class Lock {
   void release(int rank) { release(rank, core_.at(rank).place); }
 
   // ---- for origins that ask by packets: of this rank, at Origin::place ----
-  /// Whether it is held at once; else the origin waits. Shared locks are asked for when the program has long come out of
-  /// the call that locks.
-  bool take_for(Origin& o, LockType type);
+  /// Whether it is held at once; else the origin waits. Shared locks are asked for when the program has long come out
+  /// of the call that locks, unless the origin is `in_line`: then it waits there, and behind writers.
+  bool take_for(Origin& o, LockType type, bool in_line);
+  /// Whether somebody else than the origin holds it exclusively or waits for that.
+  bool has_writers(const Origin& o) const {
+    const bool mine = o.lock != Origin::Lock::none && o.place.type == LockType::exclusive;
+    return core_.control->lock.writers() > (mine ? 1u : 0u);
+  }
   /// Nothing happens if the origin does not hold it.
   void release_for(Origin& o);
   bool has_waiting() const { return !waiting_.empty(); }

@@ -43,5 +43,9 @@ inline void set_ticket(Packet& p, std::uint32_t ticket) {
 }
 
 inline constexpr std::uint8_t kLockFlags = rma_flag::lock_shared | rma_flag::lock_exclusive;
+/// In a request for the lock: the origin waits for it in its call, so nobody counts on its having come in already.
+inline constexpr std::uint8_t kInLine = rma_flag::ack;
+/// In RMA_LOCK_GRANTED and RMA_ACK: others hold the lock exclusively or wait for that.
+inline constexpr std::uint8_t kWriters = rma_flag::ack;
 
 }  // namespace rmq::rma

@@ -19,8 +19,8 @@ Fault PassiveTarget::lock(LockType type, int target, unsigned assertions) {
       lock_.begin(target, type);
       if (const Fault f = lock_.wait(target); f != Fault::none) return f;
     }
-  } else {
-    sender_.begin_lock(target, type, t.nocheck);
+  } else if (const Fault f = sender_.begin_lock(target, type, t.nocheck); f != Fault::none) {
+    return f;
   }
   t.exclusive = type == LockType::exclusive;
   t.access |= access::lock;

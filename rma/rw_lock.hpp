@@ -113,6 +113,14 @@ class RwLock {
     }
   }
 
+  /// Writers that hold it or wait for it, by now.
+  std::uint32_t writers() const {
+    // Relaxed: a hint. In this order a writer that goes meanwhile is not counted as one that comes.
+    const std::uint32_t in = writers_in_.load(std::memory_order_relaxed);
+    const auto ahead = static_cast<std::int32_t>(in - writers_out_.load(std::memory_order_relaxed));
+    return ahead > 0 ? static_cast<std::uint32_t>(ahead) : 0;
+  }
+
  private:
   // The gate: what readers_out_ must be for the writer that is present, and its bits; all zero where there is none.
   static constexpr std::uint32_t kReader = 0x100;  // readers are counted from here on, modulo 2^24

@@ -168,8 +168,12 @@ Channel& Sender::channel(int rank) {
   return *slot;
 }
 
-void Sender::begin_lock(int rank, LockType type, bool nocheck) {
-  channel(rank).begin_lock(type, nocheck);
+Fault Sender::begin_lock(int rank, LockType type, bool nocheck) {
+  Channel& c = channel(rank);
+  c.begin_lock(type, nocheck);
+  const Fault fault = c.stand_in_line();
+  if (fault != Fault::none) close(c);
+  return fault;
 }
 
 void Sender::close(Channel& channel) {

@@ -95,7 +95,7 @@ bool Server::process(Origin& o, const Packet& p, const std::byte* payload, bool 
       core_.domain.protocol_error(o.world, p, "it asks for a lock that it has, or waits for");
       return true;
     }
-    if (!take_lock(o, (p.flags & rma_flag::lock_shared) != 0 ? LockType::shared : LockType::exclusive)) return false;
+    if (!take_lock(o, p)) return false;
   }
   switch (p.kind) {
     case Kind::RMA_LOCK:
@@ -133,8 +133,9 @@ bool Server::land(int from, const Packet& p, methods::Landing& landing) {
 // ---- the lock ----
 
 // Whether the origin has the lock now; else serve_locks() goes on with it.
-bool Server::take_lock(Origin& o, LockType type) {
-  if (lock_.take_for(o, type)) return true;
+bool Server::take_lock(Origin& o, const Packet& p) {
+  const LockType type = (p.flags & rma_flag::lock_shared) != 0 ? LockType::shared : LockType::exclusive;
+  if (lock_.take_for(o, type, p.kind == Kind::RMA_LOCK && (p.flags & kInLine) != 0)) return true;
   core_.domain.serve_locks_of(*this, true);
   return false;
 }
@@ -159,6 +160,7 @@ int Server::serve_locks() {
 void Server::answer_lock(const Origin& o, Fault fault, Rank culprit) {
   Packet p = core_.packet(Kind::RMA_LOCK_GRANTED);
   p.rma_lock_granted = {static_cast<std::uint32_t>(fault), static_cast<std::uint32_t>(culprit + 1)};
+  if (lock_.has_writers(o)) p.flags = kWriters;
   core_.device().MPID_Send_packet(o.world, p, Payload{}, nullptr);
 }
 

@@ -59,7 +59,7 @@ class Server {
   bool process(Origin& o, const Packet& p, const std::byte* payload, bool locked);
   void hold(Origin& o, const Packet& p, const std::byte* payload);
   void run(Origin& o, bool locked);
-  bool take_lock(Origin& o, LockType type);
+  bool take_lock(Origin& o, const Packet& p);
   void answer_lock(const Origin& o, Fault fault, Rank culprit);
   void refuse_lock(Origin& o, Rank culprit);
 

@@ -146,7 +146,7 @@ class Window {
 
   // ---- passive target ----
   /// May return before the lock is held. Fault::sync when this target is locked already or another epoch is open.
-  /// *Waits* for direct targets.
+  /// *Waits* for direct targets, and where writers have been in line at this one.
   Fault lock(LockType type, int target, unsigned assertions) { return passive_.lock(type, target, assertions); }
   /// *Waits* until all operations are complete at the target.
   Fault unlock(int target) { return passive_.unlock(target); }
