@@ -183,7 +183,7 @@ int end_world() {
   Runtime& rt = runtime();
   // The program's last word (MPI-4.0, section 11.2.4), while everything still works.
   if (const int code = delete_all_attributes(rt.self->attributes, MPI_COMM_SELF); code != MPI_SUCCESS) return code;
-  drain_bsend_buffer();
+  drain_bsend_buffers();
   closed = !rt.sessions_used;  // no session can begin any more
   if (meet(rt.sessions_used)) {
     closed = false;
