@@ -64,9 +64,9 @@ int wanted_level(MPI_Info handle) {
   return MPI_THREAD_MULTIPLE;
 }
 
-MPI_Info new_info(const char* key, std::string value) {
+MPI_Info new_info(decltype(Info::entries) entries) {
   auto info = std::make_unique<Info>();
-  info->entries.emplace_back(key, std::move(value));
+  info->entries = std::move(entries);
   return runtime().infos.add(std::move(info))->handle;
 }
 
@@ -231,7 +231,8 @@ RMQ_MPI(int, Session_finalize, (MPI_Session * session)) {
 
 RMQ_MPI(int, Session_get_info, (MPI_Session session, MPI_Info* info_used)) {
   return enter_session(session, [&](Session&) {
-    *out(info_used, "info_used") = new_info(kLevelKey, kLevels[static_cast<std::size_t>(runtime().thread_level)]);
+    *out(info_used, "info_used") = new_info(
+        {{kLevelKey, kLevels[static_cast<std::size_t>(runtime().thread_level)]}, {kMemoryKindsKey, kMemoryKinds}});
   });
 }
 
@@ -260,7 +261,7 @@ RMQ_MPI(int, Session_get_nth_pset, (MPI_Session session, MPI_Info info, int n, i
 
 RMQ_MPI(int, Session_get_pset_info, (MPI_Session session, const char* pset_name, MPI_Info* info)) {
   return enter_session(session, [&](Session&) {
-    *out(info, "info") = new_info("mpi_size", std::to_string(process_set_arg(pset_name).size()));
+    *out(info, "info") = new_info({{"mpi_size", std::to_string(process_set_arg(pset_name).size())}});
   });
 }
 

@@ -92,6 +92,11 @@ struct Info {
   std::vector<std::pair<std::string, std::string>> entries;  // in insertion order
 };
 
+/// MPI-4.1: kinds of memory that may be passed to MPI: whatever this process can read and write, by all their names. For
+/// info objects of sessions, communicators and windows.
+inline constexpr const char *kMemoryKindsKey = "mpi_memory_alloc_kinds",
+                            *kMemoryKinds = "system,mpi,mpi:alloc_mem,mpi:win_allocate,mpi:win_allocate_shared";
+
 /// How a derived type was made, for MPI_Type_get_envelope and _contents.
 struct TypeContents {
   int combiner = MPI_COMBINER_NAMED;

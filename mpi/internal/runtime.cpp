@@ -16,7 +16,7 @@
 #include "mpi/internal/life.hpp"
 #include "mpi/internal/report.hpp"
 #include "mpi/internal/task.hpp"
-#include "mpi/internal/tool.hpp"
+#include "mpi/internal/tool_events.hpp"
 #include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi {
@@ -81,6 +81,7 @@ void start(int thread_level, std::uint32_t call, bool connect) {
   if (!terms) give_up(rt.bootstrap.get(), terms.error());
   rt.terms = *terms;
   start_reports();
+  tool::start_events();
   rt.device->trace().leave(call, 0);
   publish_debug_root();
   if (rt.device->config().debug_gate) wait_for_debugger();
