@@ -4,7 +4,9 @@
 #include <hwloc.h>
 #include <strings.h>
 
-#include <cstdio>
+#include <algorithm>
+#include <cctype>
+#include <type_traits>
 
 namespace rmq::mpi {
 namespace {
@@ -91,6 +93,9 @@ std::optional<Resource> find_resource(std::string_view value) {
       ::strncasecmp(value.data(), kHwlocScheme.data(), kHwlocScheme.size()) == 0) {
     value.remove_prefix(kHwlocScheme.size());
   }
+  // hwloc takes any text that begins as a name does.
+  if (value.empty() || !std::all_of(value.begin(), value.end(), [](unsigned char c) { return std::isalnum(c) != 0; }))
+    return std::nullopt;
   const Hwloc& h = hwloc();
   hwloc_obj_type_t type;
   if (!h.topology || h.type_of(std::string(value).c_str(), &type, nullptr, 0) < 0) return std::nullopt;

@@ -51,7 +51,7 @@ using Ints = std::vector<int>;
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char**) {
   const bool launched = argc > 1;  // rmqrun has made the sets
   if (!launched) setenv("RMQ_PSETS", "even=2,0;left=0-1;right=2-3", 1);
   MPI_Session s;
