@@ -17,6 +17,11 @@ void fields() {
   MPI_Status_get_tag(&s, &tag);
   MPI_Status_get_error(&s, &error);
   CHECK(source == 4 && tag == 5 && error == MPI_ERR_TRUNCATE);
+  MPI_Count elements = 0;
+  int few = 0;
+  CHECK(MPI_Status_set_elements_c(&s, MPI_INT, MPI_Count{3} << 31) == MPI_SUCCESS);
+  CHECK(MPI_Get_elements_c(&s, MPI_INT, &elements) == MPI_SUCCESS && elements == MPI_Count{3} << 31);
+  CHECK(MPI_Get_elements(&s, MPI_INT, &few) == MPI_SUCCESS && few == MPI_UNDEFINED);
 }
 
 void looks() {
