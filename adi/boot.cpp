@@ -84,6 +84,12 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
   sink_.on_peer_lost = &Device::on_peer_lost;
 }
 
+void Device::MPID_Listen(TraceListener* listener) {
+  if (!open_) return;
+  trace_.listen(listener);
+  careful_ = gate_.several() || trace_.full() || any_lost_;
+}
+
 Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstrap& bootstrap) {
   auto makers = std::move(options.methods);
   const std::uint32_t call = options.call;

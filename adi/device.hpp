@@ -139,6 +139,8 @@ class Device {
   /// The same with a request, which is complete; only where the method takes such a message in one piece. A method that
   /// gathers messages needs their requests, and others MPID_Isend. There must be a request at hand: pool().next_free().
   Request* MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes);
+  /// Every event of the recorder goes to `listener` as well (nullptr: to nobody), until MPID_Finalize; the device held.
+  void MPID_Listen(TraceListener* listener);
   /// Whether a call that neither waits nor fails may go without an Entry: nobody else uses the device, no record of
   /// each call is wanted, and no rank is lost.
   bool MPID_Free_of_care() const { return !careful_; }

@@ -127,22 +127,39 @@ void Trace::clock_offset(std::int64_t offset_ns, std::uint64_t error_ns) {
   (first ? h.error_ns_start : h.error_ns_end) = error_ns;
 }
 
+void Trace::listen(TraceListener* listener) {
+  listener_ = listener;
+  level_ = listener_ || stream_ ? kFull : flight_ ? kFlight : kOff;
+}
+
 void Trace::finish() {
   if (stream_) end_header(stream_->header(), true, simulated_);
   if (flight_) end_header(*flight_, stream_ != nullptr, nullptr);
   call_ = &unheard_;
   level_ = kOff;
   stream_.reset();
+  listener_ = nullptr;
 }
 
 void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p) {
-  now_ = simulated_ ? *simulated_ : os::ticks();
-  if (TraceRecord* r = stream_->reserve()) {
-    const std::uint64_t units = trace_units(p);
-    fill(*r, e, method, peer, a0, a1, units);
-    if (units > 1) std::memcpy(r->packet, p, kHeaderBytes);
-    if (units > 2) std::memcpy(r->packet + kHeaderBytes, p->body, kBodyBytes);
-    stream_->publish(units);
+  const std::uint64_t units = trace_units(p);
+  const auto write_to = [&](TraceRecord& r) {
+    fill(r, e, method, peer, a0, a1, units);
+    if (units > 1) std::memcpy(r.packet, p, kHeaderBytes);
+    if (units > 2) std::memcpy(r.packet + kHeaderBytes, p->body, kBodyBytes);
+  };
+  if (listener_) {
+    TraceRecord heard{};
+    simulated_ ? saw_clock(*simulated_) : look_at_clock();
+    write_to(heard);
+    listener_->on_event(heard);
+  }
+  if (stream_) {
+    now_ = simulated_ ? *simulated_ : os::ticks();
+    if (TraceRecord* r = stream_->reserve()) {
+      write_to(*r);
+      stream_->publish(units);
+    }
   }
   if (!ring_ || is_detail(e) || e == Event::wake) return;
   e == Event::sleep ? fly_asleep() : fly(e, method, peer, a0, a1, p);

@@ -124,6 +124,15 @@ void end_header(TraceHeader& header, bool exact_clock, const std::uint64_t* simu
 
 class TraceStream;
 
+/// Hears of every event while it is attached (Trace::listen), where it happens: in the device, which it must not call.
+class TraceListener {
+ public:
+  virtual ~TraceListener() = default;
+  /// `r.ticks` are nanoseconds of CLOCK_MONOTONIC (of a simulated rank its own time); the packet is zero beyond what the
+  /// event carries. The record is valid during the call.
+  virtual void on_event(const TraceRecord& r) = 0;
+};
+
 class Trace {
  public:
   /// Where each rank's flight recorder lies in the memory that its launcher holds: rank x kFlightSlot.
@@ -147,10 +156,14 @@ class Trace {
   /// What the clock of this host lacks to the launcher's, as known now; the first call counts for the start.
   void clock_offset(std::int64_t offset_ns, std::uint64_t error_ns);
 
+  /// All events go to `listener` as well, as long as it is not replaced; nullptr: to nobody. Outlives its attachment.
+  void listen(TraceListener* listener);
+
   /// The rank has come to its proper end: notes when, and closes the full trace. Says on stderr what that lacks.
   void finish();
 
   bool on() const { return level_ != kOff; }
+  /// Whether every event counts: there is a full trace, or a listener.
   bool full() const { return level_ == kFull; }
 
   /// Records an event. One branch when off. One thread at a time (the device's lock).
@@ -271,6 +284,7 @@ class Trace {
   std::atomic<std::uint32_t> unheard_{0};  // the call, where nobody records
   const std::uint64_t* simulated_ = nullptr;
   std::unique_ptr<TraceStream> stream_;
+  TraceListener* listener_ = nullptr;
 };
 
 }  // namespace rmq

@@ -104,9 +104,17 @@ int free_comm(Comm& c, MPI_Comm& handle) {
   if (const int code = delete_all_attributes(c.attributes, c.handle); code != MPI_SUCCESS) return code;
   adi::Envelope left;
   c.littered = c.context != 0 && runtime().device->MPID_Iprobe({c.recv_context, MPI_ANY_SOURCE, MPI_ANY_TAG}, left);
+  // Its messages can be received no more. A program that does not listen for errors would end for a mistake that harms
+  // nobody.
+  const bool tells = c.littered && !c.errhandler->is_fatal();
+  const auto handler = tells ? std::make_shared<const Errhandler>(*c.errhandler) : nullptr;
   drop(&c);
   handle = MPI_COMM_NULL;
-  return MPI_SUCCESS;
+  if (!tells) return MPI_SUCCESS;
+  throw Failure{MPI_ERR_OTHER,
+                fmt::format("a message from rank {} with tag {} ({} bytes) was never received", left.source, left.tag,
+                            left.bytes),
+                MPI_COMM_NULL, MPI_SUCCESS, handler};
 }
 
 MPI_Group handle_to(Group& g) {
@@ -204,21 +212,31 @@ RMQ_MPI(int, Comm_set_name, (MPI_Comm comm, const char* comm_name)) {
   });
 }
 
+// MPI-4.1 gives null handles names.
 RMQ_MPI(int, Comm_get_name, (MPI_Comm comm, char* comm_name, int* resultlen)) {
+  if (comm == MPI_COMM_NULL) {
+    return enter([&] {
+      out_text(out(comm_name, "comm_name"), MPI_MAX_OBJECT_NAME, out(resultlen, "resultlen"), "MPI_COMM_NULL");
+    });
+  }
   return enter(comm, [&](Comm& c) {
     out_text(out(comm_name, "comm_name"), MPI_MAX_OBJECT_NAME, out(resultlen, "resultlen"), c.name);
   });
 }
 
 // No hint changes what a communicator does, so all are ignored, and MPI_Comm_get_info, which returns those that were
-// not, has none (MPI-4.0, section 7.4.4).
+// not, has what holds anyway (MPI-4.1, section 7.4.4).
 RMQ_MPI(int, Comm_set_info, (MPI_Comm comm, MPI_Info info)) {
   return enter(comm, [&](Comm&) { info_arg(info); });
 }
 
 RMQ_MPI(int, Comm_get_info, (MPI_Comm comm, MPI_Info* info_used)) {
-  return enter(comm,
-               [&](Comm&) { *out(info_used, "info_used") = runtime().infos.add(std::make_unique<Info>())->handle; });
+  return enter(comm, [&](Comm&) {
+    out(info_used, "info_used");
+    auto info = std::make_unique<Info>();
+    info->entries.emplace_back(kMemoryKindsKey, kMemoryKinds);
+    *info_used = runtime().infos.add(std::move(info))->handle;
+  });
 }
 
 }  // namespace rmq::mpi

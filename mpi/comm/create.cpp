@@ -1,7 +1,5 @@
-// Chapter 7.4.2: communicators from groups and by splitting.
+// Chapter 7.4.2: communicators from groups.
 #include <fmt/format.h>
-
-#include <algorithm>
 
 #include "mpi/internal/comms.hpp"
 
@@ -12,66 +10,6 @@ namespace {
 constexpr int kGroupTags = 1 << 29;
 
 using Words = std::vector<std::uint64_t>;
-
-/// What one process asks of a split: its colour and key, 32 bits each. MPI_UNDEFINED as colour: nothing.
-struct Wish {
-  int color, key;
-};
-std::uint64_t word_of(Wish w) {
-  return (std::uint64_t{static_cast<std::uint32_t>(w.color)} << 32) | static_cast<std::uint32_t>(w.key);
-}
-Wish wish_of(std::uint64_t word) {
-  return {static_cast<int>(word >> 32), static_cast<int>(static_cast<std::uint32_t>(word))};
-}
-
-/// World ranks of those who wish for `color`, by key, then by rank.
-std::vector<Rank> members(const Group& group, const Words& wishes, int color) {
-  std::vector<std::pair<int, Rank>> chosen;
-  for (std::size_t i = 0; i < wishes.size(); ++i) {
-    if (const Wish w = wish_of(wishes[i]); w.color == color) chosen.emplace_back(w.key, group.world[i]);
-  }
-  std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Rank> world;
-  world.reserve(chosen.size());
-  for (const auto& [key, rank] : chosen) world.push_back(rank);
-  return world;
-}
-
-MPI_Comm split(Comm& c, Wish mine) {
-  const std::uint64_t word = word_of(mine);
-  note_collective(c);
-  const Words ours = gather_all(whole_party(c), {&word, 1});
-  Words theirs;
-  if (c.is_inter()) theirs = exchange(whole_party(c), bridge_of(c), ours);
-  if (mine.color == MPI_UNDEFINED) return handle_or_null(create_comm(c, {}));
-  std::vector<Rank> remote;
-  if (c.is_inter()) remote = members(*c.remote, theirs, mine.color);
-  return handle_or_null(create_comm(c, members(*c.group, ours, mine.color), std::move(remote)));
-}
-
-// The part of the hardware that ranks can tell apart: those who share memory, a host (MPI-4.0, section 7.4.2).
-constexpr const char *kResourceKey = "mpi_hw_resource_type", *kSharedMemory = "mpi_shared_memory";
-
-int host_of(Rank r) {
-  return runtime().device->job().host_of_rank[r];
-}
-int own_host() {
-  return host_of(runtime().device->rank());
-}
-bool on_one_host(const Comm& c) {
-  const auto ours = [](const Group* g) {
-    return !g || std::all_of(g->world.begin(), g->world.end(), [](Rank r) { return host_of(r) == own_host(); });
-  };
-  return ours(c.group) && ours(c.remote);
-}
-bool wants_shared_memory(const Info* hints) {
-  return hints && std::find(hints->entries.begin(), hints->entries.end(),
-                            std::pair<std::string, std::string>(kResourceKey, kSharedMemory)) != hints->entries.end();
-}
-void set_entry(Info& info, const char* key, const char* value) {
-  std::erase_if(info.entries, [&](const auto& e) { return e.first == key; });
-  info.entries.emplace_back(key, value);
-}
 
 Words words_of(const Ranks& ranks) {
   return Words(ranks.begin(), ranks.end());
@@ -95,7 +33,7 @@ MPI_Comm create_group(Comm& c, const Group& group, int tag) {
   Party party{c, {}, group.rank, kGroupTags + tag};
   for (const Rank r : group.world) party.ranks.push_back(c.group->place_of(r));
   const auto contexts = agree_on_contexts(party, {}, 1);
-  return new_comm(c, NewComm{contexts[0], new_group(group.world)})->handle;
+  return new_comm(c, NewComm{contexts[0], new_group(group.world, group.session)})->handle;
 }
 
 }  // namespace
@@ -107,9 +45,9 @@ Comm* create_comm(Comm& parent, Ranks world, Ranks remote) {
     for (const std::uint32_t c : contexts) free_context(c);
     return nullptr;
   }
-  NewComm made{contexts[0], new_group(std::move(world))};
+  NewComm made{contexts[0], new_group(std::move(world), parent.group->session)};
   if (inter) {
-    made.remote = new_group(std::move(remote));
+    made.remote = new_group(std::move(remote), parent.group->session);
     made.local_context = contexts[1];
   }
   return new_comm(parent, made);
@@ -135,53 +73,6 @@ RMQ_MPI(int, Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Co
     tag_arg(tag);
     check_subset(g, c);
     if (g.rank != MPI_UNDEFINED) *newcomm = create_group(c, g, tag);
-  });
-}
-
-RMQ_MPI(int, Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm* newcomm)) {
-  return enter(comm, [&](Comm& c) {
-    out(newcomm, "newcomm");
-    if (color < 0 && color != MPI_UNDEFINED) {
-      fail_call(MPI_ERR_ARG,
-                fmt::format("invalid color {} (argument color; allowed 0 and up and MPI_UNDEFINED)", color));
-    }
-    *newcomm = split(c, {color, key});
-  });
-}
-
-RMQ_MPI(int, Comm_split_type, (MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm)) {
-  return enter(comm, [&](Comm& c) {
-    out(newcomm, "newcomm");
-    Info* const hints = optional_info_arg(info);
-    const int host = own_host();
-    switch (split_type) {
-      case MPI_COMM_TYPE_SHARED:
-        *newcomm = split(c, {host, key});
-        return;
-      case MPI_COMM_TYPE_HW_GUIDED:
-      case MPI_COMM_TYPE_RESOURCE_GUIDED:  // without its key MPIX_COMM_TYPE_NEIGHBORHOOD, of which nothing is known
-        *newcomm = split(c, {wants_shared_memory(hints) ? host : MPI_UNDEFINED, key});
-        return;
-      case MPI_COMM_TYPE_HW_UNGUIDED:
-        *newcomm = split(c, {on_one_host(c) ? MPI_UNDEFINED : host, key});
-        if (hints && *newcomm != MPI_COMM_NULL) set_entry(*hints, kResourceKey, kSharedMemory);
-        return;
-      case MPI_UNDEFINED:
-        *newcomm = split(c, {MPI_UNDEFINED, key});
-        return;
-      default:
-        fail_call(MPI_ERR_ARG, fmt::format("invalid split_type {} (argument split_type)", split_type));
-    }
-  });
-}
-
-// MPI-4.1: the resources that MPI_Comm_split_type knows, and whether this process is bound to one of each.
-RMQ_MPI(int, Get_hw_resource_info, (MPI_Info * hw_info)) {
-  return enter_any_time([&] {
-    out(hw_info, "hw_info");
-    auto info = std::make_unique<Info>();
-    set_entry(*info, kSharedMemory, "true");
-    *hw_info = runtime().infos.add(std::move(info))->handle;
   });
 }
 

@@ -46,7 +46,7 @@ MPI_Group include(const Group& g, const std::vector<int>& ranks) {
   chosen(g, ranks);
   std::vector<Rank> world;
   for (const int r : ranks) world.push_back(g.world[r]);
-  return new_group(std::move(world))->handle;
+  return new_group(std::move(world), g.session)->handle;
 }
 
 /// Members of `g` whose place fulfils the condition, in their order.
@@ -61,7 +61,7 @@ std::vector<Rank> filter(const Group& g, Keep&& keep) {
 
 MPI_Group exclude(const Group& g, const std::vector<int>& ranks) {
   const std::vector<bool> out_of_it = chosen(g, ranks);
-  return new_group(filter(g, [&](int i) { return !out_of_it[static_cast<std::size_t>(i)]; }))->handle;
+  return new_group(filter(g, [&](int i) { return !out_of_it[static_cast<std::size_t>(i)]; }), g.session)->handle;
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ RMQ_MPI(int, Group_union, (MPI_Group group1, MPI_Group group2, MPI_Group* newgro
     std::vector<Rank> world = a.world.list();
     const auto rest = filter(b, [&](int i) { return a.place_of(b.world[i]) == MPI_UNDEFINED; });
     world.insert(world.end(), rest.begin(), rest.end());
-    *out(newgroup, "newgroup") = new_group(std::move(world))->handle;
+    *out(newgroup, "newgroup") = new_group(std::move(world), a.session)->handle;
   });
 }
 
@@ -114,7 +114,7 @@ RMQ_MPI(int, Group_intersection, (MPI_Group group1, MPI_Group group2, MPI_Group*
     const Group& a = group_arg(group1, "group1");
     const Group& b = group_arg(group2, "group2");
     const auto both = filter(a, [&](int i) { return b.place_of(a.world[i]) != MPI_UNDEFINED; });
-    *out(newgroup, "newgroup") = new_group(both)->handle;
+    *out(newgroup, "newgroup") = new_group(both, a.session)->handle;
   });
 }
 
@@ -123,7 +123,7 @@ RMQ_MPI(int, Group_difference, (MPI_Group group1, MPI_Group group2, MPI_Group* n
     const Group& a = group_arg(group1, "group1");
     const Group& b = group_arg(group2, "group2");
     const auto only_a = filter(a, [&](int i) { return b.place_of(a.world[i]) == MPI_UNDEFINED; });
-    *out(newgroup, "newgroup") = new_group(only_a)->handle;
+    *out(newgroup, "newgroup") = new_group(only_a, a.session)->handle;
   });
 }
 

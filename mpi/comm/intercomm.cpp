@@ -33,7 +33,9 @@ MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge) {
   }
   const auto contexts = agree_on_contexts(party(), bridge, 2);
   retain(*local.group);
-  return new_comm(local, NewComm{contexts[0], local.group, new_group(std::move(remote)), contexts[1]})->handle;
+  return new_comm(local,
+                  NewComm{contexts[0], local.group, new_group(std::move(remote), local.group->session), contexts[1]})
+      ->handle;
 }
 
 namespace {
@@ -53,7 +55,7 @@ MPI_Comm merge(Comm& c, bool high) {
   const Group& after = first ? *c.remote : *c.group;
   std::vector<Rank> world = before.world.list();
   world.insert(world.end(), after.world.begin(), after.world.end());
-  return new_comm(c, NewComm{contexts[0], new_group(std::move(world))})->handle;
+  return new_comm(c, NewComm{contexts[0], new_group(std::move(world), c.group->session)})->handle;
 }
 
 }  // namespace

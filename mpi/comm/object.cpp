@@ -31,11 +31,12 @@ int compare(const Group& a, const Group& b) {
   return same_members ? MPI_SIMILAR : MPI_UNEQUAL;
 }
 
-Group* new_group(Ranks world) {
+Group* new_group(Ranks world, int session) {
   Runtime& rt = runtime();
   if (world.empty()) return &rt.empty_group;
   auto g = std::make_unique<Group>();
   g->world = std::move(world);
+  g->session = session;
   g->rank = g->place_of(rt.device->rank());
   return rt.groups.add(std::move(g));
 }

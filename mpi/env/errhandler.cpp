@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "mpi/internal/comms.hpp"
+#include "mpi/internal/sessions.hpp"
 #include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi {
@@ -34,12 +35,6 @@ void set(Win& w, MPI_Errhandler handle) {
 
 void set(Session& s, MPI_Errhandler handle) {
   set(s.errhandler, handle, Errhandler::Action::user_session);
-}
-
-Session& session_arg(MPI_Session handle) {
-  Session* s = runtime().sessions.find(handle);
-  if (!s) detail::bad_handle(MPI_ERR_SESSION, handle, "session");
-  return *s;
 }
 
 template <class Object>

@@ -2,7 +2,7 @@
 //
 //   0x000000cc   class cc, as mpi.h has it
 //   0x00nnnncc   failure number n of class cc: its text is kept among the latest kKept
-//   0x40000000+  added by MPI_Add_error_class or MPI_Add_error_code, numbered in order
+//   0x40000000+  added by MPI_Add_error_class or MPI_Add_error_code; a number that was removed is used again
 #include <fmt/format.h>
 
 #include <array>
@@ -23,7 +23,8 @@ constexpr std::size_t kKept = 64;
 struct Added {
   int class_code;
   std::string text;
-  bool removed = false;  // its number is not used again
+  bool removed = false;
+  int codes = 0;  // of a class: that there are of it, beside itself
 };
 struct Kept {
   int code = 0;
@@ -36,6 +37,7 @@ struct Codes {
   int next_number = 1;
   std::array<Kept, kKept> kept;
   std::vector<Added> added;
+  std::vector<int> free;  // numbers of those that were removed
 };
 Codes& codes() {
   static Codes* const all = new Codes;  // never destroyed, like the runtime
@@ -122,7 +124,9 @@ constexpr ClassText kClasses[] = {
     {MPI_T_ERR_INVALID_NAME, "tools interface: invalid name"},
     {MPI_T_ERR_INVALID, "tools interface: invalid use"},
     {MPI_T_ERR_NOT_SUPPORTED, "tools interface: not supported"},
+    {MPI_T_ERR_NOT_ACCESSIBLE, "tools interface: not accessible"},
     {MPI_ERR_SESSION, "invalid session"},
+    {MPI_ERR_ERRHANDLER, "invalid error handler"},
     {MPI_ERR_PROC_ABORTED, "a process has aborted"},
     {MPI_ERR_VALUE_TOO_LARGE, "the value does not fit the type of the result"},
     {MPIX_ERR_PROC_FAILED, "a process has failed"},
@@ -147,9 +151,22 @@ Added* find_added(Codes& all, int code) {
 int add(int class_code) {
   Codes& all = codes();
   const std::scoped_lock lock(all.mutex);
-  const int code = kFirstAdded + static_cast<int>(all.added.size());
-  all.added.push_back({class_code < 0 ? code : class_code, {}});
+  if (all.free.empty()) {
+    all.free.push_back(kFirstAdded + static_cast<int>(all.added.size()));
+    all.added.emplace_back();
+  }
+  const int code = all.free.back();
+  all.free.pop_back();
+  all.added[static_cast<std::size_t>(code - kFirstAdded)] = {class_code < 0 ? code : class_code, {}};
+  if (Added* of = class_code < 0 ? nullptr : find_added(all, class_code)) ++of->codes;
   return code;
+}
+
+void remove(Codes& all, int code) {
+  Added& a = all.added[static_cast<std::size_t>(code - kFirstAdded)];
+  if (Added* of = a.class_code == code ? nullptr : find_added(all, a.class_code)) --of->codes;
+  a = {a.class_code, {}, true};
+  all.free.push_back(code);
 }
 
 /// What MPI_Remove_error_class, _code and _string have in common.
@@ -276,14 +293,10 @@ RMQ_MPI(int, Add_error_string, (int errorcode, const char* string)) {
 RMQ_MPI(int, Remove_error_class, (int errorclass)) {
   return change_added(
       errorclass,
-      [&](const Codes& all, Added& a) {
+      [&](Codes& all, const Added& a) {
         if (a.class_code != errorclass) fail_call(MPI_ERR_ARG, "argument errorclass is an error code");
-        for (const Added& other : all.added) {
-          if (&other != &a && !other.removed && other.class_code == errorclass) {
-            fail_call(MPI_ERR_OTHER, "there are still error codes of this class (MPI_Remove_error_code)");
-          }
-        }
-        a = {a.class_code, {}, true};
+        if (a.codes > 0) fail_call(MPI_ERR_OTHER, "there are still error codes of this class (MPI_Remove_error_code)");
+        remove(all, errorclass);
       },
       __func__);
 }
@@ -291,16 +304,16 @@ RMQ_MPI(int, Remove_error_class, (int errorclass)) {
 RMQ_MPI(int, Remove_error_code, (int errorcode)) {
   return change_added(
       errorcode,
-      [&](const Codes&, Added& a) {
+      [&](Codes& all, const Added& a) {
         if (a.class_code == errorcode) fail_call(MPI_ERR_ARG, "argument errorcode is an error class");
-        a = {a.class_code, {}, true};
+        remove(all, errorcode);
       },
       __func__);
 }
 
 RMQ_MPI(int, Remove_error_string, (int errorcode)) {
   return change_added(
-      errorcode, [&](const Codes&, Added& a) { a.text.clear(); }, __func__);
+      errorcode, [](const Codes&, Added& a) { a.text.clear(); }, __func__);
 }
 
 }  // namespace rmq::mpi

@@ -13,6 +13,8 @@
 #include "mpi/internal/bsend.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/life.hpp"
+#include "mpi/internal/process_sets.hpp"
+#include "mpi/internal/sessions.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -22,32 +24,10 @@ constexpr std::array<const char*, 4> kLevels{"MPI_THREAD_SINGLE", "MPI_THREAD_FU
                                              "MPI_THREAD_MULTIPLE"};
 static_assert(MPI_THREAD_SINGLE == 0 && MPI_THREAD_MULTIPLE == 3);
 
-constexpr std::array<const char*, 2> kSets{"mpi://WORLD", "mpi://SELF"};
-
 // Contexts in which groups agree on the context of a communicator: apart from all others, and even, like these.
 constexpr std::uint32_t kMeetings = 1u << 29;
 
 // ---- arguments ----
-
-Session& session_arg(MPI_Session handle, const char* name = "session") {
-  Session* s = runtime().sessions.find(handle);
-  if (!s) detail::bad_handle(MPI_ERR_SESSION, handle, name);
-  return *s;
-}
-
-/// The frame of functions on a session. Errors go to the session's handler.
-template <class Body>
-int enter_session(MPI_Session session, Body&& body, Function function = __builtin_FUNCTION()) {
-  Runtime& rt = runtime();
-  if (!rt.is_active()) detail::refuse(function);
-  try {
-    adi::Device::Entry entry(*rt.device, function, function.id);
-    body(session_arg(session));
-    return MPI_SUCCESS;
-  } catch (...) {
-    return detail::raise_caught(session, function);
-  }
-}
 
 /// The frame of functions that bring a handler for their errors along.
 template <class Body>
@@ -84,18 +64,9 @@ int wanted_level(MPI_Info handle) {
   return MPI_THREAD_MULTIPLE;
 }
 
-const Group& process_set(const char* name) {
-  out(name, "pset_name");
-  const Runtime& rt = runtime();
-  if (::strcasecmp(name, kSets[0]) == 0) return *rt.world->group;
-  if (::strcasecmp(name, kSets[1]) == 0) return *rt.self->group;
-  fail_call(MPI_ERR_ARG, fmt::format("there is no process set '{}' (argument pset_name; there are {} and {})", name,
-                                     kSets[0], kSets[1]));
-}
-
-MPI_Info new_info(const char* key, std::string value) {
+MPI_Info new_info(decltype(Info::entries) entries) {
   auto info = std::make_unique<Info>();
-  info->entries.emplace_back(key, std::move(value));
+  info->entries = std::move(entries);
   return runtime().infos.add(std::move(info))->handle;
 }
 
@@ -241,7 +212,7 @@ RMQ_MPI(int, Session_init, (MPI_Info info, MPI_Errhandler errhandler, MPI_Sessio
 
 RMQ_MPI(int, Session_finalize, (MPI_Session * session)) {
   const int code = enter_session(session ? *session : MPI_SESSION_NULL, [](Session&) {
-    drain_bsend_buffer();
+    drain_bsend_buffers();
     // The program may not call MPI for long, and what it has sent must not wait for that.
     while (!all_has_left(*runtime().device)) runtime().device->MPID_Poll(true);
   });
@@ -260,24 +231,26 @@ RMQ_MPI(int, Session_finalize, (MPI_Session * session)) {
 
 RMQ_MPI(int, Session_get_info, (MPI_Session session, MPI_Info* info_used)) {
   return enter_session(session, [&](Session&) {
-    *out(info_used, "info_used") = new_info(kLevelKey, kLevels[static_cast<std::size_t>(runtime().thread_level)]);
+    *out(info_used, "info_used") = new_info(
+        {{kLevelKey, kLevels[static_cast<std::size_t>(runtime().thread_level)]}, {kMemoryKindsKey, kMemoryKinds}});
   });
 }
 
 RMQ_MPI(int, Session_get_num_psets, (MPI_Session session, MPI_Info info, int* npset_names)) {
   return enter_session(session, [&](Session&) {
     optional_info_arg(info);
-    *out(npset_names, "npset_names") = static_cast<int>(kSets.size());
+    *out(npset_names, "npset_names") = static_cast<int>(own_process_sets().size());
   });
 }
 
 RMQ_MPI(int, Session_get_nth_pset, (MPI_Session session, MPI_Info info, int n, int* pset_len, char* pset_name)) {
   return enter_session(session, [&](Session&) {
     optional_info_arg(info);
-    if (n < 0 || n >= std::ssize(kSets)) {
-      fail_call(MPI_ERR_ARG, fmt::format("argument n is {}, allowed 0..{}", n, kSets.size() - 1));
+    const std::vector<std::string> names = own_process_sets();
+    if (n < 0 || n >= std::ssize(names)) {
+      fail_call(MPI_ERR_ARG, fmt::format("argument n is {}, allowed 0..{}", n, names.size() - 1));
     }
-    const std::string_view name = kSets[static_cast<std::size_t>(n)];
+    const std::string_view name = names[static_cast<std::size_t>(n)];
     if (*out(pset_len, "pset_len") > 0) {  // counts the final zero, in and out
       const std::size_t length = std::min(name.size(), static_cast<std::size_t>(*pset_len - 1));
       out(pset_name, "pset_name")[name.copy(pset_name, length)] = '\0';
@@ -288,14 +261,14 @@ RMQ_MPI(int, Session_get_nth_pset, (MPI_Session session, MPI_Info info, int n, i
 
 RMQ_MPI(int, Session_get_pset_info, (MPI_Session session, const char* pset_name, MPI_Info* info)) {
   return enter_session(session, [&](Session&) {
-    *out(info, "info") = new_info("mpi_size", std::to_string(process_set(pset_name).size()));
+    *out(info, "info") = new_info({{"mpi_size", std::to_string(process_set_arg(pset_name).size())}});
   });
 }
 
 RMQ_MPI(int, Group_from_session_pset, (MPI_Session session, const char* pset_name, MPI_Group* newgroup)) {
   return enter_session(session, [&](Session&) {
     *out(newgroup, "newgroup") = MPI_GROUP_NULL;
-    *newgroup = new_group(process_set(pset_name).world)->handle;
+    *newgroup = new_group(process_set_arg(pset_name), session)->handle;
   });
 }
 

@@ -1,10 +1,10 @@
 /*
- * mpi.h of RMQ: MPI-4.0 for C and C++ programs, in the binary interface of MPICH (libmpich.so.12, 64-bit Linux).
+ * mpi.h of RMQ: MPI-4.1 for C and C++ programs, in the binary interface of MPICH (libmpich.so.12, 64-bit Linux).
  *
  * Every number and layout below is part of that interface, so none may change: a program built against another header
  * of the same interface runs with this library, and the other way round. tests/abi/ compares all of them with an
- * installed MPICH. The functions are listed once, in rmq_mpi_functions.inc; those of MPI-4.1 that are there already, in
- * rmq_mpi_functions_newer.inc.
+ * installed MPICH. The functions are listed once, in rmq_mpi_functions.inc, those that MPI-4.1 has added in
+ * rmq_mpi_functions_newer.inc. What MPICH 4.0 does not have yet has the numbers of MPICH 4.3.
  *
  * Valid as C99 and as C++98 and later, silent under -Wall -Wextra -pedantic, and under -Wold-style-cast in C++.
  * The C++ bindings that MPI-3.0 removed (namespace MPI) are not offered.
@@ -16,7 +16,7 @@
 /* ---- Versions ---- */
 
 #define MPI_VERSION 4
-#define MPI_SUBVERSION 0
+#define MPI_SUBVERSION 1
 
 /* How a program recognises this implementation. No MPICH, MPICH_VERSION or MPICH_NUMVERSION: programs read those as a
  * promise of one code base with its extra headers and its bugs, while we promise the binary interface alone. */
@@ -221,6 +221,7 @@ typedef struct ADIOI_FileD* MPI_File;
 #define MPI_COMBINER_F90_INTEGER 17
 #define MPI_COMBINER_RESIZED 18
 #define MPI_COMBINER_HINDEXED_BLOCK 19
+#define MPI_COMBINER_VALUE_INDEX 20
 
 /* For subarrays and distributed arrays. */
 #define MPI_ORDER_C 56
@@ -267,6 +268,7 @@ extern RMQ_MPI_PUBLIC MPI_F08_status* MPI_F08_STATUSES_IGNORE;
 
 #define MPI_BOTTOM RMQ_MPI_VALUE(void*, 0)
 #define MPI_IN_PLACE RMQ_MPI_ADDRESS(void*, -1L)
+#define MPI_BUFFER_AUTOMATIC RMQ_MPI_ADDRESS(void*, -2L)
 
 #define MPI_PROC_NULL (-1)
 #define MPI_ANY_SOURCE (-2)
@@ -303,8 +305,8 @@ extern RMQ_MPI_PUBLIC int* const MPI_WEIGHTS_EMPTY;
 #define MPI_COMM_TYPE_SHARED 1
 #define MPI_COMM_TYPE_HW_GUIDED 2
 #define MPI_COMM_TYPE_HW_UNGUIDED 3
-#define MPIX_COMM_TYPE_NEIGHBORHOOD 4
-#define MPI_COMM_TYPE_RESOURCE_GUIDED 4 /* MPI-4.1; MPICH has given it the number of its extension */
+#define MPI_COMM_TYPE_RESOURCE_GUIDED 4
+#define MPIX_COMM_TYPE_NEIGHBORHOOD 5 /* 4 in programs built for MPICH 4.0, which are understood as well */
 
 /* Bytes that MPI_Bsend adds to each message in the attached buffer, at most. */
 #define MPI_BSEND_OVERHEAD 96
@@ -404,6 +406,7 @@ extern RMQ_MPI_PUBLIC int* const MPI_WEIGHTS_EMPTY;
 #define MPI_ERR_REQUEST 19
 #define MPI_ERR_KEYVAL 48
 #define MPI_ERR_SESSION 75
+#define MPI_ERR_ERRHANDLER 80
 
 /* What went wrong with a message or in the library. */
 #define MPI_ERR_UNKNOWN 13
@@ -478,6 +481,7 @@ extern RMQ_MPI_PUBLIC int* const MPI_WEIGHTS_EMPTY;
 #define MPI_T_ERR_INVALID_NAME 73
 #define MPI_T_ERR_INVALID 74
 #define MPI_T_ERR_NOT_SUPPORTED 78
+#define MPI_T_ERR_NOT_ACCESSIBLE 79
 
 /* Extensions: failed processes, revoked communicators, requests that cannot be had. */
 #define MPIX_ERR_PROC_FAILED 101

@@ -84,7 +84,7 @@ inline Info* optional_info_arg(MPI_Info handle, const char* name = "info") {
 inline Errhandler& errhandler_arg(MPI_Errhandler handle, const char* name = "errhandler") {
   Errhandler* e = find_errhandler(handle);
   if (!e) [[unlikely]]
-    detail::bad_handle(MPI_ERR_ARG, handle, name);
+    detail::bad_handle(MPI_ERR_ERRHANDLER, handle, name);
   return *e;
 }
 

@@ -33,8 +33,9 @@ void release(Errhandler* e);
 
 /// MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL.
 int compare(const Group& a, const Group& b);
-/// A group of these world ranks, in this order, with one reference; MPI_GROUP_EMPTY when there are none.
-Group* new_group(Ranks world);
+/// A group of these world ranks, in this order, with one reference; MPI_GROUP_EMPTY when there are none. `session`:
+/// that of the group that it is made from.
+Group* new_group(Ranks world, int session = MPI_SESSION_NULL);
 
 /// A communicator over `group` (and `remote`), whose references it takes over, in contexts that have been agreed on (or
 /// 0: they come later). It inherits the error handler of `parent` and is in the table of user handles.

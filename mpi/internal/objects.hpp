@@ -30,6 +30,7 @@ class Terms;
 struct Levels;
 }  // namespace coll
 class Activity;
+class BsendBuffer;
 struct Datatype;
 struct Topology;
 
@@ -65,16 +66,18 @@ struct Errhandler {
 struct Session {
   static constexpr ObjectKind kKind = ObjectKind::session;
   int handle = MPI_SESSION_NULL;
-  Errhandler* errhandler = nullptr;  // referenced
+  Errhandler* errhandler = nullptr;    // referenced
+  std::shared_ptr<BsendBuffer> bsend;  // attached; nullptr: none
 };
 
 struct Group {
   static constexpr ObjectKind kKind = ObjectKind::group;
   int handle = MPI_GROUP_NULL;
   int refs = 1;
-  Ranks world;               // world rank of each member
-  int rank = MPI_UNDEFINED;  // mine
-  bool predefined = false;   // MPI_GROUP_EMPTY
+  Ranks world;                     // world rank of each member
+  int rank = MPI_UNDEFINED;        // mine
+  bool predefined = false;         // MPI_GROUP_EMPTY
+  int session = MPI_SESSION_NULL;  // from one of whose process sets it comes; null: from MPI_COMM_WORLD
   int size() const { return world.size(); }
   /// Place of a world rank in the group; MPI_UNDEFINED when it is not a member.
   int place_of(Rank world_rank) const {
@@ -88,6 +91,11 @@ struct Info {
   int handle = MPI_INFO_NULL;
   std::vector<std::pair<std::string, std::string>> entries;  // in insertion order
 };
+
+/// MPI-4.1: kinds of memory that may be passed to MPI: whatever this process can read and write, by all their names. For
+/// info objects of sessions, communicators and windows.
+inline constexpr const char *kMemoryKindsKey = "mpi_memory_alloc_kinds",
+                            *kMemoryKinds = "system,mpi,mpi:alloc_mem,mpi:win_allocate,mpi:win_allocate_shared";
 
 /// How a derived type was made, for MPI_Type_get_envelope and _contents.
 struct TypeContents {
@@ -173,6 +181,7 @@ struct Comm {
   bool meeting_failed = false;                         // as a member was lost; others may have it
   std::shared_ptr<coll::Meeting> meeting;              // at a board; nullptr: none (coll/meeting.hpp)
   mutable std::shared_ptr<const coll::Levels> levels;  // how it lies on hosts, once asked (coll/levels.hpp)
+  std::shared_ptr<BsendBuffer> bsend;                  // attached to it alone (internal/bsend.hpp); nullptr: none
   Activity* activities = nullptr;                      // the newest of those that hold it (internal/requests.hpp)
   std::shared_ptr<const Topology> topology;            // nullptr: none; duplicates share it (internal/topology.hpp)
 

@@ -16,7 +16,7 @@
 #include "mpi/internal/life.hpp"
 #include "mpi/internal/report.hpp"
 #include "mpi/internal/task.hpp"
-#include "mpi/internal/tool.hpp"
+#include "mpi/internal/tool_events.hpp"
 #include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi {
@@ -81,6 +81,7 @@ void start(int thread_level, std::uint32_t call, bool connect) {
   if (!terms) give_up(rt.bootstrap.get(), terms.error());
   rt.terms = *terms;
   start_reports();
+  tool::start_events();
   rt.device->trace().leave(call, 0);
   publish_debug_root();
   if (rt.device->config().debug_gate) wait_for_debugger();
@@ -183,7 +184,7 @@ int end_world() {
   Runtime& rt = runtime();
   // The program's last word (MPI-4.0, section 11.2.4), while everything still works.
   if (const int code = delete_all_attributes(rt.self->attributes, MPI_COMM_SELF); code != MPI_SUCCESS) return code;
-  drain_bsend_buffer();
+  drain_bsend_buffers();
   closed = !rt.sessions_used;  // no session can begin any more
   if (meet(rt.sessions_used)) {
     closed = false;

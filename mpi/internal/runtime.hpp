@@ -31,6 +31,7 @@ struct Runtime {
                                                  {},
                                                  {MPI_ERRORS_ABORT, 1, Errhandler::Action::abort}}};  // by index
   Errhandler* file_errhandler = &builtin_errhandlers[1];  // of MPI_FILE_NULL, hence of all files; referenced
+  std::shared_ptr<BsendBuffer> bsend;                     // attached to the process; nullptr: none
   Group empty_group;
   // Of a communicator that nobody has given a handler, and whose parent had none: errors are fatal, but when
   // MPI_COMM_WORLD has a handler, though it was set later, that one is called, as in MPICH.

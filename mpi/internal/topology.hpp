@@ -3,11 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <variant>
 #include <vector>
 
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/comms.hpp"
+#include "mpi/internal/placement.hpp"
 
 namespace rmq::mpi {
 
@@ -95,9 +97,29 @@ inline void out_values(const std::vector<int>& values, int* to, int room, const 
   if (!values.empty()) std::copy(values.begin(), values.end(), out(to, name));
 }
 
-/// The first `n` ranks of a communicator.
-inline std::vector<Rank> first_ranks(const Comm& c, int n) {
-  return {c.group->world.begin(), c.group->world.begin() + n};
+/// Hosts of the first `n` ranks of a communicator.
+std::vector<int> hosts_of_first(const Comm& c, int n);  // topo/graph.cpp
+/// Whether they are of several: only then reordering can help.
+inline bool on_several_hosts(const std::vector<int>& hosts) {
+  return std::any_of(hosts.begin(), hosts.end(), [&](int h) { return h != hosts[0]; });
+}
+/// World ranks of the new communicator, given which of the first ranks of the old one takes each place.
+inline std::vector<Rank> world_ranks(const Comm& c, const std::vector<int>& process_of_place) {
+  std::vector<Rank> world;
+  world.reserve(process_of_place.size());
+  for (const int p : process_of_place) world.push_back(c.group->world[p]);
+  return world;
+}
+/// The place of this rank; MPI_UNDEFINED when it has none.
+inline int own_place(const Comm& c, const std::vector<int>& process_of_place) {
+  const auto found = std::find(process_of_place.begin(), process_of_place.end(), c.rank);
+  return found != process_of_place.end() ? static_cast<int>(found - process_of_place.begin()) : MPI_UNDEFINED;
+}
+/// The first `n` ranks as they are.
+inline std::vector<int> in_order(int n) {
+  std::vector<int> ranks(static_cast<std::size_t>(n));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
 }
 
 }  // namespace rmq::mpi

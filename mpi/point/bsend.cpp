@@ -1,11 +1,9 @@
-// Chapter 3.6: the attached buffer. Each message that cannot leave at once gets a slot, the first gap that is large
-// enough; the records of the slots are not in the buffer, so whatever MPI_BSEND_OVERHEAD allows for is spare room.
+// Chapter 3.6: buffered sends, and the buffers behind them.
 #include "mpi/internal/bsend.hpp"
 
 #include <fmt/format.h>
 
-#include <limits>
-#include <map>
+#include <cstdlib>
 
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/p2p.hpp"
@@ -14,55 +12,55 @@
 namespace rmq::mpi {
 namespace {
 
-constexpr std::uint64_t kAlignment = 16;
+constexpr std::uintptr_t kAlignment = 16;
 
-/// Touched with the device held.
-struct Attached {
-  std::byte* base = nullptr;
-  std::uint64_t size = 0;
-  bool attached = false;
-  std::map<std::uint64_t, std::uint64_t> slots;  // offset in the buffer, and end of the slot
-};
-Attached& buffer() {
-  static Attached* const one = new Attached;
-  return *one;
+std::byte* aligned(std::byte* at) {
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  return at + ((address + kAlignment - 1) / kAlignment * kAlignment - address);
 }
 
-/// Offset of the first gap of `bytes`; false when there is none.
-bool find_gap(const Attached& b, std::uint64_t bytes, std::uint64_t& offset) {
-  offset = 0;
-  for (const auto& [start, end] : b.slots) {
-    if (offset + bytes <= start) return true;
-    offset = (end + kAlignment - 1) / kAlignment * kAlignment;
-  }
-  return offset + bytes <= b.size;
+/// The buffer that serves a communicator: its own, that of the session it comes from, that of the process. nullptr:
+/// none is attached.
+BsendBuffer* buffer_of(const Comm& c) {
+  if (c.bsend) return c.bsend.get();
+  const Session* s = c.group->session != MPI_SESSION_NULL ? runtime().sessions.find(c.group->session) : nullptr;
+  return s && s->bsend ? s->bsend.get() : runtime().bsend.get();
 }
 
 /// The message has left: its slot is free again.
 void on_sent(Request* r) {
-  Attached& b = buffer();
-  b.slots.erase(static_cast<std::uint64_t>(r->view.base - b.base));
+  auto* const slot = const_cast<std::byte*>(static_cast<const std::byte*>(r->view.base));
+  for (BsendBuffer* b = BsendBuffer::newest; b && !b->give_back(slot); b = b->older) continue;
   release(static_cast<Comm*>(r->user));
   r->on_complete = nullptr;  // a cancel may make it complete a second time
+}
+
+std::byte* slot_for(const Comm& c, std::uint64_t bytes) {
+  BsendBuffer* b = buffer_of(c);
+  std::byte* slot = b ? b->take(bytes) : nullptr;
+  if (b && !slot) {
+    runtime().device->MPID_Poll(false);  // something may be about to leave; or another thread to detach
+    b = buffer_of(c);
+    slot = b ? b->take(bytes) : nullptr;
+  }
+  if (slot) return slot;
+  if (!b) {
+    fail_call(MPI_ERR_BUFFER, fmt::format("no room for a message of {} bytes: no buffer is attached "
+                                          "(MPI_Buffer_attach, MPI_Comm_attach_buffer, MPI_Session_attach_buffer)",
+                                          bytes));
+  }
+  if (b->is_automatic()) fail_call(MPI_ERR_NO_MEM, fmt::format("no memory for a message of {} bytes", bytes));
+  fail_call(MPI_ERR_BUFFER,
+            fmt::format("no room for a message of {} bytes in the attached buffer of {} bytes", bytes, b->size()));
 }
 
 /// Sends a copy of the data from a slot. The request is the caller's.
 Request* send_copy(Comm& c, const DataView& view, int dest, int tag) {
   adi::Device& device = *runtime().device;
-  Attached& b = buffer();
-  std::uint64_t offset = 0;
-  const std::uint64_t bytes = view.bytes ? view.bytes : 1;  // each slot has an offset of its own
-  if (!find_gap(b, bytes, offset)) {
-    device.MPID_Poll(false);  // something may be about to leave
-    if (!find_gap(b, bytes, offset)) {
-      fail_call(MPI_ERR_BUFFER, fmt::format("no room for a message of {} bytes in the attached buffer of {} bytes",
-                                            view.bytes, b.size));
-    }
-  }
-  pack(b.base + offset, view, 0, view.bytes);
-  b.slots.emplace(offset, offset + bytes);
+  std::byte* const slot = slot_for(c, view.bytes);
+  pack(slot, view, 0, view.bytes);
   Request* r = device.MPID_Request_create(RequestKind::send);
-  prepare_send(r, c, {b.base + offset, static_cast<MPI_Count>(view.bytes), find_datatype(MPI_BYTE)}, dest, tag,
+  prepare_send(r, c, {slot, static_cast<MPI_Count>(view.bytes), find_datatype(MPI_BYTE)}, dest, tag,
                SendMode::standard);
   r->user = &c;
   retain(c);
@@ -92,34 +90,57 @@ class Buffered final : public Activity {
   bool cancelling_ = false;
 };
 
-void attach(void* memory, MPI_Count size) {
-  Attached& b = buffer();
-  if (size < 0) fail_call(MPI_ERR_ARG, fmt::format("argument size is negative: {}", size));
-  if (b.attached) fail_call(MPI_ERR_BUFFER, "a buffer is attached already");
-  if (size > 0) out(memory, "buffer");
-  b = {static_cast<std::byte*>(memory), static_cast<std::uint64_t>(size), true, {}};
-}
-
-template <class Size>
-void detach(void* address, Size* size) {
-  Attached& b = buffer();
-  out(address, "buffer_addr");
-  out(size, "size");
-  if (!b.attached) {
-    *static_cast<void**>(address) = nullptr;
-    *size = 0;
-    return;
-  }
-  if (b.size > static_cast<std::uint64_t>(std::numeric_limits<Size>::max())) {
-    fail_call(MPI_ERR_VALUE_TOO_LARGE, "the size of the buffer does not fit an int: use MPI_Buffer_detach_c");
-  }
-  drain_bsend_buffer();
-  *static_cast<void**>(address) = b.base;
-  *size = static_cast<Size>(b.size);
-  b = {};
-}
-
 }  // namespace
+
+// ---- a buffer ----
+
+BsendBuffer::BsendBuffer(void* memory, std::uint64_t size) : memory_(memory), size_(size) {
+  if (older) older->newer = this;
+  newest = this;
+}
+
+BsendBuffer::~BsendBuffer() {
+  (newer ? newer->older : newest) = older;
+  if (older) older->newer = newer;
+}
+
+bool BsendBuffer::is_automatic() const {
+  return memory_ == MPI_BUFFER_AUTOMATIC;
+}
+
+/// The first gap that is large enough.
+std::byte* BsendBuffer::find_gap(std::uint64_t bytes) const {
+  auto* at = static_cast<std::byte*>(memory_);
+  std::byte* const end = at + size_;
+  const auto fits = [&](const std::byte* before) {
+    return at <= before && static_cast<std::uint64_t>(before - at) >= bytes;
+  };
+  for (const auto& [start, slot] : slots_) {
+    if (fits(start)) return at;
+    at = aligned(slot.end);
+  }
+  return fits(end) ? at : nullptr;
+}
+
+std::byte* BsendBuffer::take(std::uint64_t bytes) {
+  if (bytes == 0) bytes = 1;  // each slot has an address of its own
+  std::byte* const slot = is_automatic() ? static_cast<std::byte*>(std::malloc(bytes)) : find_gap(bytes);
+  if (!slot) return nullptr;
+  slots_.emplace(slot, Slot{slot + bytes, next_number_});
+  numbers_.insert(next_number_++);
+  return slot;
+}
+
+bool BsendBuffer::give_back(std::byte* slot) {
+  const auto found = slots_.find(slot);
+  if (found == slots_.end()) return false;
+  numbers_.erase(found->second.number);
+  slots_.erase(found);
+  if (is_automatic()) std::free(slot);
+  return true;
+}
+
+// ---- sends ----
 
 void send_buffered(Comm& c, const Buffer& data, int dest, int tag) {
   adi::Device& device = *runtime().device;
@@ -133,21 +154,19 @@ MPI_Request start_buffered(Comm& c, const Buffer& data, int dest, int tag) {
   return new_activity_request(std::make_unique<Buffered>(c, r));
 }
 
-void drain_bsend_buffer() {
-  while (!buffer().slots.empty()) runtime().device->MPID_Poll(true);
+void drain(const BsendBuffer& buffer) {
+  const std::uint64_t all = buffer.next_number();
+  while (!buffer.has_sent(all)) runtime().device->MPID_Poll(true);
 }
 
-RMQ_MPI(int, Buffer_attach, (void* buf, int size)) {
-  return enter([&] { attach(buf, size); });
-}
-RMQ_MPI(int, Buffer_attach_c, (void* buf, MPI_Count size)) {
-  return enter([&] { attach(buf, size); });
-}
-RMQ_MPI(int, Buffer_detach, (void* buffer_addr, int* size)) {
-  return enter([&] { detach(buffer_addr, size); });
-}
-RMQ_MPI(int, Buffer_detach_c, (void* buffer_addr, MPI_Count* size)) {
-  return enter([&] { detach(buffer_addr, size); });
+void drain_bsend_buffers() {
+  const auto any_in_use = [] {
+    for (const BsendBuffer* b = BsendBuffer::newest; b; b = b->older) {
+      if (!b->has_sent(b->next_number())) return true;
+    }
+    return false;
+  };
+  while (any_in_use()) runtime().device->MPID_Poll(true);
 }
 
 }  // namespace rmq::mpi

@@ -120,6 +120,9 @@ RMQ_MPI(int, Status_set_elements, (MPI_Status * status, MPI_Datatype datatype, i
 RMQ_MPI(int, Status_set_elements_x, (MPI_Status * status, MPI_Datatype datatype, MPI_Count count)) {
   return set_elements(status, datatype, count, __func__);
 }
+RMQ_MPI(int, Status_set_elements_c, (MPI_Status * status, MPI_Datatype datatype, MPI_Count count)) {
+  return set_elements(status, datatype, count, __func__);
+}
 
 RMQ_MPI(int, Status_set_cancelled, (MPI_Status * status, int flag)) {
   return enter([&] {

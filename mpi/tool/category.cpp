@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "mpi/internal/tool_events.hpp"
 #include "mpi/internal/tool_pvars.hpp"
 
 namespace rmq::mpi::tool {
@@ -32,6 +33,14 @@ Category category_of(const ConfigVariable& v) {
 }
 Category category_of(const PerformanceVariable& v) {
   return v.category;
+}
+
+Category category_of(const EventKind& e) {
+  const auto is = [&](std::string_view prefix) { return e.name.starts_with(prefix); };
+  if (is("win_") || is("lock_") || is("type_")) return Category::rma;
+  if (e.event == Event::sleep || e.event == Event::wake) return Category::waiting;
+  if (is("call_")) return Category::tracing;
+  return Category::messages;
 }
 
 template <class Variables>
@@ -103,17 +112,13 @@ RMQ_MPI(int, T_category_get_categories, (int cat_index, int len, int indices[]))
 
 RMQ_MPI(int, T_category_get_num_events, (int cat_index, int* num_events)) {
   return enter([&] {
-    at(kCategories, cat_index);
-    *needed(num_events) = 0;
+    *needed(num_events) = static_cast<int>(members(cat_index, event_kinds()).size());
     return MPI_SUCCESS;
   });
 }
 
-RMQ_MPI(int, T_category_get_events, (int cat_index, int len, int*)) {
-  return enter([&] {
-    at(kCategories, cat_index);
-    return store({}, len, nullptr);
-  });
+RMQ_MPI(int, T_category_get_events, (int cat_index, int len, int indices[])) {
+  return enter([&] { return store(members(cat_index, event_kinds()), len, indices); });
 }
 
 // Nothing ever changes.

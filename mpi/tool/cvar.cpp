@@ -31,7 +31,7 @@ constexpr Member kMembers[] = {
 constexpr int kTextRoom = 1024;  // of a text, its final zero included
 
 /// All ranks have to set these to the same value, because they take each other's for their own.
-constexpr std::string_view kAlike[] = {"RMQ_METHODS",     "RMQ_UNEXPECTED_MAX", "RMQ_COLL",
+constexpr std::string_view kAlike[] = {"RMQ_METHODS",     "RMQ_UNEXPECTED_MAX", "RMQ_COLL",    "RMQ_PSETS",
                                        "RMQ_SHM_SEGMENT", "RMQ_SHM_CELLS",      "RMQ_SHM_RING"};
 
 /// Values that were written here, as text, by the name of the environment variable. Never destroyed.

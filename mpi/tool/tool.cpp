@@ -1,9 +1,9 @@
 // Chapter 15.3: life of the tools interface, enumerations, strings.
-#include "mpi/internal/tool.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
+
+#include "mpi/internal/tool_events.hpp"
 
 struct MPIR_T_enum_s {
   std::string_view name;
@@ -56,6 +56,7 @@ RMQ_MPI(int, T_finalize, (void)) {
     if (--state().users > 0) return MPI_SUCCESS;
     end_cvar_handles();
     end_pvar_sessions();
+    end_event_handles();
     return MPI_SUCCESS;
   });
 }

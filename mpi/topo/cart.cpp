@@ -78,6 +78,19 @@ Neighbours neighbours_of(const Cart& grid, int rank) {
   return n;
 }
 
+/// Which of the first ranks takes each place of the grid, where they may be reordered.
+std::vector<int> places_in(const Comm& c, const Cart& grid) {
+  const int n = processes_of(grid);
+  const std::vector<int> hosts = hosts_of_first(c, n);
+  if (!on_several_hosts(hosts)) return in_order(n);
+  PlacementGraph graph(n);
+  for (int r = 0; r < n; ++r) {
+    const std::vector<int> coords = coords_of(grid, r);
+    for (int i = 0; i < grid.ndims(); ++i) graph.add(r, moved_rank(grid, coords, i, 1));
+  }
+  return place_on_hosts(graph, hosts, {blocks_on_hosts(grid.dims, hosts)});
+}
+
 MPI_Comm create(Comm& old, std::vector<Rank> world, Cart grid) {
   note_collective(old);
   Comm* c = create_comm(old, std::move(world));
@@ -126,11 +139,10 @@ std::vector<int> coords_arg(const Cart& grid, const int* coords) {
 
 RMQ_MPI(int, Cart_create,
         (MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart)) {
-  static_cast<void>(reorder);  // ranks stay as they are
   return enter(comm_old, [&](Comm& c) {
     check_base(c, comm_cart, "comm_cart");
     Cart grid = grid_arg(c, ndims, dims, periods);
-    std::vector<Rank> world = first_ranks(c, processes_of(grid));
+    std::vector<Rank> world = world_ranks(c, reorder ? places_in(c, grid) : in_order(processes_of(grid)));
     *comm_cart = create(c, std::move(world), std::move(grid));
   });
 }
@@ -139,8 +151,7 @@ RMQ_MPI(int, Cart_map, (MPI_Comm comm, int ndims, const int dims[], const int pe
   return enter(comm, [&](Comm& c) {
     out(newrank, "newrank");
     if (c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm is an inter-communicator");
-    const int n = processes_of(grid_arg(c, ndims, dims, periods));
-    *newrank = c.rank < n ? c.rank : MPI_UNDEFINED;
+    *newrank = own_place(c, places_in(c, grid_arg(c, ndims, dims, periods)));
   });
 }
 

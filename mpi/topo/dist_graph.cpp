@@ -43,9 +43,74 @@ Ints weights_arg(const int* weights, int n, const char* name) {
   return Ints(weights, weights + n);
 }
 
-MPI_Comm create(Comm& old, DistGraph graph, Neighbours neighbours) {
+/// The edges of one place, as its rank has described them.
+struct Place {
+  Neighbours neighbours;
+  Ints source_weights, destination_weights;  // empty where there are none
+};
+
+/// What all ranks have described, by rank: each brings as many words as the one with the most edges needs.
+std::vector<Place> gather_places(Comm& c, const Place& mine) {
+  using Words = std::vector<std::uint64_t>;
+  const Ints &in = mine.neighbours.sources, &out = mine.neighbours.destinations;
+  const Words degrees = gather_all(whole_party(c), Words{in.size(), out.size()});
+  std::size_t most = 0;
+  for (std::size_t r = 0; r < degrees.size(); r += 2) most = std::max(most, degrees[r] + degrees[r + 1]);
+  Words edges;
+  const auto tell = [&](const Ints& peers, const Ints& weights) {
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+      const auto weight = static_cast<std::uint64_t>(weights.empty() ? 0 : weights[i]);
+      edges.push_back(weight << 32 | static_cast<std::uint32_t>(peers[i]));
+    }
+  };
+  tell(in, mine.source_weights), tell(out, mine.destination_weights);
+  edges.resize(most);
+  const Words all = gather_all(whole_party(c), edges);
+  std::vector<Place> places(degrees.size() / 2);
+  for (std::size_t r = 0; r < places.size(); ++r) {
+    auto word = all.begin() + static_cast<std::ptrdiff_t>(r * most);
+    const auto hear = [&](std::uint64_t n, Ints& peers, Ints& weights) {
+      for (; n > 0; --n, ++word) {
+        peers.push_back(static_cast<int>(static_cast<std::uint32_t>(*word)));
+        weights.push_back(static_cast<int>(*word >> 32));
+      }
+    };
+    hear(degrees[2 * r], places[r].neighbours.sources, places[r].source_weights);
+    hear(degrees[2 * r + 1], places[r].neighbours.destinations, places[r].destination_weights);
+  }
+  return places;
+}
+
+/// World ranks in their new order, and in `mine` the edges of the place that this rank gets. Every edge is known to
+/// both its ends, and counted by one.
+std::vector<Rank> reordered(Comm& c, bool weighted, Place& mine) {
+  const std::vector<int> hosts = hosts_of_first(c, c.size());
+  if (!on_several_hosts(hosts)) return c.group->world.list();
+  std::vector<Place> places = gather_places(c, mine);
+  PlacementGraph graph(c.size());
+  for (int r = 0; r < c.size(); ++r) {
+    const Place& p = places[static_cast<std::size_t>(r)];
+    for (std::size_t i = 0; i < p.neighbours.destinations.size(); ++i) {
+      graph.add(r, p.neighbours.destinations[i], weighted ? p.destination_weights[i] : 1);
+    }
+  }
+  const std::vector<int> process = place_on_hosts(graph, hosts);
+  mine = std::move(places[static_cast<std::size_t>(own_place(c, process))]);
+  if (!weighted) mine.source_weights.clear(), mine.destination_weights.clear();
+  return world_ranks(c, process);
+}
+
+MPI_Comm create(Comm& old, DistGraph graph, Neighbours neighbours, bool reorder) {
   note_collective(old);
-  Comm* c = create_comm(old, old.group->world);
+  Ranks world = old.group->world;
+  if (reorder) {
+    Place mine{std::move(neighbours), std::move(graph.source_weights), std::move(graph.destination_weights)};
+    world = reordered(old, graph.weighted, mine);
+    neighbours = std::move(mine.neighbours);
+    graph.source_weights = std::move(mine.source_weights);
+    graph.destination_weights = std::move(mine.destination_weights);
+  }
+  Comm* c = create_comm(old, std::move(world));
   c->topology = std::make_shared<Topology>(Topology{std::move(graph), std::move(neighbours)});
   return c->handle;
 }
@@ -133,7 +198,6 @@ void out_weights(const DistGraph& g, const Ints& values, int* to, int room, cons
 RMQ_MPI(int, Dist_graph_create_adjacent,
         (MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree,
          const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph)) {
-  static_cast<void>(reorder);  // ranks stay as they are
   return enter(comm_old, [&](Comm& c) {
     check_base(c, comm_dist_graph, "comm_dist_graph");
     optional_info_arg(info);
@@ -144,14 +208,13 @@ RMQ_MPI(int, Dist_graph_create_adjacent,
     Neighbours n{ranks_arg(c, sources, indegree, "sources"), ranks_arg(c, destinations, outdegree, "destinations")};
     DistGraph g{!unweighted(sourceweights), weights_arg(sourceweights, indegree, "sourceweights"),
                 weights_arg(destweights, outdegree, "destweights")};
-    *comm_dist_graph = create(c, std::move(g), std::move(n));
+    *comm_dist_graph = create(c, std::move(g), std::move(n), reorder != 0);
   });
 }
 
 RMQ_MPI(int, Dist_graph_create,
         (MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[],
          const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph)) {
-  static_cast<void>(reorder);
   return enter(comm_old, [&](Comm& c) {
     check_base(c, comm_dist_graph, "comm_dist_graph");
     optional_info_arg(info);
@@ -161,7 +224,7 @@ RMQ_MPI(int, Dist_graph_create,
       (e.out ? neighbours.destinations : neighbours.sources).push_back(e.peer);
       (e.out ? g.destination_weights : g.source_weights).push_back(e.weight);
     }
-    *comm_dist_graph = create(c, std::move(g), std::move(neighbours));
+    *comm_dist_graph = create(c, std::move(g), std::move(neighbours), reorder != 0);
   });
 }
 

@@ -35,17 +35,36 @@ std::vector<int> neighbours_of(const Graph& g, int node) {
   return {g.edges.begin() + (i == 0 ? 0 : g.index[i - 1]), g.edges.begin() + g.index[i]};
 }
 
-MPI_Comm create(Comm& old, Graph graph) {
+/// Which of the first ranks takes each node, where they may be reordered.
+std::vector<int> places_in(const Comm& c, const Graph& g) {
+  const int n = static_cast<int>(g.index.size());
+  const std::vector<int> hosts = hosts_of_first(c, n);
+  if (!on_several_hosts(hosts)) return in_order(n);
+  PlacementGraph graph(n);
+  for (int r = 0; r < n; ++r) {
+    for (const int to : neighbours_of(g, r)) graph.add(r, to);
+  }
+  return place_on_hosts(graph, hosts);
+}
+
+MPI_Comm create(Comm& old, Graph graph, bool reorder) {
   if (graph.index.empty()) return MPI_COMM_NULL;
   note_collective(old);
-  Comm* c = create_comm(old, first_ranks(old, static_cast<int>(graph.index.size())));
+  const int n = static_cast<int>(graph.index.size());
+  Comm* c = create_comm(old, world_ranks(old, reorder ? places_in(old, graph) : in_order(n)));
   if (!c) return MPI_COMM_NULL;
-  const std::vector<int> n = neighbours_of(graph, c->rank);
-  c->topology = std::make_shared<Topology>(Topology{std::move(graph), {n, n}});
+  const std::vector<int> neighbours = neighbours_of(graph, c->rank);
+  c->topology = std::make_shared<Topology>(Topology{std::move(graph), {neighbours, neighbours}});
   return c->handle;
 }
 
 }  // namespace
+
+std::vector<int> hosts_of_first(const Comm& c, int n) {
+  std::vector<int> hosts;
+  for (int r = 0; r < n; ++r) hosts.push_back(runtime().device->job().host_of_rank[c.group->world[r]]);
+  return hosts;
+}
 
 namespace detail {
 
@@ -74,10 +93,9 @@ RMQ_MPI(int, Topo_test, (MPI_Comm comm, int* status)) {
 
 RMQ_MPI(int, Graph_create,
         (MPI_Comm comm_old, int nnodes, const int indx[], const int edges[], int reorder, MPI_Comm* comm_graph)) {
-  static_cast<void>(reorder);  // ranks stay as they are
   return enter(comm_old, [&](Comm& c) {
     check_base(c, comm_graph, "comm_graph");
-    *comm_graph = create(c, graph_arg(c, nnodes, indx, edges));
+    *comm_graph = create(c, graph_arg(c, nnodes, indx, edges), reorder != 0);
   });
 }
 
@@ -85,8 +103,7 @@ RMQ_MPI(int, Graph_map, (MPI_Comm comm, int nnodes, const int indx[], const int 
   return enter(comm, [&](Comm& c) {
     out(newrank, "newrank");
     if (c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm is an inter-communicator");
-    graph_arg(c, nnodes, indx, edges);
-    *newrank = c.rank < nnodes ? c.rank : MPI_UNDEFINED;
+    *newrank = own_place(c, places_in(c, graph_arg(c, nnodes, indx, edges)));
   });
 }
 

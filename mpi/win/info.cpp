@@ -81,7 +81,10 @@ RMQ_MPI(int, Win_set_info, (MPI_Win win, MPI_Info info)) {
 
 RMQ_MPI(int, Win_get_info, (MPI_Win win, MPI_Info* info_used)) {
   return enter_win(win, [&](Win& w) {
-    *out(info_used, "info_used") = runtime().infos.add(std::make_unique<Info>(w.hints))->handle;
+    out(info_used, "info_used");
+    auto info = std::make_unique<Info>(w.hints);
+    info->entries.emplace_back(kMemoryKindsKey, kMemoryKinds);
+    *info_used = runtime().infos.add(std::move(info))->handle;
   });
 }
 

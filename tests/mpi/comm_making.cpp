@@ -106,46 +106,6 @@ void split() {
   MPI_Comm_free(&host);
 }
 
-/// The hardware that can be told apart is the host, by its name in MPI-4.0.
-void split_by_hardware() {
-  constexpr const char* kKey = "mpi_hw_resource_type";
-  MPI_Comm host, made;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-  const bool several = check::size(host) < check::size();
-  for (const int type : {MPI_COMM_TYPE_HW_GUIDED, MPI_COMM_TYPE_RESOURCE_GUIDED}) {
-    MPI_Info info;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, kKey, "mpi_shared_memory");
-    int same = MPI_UNEQUAL;
-    MPI_Comm_split_type(MPI_COMM_WORLD, type, 0, info, &made);
-    CHECK(made != MPI_COMM_NULL);
-    if (made != MPI_COMM_NULL) {
-      MPI_Comm_compare(made, host, &same);
-      MPI_Comm_free(&made);
-    }
-    CHECK(same == MPI_CONGRUENT);
-    MPI_Info_set(info, kKey, "l3cache");
-    MPI_Comm_split_type(MPI_COMM_WORLD, type, 0, info, &made);
-    CHECK(made == MPI_COMM_NULL);
-    MPI_Comm_split_type(MPI_COMM_WORLD, type, 0, MPI_INFO_NULL, &made);
-    CHECK(made == MPI_COMM_NULL);
-    MPI_Info_free(&info);
-  }
-  // Unguided only where it divides, and then it says by what.
-  MPI_Info info;
-  char value[64] = "";
-  int flag = 0;
-  MPI_Info_create(&info);
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, info, &made);
-  CHECK((made != MPI_COMM_NULL) == several);
-  MPI_Info_get(info, kKey, 63, value, &flag);
-  CHECK(flag == (several ? 1 : 0));
-  if (several) CHECK(std::strcmp(value, "mpi_shared_memory") == 0);
-  if (made != MPI_COMM_NULL) MPI_Comm_free(&made);
-  MPI_Info_free(&info);
-  MPI_Comm_free(&host);
-}
-
 void create() {
   MPI_Group world, some;
   MPI_Comm_group(MPI_COMM_WORLD, &world);
@@ -243,7 +203,6 @@ int main(int argc, char** argv) {
   left_over();
   many();
   split();
-  split_by_hardware();
   create();
   crossed();
   names();

@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   MPI_Get_library_version(text, &length);
   const bool named = std::strncmp(text, "RMQ ", 4) == 0 && static_cast<int>(std::strlen(text)) == length;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &flag);
-  CHECK(not_yet && named && version == 4 && subversion == 0 && flag == MPI_THREAD_FUNNELED);
+  CHECK(not_yet && named && version == 4 && subversion == 1 && flag == MPI_THREAD_FUNNELED);
   MPI_Initialized(&flag);
   CHECK(flag);
   MPI_Finalized(&flag);

@@ -113,6 +113,25 @@ void handler_of_world() {
   MPI_Comm_free(&set);
 }
 
+/// A receive of ints with gaps finds out that a message ends inside of one; one that ends after one is only short.
+void wrong_type() {
+  MPI_Datatype gaps;
+  MPI_Type_vector(3, 1, 2, MPI_INT, &gaps);
+  MPI_Type_commit(&gaps);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  const char data[8] = {};
+  int to[6];
+  for (const int bytes : {0, 3, 4, 6, 8}) {
+    MPI_Request r;
+    MPI_Isend(data, bytes, MPI_CHAR, 0, 1, MPI_COMM_SELF, &r);
+    const int code = MPI_Recv(to, 1, gaps, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    CHECK_CLASS(code, bytes % 4 == 0 ? MPI_SUCCESS : MPI_ERR_TYPE);
+    if (bytes == 3) CHECK(text_of(code).find("3 bytes") != std::string::npos);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+  }
+  MPI_Type_free(&gaps);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -122,5 +141,6 @@ int main(int argc, char** argv) {
   texts();
   added();
   user_handler();
+  wrong_type();
   return check::finish();
 }

@@ -1,6 +1,7 @@
 // ranks: 2
 // Functions of MPI-4.1: fields of statuses, looks at several requests, errors that are taken back, pairs, resources.
 #include <cstring>
+#include <initializer_list>
 
 #include "check.hpp"
 
@@ -16,6 +17,11 @@ void fields() {
   MPI_Status_get_tag(&s, &tag);
   MPI_Status_get_error(&s, &error);
   CHECK(source == 4 && tag == 5 && error == MPI_ERR_TRUNCATE);
+  MPI_Count elements = 0;
+  int few = 0;
+  CHECK(MPI_Status_set_elements_c(&s, MPI_INT, MPI_Count{3} << 31) == MPI_SUCCESS);
+  CHECK(MPI_Get_elements_c(&s, MPI_INT, &elements) == MPI_SUCCESS && elements == MPI_Count{3} << 31);
+  CHECK(MPI_Get_elements(&s, MPI_INT, &few) == MPI_SUCCESS && few == MPI_UNDEFINED);
 }
 
 void looks() {
@@ -68,6 +74,20 @@ void removed() {
   CHECK(MPI_Remove_error_class(error_class) == MPI_SUCCESS);
   CHECK_CLASS(MPI_Error_string(code, text, &length), MPI_ERR_ARG);
   CHECK_CLASS(MPI_Remove_error_class(MPI_ERR_TAG), MPI_ERR_ARG);
+  // What was removed is used again: as often as a program likes.
+  int first = 0, again = 0;
+  MPI_Add_error_class(&first);
+  MPI_Remove_error_class(first);
+  for (int i = 0; i < 1000; ++i) {
+    int codes[2];
+    MPI_Add_error_class(&again);
+    for (int& c : codes) MPI_Add_error_code(again, &c);
+    int found = 0;
+    CHECK(MPI_Error_class(codes[1], &found) == MPI_SUCCESS && found == again);
+    for (const int c : codes) MPI_Remove_error_code(c);
+    CHECK(MPI_Remove_error_class(again) == MPI_SUCCESS);
+    CHECK(again < first + 8);
+  }
 }
 
 void pairs_and_resources() {
@@ -84,6 +104,26 @@ void pairs_and_resources() {
   MPI_Info_free(&info);
 }
 
+/// Null handles have names, and an unreceived message is an error of MPI_Comm_free where the program listens.
+void names_and_leftovers() {
+  char name[MPI_MAX_OBJECT_NAME];
+  int length = 0;
+  CHECK(MPI_Comm_get_name(MPI_COMM_NULL, name, &length) == MPI_SUCCESS && std::strcmp(name, "MPI_COMM_NULL") == 0);
+  CHECK(MPI_Win_get_name(MPI_WIN_NULL, name, &length) == MPI_SUCCESS && std::strcmp(name, "MPI_WIN_NULL") == 0);
+  CHECK(MPI_Type_get_name(MPI_DATATYPE_NULL, name, &length) == MPI_SUCCESS &&
+        std::strcmp(name, "MPI_DATATYPE_NULL") == 0);
+  for (const bool listens : {false, true}) {
+    MPI_Comm c;
+    MPI_Comm_dup(MPI_COMM_WORLD, &c);
+    if (listens) MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
+    if (check::rank() == 0) MPI_Send(nullptr, 0, MPI_INT, 1, 7, c);
+    MPI_Barrier(c);
+    const int code = MPI_Comm_free(&c);
+    CHECK(c == MPI_COMM_NULL);
+    CHECK_CLASS(code, listens && check::rank() == 1 ? MPI_ERR_OTHER : MPI_SUCCESS);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -92,5 +132,6 @@ int main(int argc, char** argv) {
   looks();
   removed();
   pairs_and_resources();
+  names_and_leftovers();
   return check::finish();
 }

@@ -15,7 +15,7 @@ int kind(MPI_Comm comm) {
 
 MPI_Comm grid(int ndims, const int* dims, const int* periods) {
   MPI_Comm c;
-  CHECK(MPI_Cart_create(MPI_COMM_WORLD, ndims, dims, periods, 1, &c) == MPI_SUCCESS);
+  CHECK(MPI_Cart_create(MPI_COMM_WORLD, ndims, dims, periods, 0, &c) == MPI_SUCCESS);
   return c;
 }
 

@@ -48,6 +48,10 @@ Environment job_environment(const Options& options, const App& app, const JobInf
     const std::string own = out.get("RMQ_COLL");
     out.set("RMQ_COLL", own.empty() ? options.coll : own + "," + options.coll);
   }
+  if (!options.sets.empty()) {
+    const std::string own = out.get("RMQ_PSETS");
+    out.set("RMQ_PSETS", own.empty() ? options.sets : own + ";" + options.sets);
+  }
   if (!options.trace_max.empty()) out.set("RMQ_TRACE_MAX", options.trace_max);
   // Hosts that are pretended are one machine, on which nobody else has to be able to call.
   if (options.host_of_rank.back() > 0 && out.get("RMQ_TCP_INTERFACE").empty()) out.set("RMQ_TCP_INTERFACE", "lo");

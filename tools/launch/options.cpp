@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/config.hpp"
+#include "base/process_sets.hpp"
 
 namespace rmq::launch {
 
@@ -36,6 +37,7 @@ enum class Verb {
   trace,
   trace_max,
   coll,
+  process_set,
   bind,
   folder,
   universe,
@@ -73,6 +75,7 @@ constexpr Known known[] = {
     {"trace", 1, Verb::trace},
     {"trace-max", 1, Verb::trace_max},
     {"coll", 1, Verb::coll},
+    {"pset", 1, Verb::process_set},
     {"bind", 1, Verb::bind},
     {"bind-to", 1, Verb::bind},
     {"wdir", 1, Verb::folder},
@@ -230,6 +233,13 @@ class Parser {
         return {};
       case Verb::coll:
         return read_rules(value, word);
+      case Verb::process_set:
+        if (value.find('=') == std::string::npos) {
+          app_.sets.push_back(value);
+        } else {
+          add_set(value);
+        }
+        return {};
       case Verb::bind:
         return set_bind(value, word);
       case Verb::folder:
@@ -279,6 +289,19 @@ class Parser {
                         "mpiexec {} {} -n N rmqboot ./prog",
                         word, word, value));
     }
+    return {};
+  }
+
+  void add_set(const std::string& set) { out_.sets += (out_.sets.empty() ? "" : ";") + set; }
+
+  /// Those of sections, which have ranks only now, and a look at all.
+  Result<void> finish_sets(int size) {
+    int first = 0;
+    for (const App& app : out_.apps) {
+      for (const std::string& name : app.sets) add_set(fmt::format("{}={}-{}", name, first, first + app.ranks - 1));
+      first += app.ranks;
+    }
+    if (auto sets = parse_process_sets(out_.sets, size); !sets) return wrong("--pset: " + sets.error().what);
     return {};
   }
 
@@ -351,6 +374,7 @@ class Parser {
       out_.notes.push_back(
           fmt::format("{} {} changes nothing: all {} ranks run on this machine", per_host_word_, *per_host_, size));
     if (size > max_ranks) return wrong(fmt::format("{} ranks in all; at most {} are possible", size, max_ranks));
+    if (auto good = finish_sets(size); !good) return good;
     if (out_.hang_abort && !out_.hang_after) return wrong("--hang-abort needs --hang-after SECONDS");
     if (split_.empty()) {
       out_.host_of_rank.assign(static_cast<std::size_t>(size), 0);
@@ -440,6 +464,8 @@ std::string help_text() {
          "  --trace DIR            write each rank's events to DIR, for rmqtrace\n"
          "  --coll FILE            which algorithms collectives take, as rmqperf tune has found them: RMQ_COLL, a word "
          "a line\n"
+         "  --pset NAME=RANKS      a process set for MPI's sessions, as ocean=0-3,7; without =RANKS: the ranks of this "
+         "program\n"
          "  --trace-max BYTES      of each rank's file there at most, as 500M; later events are counted, not kept\n"
          "  --usize N              MPI_UNIVERSE_SIZE\n"
          "  -h, --help; --version\n"

@@ -25,6 +25,7 @@ struct App {
   std::vector<std::string> command;  // program and its arguments
   std::string folder;                // --wdir; empty: the launcher's
   Variables environment;             // -env
+  std::vector<std::string> sets;     // --pset without ranks: names of process sets that are this section
 };
 
 struct Options {
@@ -35,6 +36,7 @@ struct Options {
   std::vector<int> host_of_rank;  // --host-split, by rank; all 0 without it
   std::string methods;            // --method; empty: the library's default
   std::string trace;              // --trace, an absolute path; empty: off
+  std::string sets;         // --pset, of sections as well, in the words of RMQ_PSETS
   std::string coll;         // --coll: the file's words, with commas
   std::string trace_max;    // --trace-max, bytes of each rank's file (K, M, G); empty: RMQ_TRACE_MAX of the environment
   bool tag_output = false;  // -l

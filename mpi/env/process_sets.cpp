@@ -1,0 +1,68 @@
+#include "mpi/internal/process_sets.hpp"
+
+#include <fmt/format.h>
+#include <strings.h>
+
+#include <charconv>
+#include <optional>
+
+#include "base/process_sets.hpp"
+#include "mpi/internal/check.hpp"
+
+namespace rmq::mpi {
+namespace {
+
+constexpr const char *kWorld = "mpi://WORLD", *kSelf = "mpi://SELF";
+constexpr std::string_view kHost = "rmq://host/";  // and its number
+
+Ranks on_host(int host) {
+  const adi::Device& device = *runtime().device;
+  return device.job().host_of_rank.places_on(host, Ranks::rule(0, device.size()));
+}
+
+/// Those of the user.
+std::vector<ProcessSet> named_sets() {
+  const adi::Device& device = *runtime().device;
+  auto sets = parse_process_sets(device.config().psets, device.size());
+  if (!sets) fail_call(MPI_ERR_OTHER, "RMQ_PSETS: " + sets.error().what);
+  return std::move(*sets);
+}
+
+std::optional<int> host_number(std::string_view name) {
+  if (!name.starts_with(kHost)) return std::nullopt;
+  name.remove_prefix(kHost.size());
+  int host = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), host);
+  if (error != std::errc{} || end != name.data() + name.size() || host < 0) return std::nullopt;
+  return host;
+}
+
+}  // namespace
+
+std::vector<std::string> own_process_sets() {
+  const adi::Device& device = *runtime().device;
+  std::vector<std::string> names{kWorld, kSelf, fmt::format("{}{}", kHost, device.job().host_of_rank[device.rank()])};
+  for (const ProcessSet& s : named_sets()) {
+    if (s.ranks.place_of(device.rank()) >= 0) names.push_back(s.name);
+  }
+  return names;
+}
+
+Ranks process_set_arg(const char* name, const char* argument) {
+  const Runtime& rt = runtime();
+  out(name, argument);
+  if (::strcasecmp(name, kWorld) == 0) return rt.world->group->world;
+  if (::strcasecmp(name, kSelf) == 0) return rt.self->group->world;
+  if (const auto host = host_number(name)) {
+    if (Ranks members = on_host(*host); !members.empty()) return members;
+  }
+  for (ProcessSet& s : named_sets()) {
+    if (s.name == name) return std::move(s.ranks);
+  }
+  std::string known;
+  for (const std::string& own : own_process_sets()) known += (known.empty() ? "" : ", ") + own;
+  fail_call(MPI_ERR_ARG,
+            fmt::format("there is no process set '{}' (argument {}; this process is in {})", name, argument, known));
+}
+
+}  // namespace rmq::mpi
