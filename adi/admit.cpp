@@ -54,7 +54,7 @@ bool Device::MPID_Party_is_new(std::uint64_t id) const {
 }
 
 std::unique_ptr<Party> Device::MPID_Make_party(PartyFacts facts) {
-  return std::make_unique<Party>(std::move(facts), config_, sink_, method_makers(), simulation_ != nullptr);
+  return std::make_unique<Party>(std::move(facts), config_, sink_, method_makers(), simulation_ != nullptr, on_parted_);
 }
 
 Party& Device::MPID_Admit(std::unique_ptr<Party> party) {
@@ -99,6 +99,7 @@ void Device::MPID_Dismiss(Party& party) {
                                 [&](const Channel* c) { return party.numbers_.met_here.contains(c->rank); });
   };
   while (!drained()) MPID_Poll(true);
+  party.lifeline_.say_goodbye();
   for (Relay* relay : party.relays_) relay->close();
   for (const auto& [number, met] : party.numbers_.met_here) {
     static_cast<void>(met);
@@ -124,6 +125,20 @@ void* Device::MPID_Mem_alloc(std::size_t bytes, const Ranks& sharers) {
     }
   }
   return MPID_Mem_alloc(bytes);
+}
+
+std::uint64_t Device::MPID_Mem_token(const void* memory, std::uint64_t bytes, const Ranks& sharers) const {
+  const std::uint64_t token = MPID_Mem_token(memory, bytes);
+  if (token == 0 || (!MPID_Any_foreign(sharers) && Relay::party_of(token) == 0)) return token;
+  const Ranks beside = MPID_Places_beside(rank_, sharers);
+  for (const auto& party : parties_) {
+    for (const Relay* relay : party->relays()) {
+      if (relay->tag() != Relay::party_of(token)) continue;
+      const bool all = std::all_of(beside.begin(), beside.end(), [&](Rank place) { return relay->knows(sharers[place]); });
+      return all ? token : 0;
+    }
+  }
+  return 0;
 }
 
 }  // namespace rmq::adi

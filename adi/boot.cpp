@@ -59,6 +59,7 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
       sleep_for_ever_(options.sleep_for_ever),
       minds_(options.minds),
       on_lost_(options.on_lost),
+      on_parted_(options.on_parted),
       simulation_(options.simulation),
       config_(std::move(options.config)),
       bootstrap_(bootstrap) {
@@ -188,6 +189,7 @@ bool Device::all_sent() const {
 Result<void> Device::MPID_Finalize() {
   if (!open_) return {};
   while (!all_sent()) MPID_Poll(true);
+  for (const auto& party : parties_) party->lifeline().say_goodbye();
   for (const auto& m : methods_) m->close();
   for (const auto& party : parties_) doorbell_->unwatch(party->bell_->fd());
   bootstrap_.on_ask(nullptr, nullptr);

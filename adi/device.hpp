@@ -56,6 +56,8 @@ struct DeviceOptions {
   /// Hears of each of those when the device knows why the peer is lost (peer_error()); the device held. It may end the
   /// process.
   void (*on_lost)(Device& device, Rank peer) = nullptr;
+  /// Hears when a job that this one is connected with has ended badly. It may end the process.
+  void (*on_parted)(std::uint64_t job) = nullptr;
   /// Methods to use instead of those that the configuration names, in order of preference (tests, simulation).
   std::vector<MethodMaker> methods;
 };
@@ -201,6 +203,8 @@ class Device {
   Rank MPID_Number(const Process& process) const;
   /// Where a process lives: to be told of all members of what foreign ones are in, since their hosts have no index here.
   void MPID_Note_host(const Process& process);
+  /// False: the process has been dismissed.
+  bool MPID_Is_here(Rank number) const { return number < size() || MPID_Number(MPID_Who(number)) != kNoRank; }
   /// Whether any of them is of another job.
   bool MPID_Any_foreign(const Ranks& ranks) const;
   /// What is equal for ranks that share memory: the index of a host of the job, or a hash where others are among those
@@ -221,7 +225,7 @@ class Device {
   void MPID_Dismiss(Party& party);
   const std::vector<std::unique_ptr<Party>>& parties() const { return parties_; }
   /// Also wake a call that sleeps when this descriptor is readable: what the caller polls for comes there.
-  Result<void> MPID_Watch_fd(int fd) { return doorbell_->watch(fd); }
+  Result<void> MPID_Watch_fd(int fd, bool writable = false) { return doorbell_->watch(fd, writable); }
   void MPID_Unwatch_fd(int fd) { doorbell_->unwatch(fd); }
 
   // ---- for the floors above: extend.cpp ----
@@ -272,6 +276,8 @@ class Device {
   bool MPID_Gone(Rank rank);
   /// What lets the other ranks of this host find memory from MPID_Mem_alloc; 0 when they cannot.
   std::uint64_t MPID_Mem_token(const void* memory, std::uint64_t bytes) const;
+  /// The same; 0 also when one of these who are on this host cannot.
+  std::uint64_t MPID_Mem_token(const void* memory, std::uint64_t bytes, const Ranks& sharers) const;
   /// Memory that `owner`, another rank, has a token for, as it lies here; nullptr when it cannot be reached.
   std::byte* MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes);
   /// Copies between `here` and one piece of memory at `at` in another rank's process, at once, without its help. False:
@@ -545,6 +551,7 @@ class Device {
   Watches watches_;
   bool (*minds_)(const Request& message) = nullptr;
   void (*on_lost_)(Device& device, Rank peer) = nullptr;
+  void (*on_parted_)(std::uint64_t job) = nullptr;
   std::vector<Rank> failures_;  // whose messages have failed: not yet told to on_lost_; kNoRank: anybody's
   const Simulation* simulation_ = nullptr;
   std::uint64_t sleepless_ = 0;     // turns of sleep() that could not sleep

@@ -7,16 +7,22 @@
 namespace rmq::adi {
 
 Party::Party(PartyFacts facts, const Config& config, const methods::Sink& up, std::vector<MethodMaker> makers,
-             bool silent)
+             bool silent, void (*parted)(std::uint64_t))
     : facts_(std::move(facts)),
       config_(config),
       bootstrap_(facts_),
       up_(up),
       silent_(silent),
+      parted_(parted),
       makers_(std::move(makers)),
       made_(makers_.size()),
       postponed_(makers_.size()) {
   numbers_.number.assign(facts_.members.size(), kNoRank);
+}
+
+void Party::tie(std::unique_ptr<Line> line, std::uint64_t job) {
+  static_cast<void>(bell_->watch(line->fd()));  // else it is looked at now and then
+  lifeline_.tie(std::move(line), job);
 }
 
 bool Party::all_reached() const {
@@ -29,7 +35,7 @@ bool Party::all_reached() const {
 
 // False: it waits for the card of another member.
 Result<bool> Party::make(std::size_t candidate) {
-  auto relay = std::make_unique<Relay>(Relay::Shared{facts_, numbers_, up_, *bell_});
+  auto relay = std::make_unique<Relay>(Relay::Shared{facts_, numbers_, up_, *bell_, lifeline_, parted_});
   const methods::MethodContext context{config_, bootstrap_, relay->sink(), trace_, *bell_};
   auto inner = makers_[candidate](context);
   if (!inner && bootstrap_.missed()) return false;

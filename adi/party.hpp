@@ -25,7 +25,8 @@ using MethodMaker = std::function<Result<std::unique_ptr<methods::Method>>(const
 class Party {
  public:
   /// Everything outlives the party. `silent`: there is no machine, and nobody sleeps.
-  Party(PartyFacts facts, const Config& config, const methods::Sink& up, std::vector<MethodMaker> makers, bool silent);
+  Party(PartyFacts facts, const Config& config, const methods::Sink& up, std::vector<MethodMaker> makers, bool silent,
+        void (*parted)(std::uint64_t job));
   Party(const Party&) = delete;
   Party& operator=(const Party&) = delete;
 
@@ -40,6 +41,9 @@ class Party {
   const std::vector<Rank>& numbers() const { return numbers_.number; }
   const PartyNumbers& all_numbers() const { return numbers_; }
   const std::vector<Relay*>& relays() const { return relays_; }
+  /// The line by which the roots have met; the root's party alone has it. From then on it is watched.
+  void tie(std::unique_ptr<Line> line, std::uint64_t job);
+  Lifeline& lifeline() { return lifeline_; }
 
  private:
   friend class Device;
@@ -54,6 +58,8 @@ class Party {
   std::unique_ptr<Doorbell> bell_;
   const methods::Sink& up_;
   const bool silent_;
+  void (*const parted_)(std::uint64_t);
+  Lifeline lifeline_;
   std::vector<MethodMaker> makers_;
   std::vector<std::unique_ptr<Relay>> made_;  // by candidate; nullptr: not (yet) made
   std::vector<bool> postponed_;               // by candidate

@@ -6,6 +6,21 @@ namespace rmq::adi {
 
 using methods::Landing;
 
+void Lifeline::say_goodbye() {
+  if (!line_) return;
+  line_->say("good-bye");
+  static_cast<void>(line_->flush());
+}
+
+bool Lifeline::has_broken() {
+  if (!line_) return false;
+  const auto word = line_->hear();
+  if (word && !*word) return false;
+  const bool broken = !word;
+  line_.reset();
+  return broken;
+}
+
 Relay::Relay(Shared shared) : shared_(shared) {
   sink_.device = this;
   sink_.on_packet.fill(&Relay::on_packet);
@@ -18,6 +33,19 @@ Relay::Relay(Shared shared) : shared_(shared) {
 
 bool Relay::reaches(Rank rank) const {
   return shared_.numbers.met_here.contains(rank) && inner_->reaches(in(rank));
+}
+
+// All of the other root's job are lost to this process: for their launcher, or nobody, ends them.
+int Relay::look_after() {
+  const int fd = shared_.lifeline.fd();
+  if (fd < 0 || !shared_.lifeline.has_broken()) return 0;
+  const auto& members = shared_.facts.members;
+  for (int m = 0; m < static_cast<int>(members.size()); ++m) {
+    if (members[static_cast<std::size_t>(m)].job == shared_.lifeline.job())
+      on_peer_lost(this, m, {Errc::peer_lost, "its job has ended without MPI_Finalize or MPI_Comm_disconnect"});
+  }
+  if (shared_.parted) shared_.parted(shared_.lifeline.job());
+  return 1;
 }
 
 void Relay::disarm() {

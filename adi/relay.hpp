@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/doorbell.hpp"
+#include "base/line.hpp"
 #include "base/party.hpp"
 #include "base/trace.hpp"
 #include "methods/method.hpp"
@@ -30,6 +31,29 @@ struct PartyNumbers {
   }
 };
 
+/// What the roots of the two sides keep between them: it ends when the other one dies, and so tells of the end of its
+/// job, whoever of it has died. Other members have none.
+class Lifeline {
+ public:
+  Lifeline() = default;
+  /// `other`: the other root's job.
+  void tie(std::unique_ptr<Line> line, std::uint64_t other) {
+    line_ = std::move(line);
+    job_ = other;
+  }
+  int fd() const { return line_ ? line_->fd() : -1; }
+  std::uint64_t job() const { return job_; }
+  /// The end that follows is none by death.
+  void say_goodbye();
+  void cut() { line_.reset(); }
+  /// True once, when the other end is gone and has not said good-bye. A system call.
+  bool has_broken();
+
+ private:
+  std::unique_ptr<Line> line_;
+  std::uint64_t job_ = 0;
+};
+
 class Relay final : public methods::Method {
  public:
   /// What the party shares among its relays; outlives them.
@@ -38,6 +62,9 @@ class Relay final : public methods::Method {
     const PartyNumbers& numbers;
     const methods::Sink& up;  // of the device
     Doorbell& bell;           // that the members ring
+    Lifeline& lifeline;
+    /// The other root's job has ended badly; nullptr: nobody wants to know. It may end the process.
+    void (*parted)(std::uint64_t job);
   };
 
   explicit Relay(Shared shared);
@@ -55,8 +82,11 @@ class Relay final : public methods::Method {
     return inner_->send(in(to), packet, payload, owner);
   }
   void gather(Rank to, bool on) override { inner_->gather(in(to), on); }
-  int poll() override { return inner_->poll(); }
-  bool arm() override { return inner_->arm(); }
+  int poll() override {
+    const int happened = inner_->poll();
+    return ++polls_ % kPollsToLook == 0 ? happened + look_after() : happened;
+  }
+  bool arm() override { return inner_->arm() && look_after() == 0; }
   void disarm() override;
   std::uint64_t expose(Rank peer, const DataView& view) override { return inner_->expose(in(peer), view); }
   std::uint64_t reach(Rank peer, std::uint64_t at) override { return inner_->reach(in(peer), at); }
@@ -95,6 +125,7 @@ class Relay final : public methods::Method {
   void close() override { inner_->close(); }
 
  private:
+  static constexpr std::uint32_t kPollsToLook = 1024;
   static constexpr unsigned kTagAt = 48;
   static constexpr std::uint64_t kTagMask = 0x7fff;
 
@@ -107,7 +138,10 @@ class Relay final : public methods::Method {
   static void on_moved(void* relay, Request* owner, std::uint64_t bytes, Errc error);
   static void on_peer_lost(void* relay, Rank rank, const Error& error);
 
+  int look_after();
+
   const Shared shared_;
+  std::uint32_t polls_ = 0;
   methods::Sink sink_;
   std::unique_ptr<methods::Method> inner_;
 };

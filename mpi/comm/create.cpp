@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 
 #include "mpi/internal/comms.hpp"
 
@@ -52,15 +53,21 @@ MPI_Comm split(Comm& c, Wish mine) {
 // The part of the hardware that ranks can tell apart: those who share memory, a host (MPI-4.0, section 7.4.2).
 constexpr const char *kResourceKey = "mpi_hw_resource_type", *kSharedMemory = "mpi_shared_memory";
 
-int host_of(Rank r) {
-  return runtime().device->job().host_of_rank[r];
+bool is_mixed(const Comm& c) {
+  const adi::Device& d = *c.device;
+  return d.MPID_Any_foreign(c.group->world) || (c.remote && d.MPID_Any_foreign(c.remote->world));
 }
-int own_host() {
-  return host_of(runtime().device->rank());
+std::uint64_t host_of(const Comm& c, Rank r) {
+  return c.device->MPID_Host(r, is_mixed(c));
+}
+/// As a colour: the same for all members of a host.
+int own_host(const Comm& c) {
+  return static_cast<int>(host_of(c, c.device->rank()) & INT_MAX);
 }
 bool on_one_host(const Comm& c) {
-  const auto ours = [](const Group* g) {
-    return !g || std::all_of(g->world.begin(), g->world.end(), [](Rank r) { return host_of(r) == own_host(); });
+  const std::uint64_t mine = host_of(c, c.device->rank());
+  const auto ours = [&](const Group* g) {
+    return !g || std::all_of(g->world.begin(), g->world.end(), [&](Rank r) { return host_of(c, r) == mine; });
   };
   return ours(c.group) && ours(c.remote);
 }
@@ -153,7 +160,7 @@ RMQ_MPI(int, Comm_split_type, (MPI_Comm comm, int split_type, int key, MPI_Info 
   return enter(comm, [&](Comm& c) {
     out(newcomm, "newcomm");
     Info* const hints = optional_info_arg(info);
-    const int host = own_host();
+    const int host = own_host(c);
     switch (split_type) {
       case MPI_COMM_TYPE_SHARED:
         *newcomm = split(c, {host, key});
