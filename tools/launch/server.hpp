@@ -47,6 +47,7 @@ class Server {
   };
 
   Server(EventLoop& loop, int size, Upcalls& upcalls);
+  ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
