@@ -43,6 +43,8 @@ class Lifeline {
   }
   int fd() const { return line_ ? line_->fd() : -1; }
   std::uint64_t job() const { return job_; }
+  /// One of the two ends tells the launcher of the connection.
+  bool tells() const { return line_ && line_->answered(); }
   /// The end that follows is none by death.
   void say_goodbye();
   void cut() { line_.reset(); }

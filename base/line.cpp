@@ -55,7 +55,9 @@ Secret derive(const Secret& key, std::string_view text) {
 
 std::unique_ptr<Line> Line::answer(int fd, const Secret& key) {
   tune(fd);
-  return std::unique_ptr<Line>(new Line(fd, key, State::is_called));
+  std::unique_ptr<Line> line(new Line(fd, key, State::is_called));
+  line->answered_ = true;
+  return line;
 }
 
 std::unique_ptr<Line> Line::call(int fd, const Secret& key) {

@@ -49,6 +49,8 @@ class Line {
   Line& operator=(const Line&) = delete;
 
   int fd() const { return fd_; }
+  /// Whether this is the side of the port.
+  bool answered() const { return answered_; }
   /// Goes on with the proof; true: the line is open. Errc::peer_lost: the other side has hung up, or knows no key.
   Result<bool> step();
   const Secret& secret() const { return secret_; }
@@ -79,6 +81,7 @@ class Line {
   std::string nonces_;  // the caller's, the port's
   std::string in_, out_;
   bool joins_ = false;
+  bool answered_ = false;
   bool first_ = false;
   bool ended_ = false;
 };

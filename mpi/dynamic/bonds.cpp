@@ -127,8 +127,14 @@ std::vector<adi::Party*> part_from(Comm& c) {
   return over;
 }
 
+void tell_launcher(const char* what, std::uint64_t job) {
+  Bootstrap& launcher = *runtime().bootstrap;
+  // A launcher that cannot know of other jobs need not be told, and one that is gone will be missed elsewhere.
+  if (launcher.watch_fd() >= 0) static_cast<void>(launcher.wish(what, job_name(job)));
+}
+
 void dismiss(adi::Party& party) {
-  if (party.lifeline().fd() >= 0) runtime().bootstrap->wish("part", job_name(party.lifeline().job()));
+  if (party.lifeline().tells()) tell_launcher("part", party.lifeline().job());
   for (const adi::Relay* relay : party.relays()) coll::Meeting::forget_memory(*relay);
   runtime().device->MPID_Dismiss(party);
 }

@@ -19,6 +19,8 @@ bool is_mixed(const Comm& c);
 /// All of MPI_Comm_disconnect but the end of the handle: waits for all members, and says which parties nobody of them
 /// will need any more. To be dismissed when the communicator is gone.
 std::vector<adi::Party*> part_from(Comm& c);
+/// The launcher hears which jobs are connected ("bond") or have parted ("part"), as far as they are all its own.
+void tell_launcher(const char* what, std::uint64_t job);
 /// Ends a party in order.
 void dismiss(adi::Party& party);
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,8 @@ class Job final : private Server::Upcalls, private Starter::Upcalls {
     virtual ~Upcalls() = default;
     /// The job is going to end before its time: what is connected with it is to end as well.
     virtual void on_bad_end(Job& job) = 0;
+    /// One of its ranks wants something of the launcher (tools/launch/wishes.hpp). False: nobody knows such a wish.
+    virtual bool on_wish(Job& job, int rank, std::string_view what, std::string_view text) = 0;
     /// Nothing of the job runs any more.
     virtual void on_finished(Job& job) = 0;
   };
@@ -64,6 +67,7 @@ class Job final : private Server::Upcalls, private Starter::Upcalls {
   void diagnose();
 
   const JobInfo& info() const { return plan_.job; }
+  const JobPlan& plan() const { return plan_; }
   int number() const { return number_; }
   /// The exit code so far.
   int code() const { return code_; }
@@ -104,6 +108,9 @@ class Job final : private Server::Upcalls, private Starter::Upcalls {
   void on_disconnect(int rank) override;
   void on_violation(int rank, std::string_view what) override;
   void on_answer(int rank, std::uint32_t number, std::string_view text) override;
+  bool on_wish(int rank, std::string_view what, std::string_view text) override {
+    return upcalls_.on_wish(*this, rank, what, text);
+  }
 
   const JobPlan plan_;
   const int number_;

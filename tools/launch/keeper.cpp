@@ -30,7 +30,8 @@ Keeper::Keeper(const Options& options, EventLoop& loop, const sigset_t& signal_m
       leash_(std::move(leash)),
       table_(std::move(table)),
       output_(loop, options.tag_output),
-      household_{loop, output_, children_, signal_mask_} {}
+      household_{loop, output_, children_, signal_mask_},
+      wishes_(*this, loop) {}
 
 int Keeper::run() {
   adopt_orphans();
@@ -161,6 +162,7 @@ void Keeper::on_bad_end(Job& job) {
 }
 
 void Keeper::on_finished(Job& job) {
+  wishes_.forget(job.number());
   if (job.number() == 0) code_ = job.code();
   if (other_code_ == 0) other_code_ = job.code();
   // It is in the middle of its last words.

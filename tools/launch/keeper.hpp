@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "tools/launch/job.hpp"
 #include "tools/launch/options.hpp"
 #include "tools/launch/output.hpp"
+#include "tools/launch/wishes.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/loop.hpp"
 
@@ -59,6 +61,9 @@ class Keeper final : private Job::Upcalls {
   void end_all(int code, const std::string& message);
   void stop_when_done();
   void on_bad_end(Job& job) override;
+  bool on_wish(Job& job, int rank, std::string_view what, std::string_view text) override {
+    return wishes_.fulfil(job, rank, what, text);
+  }
   void on_finished(Job& job) override;
 
   const Options& options_;
@@ -69,6 +74,7 @@ class Keeper final : private Job::Upcalls {
   Children children_;
   std::optional<rlimit> users_limit_;  // RLIMIT_NOFILE as the user set it, when we had to raise ours
   Household household_;
+  Wishes wishes_;
   std::vector<std::unique_ptr<Job>> jobs_;        // that have not finished
   std::multiset<std::pair<int, int>> connected_;  // numbers of jobs, the smaller first; once for each connection
   int jobs_made_ = 0;
