@@ -59,6 +59,7 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
       sleep_for_ever_(options.sleep_for_ever),
       minds_(options.minds),
       on_lost_(options.on_lost),
+      on_parted_(options.on_parted),
       simulation_(options.simulation),
       config_(std::move(options.config)),
       bootstrap_(bootstrap) {
@@ -139,14 +140,18 @@ Result<void> Device::MPID_Connect() {
   return {};
 }
 
+std::vector<MethodMaker> Device::method_makers() const {
+  std::vector<MethodMaker> all = makers_;
+  if (!all.empty()) return all;
+  for (const std::string& name : split(config_.methods)) {
+    all.push_back([name](const methods::MethodContext& c) { return open_method(name, c); });
+  }
+  return all;
+}
+
 Result<void> Device::open_methods() {
   const methods::MethodContext context{config_, bootstrap_, sink_, trace_, *doorbell_};
-  std::vector<MethodMaker> candidates = std::move(makers_);
-  if (candidates.empty()) {
-    for (const std::string& name : split(config_.methods)) {
-      candidates.push_back([name](const methods::MethodContext& c) { return open_method(name, c); });
-    }
-  }
+  const std::vector<MethodMaker> candidates = method_makers();
   // A method is opened only when some rank needs it: a job on one host listens on no port.
   const int others = size() - 1;
   const auto reached = [&](Rank r) {
@@ -190,7 +195,9 @@ bool Device::all_sent() const {
 Result<void> Device::MPID_Finalize() {
   if (!open_) return {};
   while (!all_sent()) MPID_Poll(true);
+  for (const auto& party : parties_) party->lifeline().say_goodbye();
   for (const auto& m : methods_) m->close();
+  for (const auto& party : parties_) doorbell_->unwatch(party->bell_->fd());
   bootstrap_.on_ask(nullptr, nullptr);
   if (const int fd = bootstrap_.watch_fd(); fd >= 0) doorbell_->unwatch(fd);
   open_ = false;
@@ -204,7 +211,7 @@ void Device::MPID_Abort(int code, std::string_view why, Blame blame) {
   ::_exit(code == 0 ? 1 : code & 0xff);
 }
 
-Device::~Device() = default;
+Device::~Device() = default;  // methods before parties
 
 void* Device::MPID_Mem_alloc(std::size_t bytes) {
   for (const auto& m : methods_) {

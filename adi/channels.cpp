@@ -26,6 +26,8 @@
 // turns.
 #include "adi/channels.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -70,6 +72,7 @@ Channels::Channels(int size, Rank me, const std::vector<std::unique_ptr<methods:
       size_(static_cast<std::size_t>(size)),
       methods_(methods),
       me_(me),
+      ours_(static_cast<std::size_t>(size)),
       pool_(pool),
       trace_(trace),
       gate_(gate),
@@ -118,28 +121,33 @@ Channel& Channels::far(Rank r) {
 
 // The first method that reaches the rank, and credit.
 void Channels::equip(Channel& c) {
+  const bool ours = static_cast<std::size_t>(c.rank) < ours_;
+  c.allotment = ours ? static_cast<std::uint32_t>(per_peer_) : foreign_credit(c.rank);
   if (c.rank == me_) {
     c.id = methods::MethodId::self;
+    return;
+  }
+  if (c.allotment == 0) {  // dismissed before it was ever used
+    c.lost = true;
     return;
   }
   const auto m = std::ranges::find_if(methods_, [&](const auto& method) { return method->reaches(c.rank); });
   RMQ_CHECK(m != methods_.end());
   c.method = m->get();
   c.id = c.method->id();
-  c.credit = static_cast<std::int64_t>(per_peer_);
+  c.credit = c.allotment;
   const std::size_t own = c.method->eager_max(c.rank);
   const std::size_t wanted = eager_max_ ? static_cast<std::size_t>(eager_max_) : own;
   // No message costs more than a quarter of the credit: the proof above rests on it.
-  const std::size_t affordable = static_cast<std::size_t>(per_peer_ / 4) - kMessageRecord;
+  const std::size_t affordable = static_cast<std::size_t>(c.allotment / 4) - kMessageRecord;
   c.eager_max = static_cast<std::uint32_t>(std::min({own, wanted, affordable}));
 }
 
 void Channels::size_credit(std::uint64_t unexpected_max, std::uint64_t envelopes_max) {
   // At least what a few messages need, whatever the number of peers; at most what one peer can use.
   constexpr std::uint64_t kLeast = 64 * 1024, kMost = 16 * 1024 * 1024;
-  const std::uint64_t others = std::max<std::uint64_t>(size_ - 1, 1);
-  per_peer_ = std::clamp<std::uint64_t>(unexpected_max / others, kLeast, kMost);
-  flow_threshold_ = static_cast<std::uint32_t>(per_peer_ / 4);
+  const std::uint64_t others = std::max<std::uint64_t>(ours_ - 1, 1);
+  least_ = per_peer_ = std::clamp<std::uint64_t>(unexpected_max / others, kLeast, kMost);
   envelopes_left_ = envelopes_max;
 }
 
@@ -148,6 +156,39 @@ void Channels::connect(std::uint64_t eager_max) {
   eager_max_ = eager_max;
   connected_ = true;
   for (Channel& c : all_) equip(c);
+}
+
+Rank Channels::admit(std::size_t count, std::uint64_t credit) {
+  const auto first = static_cast<Rank>(size_);
+  size_ += count;
+  foreign_.resize(size_ - ours_, static_cast<std::uint32_t>(credit));
+  foreign_credit_ += count * credit;
+  least_ = std::min(least_, credit);
+  return first;
+}
+
+void Channels::readmit(Rank r, std::uint64_t credit) {
+  foreign_credit(r) = static_cast<std::uint32_t>(credit);
+  foreign_credit_ += credit;
+  least_ = std::min(least_, credit);
+  Channel& c = (*this)[r];
+  c.lost = c.dropped = false;
+  c.error = {};
+  equip(c);
+}
+
+void Channels::dismiss(Rank r) {
+  foreign_credit_ -= foreign_credit(r);
+  foreign_credit(r) = 0;
+  Channel* const c = const_cast<Channel*>(find(r));
+  if (c == nullptr) return;
+  lose(*c);
+  c->method = nullptr;
+  c->id = methods::MethodId::none;
+  c->lost = true;
+  c->owed = c->envelopes = 0;
+  c->eager_max = 0;
+  c->error = {Errc::peer_lost, fmt::format("process {} has been disconnected from", r)};
 }
 
 // ---- sending ----
@@ -250,7 +291,7 @@ void Channels::lose(Channel& c) {
 // ---- credit ----
 
 bool Channels::credit_came(Channel& c, const Packet& p) {
-  if (p.credit > static_cast<std::int64_t>(per_peer_) - c.credit) [[unlikely]]
+  if (p.credit > static_cast<std::int64_t>(c.allotment) - c.credit) [[unlikely]]
     return false;
   c.credit += p.credit;
   trace_.event(Event::credit, c.method_number(), c.rank, p.credit, static_cast<std::uint64_t>(c.credit));
@@ -304,9 +345,9 @@ void Device::on_flow(void* device, Rank from, const Packet& p, const std::byte*)
 }
 
 void Channels::grant_envelopes() {
-  if (counters_.unexpected_bytes < per_peer_ / 2) return;
+  if (counters_.unexpected_bytes < least_ / 2) return;
   for (Channel& c : all_) {
-    if (c.rank == me_ || c.lost || c.envelopes_out > 0 || c.held < per_peer_ / 2) continue;
+    if (c.rank == me_ || c.lost || c.envelopes_out > 0 || c.held < c.allotment / 2) continue;
     c.envelope_grant = std::clamp<std::uint32_t>(c.envelope_grant * 2, 64, 4096);
     const auto grant = static_cast<std::uint32_t>(std::min<std::uint64_t>(c.envelope_grant, envelopes_left_));
     if (grant == 0) continue;

@@ -82,6 +82,7 @@ struct alignas(kCacheLine) Channel {
   std::uint64_t held = 0;       // bytes of our unexpected memory that its messages fill
   std::uint64_t spent = 0;      // those of them that it has spent credit for: all but envelopes beyond it
   Rank rank = kNoRank;
+  std::uint32_t allotment = 0;  // bytes of unexpected memory that each of the two grants the other
 
   RequestList packets;             // in order; they spend no credit: only a full link holds them up
   RequestList messages;            // in order; credit or the link holds them up
@@ -107,7 +108,7 @@ struct alignas(kCacheLine) Channel {
 enum class Hindrance : std::uint8_t { link_full = 1, no_credit = 2, behind_others = 3 };
 
 /// The channels of a rank, each made when it is first asked for: they cost memory for the ranks that this one talks
-/// with, not for all of the job. Used with the device held.
+/// with, not for all of the job. Ranks of other jobs have numbers behind those of this one. Used with the device held.
 class Channels {
  public:
   /// All references outlive this. `methods`: in order of preference, all there when connect() is called. `gate`: wakes
@@ -119,8 +120,15 @@ class Channels {
   void size_credit(std::uint64_t unexpected_max, std::uint64_t envelopes_max);
   /// The methods are there: from now on each channel has one. `eager_max`: bytes, 0 for what each method likes.
   void connect(std::uint64_t eager_max);
+  /// There are so many more ranks, of other jobs, whose method is there; the first one's number. `credit`: bytes that
+  /// each of them and this rank grant each other.
+  Rank admit(std::size_t count, std::uint64_t credit);
+  /// The same for one that has been dismissed.
+  void readmit(Rank r, std::uint64_t credit);
+  /// The rank's method is about to go; nothing waits in its channel, and nothing may be sent until it is readmitted.
+  void dismiss(Rank r);
 
-  /// Of any rank of the job.
+  /// Of any rank that is known.
   [[gnu::always_inline]] Channel& operator[](Rank r) {
     const auto i = static_cast<std::size_t>(r);
     if (i < kNear) [[likely]] {
@@ -131,7 +139,7 @@ class Channels {
   }
   /// The same where there is one already; else nullptr.
   const Channel* find(Rank r) const;
-  /// Ranks of the job.
+  /// Ranks that are known, those of other jobs included.
   std::size_t size() const { return size_; }
   // Those that have been made, in that order.
   auto begin() { return all_.begin(); }
@@ -165,11 +173,11 @@ class Channels {
   /// A receive has taken a message that cost its sender this much.
   void return_credit(Channel& c, std::uint32_t bytes) {
     c.owed += bytes;
-    if (c.owed >= flow_threshold_ && !c.flow_due) [[unlikely]]
+    if (c.owed >= c.allotment / 4 && !c.flow_due) [[unlikely]]
       send_flow(c);
   }
   /// Whether the sender has credit for a message that is to be kept, whose packet is not marked as an envelope.
-  bool may_hold(const Channel& c, std::uint64_t bytes) const { return c.spent + bytes + kMessageRecord <= per_peer_; }
+  bool may_hold(const Channel& c, std::uint64_t bytes) const { return c.spent + bytes + kMessageRecord <= c.allotment; }
   /// A message is kept, with so many bytes of data; or no more.
   void hold(Channel& c, const Packet& p, std::uint64_t bytes);
   void release(Channel& c, const Packet& p, std::uint64_t bytes);
@@ -183,8 +191,10 @@ class Channels {
   void return_envelope() { ++envelopes_left_; }
   /// For a rank that waits: allows envelopes to those whose messages fill half of their credit here.
   void grant_envelopes();
-  /// Bytes, of each peer.
+  /// Bytes, of each peer of this job.
   std::uint64_t credit_per_peer() const { return per_peer_; }
+  /// Bytes, of all peers together.
+  std::uint64_t credit_of_all() const { return per_peer_ * (ours_ - 1) + foreign_credit_; }
 
  private:
   bool credit_came(Channel& c, const Packet& p);
@@ -193,6 +203,7 @@ class Channels {
   [[gnu::cold]] Channel& far(Rank r);
   Channel& make(Rank r);
   void equip(Channel& c);
+  std::uint32_t& foreign_credit(Rank r) { return foreign_[static_cast<std::size_t>(r) - ours_]; }
   std::size_t place(Rank r) const;
 
   // Ranks that are found by their number; the others by a hash table, open, at most half full.
@@ -206,9 +217,12 @@ class Channels {
   const std::vector<std::unique_ptr<methods::Method>>& methods_;
   std::uint64_t eager_max_ = 0;
   bool connected_ = false;
-  std::uint32_t flow_threshold_ = 0;
   Rank me_;
-  std::uint64_t per_peer_ = 0;  // credit
+  std::uint64_t per_peer_ = 0;        // credit
+  std::uint64_t least_ = 0;           // the smallest allotment there is
+  std::size_t ours_;                  // ranks of this job
+  std::vector<std::uint32_t> foreign_;  // credit of each of the others; 0: dismissed
+  std::uint64_t foreign_credit_ = 0;  // of all of them
   std::uint64_t envelopes_left_ = 0;
   RequestPool& pool_;
   Trace& trace_;

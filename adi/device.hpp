@@ -15,8 +15,10 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "adi/channels.hpp"
@@ -24,6 +26,7 @@
 #include "adi/extension.hpp"
 #include "adi/gate.hpp"
 #include "adi/match.hpp"
+#include "adi/party.hpp"
 #include "adi/report.hpp"
 #include "adi/simulation.hpp"
 #include "adi/wait.hpp"
@@ -32,13 +35,12 @@
 #include "base/config.hpp"
 #include "base/doorbell.hpp"
 #include "base/os/atomic.hpp"
+#include "base/ranks.hpp"
 #include "base/request_pool.hpp"
 #include "base/trace.hpp"
 #include "methods/method.hpp"
 
 namespace rmq::adi {
-
-using MethodMaker = std::function<Result<std::unique_ptr<methods::Method>>(const methods::MethodContext&)>;
 
 class Device;
 
@@ -54,6 +56,8 @@ struct DeviceOptions {
   /// Hears of each of those when the device knows why the peer is lost (peer_error()); the device held. It may end the
   /// process.
   void (*on_lost)(Device& device, Rank peer) = nullptr;
+  /// Hears when a job that this one is connected with has ended badly. It may end the process.
+  void (*on_parted)(std::uint64_t job) = nullptr;
   /// Methods to use instead of those that the configuration names, in order of preference (tests, simulation).
   std::vector<MethodMaker> methods;
 };
@@ -84,12 +88,14 @@ class Device {
   ~Device();
 
   Rank rank() const { return rank_; }
-  int size() const { return static_cast<int>(channels_.size()); }
+  /// Ranks of the job. Those of other jobs that have been met have the numbers from there on.
+  int size() const { return bootstrap_.job().size; }
+  int known() const { return static_cast<int>(channels_.size()); }
   const JobInfo& job() const { return bootstrap_.job(); }
   const Config& config() const { return config_; }
   const Counters& counters() const { return counters_; }
   /// Most memory that unexpected messages can fill on this rank: credit of all peers; bytes.
-  std::uint64_t unexpected_ceiling() const { return channels_.credit_per_peer() * (channels_.size() - 1); }
+  std::uint64_t unexpected_ceiling() const { return channels_.credit_of_all(); }
   /// Calls that have had to wait.
   std::uint64_t waits() const { return gate_.waits(); }
   /// Messages that have gone to ranks by this method, those to each rank modulo 2^32.
@@ -178,6 +184,8 @@ class Device {
   /// Memory that ranks of this host reach directly where shared memory serves, else ordinary memory; nullptr: none
   /// left.
   void* MPID_Mem_alloc(std::size_t bytes);
+  /// The same for these, who may be of other jobs: those of this host reach it directly where they can.
+  void* MPID_Mem_alloc(std::size_t bytes, const Ranks& sharers);
   void MPID_Mem_free(void* memory);
   /// Prepares memory for repeated transfers. Nothing to do for today's methods.
   void MPID_Mem_register(const void* memory, std::size_t bytes) { static_cast<void>(memory), static_cast<void>(bytes); }
@@ -189,6 +197,38 @@ class Device {
                                    std::uint64_t bytes) {
     unpack(to, offset, from, bytes);
   }
+
+  // ---- processes of other jobs: admit.cpp. Their numbers are this process's own; none ever travels ----
+  /// What all jobs name the process by. `host` is 0 as long as nobody has told where a rank of the own job is.
+  Process MPID_Who(Rank number) const;
+  /// Its number here; kNoRank: it has not been met, or has been dismissed since.
+  Rank MPID_Number(const Process& process) const;
+  /// Where a process lives: to be told of all members of what foreign ones are in, since their hosts have no index here.
+  void MPID_Note_host(const Process& process);
+  /// False: the process has been dismissed.
+  bool MPID_Is_here(Rank number) const { return number < size() || MPID_Number(MPID_Who(number)) != kNoRank; }
+  /// Whether any of them is of another job.
+  bool MPID_Any_foreign(const Ranks& ranks) const;
+  /// What is equal for ranks that share memory: the index of a host of the job, or a hash where others are among those
+  /// that are compared (`foreign`).
+  std::uint64_t MPID_Host(Rank r, bool foreign) const;
+  /// Which of these ranks are on the host of `r`: their places, in order.
+  Ranks MPID_Places_beside(Rank r, const Ranks& members) const;
+  /// Bytes that this rank would grant each new process.
+  std::uint64_t MPID_Credit_to_grant() const { return channels_.credit_per_peer(); }
+  /// Whether a party of this id can be told from those that there are.
+  bool MPID_Party_is_new(std::uint64_t id) const;
+  /// A party to be opened, joined, and then admitted: party.hpp.
+  std::unique_ptr<Party> MPID_Make_party(PartyFacts facts);
+  /// Its members have numbers and channels from now on. The party lives until it is dismissed.
+  Party& MPID_Admit(std::unique_ptr<Party> party);
+  /// Says good-bye to those that are known by this party alone. All members do so at about the same time, and nothing
+  /// is under way among them. Bounded in time.
+  void MPID_Dismiss(Party& party);
+  const std::vector<std::unique_ptr<Party>>& parties() const { return parties_; }
+  /// Also wake a call that sleeps when this descriptor is readable: what the caller polls for comes there.
+  Result<void> MPID_Watch_fd(int fd, bool writable = false) { return doorbell_->watch(fd, writable); }
+  void MPID_Unwatch_fd(int fd) { doorbell_->unwatch(fd); }
 
   // ---- for the floors above: extend.cpp ----
   /// Packets of these kinds go to `extension` from now on; it must live until MPID_Unregister or the device's end.
@@ -238,6 +278,8 @@ class Device {
   bool MPID_Gone(Rank rank);
   /// What lets the other ranks of this host find memory from MPID_Mem_alloc; 0 when they cannot.
   std::uint64_t MPID_Mem_token(const void* memory, std::uint64_t bytes) const;
+  /// The same; 0 also when one of these who are on this host cannot.
+  std::uint64_t MPID_Mem_token(const void* memory, std::uint64_t bytes, const Ranks& sharers) const;
   /// Memory that `owner`, another rank, has a token for, as it lies here; nullptr when it cannot be reached.
   std::byte* MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes);
   /// Copies between `here` and one piece of memory at `at` in another rank's process, at once, without its help. False:
@@ -293,6 +335,7 @@ class Device {
  private:
   Device(DeviceOptions options, Bootstrap& bootstrap);
   Result<void> open_methods();                       // boot.cpp
+  std::vector<MethodMaker> method_makers() const;    // boot.cpp
   void gather(Rank to, bool on);                     // extend.cpp
   std::uint64_t reach(Rank rank, std::uint64_t at);  // extend.cpp
   void note_clock();
@@ -510,6 +553,7 @@ class Device {
   Watches watches_;
   bool (*minds_)(const Request& message) = nullptr;
   void (*on_lost_)(Device& device, Rank peer) = nullptr;
+  void (*on_parted_)(std::uint64_t job) = nullptr;
   std::vector<Rank> failures_;  // whose messages have failed: not yet told to on_lost_; kNoRank: anybody's
   const Simulation* simulation_ = nullptr;
   std::uint64_t sleepless_ = 0;     // turns of sleep() that could not sleep
@@ -522,8 +566,13 @@ class Device {
   std::uint64_t answers_ = 0;  // of the bootstrap, at the last attempt of the program to sleep
   methods::Sink sink_;
   std::unique_ptr<Doorbell> doorbell_;
-  std::vector<MethodMaker> makers_;  // of the options, until the methods are open
+  std::vector<MethodMaker> makers_;  // of the options
+  std::vector<std::unique_ptr<Party>> parties_;  // outlive their relays, which are among the methods
   std::vector<std::unique_ptr<methods::Method>> methods_;
+  std::vector<Process> foreign_;                                           // by number, behind the job's ranks
+  std::map<std::pair<std::uint64_t, std::uint32_t>, Rank> number_of_;     // of those that are not dismissed
+  std::map<std::pair<std::uint64_t, std::uint32_t>, Rank> dismissed_;     // the others
+  std::map<int, std::uint64_t> host_id_;                                   // of the job's hosts, as far as known
   Atomic<std::uint32_t> visits_{0};  // polls by the program, while there is an agent
   std::vector<Extension*> extensions_;
   std::array<Extension*, 256> extension_of_{};  // by kind

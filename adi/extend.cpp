@@ -51,7 +51,7 @@ void Device::gather(Rank to, bool on) {
 void Device::MPID_Wake(Rank rank) {
   Channel& c = channels_[rank];
   if (!c.method || with_method(*c.method, c.id, [&](auto& m) { return m.wake(rank); })) return;
-  if (job().host_of_rank.same(rank, rank_)) doorbell_->ring(rank);
+  if (rank < size() && job().host_of_rank.same(rank, rank_)) doorbell_->ring(rank);
 }
 
 bool Device::MPID_Gone(Rank rank) {
@@ -67,6 +67,13 @@ std::uint64_t Device::MPID_Mem_token(const void* memory, std::uint64_t bytes) co
 }
 
 std::byte* Device::MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) {
+  if (Relay::party_of(token) != 0) {  // memory that the owner has for a party, of which it need not be a new member
+    for (const auto& party : parties_) {
+      for (const Relay* relay : party->relays())
+        if (std::byte* const at = relay->mem_map(owner, token, bytes)) return at;
+    }
+    return nullptr;
+  }
   const Channel& c = channels_[owner];
   return c.method && token ? c.method->mem_map(owner, token, bytes) : nullptr;
 }

@@ -140,7 +140,7 @@ void Device::tell_peers(ReportText& to) const {
   for (const Channel& c : channels_) {
     if (!to.has_room()) break;
     if (!c.method) continue;
-    const bool low = c.credit < static_cast<std::int64_t>(channels_.credit_per_peer() / 4);
+    const bool low = c.credit < static_cast<std::int64_t>(c.allotment / 4);
     if (!c.waits() && !low && !c.lost) continue;
     to.begin_object();
     to.field("rank", c.rank);

@@ -23,7 +23,7 @@ std::uint32_t read_u32(const char* at) {
 }
 
 bool is_known(std::uint8_t kind) {
-  return (kind >= 1 && kind <= 13) || (kind >= 16 && kind <= 23);
+  return (kind >= 1 && kind <= 13) || (kind >= 16 && kind <= 23) || kind == 40 || kind == 41;
 }
 
 std::string encode_pair(FrameKind kind, std::string_view key, std::string_view value) {
@@ -57,6 +57,13 @@ std::string encode_hello(int rank) {
 
 std::string encode_put(std::string_view key, std::string_view value) {
   return encode_pair(FrameKind::put, key, value);
+}
+
+std::string encode_wish(std::string_view what, std::string_view text) {
+  constexpr std::size_t kPart = 64 * 1024;
+  std::string out;
+  for (; text.size() > kPart; text.remove_prefix(kPart)) out += encode(FrameKind::wish_part, text.substr(0, kPart));
+  return out + encode_pair(FrameKind::wish, what, text);
 }
 
 std::string encode_value(std::string_view key, std::string_view value) {

@@ -41,6 +41,9 @@ enum class FrameKind : std::uint8_t {
   ask = 22,         // server → rank  u32 number, u32 1: all there is to tell, 0: progress only; answered by `answer`
   challenge = 23,   // server → rmqboot  32 bytes nonce, 32 bytes proof; answered by `proof`
   proof = 12,       // rmqboot → server  32 bytes; answered by `joined`
+  wish = 40,        // rank → server  u8 length, what; text: asks the launcher for something; an answer comes as the value
+                    // of the key that the text names
+  wish_part = 41,   // rank → server  text, ahead of that of the next wish
   lost = 13,        // rank → server  as abort, but only because another rank is gone: how that one ended is the cause
 };
 
@@ -59,6 +62,8 @@ struct Frame {
 std::string encode(FrameKind kind, std::string_view body = {});
 std::string encode_hello(int rank);
 std::string encode_put(std::string_view key, std::string_view value);
+/// One frame or several.
+std::string encode_wish(std::string_view what, std::string_view text);
 std::string encode_value(std::string_view key, std::string_view value);
 std::string encode_join(FrameKind join_or_mind, int rank, std::string_view nonce, std::string_view mark);
 std::string encode_ask(std::uint32_t number, bool all);

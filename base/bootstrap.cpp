@@ -84,6 +84,7 @@ class ServerBootstrap final : public Bootstrap {
   Result<ClockOffset> clock_offset() override;
   void abort(int code, std::string_view why, Blame blame) override;
   Result<void> finalize() override;
+  Result<void> wish(std::string_view what, std::string_view text) override;
   int watch_fd() const override { return fd_; }
   void on_watch() override;
   void on_ask(Teller teller, void* who) override;
@@ -163,6 +164,11 @@ Result<void> ServerBootstrap::put(std::string_view key, std::string_view value) 
   if (auto open = check_open(); !open) return open;
   if (auto good = boot::check_put(key, value); !good) return good;
   return send(boot::encode_put(key, value));
+}
+
+Result<void> ServerBootstrap::wish(std::string_view what, std::string_view text) {
+  if (auto open = check_open(); !open) return open;
+  return send(boot::encode_wish(what, text));
 }
 
 Result<void> ServerBootstrap::fence() {

@@ -94,6 +94,14 @@ class Bootstrap {
   /// of put, get and fence fail with Errc::argument; a second finalize does nothing.
   virtual Result<void> finalize() = 0;
 
+  /// Asks the launcher for something beyond the job: to start processes ("spawn"), to keep names ("publish" …). `text`
+  /// says what, and under which key look_up() finds the answer. A program that nobody has launched starts a launcher
+  /// (base/launcher.hpp). Errc::argument: there is none that could.
+  virtual Result<void> wish(std::string_view what, std::string_view text) {
+    static_cast<void>(text);
+    return fail(Errc::argument, "this program has no launcher that could do '" + std::string(what) + "'");
+  }
+
   /// Becomes readable when the server has something to say outside of a call: above all, that it is gone. For the epoll
   /// set in which an idle rank sleeps; -1 where there is no server. Owned by the bootstrap, valid until its
   /// destruction.

@@ -67,10 +67,13 @@ void Doorbell::wait(std::int64_t timeout_ns) {
   timeout.tv_nsec = timeout_ns % 1000000000;
   const int n = ::epoll_pwait2(epoll_, events, 8, timeout_ns < 0 ? nullptr : &timeout, nullptr);
   for (int i = 0; i < n; ++i) {
-    if (events[i].data.fd != socket_) continue;
-    char drop[16];
-    while (::recv(socket_, drop, sizeof drop, MSG_DONTWAIT) >= 0) {
-    }
+    if (events[i].data.fd == socket_) clear();
+  }
+}
+
+void Doorbell::clear() const {
+  char drop[16];
+  while (socket_ >= 0 && ::recv(socket_, drop, sizeof drop, MSG_DONTWAIT) >= 0) {
   }
 }
 

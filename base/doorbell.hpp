@@ -34,6 +34,10 @@ class Doorbell {
   /// Sleeps until rung, a watched fd is ready, or `timeout_ns` has passed (negative: for ever). Only the owner.
   void wait(std::int64_t timeout_ns);
 
+  /// Readable when somebody has rung or a watched fd is ready: for another doorbell to watch. clear() takes the rings in.
+  int fd() const { return epoll_; }
+  void clear() const;
+
   /// Rings the doorbell of another rank of this job on this host, or one's own. Any thread. Never blocks; a bell that
   /// has been rung already, or is gone, is fine.
   void ring(Rank rank) const;

@@ -14,6 +14,8 @@ std::string_view method_name(MethodId id) {
       return "shm";
     case MethodId::tcp:
       return "tcp";
+    case MethodId::party:
+      return "party";
   }
   return "?";
 }

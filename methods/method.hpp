@@ -28,7 +28,8 @@
 namespace rmq::methods {
 
 /// Travels in traces; a number is never reused.
-enum class MethodId : std::uint8_t { none = 0, self = 1, inproc = 2, shm = 3, tcp = 4 };
+/// `party`: any, to processes of other jobs.
+enum class MethodId : std::uint8_t { none = 0, self = 1, inproc = 2, shm = 3, tcp = 4, party = 5 };
 
 std::string_view method_name(MethodId id);
 

@@ -45,6 +45,8 @@ class Channel {
     open,      // operations may leave
   };
 
+  /// A member as packets name it: WindowCore::named().
+  Rank named(std::uint32_t name) const { return core_.named(name); }
   Channel(WindowCore& core, int rank) : core_(core), rank_(rank), to_(core.world(rank)), stream_(core, *this, to_) {}
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;

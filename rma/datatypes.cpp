@@ -17,7 +17,7 @@ TypeOut* TypesOut::use(const Layout& layout) {
     type->layout = LayoutRef(&layout);
     type->id = next_;
     type->bytes = layout.serialise().size();
-    type->told.resize(static_cast<std::size_t>(device_.size()));
+    type->told.resize(static_cast<std::size_t>(device_.known()));
     next_ = next_ == UINT32_MAX ? 1 : next_ + 1;
     by_id_[type->id] = std::move(fresh);
     by_layout_[&layout] = type;
@@ -31,7 +31,8 @@ void TypesOut::release(TypeOut* type) {
 }
 
 void TypesOut::tell(Rank to, TypeOut& type) {
-  if (type.told[static_cast<std::size_t>(to)]) {
+  const auto place = static_cast<std::size_t>(to);
+  if (place < type.told.size() && type.told[place]) {
     counters_.type_bytes_saved += type.bytes;
     return;
   }
@@ -40,6 +41,9 @@ void TypesOut::tell(Rank to, TypeOut& type) {
 
 void TypesOut::define(Rank to, TypeOut& type) {
   const std::vector<std::byte> bytes = type.layout->serialise();
+  // Processes of other jobs may have come since.
+  if (const auto place = static_cast<std::size_t>(to); place >= type.told.size())
+    type.told.resize(static_cast<std::size_t>(device_.known()));
   type.told[static_cast<std::size_t>(to)] = true;
   ++counters_.type_definitions;
   device_.trace().event(Event::type_told, 0, to, type.id, type.bytes);
@@ -67,7 +71,7 @@ void TypesOut::forget(const Layout* layout) {
 
 void TypesOut::drop(TypeOut* type) {
   for (std::size_t rank = 0; rank < type->told.size(); ++rank) {
-    if (!type->told[rank]) continue;
+    if (!type->told[rank] || !device_.MPID_Is_here(static_cast<Rank>(rank))) continue;
     Packet p(Kind::DATATYPE_DEFN);
     p.datatype_defn = {type->id, 0, 0};
     device_.MPID_Send_packet(static_cast<Rank>(rank), p, Payload{}, nullptr);

@@ -136,10 +136,8 @@ Window* Domain::window_of(Rank from, const Packet& p, int& member) {
   return window;
 }
 
-/// Whether these mean something: a fault, and a world rank plus 1, or 0.
-bool Domain::is_known(std::uint32_t fault, std::uint32_t culprit) const {
-  return fault <= static_cast<std::uint32_t>(Fault::definition) &&
-         culprit <= static_cast<std::uint32_t>(device_.job().size);
+bool Domain::is_known(std::uint32_t fault) {
+  return fault <= static_cast<std::uint32_t>(Fault::definition);
 }
 
 void Domain::on_packet(Rank from, const Packet& p, const std::byte* payload) {
@@ -165,10 +163,10 @@ void Domain::on_packet(Rank from, const Packet& p, const std::byte* payload) {
   if (!window) return;
   if (p.kind == Kind::RMA_LOCK_GRANTED) {
     const auto& [fault, culprit] = p.rma_lock_granted;
-    if (!is_known(fault, culprit)) return protocol_error(from, p, kNoFault);
+    if (!is_known(fault)) return protocol_error(from, p, kNoFault);
     if (Channel* channel = window->sender_.find(member)) {
       channel->note_writers((p.flags & kWriters) != 0);
-      channel->lock_answered(static_cast<Fault>(fault), static_cast<Rank>(culprit) - 1);
+      channel->lock_answered(static_cast<Fault>(fault), window->core_.named(culprit));
     }
     return;
   }
@@ -199,13 +197,12 @@ void Domain::on_reply(Rank from, const Packet& p, const std::byte* payload) {
 }
 
 void Domain::on_ack(Rank from, const Packet& p) {
-  if (!is_known(p.rma_ack.fault, p.rma_ack.culprit)) return protocol_error(from, p, kNoFault);
+  if (!is_known(p.rma_ack.fault)) return protocol_error(from, p, kNoFault);
   const auto fault = static_cast<Fault>(p.rma_ack.fault);
-  const auto culprit = static_cast<Rank>(p.rma_ack.culprit) - 1;
   if (p.rma_ack.ticket == 0) {  // an operation that wanted no answer has failed
     int member = -1;
     const Window* window = window_of(from, p, member);
-    if (Channel* channel = window ? window->sender_.find(member) : nullptr) channel->note_fault(fault, culprit);
+    if (Channel* channel = window ? window->sender_.find(member) : nullptr) channel->note_fault(fault, window->core_.named(p.rma_ack.culprit));
     return;
   }
   const Ticket* found = tickets_.find(p.rma_ack.ticket, from);
@@ -216,7 +213,7 @@ void Domain::on_ack(Rank from, const Packet& p) {
   } else {
     const Ticket t = tickets_.free(p.rma_ack.ticket);
     t.channel->note_writers((p.flags & kWriters) != 0);
-    t.channel->acknowledgement_arrived(t, fault, culprit);
+    t.channel->acknowledgement_arrived(t, fault, t.channel->named(p.rma_ack.culprit));
   }
   tickets_.feed();
 }

@@ -117,7 +117,7 @@ class Domain final : public adi::Extension {
   Window* window_of(Rank from, const Packet& p, int& member);
   Op* find_asker(Rank from, const Packet& reply);
   void on_reply(Rank from, const Packet& p, const std::byte* payload);
-  bool is_known(std::uint32_t fault, std::uint32_t culprit) const;
+  static bool is_known(std::uint32_t fault);
   void on_ack(Rank from, const Packet& p);
   void on_definition(Rank from, const Packet& p, const std::byte* payload);
   /// For a window, or from a window, that has ended: nobody waits for it.

@@ -204,7 +204,7 @@ void Executor::reply(const Origin& o, std::uint32_t ticket, const Payload& data,
 
 void Executor::acknowledge(const Origin& o, std::uint32_t ticket, Fault fault, Rank culprit) {
   Packet p = core_.packet(Kind::RMA_ACK);
-  p.rma_ack = {ticket, static_cast<std::uint32_t>(fault), static_cast<std::uint32_t>(culprit + 1)};
+  p.rma_ack = {ticket, static_cast<std::uint32_t>(fault), core_.name_of(culprit)};
   if (lock_.has_writers(o)) p.flags = kWriters;
   core_.device().MPID_Send_packet(o.world, p, Payload{}, nullptr);
 }

@@ -159,7 +159,7 @@ int Server::serve_locks() {
 
 void Server::answer_lock(const Origin& o, Fault fault, Rank culprit) {
   Packet p = core_.packet(Kind::RMA_LOCK_GRANTED);
-  p.rma_lock_granted = {static_cast<std::uint32_t>(fault), static_cast<std::uint32_t>(culprit + 1)};
+  p.rma_lock_granted = {static_cast<std::uint32_t>(fault), core_.name_of(culprit)};
   if (lock_.has_writers(o)) p.flags = kWriters;
   core_.device().MPID_Send_packet(o.world, p, Payload{}, nullptr);
 }

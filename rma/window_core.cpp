@@ -15,8 +15,7 @@ WindowCore::WindowCore(const Window& its_window, Domain& its_domain, WindowOptio
   members = static_cast<unsigned>(n);
   me = options.me;
   by_address = options.flavor == Flavor::shared;
-  const Hosts& hosts = device().job().host_of_rank;
-  host = hosts.places_on(hosts[world(me)], options.ranks);
+  host = device().MPID_Places_beside(world(me), options.ranks);
   host_me = host.place_of(me);
 }
 

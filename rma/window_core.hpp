@@ -70,6 +70,14 @@ struct WindowCore {
     t.shift = static_cast<std::uint8_t>(f.shift);
   }
   int member(Rank world_rank) const { return options.ranks.place_of(world_rank); }
+  /// How packets name a member that a fault is about: its place plus 1; 0: none. And back; no member is none.
+  std::uint32_t name_of(Rank world_rank) const {
+    return world_rank == kNoRank ? 0 : static_cast<std::uint32_t>(member(world_rank) + 1);
+  }
+  Rank named(std::uint32_t name) const {
+    return name == 0 || name > static_cast<std::uint32_t>(options.ranks.size()) ? kNoRank
+                                                                                : world(static_cast<int>(name) - 1);
+  }
   bool is_dynamic() const { return options.flavor == Flavor::dynamic; }
   /// A packet of this kind from this member of this window.
   Packet packet(Kind kind) const {

@@ -71,16 +71,16 @@ void WindowMemory::take_heap_memory() {
   adi::Device& d = core_.device();
   if (core_.options.flavor == Flavor::create) core_.base = static_cast<std::byte*>(core_.options.base);
   if (core_.options.flavor == Flavor::allocate) {
-    allocated_ = d.MPID_Mem_alloc(std::max<std::uint64_t>(core_.options.size, kCacheLine));
+    allocated_ = d.MPID_Mem_alloc(std::max<std::uint64_t>(core_.options.size, kCacheLine), core_.options.ranks);
     core_.base = static_cast<std::byte*>(allocated_);
     if (!allocated_) trouble_ = Fault::no_memory;
   }
   // The control lies where the data is: shared, or not. What holds no data is shared as a matter of course.
   core_.shares =
-      !core_.is_dynamic() && (core_.options.size == 0 || d.MPID_Mem_token(core_.base, core_.options.size) != 0);
+      !core_.is_dynamic() && (core_.options.size == 0 || is_shared(core_.base, core_.options.size));
   const std::uint64_t bytes = control_bytes(core_);
-  void* memory = core_.shares ? d.MPID_Mem_alloc(bytes) : nullptr;
-  if (memory && d.MPID_Mem_token(memory, bytes) == 0) {
+  void* memory = core_.shares ? d.MPID_Mem_alloc(bytes, core_.options.ranks) : nullptr;
+  if (memory && !is_shared(memory, bytes)) {
     d.MPID_Mem_free(memory);
     memory = nullptr;
   }
@@ -91,6 +91,11 @@ void WindowMemory::take_heap_memory() {
     return;
   }
   core_.control = make_control(memory, core_);
+}
+
+// Whether all members on this host can reach it.
+bool WindowMemory::is_shared(const void* memory, std::uint64_t bytes) const {
+  return core_.device().MPID_Mem_token(memory, bytes, core_.options.ranks) != 0;
 }
 
 Brought WindowMemory::brought() const {
@@ -189,9 +194,10 @@ void WindowMemory::set_reach(int place, std::span<const std::uint64_t> words) {
 // A member on another host than the first one, or -1.
 int WindowMemory::elsewhere() const {
   if (core_.host.size() == core_.size()) return -1;
-  const Hosts& hosts = core_.device().job().host_of_rank;
+  const adi::Device& d = core_.device();
+  const bool foreign = d.MPID_Any_foreign(core_.options.ranks);
   int i = 1;
-  while (hosts.same(core_.world(i), core_.world(0))) ++i;
+  while (d.MPID_Host(core_.world(i), foreign) == d.MPID_Host(core_.world(0), foreign)) ++i;
   return i;
 }
 

@@ -40,6 +40,7 @@ class WindowMemory {
   Fault query(int rank, SharedMemory& memory) const;
 
  private:
+  bool is_shared(const void* memory, std::uint64_t bytes) const;
   void take_host_memory();
   void take_heap_memory();
   void reach_mine();

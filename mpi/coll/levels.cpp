@@ -12,20 +12,24 @@ namespace {
 
 /// Ranks [first, end) of the communicator, all on one host.
 struct Stretch {
-  int first, end, host;
+  int first, end;
+  std::uint64_t host;
 };
 
-std::vector<Stretch> stretches_of(const Ranks& world, const Hosts& hosts) {
+std::vector<Stretch> stretches_of(const adi::Device& device, const Ranks& world) {
   std::vector<Stretch> all;
+  const Hosts& hosts = device.job().host_of_rank;
   // Of the whole job, which may have a million ranks, hosts are known by their runs.
   if (world == Ranks::rule(0, hosts.size())) {
     const auto runs = hosts.runs();
     for (std::size_t i = 0; i < runs.size(); ++i)
-      all.push_back({runs[i].first, i + 1 < runs.size() ? runs[i + 1].first : hosts.size(), runs[i].host});
+      all.push_back({runs[i].first, i + 1 < runs.size() ? runs[i + 1].first : hosts.size(),
+                     static_cast<std::uint64_t>(runs[i].host)});
     return all;
   }
+  const bool foreign = device.MPID_Any_foreign(world);
   for (int i = 0; i < world.size(); ++i) {
-    const int host = hosts[world[i]];
+    const std::uint64_t host = device.MPID_Host(world[i], foreign);
     if (!all.empty() && all.back().host == host)
       ++all.back().end;
     else
@@ -35,12 +39,12 @@ std::vector<Stretch> stretches_of(const Ranks& world, const Hosts& hosts) {
 }
 
 Levels make_levels(const Comm& comm) {
-  const Hosts& hosts = comm.device->job().host_of_rank;
-  const std::vector<Stretch> all = stretches_of(comm.group->world, hosts);
-  const int own = hosts[comm.world_of(comm.rank)];
+  const Ranks& world = comm.group->world;
+  const std::vector<Stretch> all = stretches_of(*comm.device, world);
+  const std::uint64_t own = comm.device->MPID_Host(world[comm.rank], comm.device->MPID_Any_foreign(world));
   Levels l;
   l.apart = true;
-  std::unordered_map<int, std::size_t> place_of;  // by host
+  std::unordered_map<std::uint64_t, std::size_t> place_of;  // by host
   std::vector<Rank> firsts, mine;
   std::vector<int> count;
   for (const Stretch& s : all) {
@@ -70,9 +74,10 @@ Levels make_levels(const Comm& comm) {
 int host_of(const Comm& comm, int rank) {
   const Levels& l = levels_of(comm);
   if (l.mine.place_of(rank) >= 0) return l.host;
-  const Hosts& hosts = comm.device->job().host_of_rank;
+  const bool foreign = comm.device->MPID_Any_foreign(comm.group->world);
+  const std::uint64_t wanted = comm.device->MPID_Host(comm.world_of(rank), foreign);
   int host = 0;
-  while (!hosts.same(comm.world_of(l.firsts[host]), comm.world_of(rank))) ++host;
+  while (comm.device->MPID_Host(comm.world_of(l.firsts[host]), foreign) != wanted) ++host;
   return host;
 }
 

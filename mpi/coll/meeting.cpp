@@ -34,9 +34,10 @@ void* aligned(void* memory) {
 }
 
 bool on_one_host(const Comm& comm) {
-  const Hosts& hosts = comm.device->job().host_of_rank;
+  const adi::Device& d = *comm.device;
+  const bool foreign = d.MPID_Any_foreign(comm.group->world);
   for (int r = 1; r < comm.size(); ++r)
-    if (!hosts.same(comm.world_of(r), comm.world_of(0))) return false;
+    if (d.MPID_Host(comm.world_of(r), foreign) != d.MPID_Host(comm.world_of(0), foreign)) return false;
   return true;
 }
 
@@ -204,7 +205,7 @@ Meeting::Meeting(adi::Device& device, const Comm& comm)
     return gone;
   });
   deserted().reserve(deserted().size() + 1 + owned_now);
-  owned_ = device.MPID_Mem_alloc(Board::bytes(members_) + kCacheLine);
+  owned_ = device.MPID_Mem_alloc(Board::bytes(members_) + kCacheLine, comm.group->world);
   if (owned_ == nullptr) return;
   ++owned_now;
   Board::make(aligned(owned_), members_);
@@ -219,6 +220,10 @@ Meeting::~Meeting() {
   } else {
     device_.MPID_Mem_free(owned_);  // nobody has come to it
   }
+}
+
+void Meeting::forget_memory(const adi::Relay& relay) {
+  std::erase_if(deserted(), [&](const Deserted& d) { return relay.mem_token(d.memory, 1) != 0; });
 }
 
 std::uint64_t Meeting::token() const {

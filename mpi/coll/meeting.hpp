@@ -18,6 +18,9 @@ class Meeting {
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
 
+  /// Boards of communicators that are gone lie in memory of this party's that is about to go.
+  static void forget_memory(const adi::Relay& relay);
+
   /// What the others find the first member's memory by; 0: they cannot, or this is another one.
   std::uint64_t token() const;
   /// Whether this member reaches the memory. Once, before anything else is called.

@@ -1,6 +1,7 @@
 // What members tell each other before a communicator is made.
 #include <algorithm>
 
+#include "mpi/dynamic/introduce.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/p2p.hpp"
 
@@ -38,7 +39,24 @@ void swap_words(const Bridge& b, std::span<std::uint64_t> mine, std::span<std::u
   check(send_recv(*b.comm, b.remote_leader, buffer_of(mine), b.remote_leader, buffer_of(theirs), b.tag));
 }
 
+Words swap(const Bridge& b, const Words& ours) {
+  if (b.line) return swap_by_line(*b.line, ours);
+  Words mine = ours, my_size{ours.size()}, their_size(1);
+  swap_words(b, my_size, their_size);
+  Words theirs(their_size[0]);
+  swap_words(b, mine, theirs);
+  return theirs;
+}
+
+constexpr std::uint64_t kFailed = ~std::uint64_t{0};  // in place of how many words there are
+
 }  // namespace
+
+Party party_behind(Comm& c, int leader) {
+  Party p{c, {}, (c.rank - leader + c.size()) % c.size(), next_collective_tag(c)};
+  for (int i = 0; i < c.size(); ++i) p.ranks.push_back((leader + i) % c.size());
+  return p;
+}
 
 Party whole_party(Comm& c) {
   Comm& local = c.is_inter() ? *c.local : c;
@@ -77,6 +95,7 @@ void and_all(const Party& p, std::span<std::uint64_t> words) {
 void broadcast(const Party& p, std::vector<std::uint64_t>& words) {
   Words size{words.size()};
   broadcast_words(p, size);
+  if (size[0] == kFailed) fail_call(MPI_ERR_OTHER, "the two sides could not come together; the root says why");
   words.resize(size[0]);
   broadcast_words(p, words);
 }
@@ -84,10 +103,13 @@ void broadcast(const Party& p, std::vector<std::uint64_t>& words) {
 std::vector<std::uint64_t> exchange(const Party& p, const Bridge& b, const std::vector<std::uint64_t>& ours) {
   Words theirs;
   if (p.me == 0) {
-    Words mine = ours, my_size{ours.size()}, their_size(1);
-    swap_words(b, my_size, their_size);
-    theirs.resize(their_size[0]);
-    swap_words(b, mine, theirs);
+    try {
+      theirs = swap(b, ours);
+    } catch (const Failure&) {
+      Words failed{kFailed};
+      broadcast_words(p, failed);
+      throw;
+    }
   }
   broadcast(p, theirs);
   return theirs;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "mpi/dynamic/bonds.hpp"
+#include "mpi/dynamic/spawn.hpp"
 #include "mpi/internal/attributes.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/requests.hpp"
@@ -187,22 +189,24 @@ RMQ_MPI(int, Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* newco
 RMQ_MPI(int, Comm_free, (MPI_Comm * comm)) {
   return enter(comm ? *comm : MPI_COMM_NULL, [&](Comm& c) {
     check_freeable(c);
+    forget_parent(c);
     return free_comm(c, *comm);
   });
 }
 
 // Requests that are complete, and persistent ones, may outlive the handle: they hold the communicator as after
-// MPI_Comm_free. There are no other jobs to be disconnected from.
+// MPI_Comm_free.
 RMQ_MPI(int, Comm_disconnect, (MPI_Comm * comm)) {
   return enter(comm ? *comm : MPI_COMM_NULL, [&](Comm& c) {
     check_freeable(c);
     while (has_pending(c)) runtime().device->MPID_Poll(true);
-    return free_comm(c, *comm);
+    const std::vector<adi::Party*> over = part_from(c);
+    forget_parent(c);
+    const int code = free_comm(c, *comm);
+    if (code == MPI_SUCCESS)
+      for (adi::Party* const party : over) dismiss(*party);
+    return code;
   });
-}
-
-RMQ_MPI(int, Comm_get_parent, (MPI_Comm * parent)) {
-  return enter([&] { *out(parent, "parent") = MPI_COMM_NULL; });
 }
 
 RMQ_MPI(int, Comm_set_name, (MPI_Comm comm, const char* comm_name)) {

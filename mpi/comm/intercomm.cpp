@@ -1,6 +1,8 @@
 // Chapter 7.6: inter-communicators.
 #include <fmt/format.h>
 
+#include "mpi/dynamic/bonds.hpp"
+#include "mpi/dynamic/introduce.hpp"
 #include "mpi/internal/comms.hpp"
 
 namespace rmq::mpi {
@@ -11,39 +13,27 @@ constexpr int kLeaderTags = 1 << 30;
 
 using Words = std::vector<std::uint64_t>;
 
-/// All members of `c`, the leader first.
-Party party_behind(Comm& c, int leader) {
-  Party p{c, {}, (c.rank - leader + c.size()) % c.size(), next_collective_tag(c)};
-  for (int i = 0; i < c.size(); ++i) p.ranks.push_back((leader + i) % c.size());
-  return p;
-}
-
 }  // namespace
 
-MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge) {
-  const auto party = [&] { return party_behind(local, leader); };
-  const Ranks& mine = local.group->world;
-  const Words theirs = exchange(party(), bridge, Words(mine.begin(), mine.end()));
-  std::vector<Rank> remote;
-  for (const std::uint64_t w : theirs) remote.push_back(static_cast<Rank>(w));
-  for (const Rank r : remote) {
-    if (local.group->place_of(r) != MPI_UNDEFINED) {
-      fail_call(MPI_ERR_COMM, fmt::format("the two groups overlap: world rank {} is in both", r));
-    }
+MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge, std::unique_ptr<Line> line) {
+  Introduction met = introduce(local, leader, bridge);
+  const auto contexts = agree_on_contexts(party_behind(local, leader), met.bridge(bridge), 2);
+  if (met.party && line) {
+    met.party->tie(std::move(line), met.other_job);
+    if (met.party->lifeline().tells()) tell_launcher("bond", met.other_job);
   }
-  const auto contexts = agree_on_contexts(party(), bridge, 2);
   retain(*local.group);
-  return new_comm(local,
-                  NewComm{contexts[0], local.group, new_group(std::move(remote), local.group->session), contexts[1]})
-      ->handle;
+  NewComm made{contexts[0], local.group, new_group(std::move(met.remote), local.group->session), contexts[1], met.terms};
+  return new_comm(local, made)->handle;
 }
 
 namespace {
 
-/// Whether the local group comes first in the merged one: low before high, and else by the world rank of the first.
+/// Whether the local group comes first in the merged one: low before high, and else by job and world rank of the first.
 bool goes_first(const Comm& c, bool high, bool remote_high) {
   if (high != remote_high) return !high;
-  return c.group->world[0] < c.remote->world[0];
+  const Process ours = c.device->MPID_Who(c.group->world[0]), theirs = c.device->MPID_Who(c.remote->world[0]);
+  return std::pair(ours.job, ours.rank) < std::pair(theirs.job, theirs.rank);
 }
 
 MPI_Comm merge(Comm& c, bool high) {

@@ -44,7 +44,7 @@ Group* new_group(Ranks world, int session) {
 Comm* new_comm(const Comm& parent, const NewComm& made) {
   auto c = std::make_unique<Comm>();
   c->device = parent.device;
-  c->terms = parent.terms;
+  c->terms = made.terms ? made.terms : parent.terms;
   c->context = c->recv_context = made.context;
   c->group = made.group;
   c->rank = made.group->rank;
@@ -54,7 +54,7 @@ Comm* new_comm(const Comm& parent, const NewComm& made) {
     c->remote = made.remote;
     auto local = std::make_unique<Comm>();
     local->device = c->device;
-    local->terms = c->terms;
+    local->terms = parent.terms;
     local->context = local->recv_context = made.local_context;
     local->group = made.group;
     retain(*local->group);

@@ -103,11 +103,13 @@ std::uint64_t hash_of(std::string_view text) {
   return h;
 }
 
-int host_of(Rank r) {
-  return runtime().device->job().host_of_rank[r];
+/// Of a member; the same word at all members.
+std::uint64_t host_of(const Comm& c, Rank r) {
+  const adi::Device& d = *c.device;
+  return d.MPID_Host(r, d.MPID_Any_foreign(c.group->world) || (c.remote && d.MPID_Any_foreign(c.remote->world)));
 }
-int own_host() {
-  return host_of(runtime().device->rank());
+std::uint64_t own_host(const Comm& c) {
+  return host_of(c, c.device->rank());
 }
 
 std::optional<std::string> hint(const Info* hints, const char* key) {
@@ -123,8 +125,8 @@ void set_entry(Info& info, const char* key, std::string value) {
 }
 
 /// By the one instance of a kind of resource that each process is bound to.
-Wish wish_for(std::string_view resource, int key) {
-  const auto host = static_cast<std::uint64_t>(own_host());
+Wish wish_for(const Comm& c, std::string_view resource, int key) {
+  const std::uint64_t host = own_host(c);
   if (resource == kSharedMemory) return wish(kHost, key, 0, host);
   const auto found = find_resource(resource);
   if (!found || !found->instance) return no_wish(key);
@@ -137,17 +139,17 @@ Wish wish_for_set(const std::string& name, int key) {
 }
 
 /// Guided by hints: of MPI-4.0 a resource, of MPI-4.1 a process set as well, of MPICH a folder.
-Wish wish_of(int type, int key, const Info* hints) {
+Wish wish_of(const Comm& c, int type, int key, const Info* hints) {
   switch (type) {
     case MPI_UNDEFINED:
       return no_wish(key);
     case MPI_COMM_TYPE_SHARED:
-      return wish_for(kSharedMemory, key);
+      return wish_for(c, kSharedMemory, key);
     case MPI_COMM_TYPE_HW_UNGUIDED:
       return wish(kUnguided, key);
     case MPI_COMM_TYPE_HW_GUIDED:
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
-      if (const auto resource = hint(hints, kResourceKey)) return wish_for(*resource, key);
+      if (const auto resource = hint(hints, kResourceKey)) return wish_for(c, *resource, key);
       if (type == MPI_COMM_TYPE_HW_GUIDED) return no_wish(key);
       if (const auto set = hint(hints, kSetKey)) return wish_for_set(*set, key);
       [[fallthrough]];  // MPICH 4.0's number of the next
@@ -157,6 +159,11 @@ Wish wish_of(int type, int key, const Info* hints) {
     default:
       fail_call(MPI_ERR_ARG, fmt::format("invalid split_type {} (argument split_type)", type));
   }
+}
+
+std::pair<std::uint64_t, std::uint32_t> name_of(const Comm& c, Rank r) {
+  const Process who = c.device->MPID_Who(r);
+  return {who.job, who.rank};
 }
 
 /// World ranks of those who wish for `by`, and whether they bring the same words.
@@ -178,7 +185,8 @@ Wishing who_wishes(const Comm& c, const Told& told, By by) {
   };
   look(*c.group, told.ours);
   if (c.is_inter()) look(*c.remote, told.theirs);
-  std::sort(who.ranks.begin(), who.ranks.end());  // the same on both sides
+  // The same at all of them, who may have other numbers for each other.
+  std::sort(who.ranks.begin(), who.ranks.end(), [&](Rank a, Rank b) { return name_of(c, a) < name_of(c, b); });
   return who;
 }
 
@@ -190,31 +198,33 @@ Wish settle_folder(Comm& c, Wish mine, const Wishing& who, const Info* hints) {
   const std::string folder = in ? hint(hints, kFolderKey).value() : std::string();
   std::vector<Rank> first;  // of each host
   for (const Rank r : who.ranks) {
-    if (std::none_of(first.begin(), first.end(), [&](Rank f) { return host_of(f) == host_of(r); })) first.push_back(r);
+    if (std::none_of(first.begin(), first.end(), [&](Rank f) { return host_of(c, f) == host_of(c, r); }))
+      first.push_back(r);
   }
   const bool marks = in && who.alike && std::find(first.begin(), first.end(), me) != first.end();
   std::optional<FolderMark> mark;
-  if (marks) mark.emplace(folder, c.context, me);
+  if (marks) mark.emplace(folder, c.context, c.device->MPID_Who(me));
   tell_all(c, Words{0});  // all marks are there
   const auto seen = [&](Rank r) {
     // A folder that nobody may write is the same on one host all the same.
-    return FolderMark::is_seen(folder, c.context, r) ||
-           (host_of(r) == own_host() && ::access(folder.c_str(), F_OK) == 0);
+    return FolderMark::is_seen(folder, c.context, c.device->MPID_Who(r)) ||
+           (host_of(c, r) == own_host(c) && ::access(folder.c_str(), F_OK) == 0);
   };
   const auto found = in && who.alike ? std::find_if(first.begin(), first.end(), seen) : first.end();
   tell_all(c, Words{0});  // all have looked
   if (!in) return mine;
-  return found != first.end() ? wish(kFolder, mine.key, mine.more[0], static_cast<std::uint64_t>(*found))
-                              : no_wish(mine.key);
+  if (found == first.end()) return no_wish(mine.key);
+  const auto [job, rank] = name_of(c, *found);
+  return wish(kFolder, mine.key, mine.more[0], job, rank);
 }
 
 /// Unguided: by the largest resource that divides those who wish for it: hosts, else a part of their one host of which
 /// they have different instances. `name` becomes the resource's. All call.
 Wish settle_unguided(Comm& c, Wish mine, const Wishing& who, std::string& name) {
-  const bool one_host =
-      std::all_of(who.ranks.begin(), who.ranks.end(), [&](Rank r) { return host_of(r) == host_of(who.ranks[0]); });
+  const bool one_host = std::all_of(who.ranks.begin(), who.ranks.end(),
+                                    [&](Rank r) { return host_of(c, r) == host_of(c, who.ranks[0]); });
   name = kSharedMemory;
-  if (!one_host) return mine.color == kUnguided ? wish_for(name, mine.key) : mine;
+  if (!one_host) return mine.color == kUnguided ? wish_for(c, name, mine.key) : mine;
   constexpr std::size_t kMost = 16;  // kinds
   const bool in = mine.color == kUnguided;
   const std::vector<Resource> all = in ? resources() : std::vector<Resource>();
@@ -233,13 +243,13 @@ Wish settle_unguided(Comm& c, Wish mine, const Wishing& who, std::string& name) 
     }
     if (!divides) continue;
     name = std::string(kHwlocScheme) + all[i].name;
-    return wish_for(name, mine.key);
+    return wish_for(c, name, mine.key);
   }
   return no_wish(mine.key);
 }
 
 MPI_Comm split_type_of(Comm& c, int type, int key, Info* hints) {
-  Wish mine = wish_of(type, key, hints);
+  Wish mine = wish_of(c, type, key, hints);
   note_collective(c);
   Told told = tell_all(c, mine);
   const bool unguided = mine.color == kUnguided;

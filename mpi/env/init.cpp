@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include "mpi/dynamic/spawn.hpp"
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/life.hpp"
 
@@ -16,6 +17,11 @@ int init(int required) {
   }
   join_runtime(required, call_id("Init"), false);
   rt.main_thread = pthread_self();
+  {
+    constexpr Function function("MPI_Init");
+    const adi::Device::Entry entry(*rt.device, function, function.id, function.collective);
+    find_parents();
+  }
   rt.world_model.store(Runtime::State::active, std::memory_order_release);
   return rt.thread_level;  // that of the first session, if there was one before
 }

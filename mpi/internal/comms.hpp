@@ -2,9 +2,11 @@
 #pragma once
 
 #include <bit>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "base/line.hpp"
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/report.hpp"
 #include "mpi/internal/transfer.hpp"
@@ -44,6 +46,7 @@ struct NewComm {
   Group* group;
   Group* remote = nullptr;          // of an inter-communicator
   std::uint32_t local_context = 0;  // of an inter-communicator: context of its local intra-communicator
+  const coll::Terms* terms = nullptr;  // where they are not those of the parent
 };
 Comm* new_comm(const Comm& parent, const NewComm& made);
 
@@ -78,18 +81,23 @@ struct Party {
 /// All members of an intra-communicator, or of the local group of an inter-communicator.
 Party whole_party(Comm& c);
 
-/// A second party on the other side: its first member and ours reach each other through `comm`.
+/// All members of `c`, the leader first.
+Party party_behind(Comm& c, int leader);
+
+/// A second party on the other side: its first member and ours reach each other through `comm`, or by a line.
 struct Bridge {
   bool present = false;
   Comm* comm = nullptr;  // needed by the first member only
   int remote_leader = 0;
   int tag = 0;
+  Line* line = nullptr;  // instead of `comm`, for exchange() only: they have no channel to each other yet
 };
 /// To the other group of an inter-communicator; none for an intra-communicator.
 Bridge bridge_of(Comm& c);
 /// An inter-communicator of `local` with the group whose first member our `leader` reaches through the bridge; each
 /// member of both calls. intercomm.cpp
-MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge);
+/// The leader keeps the line by which it has reached the other one for as long as the two sides are connected.
+MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge, std::unique_ptr<Line> line = nullptr);
 
 /// All members' words, in the order of the members; each brings as many.
 std::vector<std::uint64_t> gather_all(const Party& p, std::span<const std::uint64_t> mine);
@@ -97,7 +105,8 @@ std::vector<std::uint64_t> gather_all(const Party& p, std::span<const std::uint6
 void and_all(const Party& p, std::span<std::uint64_t> words);
 /// The first member's words go to all.
 void broadcast(const Party& p, std::vector<std::uint64_t>& words);
-/// What the members of the other party gathered among themselves, given what we did. The other side does the same.
+/// What the members of the other party gathered among themselves, given what we did. The other side does the same. What
+/// the first member cannot do fails at all of ours.
 std::vector<std::uint64_t> exchange(const Party& p, const Bridge& b, const std::vector<std::uint64_t>& ours);
 
 // ---- contexts: context.cpp ----

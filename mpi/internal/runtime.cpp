@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "mpi/dynamic/bonds.hpp"
+#include "mpi/dynamic/spawn.hpp"
 #include "mpi/internal/attributes.hpp"
 #include "mpi/internal/bsend.hpp"
 #include "mpi/internal/call.hpp"
@@ -63,6 +65,7 @@ void start(int thread_level, std::uint32_t call, bool connect) {
   options.call = call;
   options.minds = is_fatal;
   options.on_lost = end_for_loss;
+  options.on_parted = end_for_parting;
   auto device = adi::Device::MPID_Init(std::move(options), *rt.bootstrap);
   if (!device) give_up(rt.bootstrap.get(), device.error());
   rt.device = std::move(*device);
@@ -113,6 +116,7 @@ bool meet(bool go_on) {
 
 void close_for_good() {
   Runtime& rt = runtime();
+  meet_parties();
   end_windows();
   if (auto ok = rt.device->MPID_Finalize(); !ok) fail_call(error_class_of(ok.error().code), ok.error().what);
   if (auto ok = rt.bootstrap->finalize(); !ok) fail_call(error_class_of(ok.error().code), ok.error().what);

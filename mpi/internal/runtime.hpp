@@ -23,6 +23,7 @@ struct Runtime {
   coll::Terms terms;  // of all communicators
 
   Comm* world = nullptr;
+  MPI_Comm parent = MPI_COMM_NULL;  // of a world that has been spawned, until the program frees it
   static constexpr int kNoHandle = 0x47ffffff;
   int world_handle = kNoHandle;  // MPI_COMM_WORLD as soon as the program may use it: see connect_job()
   Comm* self = nullptr;

@@ -4,19 +4,21 @@
 #include <cstdint>
 #include <string>
 
+#include "base/party.hpp"
+
 namespace rmq::mpi {
 
 /// A file in a folder by which one process shows others that both see it. Removed with the object.
 class FolderMark {
  public:
   /// Nothing happens where the folder is not there or cannot be written.
-  FolderMark(const std::string& folder, std::uint32_t context, int rank);
+  FolderMark(const std::string& folder, std::uint32_t context, const Process& who);
   ~FolderMark();
   FolderMark(const FolderMark&) = delete;
   FolderMark& operator=(const FolderMark&) = delete;
 
-  /// Whether the mark of this rank is in the folder, as this process sees it.
-  static bool is_seen(const std::string& folder, std::uint32_t context, int rank);
+  /// Whether the mark of that process is in the folder, as this process sees it.
+  static bool is_seen(const std::string& folder, std::uint32_t context, const Process& who);
 
  private:
   std::string path_;  // empty: not made

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <span>
 
 #include "mpi/internal/topology.hpp"
@@ -61,8 +62,13 @@ MPI_Comm create(Comm& old, Graph graph, bool reorder) {
 }  // namespace
 
 std::vector<int> hosts_of_first(const Comm& c, int n) {
+  const bool foreign = c.device->MPID_Any_foreign(c.group->world);
+  std::map<std::uint64_t, int> numbers;
   std::vector<int> hosts;
-  for (int r = 0; r < n; ++r) hosts.push_back(runtime().device->job().host_of_rank[c.group->world[r]]);
+  for (int r = 0; r < n; ++r) {
+    const std::uint64_t host = c.device->MPID_Host(c.group->world[r], foreign);
+    hosts.push_back(numbers.emplace(host, static_cast<int>(numbers.size())).first->second);
+  }
   return hosts;
 }
 

@@ -159,7 +159,9 @@ Result<Joined> join_job(const boot_mpi_world& world) {
 // Becomes the rank's minder; returns only when that fails.
 Error become_minder(const Options& options, const Joined& joined, const sigset_t& signal_mask) {
   const App& app = options.apps[0];
-  Environment environment = job_environment(options, app, joined.job, install_prefix(2));
+  JobInfo job = joined.job;
+  job.universe_size = std::max(job.size, options.universe_size);
+  Environment environment = job_environment(options, app, job, install_prefix(2));
   environment.unset_matching(is_foreign_launcher_variable);
   set_rank(environment,
            {joined.job.rank, joined.job.app_num, joined.socket.get(), joined.job.host_name, joined.job.host_size});

@@ -44,7 +44,7 @@ struct Options {
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> hang_after;  // --hang-after
   bool hang_abort = false;                              // --hang-abort
-  int universe_size = 0;                                // --usize; 0: the number of ranks
+  int universe_size = 0;                                // --usize; 0: CPUs, or twice the ranks
   std::vector<std::string> notes;                       // lines for the user: what was taken otherwise than written
 
   int size() const;  // ranks of all sections

@@ -7,6 +7,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/os/clock.hpp"
 
@@ -16,6 +18,11 @@ using boot::FrameKind;
 
 Server::Server(EventLoop& loop, int size, Upcalls& upcalls)
     : loop_(loop), upcalls_(upcalls), peers_(static_cast<std::size_t>(size)) {}
+
+Server::~Server() {
+  for (const Peer& p : peers_)
+    if (p.socket.is_open()) loop_.forget(p.socket.get());
+}
 
 void Server::add(int rank, UniqueFd socket) {
   Peer& p = peer(rank);
@@ -106,6 +113,11 @@ void Server::handle(int rank, const boot::Frame& frame) {
       return on_put(rank, frame.body);
     case FrameKind::get:
       return on_get(rank, frame.body);
+    case FrameKind::wish:
+      return on_wish(rank, frame.body);
+    case FrameKind::wish_part:
+      peer(rank).wish += frame.body;
+      return;
     case FrameKind::fence:
       return on_fence(rank);
     case FrameKind::clock: {
@@ -174,6 +186,29 @@ void Server::on_put(int rank, std::string_view body) {
   entry.value = reader.rest();
   for (const int waiting : entry.waiting) send(waiting, boot::encode_value(key, entry.value));
   entry.waiting.clear();
+}
+
+void Server::publish(std::string_view key, std::string_view value) {
+  Entry& entry = board_[std::string(key)];
+  if (entry.published) return;
+  entry.published = true;
+  entry.value = value;
+  for (const int waiting : entry.waiting) send(waiting, boot::encode_value(key, entry.value));
+  entry.waiting.clear();
+}
+
+void Server::on_wish(int rank, std::string_view body) {
+  boot::BodyReader reader(body);
+  const std::string what(reader.short_text());
+  const std::string text = std::exchange(peer(rank).wish, {}) + std::string(reader.rest());
+  if (!reader.ok()) {
+    disconnect(rank);
+    return upcalls_.on_violation(rank, "it sent a damaged wish");
+  }
+  if (upcalls_.on_wish(rank, what, text)) return;
+  const auto wish = nlohmann::json::parse(text, nullptr, false);
+  if (!wish.is_object() || !wish.contains("answer") || !wish["answer"].is_string()) return;
+  publish(wish["answer"].get<std::string>(), nlohmann::json{{"error", "this launcher cannot do that"}}.dump());
 }
 
 void Server::on_get(int rank, std::string_view key) {

@@ -37,11 +37,17 @@ class Server {
     virtual void on_disconnect(int rank) = 0;
     /// What the rank has to say to question `number`: JSON. 0: to a signal.
     virtual void on_answer(int rank, std::uint32_t number, std::string_view text) = 0;
+    /// The rank wants something of the launcher (Bootstrap::wish). False: this launcher cannot do such things.
+    virtual bool on_wish(int rank, std::string_view what, std::string_view text) {
+      static_cast<void>(rank), static_cast<void>(what), static_cast<void>(text);
+      return false;
+    }
     /// The job can't go on: the rank broke the protocol, or left while others wait for it.
     virtual void on_violation(int rank, std::string_view what) = 0;
   };
 
   Server(EventLoop& loop, int size, Upcalls& upcalls);
+  ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
@@ -61,6 +67,9 @@ class Server {
   /// The rank's process is gone: whoever waits for it in a fence, or to call MPI_Init, waits in vain.
   void depart(int rank);
 
+  /// As if a rank had put it: the answer to a wish.
+  void publish(std::string_view key, std::string_view value);
+
   /// Tells all connected ranks to exit with `code`.
   void end(int code, std::string_view why);
 
@@ -72,6 +81,7 @@ class Server {
     bool in_fence = false;
     bool departed = false;
     boot::FrameReader reader;
+    std::string wish;          // the parts that have come
     std::string outgoing;      // what the socket has not taken yet
     bool awaits_room = false;  // the loop watches for EPOLLOUT
   };
@@ -90,6 +100,7 @@ class Server {
   void handle(int rank, const boot::Frame& frame);
   void on_hello(int rank, std::string_view body);
   void on_put(int rank, std::string_view body);
+  void on_wish(int rank, std::string_view body);
   void on_get(int rank, std::string_view key);
   void on_fence(int rank);
   void check_fence();

@@ -1,0 +1,81 @@
+#include "adi/party.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rmq::adi {
+
+Party::Party(PartyFacts facts, const Config& config, const methods::Sink& up, std::vector<MethodMaker> makers,
+             bool silent, void (*parted)(std::uint64_t))
+    : facts_(std::move(facts)),
+      config_(config),
+      bootstrap_(facts_),
+      up_(up),
+      silent_(silent),
+      parted_(parted),
+      makers_(std::move(makers)),
+      made_(makers_.size()),
+      postponed_(makers_.size()) {
+  numbers_.number.assign(facts_.members.size(), kNoRank);
+}
+
+void Party::tie(std::unique_ptr<Line> line, std::uint64_t job) {
+  static_cast<void>(bell_->watch(line->fd()));  // else it is looked at now and then
+  lifeline_.tie(std::move(line), job);
+}
+
+bool Party::all_reached() const {
+  for (int m = 0; m < size(); ++m) {
+    if (m == facts_.me) continue;
+    if (std::ranges::none_of(made_, [&](const auto& r) { return r && r->inner().reaches(m); })) return false;
+  }
+  return true;
+}
+
+// False: it waits for the card of another member.
+Result<bool> Party::make(std::size_t candidate) {
+  auto relay = std::make_unique<Relay>(Relay::Shared{facts_, numbers_, up_, *bell_, lifeline_, parted_});
+  const methods::MethodContext context{config_, bootstrap_, relay->sink(), trace_, *bell_};
+  auto inner = makers_[candidate](context);
+  if (!inner && bootstrap_.missed()) return false;
+  if (!inner) return tl::unexpected(inner.error());
+  if ((*inner)->reached() == 0) return true;  // it is of no use here
+  relay->set_inner(std::move(*inner));
+  made_[candidate] = std::move(relay);
+  return true;
+}
+
+Result<void> Party::open() {
+  if (silent_) {
+    bell_ = Doorbell::silent();
+  } else {
+    auto bell = Doorbell::open(bootstrap_.job().job, facts_.me);
+    if (!bell) return tl::unexpected(bell.error());
+    bell_ = std::move(*bell);
+  }
+  for (std::size_t i = 0; i < makers_.size() && !all_reached(); ++i) {
+    const auto made = make(i);
+    if (!made) return tl::unexpected(made.error());
+    postponed_[i] = !*made;
+    // Only memory that is shared waits for a card, that of whoever makes it: on one host it serves all.
+    if (postponed_[i] && bootstrap_.job().host_of_rank.is_one()) break;
+  }
+  return {};
+}
+
+Result<void> Party::join(std::span<const std::string> cards) {
+  for (const std::string& text : cards) {
+    if (auto ok = bootstrap_.add_cards(text); !ok) return ok;
+  }
+  bootstrap_.complete();
+  for (std::size_t i = 0; i < makers_.size(); ++i) {
+    if (!postponed_[i]) continue;
+    if (const auto made = make(i); !made) return tl::unexpected(made.error());
+  }
+  if (all_reached()) return {};
+  return fail(Errc::config, fmt::format("RMQ_METHODS='{}' has no method to all processes of party {} (add tcp)",
+                                        config_.methods, bootstrap_.job().job));
+}
+
+}  // namespace rmq::adi

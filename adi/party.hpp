@@ -1,0 +1,69 @@
+// A party as this process takes part in it: numbers for its members, and methods that reach them. How it comes about:
+//
+//   Party::open()      makes the methods that need nothing of others; cards() is what others need of them
+//   Party::join()      with everybody's cards makes the rest
+//   Device::MPID_Admit numbers the members that are new, and gives them channels; the party is the device's from then on
+//   Device::MPID_Dismiss   when no communicator of any member needs it any more
+//
+// Between open() and MPID_Admit nothing arrives: the methods are not polled.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "adi/relay.hpp"
+#include "base/config.hpp"
+#include "base/party.hpp"
+
+namespace rmq::adi {
+
+using MethodMaker = std::function<Result<std::unique_ptr<methods::Method>>(const methods::MethodContext&)>;
+
+class Party {
+ public:
+  /// Everything outlives the party. `silent`: there is no machine, and nobody sleeps.
+  Party(PartyFacts facts, const Config& config, const methods::Sink& up, std::vector<MethodMaker> makers, bool silent,
+        void (*parted)(std::uint64_t job));
+  Party(const Party&) = delete;
+  Party& operator=(const Party&) = delete;
+
+  Result<void> open();
+  std::string cards() const { return bootstrap_.cards(); }
+  Result<void> join(std::span<const std::string> cards);
+
+  const PartyFacts& facts() const { return facts_; }
+  int size() const { return static_cast<int>(facts_.members.size()); }
+  /// This process's number of a member; once the device has admitted the party.
+  Rank number(int member) const { return numbers_.of(member); }
+  const std::vector<Rank>& numbers() const { return numbers_.number; }
+  const PartyNumbers& all_numbers() const { return numbers_; }
+  const std::vector<Relay*>& relays() const { return relays_; }
+  /// The line by which the roots have met; the root's party alone has it. From then on it is watched.
+  void tie(std::unique_ptr<Line> line, std::uint64_t job);
+  Lifeline& lifeline() { return lifeline_; }
+
+ private:
+  friend class Device;
+  Result<bool> make(std::size_t candidate);
+  bool all_reached() const;
+
+  const PartyFacts facts_;
+  const Config& config_;
+  PartyNumbers numbers_;
+  PartyBootstrap bootstrap_;
+  Trace trace_;  // records nothing: members' numbers mean nothing to who reads the job's trace
+  std::unique_ptr<Doorbell> bell_;
+  const methods::Sink& up_;
+  const bool silent_;
+  void (*const parted_)(std::uint64_t);
+  Lifeline lifeline_;
+  std::vector<MethodMaker> makers_;
+  std::vector<std::unique_ptr<Relay>> made_;  // by candidate; nullptr: not (yet) made
+  std::vector<bool> postponed_;               // by candidate
+  std::vector<Relay*> relays_;                // once admitted: those that the device has
+};
+
+}  // namespace rmq::adi

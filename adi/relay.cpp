@@ -1,0 +1,104 @@
+#include "adi/relay.hpp"
+
+#include <fmt/format.h>
+
+namespace rmq::adi {
+
+using methods::Landing;
+
+void Lifeline::say_goodbye() {
+  if (!line_) return;
+  line_->say("good-bye");
+  static_cast<void>(line_->flush());
+}
+
+bool Lifeline::has_broken() {
+  if (!line_) return false;
+  const auto word = line_->hear();
+  if (word && !*word) return false;
+  const bool broken = !word;
+  line_.reset();
+  return broken;
+}
+
+Relay::Relay(Shared shared) : shared_(shared) {
+  sink_.device = this;
+  sink_.on_packet.fill(&Relay::on_packet);
+  sink_.on_arriving = &Relay::on_arriving;
+  sink_.on_landed = &Relay::on_landed;
+  sink_.on_sent = &Relay::on_sent;
+  sink_.on_moved = &Relay::on_moved;
+  sink_.on_peer_lost = &Relay::on_peer_lost;
+}
+
+bool Relay::reaches(Rank rank) const {
+  return shared_.numbers.met_here.contains(rank) && inner_->reaches(in(rank));
+}
+
+// All of the other root's job are lost to this process: for their launcher, or nobody, ends them.
+int Relay::look_after() {
+  const int fd = shared_.lifeline.fd();
+  if (fd < 0 || !shared_.lifeline.has_broken()) return 0;
+  const auto& members = shared_.facts.members;
+  for (int m = 0; m < static_cast<int>(members.size()); ++m) {
+    if (members[static_cast<std::size_t>(m)].job == shared_.lifeline.job())
+      on_peer_lost(this, m, {Errc::peer_lost, "its job has ended without MPI_Finalize or MPI_Comm_disconnect"});
+  }
+  if (shared_.parted) shared_.parted(shared_.lifeline.job());
+  return 1;
+}
+
+void Relay::disarm() {
+  inner_->disarm();
+  shared_.bell.clear();
+}
+
+// The highest bit is that of the inner method; its offsets in a segment are far from those below.
+std::uint64_t Relay::mem_token(const void* memory, std::uint64_t bytes) const {
+  const std::uint64_t token = inner_->mem_token(memory, bytes);
+  return token == 0 || party_of(token) != 0 ? 0 : token | tag() << kTagAt;
+}
+
+std::byte* Relay::mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) const {
+  if (party_of(token) != tag() || !knows(owner)) return nullptr;
+  return inner_->mem_map(in(owner), token & ~(kTagMask << kTagAt), bytes);
+}
+
+void Relay::on_packet(void* relay, Rank from, const Packet& packet, const std::byte* payload) {
+  const auto& r = *static_cast<Relay*>(relay);
+  const methods::Sink& up = r.shared_.up;
+  up.on_packet[static_cast<std::uint8_t>(packet.kind)](up.device, r.out(from), packet, payload);
+}
+
+Landing Relay::on_arriving(void* relay, Rank from, const Packet& packet) {
+  const auto& r = *static_cast<Relay*>(relay);
+  return r.shared_.up.on_arriving(r.shared_.up.device, r.out(from), packet);
+}
+
+void Relay::on_landed(void* relay, Rank from, const Packet& packet, const Landing& landing, Errc error) {
+  const auto& r = *static_cast<Relay*>(relay);
+  r.shared_.up.on_landed(r.shared_.up.device, r.out(from), packet, landing, error);
+}
+
+void Relay::on_sent(void* relay, Request* owner, Errc error) {
+  const auto& r = *static_cast<Relay*>(relay);
+  r.shared_.up.on_sent(r.shared_.up.device, owner, error);
+}
+
+void Relay::on_moved(void* relay, Request* owner, std::uint64_t bytes, Errc error) {
+  const auto& r = *static_cast<Relay*>(relay);
+  r.shared_.up.on_moved(r.shared_.up.device, owner, bytes, error);
+}
+
+// A member that is reached in another way is that method's to miss.
+void Relay::on_peer_lost(void* relay, Rank rank, const Error& error) {
+  const auto& r = *static_cast<Relay*>(relay);
+  const Rank number = r.out(rank);
+  if (!r.shared_.numbers.met_here.contains(number)) return;
+  const Process& who = r.shared_.facts.members[static_cast<std::size_t>(rank)];
+  r.shared_.up.on_peer_lost(r.shared_.up.device, number,
+                            {error.code, fmt::format("rank {} of job {} (number {} here): {}", who.rank,
+                                                     job_name(who.job), number, error.what)});
+}
+
+}  // namespace rmq::adi

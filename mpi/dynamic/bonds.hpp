@@ -1,0 +1,33 @@
+// What holds worlds together once they have met: what their common communicators go by, and how they part. Everything
+// here needs the device held.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/line.hpp"
+#include "mpi/internal/comms.hpp"
+
+namespace rmq::mpi {
+
+/// What collectives of communicators of several jobs go by; never destroyed.
+const coll::Terms& common_terms(bool crowded, std::string_view forced);
+
+/// Whether one of the communicator's members is of another job.
+bool is_mixed(const Comm& c);
+
+/// All of MPI_Comm_disconnect but the end of the handle: waits for all members, and says which parties nobody of them
+/// will need any more. To be dismissed when the communicator is gone.
+std::vector<adi::Party*> part_from(Comm& c);
+/// The launcher hears which jobs are connected ("bond") or have parted ("part"), as far as they are all its own.
+void tell_launcher(const char* what, std::uint64_t job);
+/// Ends a party in order.
+void dismiss(adi::Party& party);
+
+/// MPI_Finalize is collective over all processes that are connected: returns when all of each party have come.
+void meet_parties();
+
+/// DeviceOptions::on_parted: a launcher ends all that is connected with a job that ends badly.
+void end_for_parting(std::uint64_t job);
+
+}  // namespace rmq::mpi

@@ -1,0 +1,209 @@
+#include "tools/launch/spawn_plan.hpp"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "base/bootstrap_env.hpp"
+
+namespace rmq::launch {
+namespace {
+
+using nlohmann::json;
+using Keys = std::map<std::string, std::string>;
+
+constexpr int kMostRanks = 1 << 16;
+
+tl::unexpected<Error> refuse(const std::string& key, const std::string& value, const std::string& why) {
+  return fail(Errc::argument, fmt::format("info key {}='{}': {}", key, value, why));
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, at);)
+    if (!part.empty()) parts.push_back(part);
+  return parts;
+}
+
+std::optional<int> number(const std::string& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// The keys of the program, and behind them those of its file.
+Result<Keys> keys_of(const json& program) {
+  Keys keys;
+  const json info = program.value("info", json::object());
+  for (const auto& [key, value] : info.items()) keys[key] = value.get<std::string>();
+  const auto file = keys.find("file");
+  if (file == keys.end()) return keys;
+  std::ifstream in(file->second);
+  if (!in) return refuse("file", file->second, "cannot be read");
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t equals = line.find('=');
+    if (line.empty() || line[0] == '#') continue;
+    if (equals == std::string::npos) return refuse("file", file->second, fmt::format("'{}' is no KEY=VALUE", line));
+    keys.emplace(line.substr(0, equals), line.substr(equals + 1));
+  }
+  return keys;
+}
+
+/// "4:8:2,16": as many as possible of those, up to what is asked for.
+Result<int> soft_count(const std::string& text, int most) {
+  int best = -1;
+  for (const std::string& range : split(text, ',')) {
+    const auto parts = split(range, ':');
+    std::vector<int> n;
+    for (const std::string& part : parts) {
+      const auto value = number(part);
+      if (!value) return refuse("soft", text, "expects numbers and ranges as first:last:step, with commas");
+      n.push_back(*value);
+    }
+    const int step = n.size() > 2 ? n[2] : 1, last = n.size() > 1 ? n[1] : n[0];
+    if (n.empty() || n.size() > 3 || step == 0) return refuse("soft", text, "expects ranges as first:last:step");
+    for (int i = n[0]; step > 0 ? i <= last : i >= last; i += step)
+      if (i >= 0 && i <= most) best = std::max(best, i);
+  }
+  if (best < 0) return refuse("soft", text, fmt::format("allows none of 0 to {} processes", most));
+  return best;
+}
+
+/// Indices of hosts, each as often as it is to be used in a turn.
+Result<std::vector<int>> hosts_of(const Keys& keys, const std::vector<std::string>& known, const std::string& own_name) {
+  std::vector<int> places;
+  const auto add = [&](const std::string& key, const std::string& text, std::string name, int slots) -> Result<void> {
+    auto at = std::ranges::find(known, name);
+    if (at == known.end() && (name == own_name || name == "localhost")) at = known.begin();
+    if (at == known.end())
+      return refuse(key, text, fmt::format("'{}' is no host of this job; it has {}", name, fmt::join(known, ", ")));
+    places.insert(places.end(), static_cast<std::size_t>(std::max(slots, 1)), static_cast<int>(at - known.begin()));
+    return {};
+  };
+  if (const auto host = keys.find("host"); host != keys.end()) {
+    for (const std::string& one : split(host->second, ',')) {
+      const auto parts = split(one, ':');
+      const auto slots = parts.size() > 1 ? number(parts[1]) : 1;
+      if (parts.empty() || !slots) return refuse("host", host->second, "expects names, or NAME:PROCESSES, with commas");
+      if (auto ok = add("host", host->second, parts[0], *slots); !ok) return tl::unexpected(ok.error());
+    }
+  }
+  if (const auto file = keys.find("hostfile"); file != keys.end()) {
+    std::ifstream in(file->second);
+    if (!in) return refuse("hostfile", file->second, "cannot be read");
+    for (std::string line; std::getline(in, line);) {
+      std::istringstream words(line.substr(0, line.find('#')));
+      std::string name, more;
+      if (!(words >> name)) continue;
+      int slots = 1;
+      if (const auto parts = split(name, ':'); parts.size() > 1) slots = number(parts[1]).value_or(1), name = parts[0];
+      if (words >> more && more.starts_with("slots=")) slots = number(more.substr(6)).value_or(1);
+      if (auto ok = add("hostfile", file->second, name, slots); !ok) return tl::unexpected(ok.error());
+    }
+  }
+  if (places.empty())
+    for (std::size_t i = 0; i < known.size(); ++i) places.push_back(static_cast<int>(i));
+  return places;
+}
+
+Result<Section> section_of(const json& program, const Keys& keys, const Section& base) {
+  Section s;
+  s.environment = base.environment;
+  s.folder = base.folder;
+  s.ranks = program.value("processes", 0);
+  if (const auto soft = keys.find("soft"); soft != keys.end()) {
+    const auto count = soft_count(soft->second, s.ranks);
+    if (!count) return tl::unexpected(count.error());
+    s.ranks = *count;
+  }
+  s.command.push_back(program.value("command", ""));
+  const json arguments = program.value("arguments", json::array());
+  for (const json& word : arguments) s.command.push_back(word.get<std::string>());
+  if (const auto folder = keys.find("wdir"); folder != keys.end()) s.folder = folder->second;
+  if (const auto path = keys.find("path"); path != keys.end()) {
+    const std::string rest = s.environment.get("PATH");
+    s.environment.set("PATH", path->second + (rest.empty() ? "" : ":" + rest));
+  }
+  if (const auto arch = keys.find("arch"); arch != keys.end()) {
+    utsname machine{};
+    ::uname(&machine);
+    if (arch->second != machine.machine)
+      return refuse("arch", arch->second, fmt::format("all hosts of this job are {}", machine.machine));
+  }
+  if (const auto env = keys.find("env"); env != keys.end()) {
+    for (const std::string& line : split(env->second, '\n')) {
+      const std::size_t equals = line.find('=');
+      if (equals == std::string::npos || equals == 0)
+        return refuse("env", env->second, "expects lines NAME=VALUE");
+      s.environment.set(line.substr(0, equals), line.substr(equals + 1));
+    }
+  }
+  return s;
+}
+
+const Section& section_with(const JobPlan& plan, int rank) {
+  for (const Section& s : plan.sections) {
+    if (rank < s.ranks) return s;
+    rank -= s.ranks;
+  }
+  return plan.sections.back();
+}
+
+}  // namespace
+
+Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_rank) {
+  JobPlan plan;
+  plan.job = boot::singleton_job();
+  plan.job.host_name = parent.job.host_name;
+  plan.pretended = parent.pretended;
+  plan.bind = parent.bind;
+  std::vector<int> places;  // by rank, in the parent's hosts
+  const json programs = wish.value("programs", json::array());
+  for (const json& program : programs) {
+    const auto keys = keys_of(program);
+    if (!keys) return tl::unexpected(keys.error());
+    auto section = section_of(program, *keys, section_with(parent, parent_rank));
+    if (!section) return tl::unexpected(section.error());
+    const auto hosts = hosts_of(*keys, parent.hosts, parent.job.host_name);
+    if (!hosts) return tl::unexpected(hosts.error());
+    for (int i = 0; i < section->ranks; ++i) places.push_back((*hosts)[static_cast<std::size_t>(i) % hosts->size()]);
+    plan.sections.push_back(std::move(*section));
+  }
+  if (places.empty()) return fail(Errc::argument, "no process is asked for: maxprocs, or soft, comes to 0");
+  if (places.size() > kMostRanks) return fail(Errc::argument, fmt::format("{} processes are too many", places.size()));
+  plan.job.size = static_cast<int>(places.size());
+  plan.job.universe_size = std::max(parent.job.universe_size, plan.job.size);
+  // Those that are used, numbered without a gap.
+  std::vector<int> host_of_rank;
+  std::vector<int> used;
+  for (const int place : places) {
+    const auto at = std::ranges::find(used, place);
+    host_of_rank.push_back(static_cast<int>(at - used.begin()));
+    if (at == used.end()) {
+      used.push_back(place);
+      plan.hosts.push_back(parent.hosts[static_cast<std::size_t>(place)]);
+    }
+  }
+  plan.job.host_of_rank = Hosts(host_of_rank);
+  for (Section& s : plan.sections) {
+    Environment& e = s.environment;
+    e.set("RMQ_JOB", plan.job.job);
+    e.set("RMQ_SIZE", std::to_string(plan.job.size));
+    e.set("RMQ_HOSTS", boot::format_hosts(plan.job.host_of_rank));
+    e.set("RMQ_SECRET", boot::to_hex(plan.job.secret));
+    e.set("RMQ_UNIVERSE_SIZE", std::to_string(plan.job.universe_size));
+    e.set("RMQ_PARENT_PORT", wish.value("port", ""));
+  }
+  return plan;
+}
+
+}  // namespace rmq::launch

@@ -1,0 +1,15 @@
+// From what MPI_Comm_spawn asks for (mpi/dynamic/spawn.cpp) to the plan of a further job.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "tools/launch/plan.hpp"
+
+namespace rmq::launch {
+
+/// The job that `wish` describes, of a rank of `parent`. Info keys: host, hostfile (where; by turns), wdir, path (where
+/// to look for the program first), env (NAME=VALUE lines), soft (how many will do), arch, file (more keys, as KEY=VALUE
+/// lines); those of rmq/spawn.hpp. Others are not looked at. Errc::argument names the key, its value and the remedy.
+Result<JobPlan> plan_spawn(const nlohmann::json& wish, const JobPlan& parent, int parent_rank);
+
+}  // namespace rmq::launch

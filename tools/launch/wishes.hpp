@@ -1,0 +1,39 @@
+// What ranks ask of the launcher beyond their job: processes, and names for ports. JSON, both ways; the answer goes on
+// the board of the job under the key "answer" of the wish.
+//
+//   spawn      {programs, port}      -> {job, processes}
+//   publish    {service, port}       -> {}
+//   unpublish  {service}             -> {}
+//   lookup     {service}             -> {port}
+//   bond, part  a job                   nothing: that job and this one have connected, or parted
+//
+// An answer {error} says why not.
+#pragma once
+
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "tools/launch/names.hpp"
+
+namespace rmq::launch {
+
+class Job;
+class Keeper;
+
+class Wishes {
+ public:
+  Wishes(Keeper& keeper, EventLoop& loop) : keeper_(keeper), names_(loop) {}
+
+  /// False: nobody knows such a wish.
+  bool fulfil(Job& job, int rank, std::string_view what, std::string_view text);
+  /// The job has finished.
+  void forget(int job) { names_.forget(job); }
+
+ private:
+  Keeper& keeper_;
+  Names names_;
+  std::set<std::pair<int, int>> spawned_;  // which are connected from the start, and have yet to say so
+};
+
+}  // namespace rmq::launch
