@@ -11,6 +11,7 @@
 #include <charconv>
 #include <climits>
 #include <cstring>
+#include <unordered_map>
 
 namespace rmq::boot {
 
@@ -99,6 +100,14 @@ Result<Hosts> parse_hosts(std::string_view text, int size) {
   std::vector<bool> seen(hosts.size());
   for (const int host : hosts) seen[static_cast<std::size_t>(host)] = true;
   if (std::find(seen.begin(), seen.end(), false) < std::find(seen.rbegin(), seen.rend(), true).base()) return wrong();
+  return Hosts(hosts);
+}
+
+Hosts number_hosts(std::span<const std::string> identities) {
+  std::unordered_map<std::string_view, int> seen;
+  std::vector<int> hosts;
+  for (const std::string& identity : identities)
+    hosts.push_back(seen.try_emplace(identity, static_cast<int>(seen.size())).first->second);
   return Hosts(hosts);
 }
 

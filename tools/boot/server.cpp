@@ -1,8 +1,10 @@
 #include "tools/boot/server.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
@@ -30,8 +32,9 @@ constexpr std::chrono::milliseconds verdict_grace{250};
 
 class RemoteJob final : private Server::Upcalls {
  public:
-  RemoteJob(EventLoop& loop, UniqueFd listener, int size, std::string tickets, const std::string& job)
+  RemoteJob(EventLoop& loop, UniqueFd listener, int size, std::string tickets, const std::string& job, Minders minders)
       : loop_(loop),
+        minded_(minders == Minders::each),
         server_(loop, size, *this),
         minders_(static_cast<std::size_t>(size)),
         aborts_(loop, size, [](int) { return false; }),  // minders tell only of ends
@@ -41,8 +44,10 @@ class RemoteJob final : private Server::Upcalls {
                                  inquiry_.ask(
                                      [reply = std::move(reply)](const nlohmann::json& all) { reply(all.dump()); });
                                })),
-        gate_(loop, std::move(listener), std::move(tickets),
-              [this](boot::FrameKind role, int rank, UniqueFd socket) { admit(role, rank, std::move(socket)); }) {
+        gate_(
+            loop, std::move(listener), std::move(tickets),
+            [this](boot::FrameKind role, int rank, UniqueFd socket) { admit(role, rank, std::move(socket)); },
+            minded_) {
     loop_.watch(STDIN_FILENO, EPOLLIN, [this](std::uint32_t) {
       loop_.forget(STDIN_FILENO);
       if (gate_.missing() > 0) loop_.stop();  // rank 0 died before all had come, and the host's launcher ends the rest
@@ -101,7 +106,7 @@ class RemoteJob final : private Server::Upcalls {
   void end_job(int code, const std::string& message) {
     if (ending_) return;
     ending_ = true;
-    std::fprintf(stderr, "rmqboot: %s\n", message.c_str());
+    std::fprintf(stderr, "%s: %s\n", minded_ ? "rmqboot" : "rmq", message.c_str());
     server_.end(code, message);
     const std::string frame = boot::encode_code(boot::FrameKind::end, code, message);
     for (const Minder& m : minders_)
@@ -132,7 +137,9 @@ class RemoteJob final : private Server::Upcalls {
   }
 
   void on_disconnect(int rank) override {
-    if (!ending_ && !aborts_.has_aborted(rank) && server_.state(rank) == RankState::joined)
+    if (!minded_ && !ending_ && !aborts_.has_aborted(rank) && server_.state(rank) != RankState::finalized) {
+      end_job(1, fmt::format("rank {} ended without calling MPI_Finalize; the other ranks were ended", rank));
+    } else if (!ending_ && !aborts_.has_aborted(rank) && server_.state(rank) == RankState::joined) {
       // Its minder usually tells why; nobody does when the whole machine is lost.
       loop_.after(verdict_grace, [this, rank] {
         const bool silent = !ending_ && minder(rank).socket.is_open();
@@ -143,10 +150,12 @@ class RemoteJob final : private Server::Upcalls {
               "then\n",
               stderr);
       });
+    }
     stop_if_alone();
   }
 
   EventLoop& loop_;
+  const bool minded_;
   Server server_;
   std::vector<Minder> minders_;  // by rank
   Aborts aborts_;
@@ -159,7 +168,7 @@ class RemoteJob final : private Server::Upcalls {
 
 }  // namespace
 
-int serve_remote_ranks(UniqueFd listener, int size, const std::string& job) {
+int serve_remote_ranks(UniqueFd listener, int size, const std::string& job, Minders minders) {
   const std::size_t ticket_bytes = static_cast<std::size_t>(size) * boot::ticket_bytes;
   // Two connections a rank, its own and its minder's, come through the gate and stay.
   const std::size_t connections = 2 * static_cast<std::size_t>(size);
@@ -171,8 +180,22 @@ int serve_remote_ranks(UniqueFd listener, int size, const std::string& job) {
   std::string tickets;
   while (tickets.size() < ticket_bytes)
     if (!read_some(STDIN_FILENO, tickets, ticket_bytes - tickets.size())) return exit_cannot_start;
-  RemoteJob(**loop, std::move(listener), size, std::move(tickets), job).run();
+  RemoteJob(**loop, std::move(listener), size, std::move(tickets), job, minders).run();
   return 0;
+}
+
+int serve_started_ranks(int size, const std::string& job, bool loopback) {
+  auto listener = listen_for_ranks(loopback);
+  if (!listener) {
+    std::fprintf(stderr, "rmq: %s\n", listener.error().what.c_str());
+    return exit_cannot_start;
+  }
+  if (!write_all(STDOUT_FILENO, listener->addresses + "\n")) return exit_cannot_start;
+  // Held open, our end of the socket would be no leash.
+  const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  ::dup2(nowhere.get(), STDOUT_FILENO);
+  if (::fork() > 0) ::_exit(0);
+  return serve_remote_ranks(std::move(listener->socket), size, job, Minders::none);
 }
 
 }  // namespace rmq::launch

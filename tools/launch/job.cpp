@@ -64,6 +64,9 @@ Job::Job(const Options& options, EventLoop& loop, const sigset_t& signal_mask, U
       aborts_(loop, job_.size, [this](int rank) { return another_is_ending(rank); }),
       ranks_(static_cast<std::size_t>(job_.size)) {
   if (options.bind) cpus_ = allowed_cpus();
+  if (options.pmi)
+    pmi_ = std::make_unique<PmiBoard>(loop, job_.job, job_.host_of_rank, std::max(job_.size, options.universe_size),
+                                      [this](const std::string& what) { say(what); });
 }
 
 int Job::run() {
@@ -96,7 +99,8 @@ int Job::run() {
 // ---- start ---------------------------------------------------------------------------------------------------------
 
 Result<void> Job::raise_descriptor_limit() {
-  const rlim_t needed = static_cast<rlim_t>(job_.size) * static_cast<rlim_t>(1 + output_.descriptors_per_rank()) + 64;
+  const int per_rank = 1 + output_.descriptors_per_rank() + (pmi_ ? PmiBoard::descriptors_per_rank : 0);
+  const rlim_t needed = static_cast<rlim_t>(job_.size) * static_cast<rlim_t>(per_rank) + 64;
   auto raised = raise_open_files(job_.size, needed);
   if (!raised) return tl::unexpected(raised.error());
   users_limit_ = *raised;
@@ -136,15 +140,24 @@ Result<void> Job::start_rank(int rank, int app_num, const SpawnPlan& common) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0)
     return fail_errno(fmt::format("no socket for rank {} (see ulimit -n)", rank));
   UniqueFd ours(sockets[0]);
-  const UniqueFd theirs(sockets[1]);
+  UniqueFd theirs(sockets[1]);
+  if (pmi_) {
+    auto lines = pmi_->translate(rank, app_num, std::move(theirs));
+    if (!lines) return tl::make_unexpected(lines.error());
+    theirs = std::move(*lines);
+  }
   const auto ends = output_.connect(rank);
   if (!ends) return tl::make_unexpected(ends.error());
 
   const int host = job_.host_of_rank[rank];
   const bool pretended = !job_.host_of_rank.is_one();
   SpawnPlan plan = common;
-  set_rank(plan.environment, {rank, app_num, theirs.get(),
-                              pretended ? fmt::format("{}-{}", job_.host_name, host) : job_.host_name, job_.size});
+  if (pmi_)
+    set_pmi_rank(plan.environment, {rank, job_.size, theirs.get(), job_.host_of_rank.count(host, rank),
+                                    job_.host_of_rank.count(host, job_.size)});
+  else
+    set_rank(plan.environment, {rank, app_num, theirs.get(),
+                                pretended ? fmt::format("{}-{}", job_.host_name, host) : job_.host_name, job_.size});
   plan.input = rank == 0 ? -1 : no_input_.get();
   plan.output = ends->output.get();
   plan.error = ends->error.get();
@@ -216,6 +229,7 @@ void Job::on_child_signal() {
 // ---- ends ----------------------------------------------------------------------------------------------------------
 
 void Job::on_rank_exit(int rank, int status) {
+  if (pmi_) pmi_->drain(rank);
   server_.drain(rank);  // what it said last decides what its death means
   output_.drain(rank);
   Rank& entry = ranks_[static_cast<std::size_t>(rank)];
@@ -281,6 +295,7 @@ void Job::on_abort(int rank, int code, std::string_view why, bool for_loss) {
 
 // The socket of a wrapped MPI program (sh -c './prog; …') stays open in the wrapper, so its end would go unnoticed.
 void Job::on_join(int rank, pid_t pid) {
+  if (pmi_) return;  // its frames come from this process
   Rank& entry = ranks_[static_cast<std::size_t>(rank)];
   entry.mpi_pid = pid;
   if (pid == 0 || pid == entry.pid) return;

@@ -22,6 +22,7 @@
 #include "tools/launch/flight.hpp"
 #include "tools/launch/options.hpp"
 #include "tools/launch/output.hpp"
+#include "tools/launch/pmi.hpp"
 #include "tools/launch/server.hpp"
 #include "tools/process/loop.hpp"
 #include "tools/process/spawn.hpp"
@@ -86,6 +87,7 @@ class Job final : private Server::Upcalls {
   UniqueFd no_input_;      // stdin of all ranks but 0
   JobInfo job_;
   Server server_;
+  std::unique_ptr<PmiBoard> pmi_;  // --pmi
   OutputRelay output_;
   Inquiry inquiry_;
   std::unique_ptr<Control> control_;  // for rmqps; none where the name could not be had
