@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "base/boot_wire.hpp"
 #include "base/bootstrap_env.hpp"
@@ -150,7 +152,11 @@ tl::unexpected<Error> ServerBootstrap::lost(const char* how) const {
 
 // The job is over. A launcher that is not ours makes of the first exit it sees what it likes; an abort has a code.
 void ServerBootstrap::leave(int code) const {
-  if (launcher_) launcher_->abort(status_of(code), "RMQ's connection server has ended the job");
+  if (launcher_) {
+    // Told to abort, Hydra drops what it has not carried yet, and that is why.
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    launcher_->abort(status_of(code), "RMQ's connection server has said why");
+  }
   exit_with(code);
 }
 
@@ -370,7 +376,7 @@ void ServerBootstrap::abort(int code, std::string_view why, Blame blame) {
     constexpr int kServerTime = 1000;  // milliseconds
     pollfd server{fd_, POLLIN, 0};
     ::poll(&server, 1, kServerTime);
-    launcher_->abort(status_of(code), std::string(why));
+    leave(code);
   });
 }
 

@@ -34,7 +34,7 @@ class Launcher {
   virtual void abort(int code, const std::string& why) = 0;
   /// This rank leaves properly: its end means nothing to the job from then on.
   virtual Result<void> finalize() = 0;
-  /// The descriptor of its connection, -1 where it has none of its own: for os::keep_from_children.
+  /// The descriptor of a PMI-1 connection, on which whoever has it may say cmd=abort; -1 where there is none.
   virtual int descriptor() const { return -1; }
 
  protected:

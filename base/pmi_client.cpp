@@ -89,7 +89,7 @@ class Pmi final : public Launcher {
 
   void abort(int code, const std::string&) override {
     // No answer. Not waiting to be killed leaves the code to the launchers that take it from us.
-    static_cast<void>(send(fmt::format("cmd=abort exitcode={}", code)));
+    static_cast<void>(send_text(abort_line(code)));
   }
 
   Result<void> finalize() override {
@@ -139,9 +139,10 @@ class Pmi final : public Launcher {
                 fmt::format("rank {}: the launcher's PMI server {}; has the launcher ended?", place_.rank, how));
   }
 
-  Result<void> send(std::string line) {
-    line += '\n';
-    for (std::string_view rest = line; !rest.empty();) {
+  Result<void> send(const std::string& line) { return send_text(line + '\n'); }
+
+  Result<void> send_text(const std::string& text) {
+    for (std::string_view rest = text; !rest.empty();) {
       const ssize_t sent = ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
       if (sent < 0 && errno == EINTR) continue;
       if (sent < 0) return gone("does not listen any more");

@@ -17,8 +17,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/pmi_start.hpp"
-
 namespace rmq::pmi {
 
 namespace {
@@ -75,13 +73,14 @@ std::string read_line(int socket) {
 }
 
 // With the signals as a program expects them, away from this program's terminal and process group.
-int spawn_server(const std::string& file, char* const* arguments, int socket, pid_t& pid) {
+int spawn_server(const std::string& file, char* const* arguments, int socket, int launcher, pid_t& pid) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawnattr_init(&attributes);
   ::posix_spawn_file_actions_adddup2(&files, socket, STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&files, socket, STDOUT_FILENO);
+  if (launcher >= 0) ::posix_spawn_file_actions_adddup2(&files, launcher, server_launcher_fd);
   sigset_t none, all;
   ::sigemptyset(&none);
   ::sigfillset(&all);
@@ -96,24 +95,28 @@ int spawn_server(const std::string& file, char* const* arguments, int socket, pi
 
 }  // namespace
 
-Result<ServerProcess> start_server(int size, const std::string& job, bool loopback, const std::string& tickets) {
+Result<ServerProcess> start_server(const ServerTask& task) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return fail_errno("no socket for the connection server (see ulimit -n)");
   ServerProcess out{{}, os::UniqueFd(ends[0])};
   os::UniqueFd theirs(ends[1]);
   const std::string file = find_server();
-  std::array<std::string, 5> words = {"rmqboot", serve_started_option, std::to_string(size), job,
-                                      loopback ? "loopback" : "all"};
-  std::array<char*, 6> arguments{};
+  std::array<std::string, 6> words = {"rmqboot",
+                                      serve_started_option,
+                                      std::to_string(task.size),
+                                      task.job,
+                                      task.loopback ? "loopback" : "all",
+                                      std::to_string(task.launcher < 0 ? -1 : server_launcher_fd)};
+  std::array<char*, 7> arguments{};
   for (std::size_t i = 0; i < words.size(); ++i) arguments[i] = words[i].data();
   pid_t pid = 0;
-  if (const int error = spawn_server(file, arguments.data(), theirs.get(), pid); error != 0)
+  if (const int error = spawn_server(file, arguments.data(), theirs.get(), task.launcher, pid); error != 0)
     return fail(Errc::config, fmt::format("rank 0 cannot start RMQ's connection server {}: {}; it belongs into bin/ of "
                                           "the installation that the library is of",
                                           file, std::strerror(error)));
   theirs.reset();
-  const bool told = send_all(out.leash.get(), tickets);
+  const bool told = send_all(out.leash.get(), task.tickets);
   out.addresses = told ? read_line(out.leash.get()) : "";
   // It forks before it serves. A program that ignores SIGCHLD has the kernel take the child.
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {

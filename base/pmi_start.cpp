@@ -45,7 +45,7 @@ Result<std::string> announce(const Launcher& launcher, os::UniqueFd& leash) {
   news.key = boot::to_hex(key);
   std::string tickets;
   for (int rank = 0; rank < size; ++rank) tickets += derive(news.key, fmt::format("ticket {}", rank));
-  auto server = start_server(size, news.job, all_are_here(size), tickets);
+  auto server = start_server({size, news.job, all_are_here(size), tickets, launcher.descriptor()});
   if (!server) return tl::make_unexpected(server.error());
   news.addresses = std::move(server->addresses);
   leash = std::move(server->leash);

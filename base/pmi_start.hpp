@@ -39,8 +39,4 @@ Result<Announcement> parse_announcement(std::string_view text);
 /// 32 bytes that only the key's owners know: a rank's ticket, the job's secret.
 std::string derive(std::string_view key, std::string_view what);
 
-/// The first word of rmqboot's arguments as this server: rmqboot --serve-started SIZE JOB loopback|all. Its stdin and
-/// stdout are one socket: tickets in, "PORT IP …\n" out.
-inline constexpr const char* serve_started_option = "--serve-started";
-
 }  // namespace rmq::pmi

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace rmq::pmi {
@@ -24,6 +25,10 @@ std::optional<int> number(std::string_view line, std::string_view key) {
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   if (error != std::errc{} || end != text->data() + text->size()) return std::nullopt;
   return value;
+}
+
+std::string abort_line(int code) {
+  return fmt::format("cmd=abort exitcode={}\n", code);
 }
 
 Result<std::optional<std::string>> LineReader::next() {

@@ -28,6 +28,9 @@ std::optional<std::string_view> field(std::string_view line, std::string_view ke
 /// The same as a number; nothing unless all of it is one.
 std::optional<int> number(std::string_view line, std::string_view key);
 
+/// "cmd=abort exitcode=…\n".
+std::string abort_line(int code);
+
 /// Longest line that is taken, in bytes: far more than any launcher's own limit.
 inline constexpr std::size_t max_line = 16 * 1024;
 

@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "base/bootstrap_env.hpp"
-#include "base/pmi_start.hpp"
+#include "base/pmi_server.hpp"
 #include "tools/boot/minder.hpp"
 #include "tools/boot/server.hpp"
 #include "tools/launch/env.hpp"
@@ -81,15 +81,15 @@ int serve(char** argv) {
   ::close_range(static_cast<unsigned>(listener) + 1, ~0U, 0);
   // Away from rank 0's minder, which ends with all its descendants while other ranks may still need us.
   if (::fork() > 0) ::_exit(0);
-  return serve_remote_ranks(UniqueFd(listener), size, argv[4], Minders::each);
+  return serve_remote_ranks(UniqueFd(listener), size, argv[4]);
 }
 
 // Started by rank 0 of a job under another launcher, from inside of its program.
 int serve_started(char** argv) {
-  ::close_range(3, ~0U, 0);  // the program's descriptors
-  const int size = std::atoi(argv[2]);
+  const int size = std::atoi(argv[2]), launcher = std::atoi(argv[5]);
+  ::close_range(launcher < 0 ? 3 : rmq::pmi::server_launcher_fd + 1, ~0U, 0);  // the program's descriptors
   if (size < 1) return exit_usage;
-  return serve_started_ranks(size, argv[3], std::string_view(argv[4]) == "loopback");
+  return serve_started_ranks(size, argv[3], std::string_view(argv[4]) == "loopback", UniqueFd(launcher));
 }
 
 int mind(int argc, char** argv) {
@@ -103,7 +103,7 @@ int mind(int argc, char** argv) {
 int main(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (argc == 5 && first == serve_option) return serve(argv);
-  if (argc == 5 && first == rmq::pmi::serve_started_option) return serve_started(argv);
+  if (argc == 6 && first == rmq::pmi::serve_started_option) return serve_started(argv);
   if (argc >= 6 && first == mind_option) return mind(argc, argv);
   if (first == "--version") {
     std::puts("rmqboot (RMQ) " RMQ_VERSION);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/pmi_wire.hpp"
 #include "tools/boot/address.hpp"
 #include "tools/boot/gate.hpp"
 #include "tools/diag/control.hpp"
@@ -29,12 +30,21 @@ using std::chrono::seconds;
 
 // From the end of a rank's socket to its minder's report.
 constexpr std::chrono::milliseconds verdict_grace{250};
+// For ranks that hear of the end, and for a launcher that drops what it has not carried yet when it is told to abort.
+constexpr std::chrono::milliseconds carry_time{200};
+
+// Who looks after the ranks besides us.
+struct Care {
+  bool minders = true;
+  UniqueFd launcher = {};  // a PMI-1 connection
+};
 
 class RemoteJob final : private Server::Upcalls {
  public:
-  RemoteJob(EventLoop& loop, UniqueFd listener, int size, std::string tickets, const std::string& job, Minders minders)
+  RemoteJob(EventLoop& loop, UniqueFd listener, int size, std::string tickets, const std::string& job, Care care)
       : loop_(loop),
-        minded_(minders == Minders::each),
+        minded_(care.minders),
+        launcher_(std::move(care.launcher)),
         server_(loop, size, *this),
         minders_(static_cast<std::size_t>(size)),
         aborts_(loop, size, [](int) { return false; }),  // minders tell only of ends
@@ -111,7 +121,15 @@ class RemoteJob final : private Server::Upcalls {
     const std::string frame = boot::encode_code(boot::FrameKind::end, code, message);
     for (const Minder& m : minders_)
       if (m.socket.is_open()) ::send(m.socket.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    loop_.after(carry_time, [this, code] { tell_launcher(code); });
     loop_.after(seconds(1), [this] { loop_.stop(); });  // the end of their sockets is the last word to all
+  }
+
+  void tell_launcher(int code) {
+    if (!launcher_.is_open()) return;
+    const std::string line = pmi::abort_line(code);
+    ::send(launcher_.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    launcher_.reset();
   }
 
   void stop_if_alone() {
@@ -156,6 +174,7 @@ class RemoteJob final : private Server::Upcalls {
 
   EventLoop& loop_;
   const bool minded_;
+  UniqueFd launcher_;
   Server server_;
   std::vector<Minder> minders_;  // by rank
   Aborts aborts_;
@@ -168,7 +187,9 @@ class RemoteJob final : private Server::Upcalls {
 
 }  // namespace
 
-int serve_remote_ranks(UniqueFd listener, int size, const std::string& job, Minders minders) {
+namespace {
+
+int serve(UniqueFd listener, int size, const std::string& job, Care care) {
   const std::size_t ticket_bytes = static_cast<std::size_t>(size) * boot::ticket_bytes;
   // Two connections a rank, its own and its minder's, come through the gate and stay.
   const std::size_t connections = 2 * static_cast<std::size_t>(size);
@@ -180,11 +201,17 @@ int serve_remote_ranks(UniqueFd listener, int size, const std::string& job, Mind
   std::string tickets;
   while (tickets.size() < ticket_bytes)
     if (!read_some(STDIN_FILENO, tickets, ticket_bytes - tickets.size())) return exit_cannot_start;
-  RemoteJob(**loop, std::move(listener), size, std::move(tickets), job, minders).run();
+  RemoteJob(**loop, std::move(listener), size, std::move(tickets), job, std::move(care)).run();
   return 0;
 }
 
-int serve_started_ranks(int size, const std::string& job, bool loopback) {
+}  // namespace
+
+int serve_remote_ranks(UniqueFd listener, int size, const std::string& job) {
+  return serve(std::move(listener), size, job, {});
+}
+
+int serve_started_ranks(int size, const std::string& job, bool loopback, UniqueFd launcher) {
   auto listener = listen_for_ranks(loopback);
   if (!listener) {
     std::fprintf(stderr, "rmq: %s\n", listener.error().what.c_str());
@@ -195,7 +222,7 @@ int serve_started_ranks(int size, const std::string& job, bool loopback) {
   const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   ::dup2(nowhere.get(), STDOUT_FILENO);
   if (::fork() > 0) ::_exit(0);
-  return serve_remote_ranks(std::move(listener->socket), size, job, Minders::none);
+  return serve(std::move(listener->socket), size, job, {.minders = false, .launcher = std::move(launcher)});
 }
 
 }  // namespace rmq::launch
