@@ -195,12 +195,14 @@ std::optional<std::string> foreign_launcher(const GetEnv& get) {
     const auto count = size == nullptr ? std::nullopt : parse_int(size, 1, INT_MAX);
     if (count == 1) return std::nullopt;
     const std::string n = count ? std::to_string(*count) : "N";
-    const bool slurm = get("SLURM_PROCID") != nullptr;  // which speaks PMI as well, where it is asked to
+    const bool slurm = get("SLURM_PROCID") != nullptr;  // which speaks PMI and PMIx, where it is asked to
     return fmt::format(
-        "{} started this process as rank {}{}, but RMQ's own start-up is missing, so that it would run as rank 0 of 1; "
-        "use {}'mpiexec -n {} rmqboot ./prog' or 'rmqrun -n {} ./prog' instead",
+        "{} started this process as rank {}{}, but it finds no PMI-1 or PMIx connection to it, so that it would run as "
+        "rank 0 of 1: the launcher has opened none, a wrapper has closed it, or an MPI program was started from within "
+        "a rank; use {}'mpiexec -n {} ./prog' of MPICH or Open MPI 4, 'mpiexec -n {} rmqboot ./prog' or 'rmqrun -n {} "
+        "./prog' instead",
         launcher.name, rank, count ? " of " + n : "",
-        slurm ? fmt::format("'srun --mpi=pmi2 -n {} rmqboot ./prog', ", n) : "", n, n);
+        slurm ? fmt::format("'srun --mpi=pmi2 -n {} ./prog' (or --mpi=pmix), ", n) : "", n, n, n);
   }
   return std::nullopt;
 }

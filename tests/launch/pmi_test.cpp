@@ -1,5 +1,7 @@
-// The wire clients against a launcher of our own making: PMI-1 with a launcher that keeps or breaks the rules, what rank
-// 0 spreads, and the types that are handed to libpmix.
+// The wire clients against a launcher of our own making: PMI-1 with a launcher that keeps or breaks the rules, what
+// rank 0 spreads, and the types that are handed to libpmix.
+#include "base/pmi.hpp"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -12,7 +14,6 @@
 #include <thread>
 
 #include "base/boot_wire.hpp"
-#include "base/pmi.hpp"
 #include "base/pmi_start.hpp"
 #include "base/pmi_wire.hpp"
 #include "base/pmix_abi.hpp"

@@ -39,7 +39,7 @@ class Aborts {
  private:
   void look_again(int looks);
 
-  EventLoop& loop_;
+  Timers timers_;
   AnotherIsEnding another_is_ending_;
   std::vector<bool> has_aborted_;  // by rank
   End waiting_;                    // the abort that counts so far

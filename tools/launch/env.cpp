@@ -42,6 +42,7 @@ Environment job_environment(const Options& options, const App& app, const JobInf
   if (options.pmi) {  // their own library, and nothing of ours
     out.unset_matching(
         [](std::string_view name) { return is_foreign_launcher_variable(name) || name == "RMQ_SERVER"; });
+    out.set("RMQ_JOB", job.job);  // by which the launcher knows its own
     return out;
   }
   if (const std::string path = library_path(prefix, out.get("LD_LIBRARY_PATH")); !path.empty())

@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -94,9 +95,15 @@ class PmiTranslator {
     frame(std::string(head.data(), head.size()) + std::string(text));
   }
 
-  // Small, and to a socket whose reader never waits for us: taken whole.
-  void answer(const std::string& line) { ::send(lines_.get(), (line + "\n").data(), line.size() + 1, MSG_NOSIGNAL); }
-  void frame(const std::string& text) { ::send(frames_.get(), text.data(), text.size(), MSG_NOSIGNAL); }
+  void answer(const std::string& line) { send(lines_, line + "\n"); }
+  void frame(const std::string& text) { send(frames_, text); }
+
+  // A rank waits for each answer, so that there is room for the next; the reader of the frames is this very thread.
+  void send(const UniqueFd& to, const std::string& text) {
+    const ssize_t sent = ::send(to.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent == static_cast<ssize_t>(text.size()) || !lines_.is_open() || errno == EPIPE) return;
+    give_up("its MPI library asks and asks, and does not read the answers");
+  }
 
   void on_line(std::string_view line) {
     if (in_spawn_ || line.starts_with("mcmd=")) return on_spawn(line);
@@ -175,13 +182,13 @@ class PmiTranslator {
   bool in_spawn_ = false;  // between mcmd and endcmd
 };
 
-PmiBoard::PmiBoard(EventLoop& loop, std::string job, const Hosts& hosts, int universe_size, Say say)
+PmiBoard::PmiBoard(EventLoop& loop, const JobInfo& job, Say say)
     : loop_(loop),
-      name_("rmq_" + std::move(job)),
-      universe_size_(universe_size),
+      name_("rmq_" + job.job),
+      universe_size_(std::max(job.size, job.universe_size)),
       say_(std::move(say)),
-      ranks_(static_cast<std::size_t>(hosts.size())) {
-  values_["PMI_process_mapping"] = process_mapping(hosts);
+      ranks_(static_cast<std::size_t>(job.size)) {
+  values_["PMI_process_mapping"] = process_mapping(job.host_of_rank);
 }
 
 PmiBoard::~PmiBoard() = default;

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/boot_wire.hpp"
-#include "base/hosts.hpp"
+#include "base/bootstrap.hpp"
 #include "base/pmi_wire.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/loop.hpp"
@@ -31,7 +31,7 @@ class PmiBoard {
   /// A line for the user about what a rank has asked for and does not get.
   using Say = std::function<void(const std::string&)>;
 
-  PmiBoard(EventLoop& loop, std::string job, const Hosts& hosts, int universe_size, Say say);
+  PmiBoard(EventLoop& loop, const JobInfo& job, Say say);
   ~PmiBoard();
   PmiBoard(const PmiBoard&) = delete;
   PmiBoard& operator=(const PmiBoard&) = delete;
