@@ -28,7 +28,7 @@ class Launcher {
   virtual const char* name() const = 0;
 
   /// Every rank learns what rank 0 has given; collective, once. Without spaces, at most max_value bytes. May wait for
-  /// all ranks to call it, for ever: after 10 s it says so on stderr.
+  /// all ranks to call it, for ever.
   virtual Result<std::string> spread(const std::string& value) = 0;
   /// Wants the whole job ended with this code. Returns when the launcher can't be told. Any thread.
   virtual void abort(int code, const std::string& why) = 0;

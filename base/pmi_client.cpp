@@ -23,7 +23,6 @@ namespace {
 using std::chrono::seconds;
 
 constexpr seconds answer_time{60};  // of a launcher on this machine, which waits for nobody
-constexpr seconds barrier_notice{10};
 constexpr int max_ranks = 1 << 24;
 constexpr const char* remedy = "start the program with 'mpiexec -n N rmqboot ./prog' or 'rmqrun -n N ./prog' instead";
 
@@ -101,15 +100,7 @@ class Pmi final : public Launcher {
 
   Result<void> barrier() {
     if (auto sent = send("cmd=barrier_in"); !sent) return sent;
-    auto line = read_line(barrier_notice);
-    if (!line && errno == ETIMEDOUT) {
-      if (place_.rank < 2)
-        std::fprintf(stderr,
-                     "rmq: rank %d has waited for %d s in the launcher's PMI barrier: not all of the %d ranks have "
-                     "called MPI_Init (or the first call of a session) yet\n",
-                     place_.rank, static_cast<int>(barrier_notice.count()), place_.size);
-      line = read_line(std::nullopt);
-    }
+    auto line = read_line(std::nullopt);
     if (!line) return tl::make_unexpected(line.error());
     if (field(*line, "cmd") != "barrier_out") return unexpected_line(*line, "barrier_out");
     return check_rc(*line);
@@ -151,26 +142,16 @@ class Pmi final : public Launcher {
     return {};
   }
 
-  // ETIMEDOUT in errno: it may be called again.
   Result<std::string> read_line(std::optional<seconds> patience) {
     std::array<char, 2048> chunk;
     while (true) {
       auto line = reader_.next();
       if (!line) return tl::make_unexpected(line.error());
       if (*line) return std::move(**line);
-      if (patience && !os::wait_for(socket_.get(), POLLIN, *patience)) {
-        const int error = errno;
-        auto silent = gone("does not answer");
-        errno = error;
-        return silent;
-      }
+      if (patience && !os::wait_for(socket_.get(), POLLIN, *patience)) return gone("does not answer");
       const ssize_t got = ::recv(socket_.get(), chunk.data(), chunk.size(), 0);
       if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) {
-        auto closed = gone("has closed the connection");
-        errno = 0;
-        return closed;
-      }
+      if (got <= 0) return gone("has closed the connection");
       reader_.add({chunk.data(), static_cast<std::size_t>(got)});
     }
   }

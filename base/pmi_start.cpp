@@ -4,13 +4,20 @@
 #include <sodium.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <span>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/boot_join.hpp"
+#include "base/os/no_signals.hpp"
 #include "base/pmi_server.hpp"
 
 namespace rmq::pmi {
@@ -27,13 +34,52 @@ std::string_view cut_word(std::string_view& rest) {
   return word;
 }
 
-// What the launchers say of ranks on this machine; without a word of theirs there may be others.
+// Says on stderr, while it lives, that the launcher keeps this rank waiting: by a thread, because libpmix waits on its
+// own terms. The first ranks speak for all.
+class Notice {
+ public:
+  explicit Notice(const Launcher::Place& place) {
+    if (place.rank >= kSpeakers) return;
+    const os::NoSignals none;
+    thread_ = std::thread([this, place] {
+      std::unique_lock lock(mutex_);
+      if (changed_.wait_for(lock, kPatience, [&] { return over_; })) return;
+      std::fprintf(
+          stderr,
+          "rmq: rank %d has waited for %d s: not all of the %d ranks that the launcher was to start have called "
+          "MPI_Init (or the first call of a session) yet\n",
+          place.rank, static_cast<int>(kPatience.count()), place.size);
+    });
+  }
+  ~Notice() {
+    if (!thread_.joinable()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  Notice(const Notice&) = delete;
+  Notice& operator=(const Notice&) = delete;
+
+ private:
+  static constexpr int kSpeakers = 4;
+  static constexpr std::chrono::seconds kPatience{10};
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
+// What the launcher says of ranks on this machine; without a word of its there may be others. The first that is set
+// counts: a launcher started by another one's process leaves the variables of both, but Slurm is never the inner one.
 bool all_are_here(int size) {
-  const auto says = [](const char* name, int value) {
-    const char* text = std::getenv(name);
-    return text != nullptr && text == std::to_string(value);
-  };
-  return says("MPI_LOCALNRANKS", size) || says("OMPI_COMM_WORLD_LOCAL_SIZE", size) || says("SLURM_STEP_NUM_NODES", 1);
+  for (const auto& [name, all] :
+       {std::pair{"MPI_LOCALNRANKS", size}, {"OMPI_COMM_WORLD_LOCAL_SIZE", size}, {"SLURM_STEP_NUM_NODES", 1}})
+    if (const char* text = std::getenv(name)) return text == std::to_string(all);
+  return false;
 }
 
 Result<std::string> announce(const Launcher& launcher, os::UniqueFd& leash) {
@@ -102,7 +148,10 @@ Result<Started> start_job(Launcher& launcher) {
     if (!news) return tl::make_unexpected(news.error());
     mine = std::move(*news);
   }
-  const auto text = launcher.spread(mine);
+  const auto text = [&] {
+    const Notice notice(place);
+    return launcher.spread(mine);
+  }();
   if (!text) return tl::make_unexpected(text.error());
   const auto news = parse_announcement(*text);
   if (!news) return tl::make_unexpected(news.error());
@@ -124,6 +173,7 @@ Result<Started> start_job(Launcher& launcher) {
 
 Result<Hosts> agree_on_hosts(Bootstrap& bootstrap) {
   const int rank = bootstrap.job().rank, size = bootstrap.job().size;
+  const Notice notice({.rank = rank, .size = size});  // with PMIx, rank 0 waits here first
   const std::string mine = boot::host_identity();
   if (rank > 0) {
     if (auto put = bootstrap.put(fmt::format("host/{}", rank), mine); !put) return tl::make_unexpected(put.error());

@@ -21,7 +21,8 @@ struct Started {
   os::UniqueFd leash;       // rank 0: the server ends when this does, until all ranks have come
 };
 
-/// Collective. Errc::peer_lost, Errc::system, Errc::config: the launcher is to end the job then.
+/// Collective; after 10 s of waiting for other ranks it says so on stderr. Errc::peer_lost, Errc::system, Errc::config:
+/// the launcher is to end the job then.
 Result<Started> start_job(Launcher& launcher);
 
 /// Which host each rank is on, from what each says of its own; collective, over the connection server.

@@ -4,11 +4,12 @@
 // libpmix.so.2 has them; tests/launch/pmi_test.cpp compares them with the installed header.
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <signal.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
+#include <cstdlib>
 
+#include "base/os/no_signals.hpp"
 #include "base/pmi.hpp"
 #include "base/pmix_abi.hpp"
 
@@ -44,22 +45,6 @@ struct Functions {
   }
 };
 
-// The library's thread lives until finalize and is to take none of the program's signals.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
-
 class Pmix final : public Launcher {
  public:
   explicit Pmix(const Functions& pmix) : pmix_(pmix) {}
@@ -68,7 +53,7 @@ class Pmix final : public Launcher {
 
   Result<void> start() {
     {
-      const NoSignals none;
+      const os::NoSignals none;  // for the library's thread, which lives until finalize
       if (const int rc = pmix_.init(&me_, nullptr, 0); rc != 0) return refused("PMIx_Init", rc);
     }
     const auto size = job_number("pmix.job.size");

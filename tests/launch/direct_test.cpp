@@ -1,6 +1,7 @@
 // The start by another launcher with no rmqboot: Hydra over PMI-1, Open MPI's over PMIx, and rmqrun --pmi over PMI-1;
 // and rmqrun --pmi with programs of MPICH's own library.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -61,7 +62,7 @@ TEST_P(Direct, OneRankStartsNoServer) {
   const Outcome job =
       run(start(1, {probe_path(), "where", "run", "ps -eo args | grep -c '^rmqboot --serve-started 1 '", "finalize"}));
   EXPECT_EQ(job.code, 0) << job.err;
-  EXPECT_EQ(job.out, "0 of 1 host 0: 0 of 1 app 0 universe 1\n0\n");
+  EXPECT_EQ(sorted_lines(job.out), (Words{"0", "0 of 1 host 0: 0 of 1 app 0 universe 1"}));
 }
 
 TEST_P(Direct, NoLibraryOfTheOtherMpiIsLoaded) {
@@ -76,6 +77,18 @@ TEST_P(Direct, WhatARankStartsIsNoRank) {
                     probe_path() + " init 2>&1 | grep -o 'was started from within a rank'", "finalize"}));
   EXPECT_EQ(sorted_lines(job.out), (Words{"was started from within a rank", "was started from within a rank"}))
       << job.err;
+}
+
+// Rank 0 waits for rank 1, which waits for what rank 0 says of that.
+TEST_P(Direct, WaitingForRanksThatDoNotComeIsSaid) {
+  const Outcome job = run(start(
+      2, {"sh", "-c",
+          "case ${PMI_RANK:-$PMIX_RANK} in 1) mkfifo $1; read line <$1; rm $1; echo \"$line\";; *) until [ -p $1 ]; do "
+          ":; done; exec 2>$1;; esac; exec $0 fence finalize",
+          probe_path(), "/tmp/direct_test." + std::to_string(::getpid())}));
+  EXPECT_EQ(job.code, 0) << job.err;
+  EXPECT_NE(job.out.find("rank 0 has waited for 10 s: not all of the 2 ranks"), std::string::npos)
+      << job.out << job.err;
 }
 
 TEST_P(Direct, AnAbortEndsTheJobWithItsCode) {
@@ -169,10 +182,61 @@ TEST_F(Guest, ItsEndsAreJudgedAsOurs) {
   EXPECT_NE(leave.err.find("without calling MPI_Finalize"), std::string::npos) << leave.err;
 }
 
-TEST_F(Guest, NamesArePublishedAndSpawnIsRefused) {
-  EXPECT_EQ(guest({}, {"names"}).out, "found\n");
-  const Outcome spawn = guest({}, {"spawn"}, 1);
-  EXPECT_EQ(spawn.out, "refused\n") << spawn.err;
+TEST_F(Guest, NamesArePublished) {
+  const Outcome job = guest({}, {"names"});
+  EXPECT_EQ(job.out, "found\n") << job.err;
+}
+
+// A rank that speaks PMI-1 by hand: each line, and what is answered.
+Outcome speak(const Words& lines) {
+  std::string script = "ask() { printf '%b\\n' \"$1\" >&$PMI_FD; read -r -u $PMI_FD line && echo \"$line\"; }\n";
+  for (const std::string& line : lines) script += "ask '" + line + "'\n";
+  return run({RMQ_BIN_DIR "/rmqrun", "--pmi", "-n", "1", "bash", "-c", script});
+}
+
+constexpr const char* kInit = "cmd=init pmi_version=1 pmi_subversion=1";
+
+TEST(PmiServer, AnswersALibrary) {
+  const Outcome job =
+      speak({"cmd=init pmi_version=1 pmi_subversion=2", "cmd=get_maxes", "cmd=put kvsname=other key=k value=v",
+             "cmd=get kvsname=x key=PMI_process_mapping", "cmd=get kvsname=x key=none", "cmd=lookup_name service=s",
+             "cmd=publish_name service=s port=p", "cmd=publish_name service=s port=q", "cmd=lookup_name service=s",
+             "cmd=unpublish_name service=s", "cmd=unpublish_name service=s", "cmd=barrier_in", "cmd=finalize"});
+  EXPECT_EQ(job.code, 0) << job.err;
+  EXPECT_EQ(job.out,
+            "cmd=response_to_init pmi_version=1 pmi_subversion=2 rc=0\n"
+            "cmd=maxes rc=0 kvsname_max=256 keylen_max=256 vallen_max=4096\n"
+            "cmd=put_result rc=-1 msg=no_such_kvs_or_no_key\n"
+            "cmd=get_result info=ok rc=0 msg=success value=(vector,(0,1,1))\n"
+            "cmd=get_result info=fail rc=-1 msg=key_not_found\n"
+            "cmd=lookup_result info=fail rc=-1 msg=key_not_found\n"
+            "cmd=publish_result info=ok rc=0 msg=success\n"
+            "cmd=publish_result info=fail rc=-1 msg=published\n"
+            "cmd=lookup_result info=ok rc=0 msg=success port=p\n"
+            "cmd=unpublish_result info=ok rc=0 msg=success\n"
+            "cmd=unpublish_result info=fail rc=-1 msg=not_published\n"
+            "cmd=barrier_out rc=0\n"
+            "cmd=finalize_ack rc=0\n");
+}
+
+TEST(PmiServer, RefusesToSpawnAndSaysSo) {
+  const Outcome job =
+      speak({kInit, "mcmd=spawn\\nnprocs=1\\nexecname=a b\\ntotspawns=1\\nspawnssofar=1\\nendcmd", "cmd=finalize"});
+  EXPECT_EQ(job.code, 0) << job.err;
+  EXPECT_NE(job.out.find("cmd=spawn_result rc=-1"), std::string::npos) << job.out;
+  EXPECT_NE(job.err.find("rank 0 asks for new processes (MPI_Comm_spawn)"), std::string::npos) << job.err;
+}
+
+TEST(PmiServer, WhatIsNoPmiOneEndsTheJobByName) {
+  const Outcome other = speak({kInit, "cmd=dance"});
+  EXPECT_EQ(other.code, 1);
+  EXPECT_NE(other.err.find("'cmd=dance'"), std::string::npos) << other.err;
+  const Outcome two = speak({"cmd=init pmi_version=2 pmi_subversion=0", "cmd=barrier_in"});
+  EXPECT_NE(two.err.find("speaks PMI-2, and rmqrun only PMI-1"), std::string::npos) << two.err;
+  const Outcome flood = run({RMQ_BIN_DIR "/rmqrun", "--pmi", "--timeout", "60", "-n", "1", "bash", "-c",
+                             "printf '" + std::string(kInit) + "\\n' >&$PMI_FD; exec yes cmd=get_maxes >&$PMI_FD"});
+  EXPECT_NE(flood.code, 124);
+  EXPECT_NE(flood.err.find("does not read the answers"), std::string::npos) << flood.err;
 }
 
 TEST(GuestOptions, WhatMeansNothingToOtherLibrariesIsRefused) {

@@ -40,6 +40,10 @@ class PmiTranslator {
     board_.loop_.watch(frames_.get(), EPOLLIN, [this](std::uint32_t) { receive_frames(); });
   }
 
+  ~PmiTranslator() { close(); }
+  PmiTranslator(const PmiTranslator&) = delete;
+  PmiTranslator& operator=(const PmiTranslator&) = delete;
+
   // False when there is nothing more.
   bool receive_lines() {
     if (!lines_.is_open()) return false;
