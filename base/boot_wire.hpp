@@ -27,7 +27,7 @@ enum class FrameKind : std::uint8_t {
   abort = 5,     // rank → server  i32 exit code, text: end the job
   finalize = 6,  // rank → server  (empty): I leave properly; no answer
   join = 7,      // rmqboot → server, first frame of a rank's TCP connection: u32 rank, 32 bytes nonce, 32 bytes mark;
-                 // answered by `challenge` (tools/boot/ticket.hpp)
+                 // answered by `challenge` (base/boot_ticket.hpp)
   mind = 8,      // the same for the connection of the rank's minder (tools/boot/minder.hpp)
   died = 9,      // minder → server: i32 wait status, program: how the rank ended; no answer
   clock = 10,    // rank → server  (empty); answered by `time`

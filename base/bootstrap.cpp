@@ -2,23 +2,29 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "base/boot_wire.hpp"
 #include "base/bootstrap_env.hpp"
 #include "base/bootstrap_local.hpp"
 #include "base/os/children.hpp"
 #include "base/os/clock.hpp"
+#include "base/pmi.hpp"
+#include "base/pmi_start.hpp"
 
 namespace rmq {
 
@@ -40,7 +46,7 @@ std::atomic<int> status_at_alarm{0};
 
 // What the program has printed gets out first, and what its other streams hold, unless a thread keeps one of them for
 // ever, as in fgets on a terminal.
-[[noreturn]] void flush_and_exit(int code) {
+[[noreturn]] void flush_and_exit(int code, const std::function<void()>& last = {}) {
   constexpr unsigned kPatience = 1;  // seconds
   status_at_alarm.store(status_of(code), std::memory_order_relaxed);
   struct sigaction action {};
@@ -53,6 +59,8 @@ std::atomic<int> status_at_alarm{0};
   ::pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);
   ::alarm(kPatience);
   std::fflush(nullptr);
+  ::alarm(0);
+  if (last) last();
   exit_with(code);
 }
 
@@ -68,14 +76,20 @@ class SingletonBootstrap final : public boot::LocalBootstrap {
 
 class ServerBootstrap final : public Bootstrap {
  public:
-  // Takes over the socket `fd`.
-  ServerBootstrap(JobInfo job, int fd) : job_(std::move(job)), fd_(fd) {}
+  // Takes over the socket `fd`. `launcher`: a foreign one that wants to hear of the end as well.
+  ServerBootstrap(JobInfo job, int fd, std::unique_ptr<pmi::Launcher> launcher = nullptr)
+      : job_(std::move(job)), fd_(fd), launcher_(std::move(launcher)) {}
   ~ServerBootstrap() override { ::close(fd_); }
   ServerBootstrap(const ServerBootstrap&) = delete;
   ServerBootstrap& operator=(const ServerBootstrap&) = delete;
 
   const JobInfo& job() const override { return job_; }
   Result<void> hello() { return send(boot::encode_hello(job_.rank)); }
+  // Before anybody else asks for the job.
+  void place(Hosts hosts) {
+    job_.host_of_rank = std::move(hosts);
+    boot::place_on_host(job_);
+  }
   Result<void> put(std::string_view key, std::string_view value) override;
   Result<std::string> get(std::string_view key) override;
   Result<std::optional<std::string>> look_up(std::string_view key) override;
@@ -105,9 +119,11 @@ class ServerBootstrap final : public Bootstrap {
   Result<void> answer(std::string_view body);
   Result<void> send_answer(std::uint32_t number, std::string_view text);
   tl::unexpected<Error> lost(const char* how) const;
+  [[noreturn]] void leave(int code) const;
 
-  const JobInfo job_;
+  JobInfo job_;
   const int fd_;
+  const std::unique_ptr<pmi::Launcher> launcher_;  // nullptr: the launcher is rmqrun or rmqboot
   std::atomic<bool> finalized_{false};
   // Lock order: call_mutex_ before send_mutex_. call_mutex_ is held for a whole round trip and guards reader_, asked_
   // and broken_; send_mutex_ only keeps the bytes of two frames apart, so that abort and put never wait for an answer.
@@ -133,6 +149,16 @@ class ServerBootstrap final : public Bootstrap {
 tl::unexpected<Error> ServerBootstrap::lost(const char* how) const {
   return fail(Errc::peer_lost,
               fmt::format("rank {}: {}; rmqrun (or rmqboot's server) has ended, and the job with it", job_.rank, how));
+}
+
+// The job is over. A launcher that is not ours makes of the first exit it sees what it likes; an abort has a code.
+void ServerBootstrap::leave(int code) const {
+  if (launcher_) {
+    // Told to abort, Hydra drops what it has not carried yet, and that is why.
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    launcher_->abort(status_of(code), "RMQ's connection server has said why");
+  }
+  exit_with(code);
 }
 
 Result<void> ServerBootstrap::check_open() const {
@@ -228,7 +254,7 @@ Result<std::optional<Frame>> ServerBootstrap::next_frame() {
   boot::BodyReader body((*frame)->body);
   switch ((*frame)->kind) {
     case FrameKind::end:
-      exit_with(static_cast<int>(body.u32()));  // the launcher has already said why
+      leave(static_cast<int>(body.u32()));  // the launcher has already said why
     case FrameKind::refused:
       return fail(Errc::argument, fmt::format("rank {}: the connection server refused: {}", job_.rank, body.rest()));
     default:
@@ -350,12 +376,20 @@ Result<std::string> ServerBootstrap::call(FrameKind request, FrameKind answer) {
 void ServerBootstrap::abort(int code, std::string_view why, Blame blame) {
   // The server spares the aborting rank its SIGTERM, so that what the program has printed gets out.
   static_cast<void>(send(boot::encode_code(blame == Blame::itself ? FrameKind::abort : FrameKind::lost, code, why)));
-  flush_and_exit(code);
+  if (!launcher_) flush_and_exit(code);
+  flush_and_exit(code, [&] {
+    // The server names the cause before the launcher ends everything. Its answer is the end of the job.
+    constexpr int kServerTime = 1000;  // milliseconds
+    pollfd server{fd_, POLLIN, 0};
+    ::poll(&server, 1, kServerTime);
+    leave(code);
+  });
 }
 
 Result<void> ServerBootstrap::finalize() {
   if (finalized_.exchange(true, std::memory_order_relaxed)) return {};  // relaxed: guards no other data
-  return send(boot::encode(FrameKind::finalize));
+  if (auto sent = send(boot::encode(FrameKind::finalize)); !sent || !launcher_) return sent;
+  return launcher_->finalize();
 }
 
 void ServerBootstrap::on_watch() {
@@ -369,7 +403,7 @@ void ServerBootstrap::on_watch() {
     return;
   }
   std::fprintf(stderr, "rmq: %s\n", (frame ? unasked(**frame).value() : frame.error()).what.c_str());
-  exit_with(1);
+  leave(1);
 }
 
 // The rank is this process from now on: what it starts is no part of the job and need not be able to speak for it. The
@@ -391,11 +425,29 @@ Result<void> check_socket(int fd) {
                   fd));
 }
 
+// Under a launcher that is not ours, which has started this program itself.
+Result<std::unique_ptr<Bootstrap>> start_under(std::unique_ptr<pmi::Launcher> launcher) {
+  auto started = pmi::start_job(*launcher);
+  if (!started) return tl::make_unexpected(started.error());
+  for (const int fd : {started->rank.server_fd, launcher->descriptor(), started->leash.get()})
+    if (fd >= 0) os::keep_from_children(fd);
+  auto server =
+      std::make_unique<ServerBootstrap>(std::move(started->rank.job), started->rank.server_fd, std::move(launcher));
+  if (auto sent = server->hello(); !sent) return tl::make_unexpected(sent.error());
+  auto hosts = pmi::agree_on_hosts(*server);
+  if (!hosts) return tl::make_unexpected(hosts.error());
+  server->place(std::move(*hosts));
+  return server;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Bootstrap>> connect_bootstrap() {
   const auto get = [](const char* name) { return static_cast<const char*>(std::getenv(name)); };
   if (get("RMQ_SERVER") == nullptr) {
+    auto launcher = pmi::find_launcher(get);
+    if (!launcher) return tl::make_unexpected(launcher.error());
+    if (*launcher) return start_under(std::move(*launcher));
     if (auto foreign = boot::foreign_launcher(get)) return fail(Errc::config, std::move(*foreign));
     return std::make_unique<SingletonBootstrap>();
   }

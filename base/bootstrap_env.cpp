@@ -11,6 +11,7 @@
 #include <charconv>
 #include <climits>
 #include <cstring>
+#include <unordered_map>
 
 namespace rmq::boot {
 
@@ -102,6 +103,14 @@ Result<Hosts> parse_hosts(std::string_view text, int size) {
   return Hosts(hosts);
 }
 
+Hosts number_hosts(std::span<const std::string> identities) {
+  std::unordered_map<std::string_view, int> seen;
+  std::vector<int> hosts;
+  for (const std::string& identity : identities)
+    hosts.push_back(seen.try_emplace(identity, static_cast<int>(seen.size())).first->second);
+  return Hosts(hosts);
+}
+
 void place_on_host(JobInfo& job) {
   const int mine = job.host_of_rank[job.rank];
   job.host_rank = job.host_of_rank.count(mine, job.rank);
@@ -186,12 +195,14 @@ std::optional<std::string> foreign_launcher(const GetEnv& get) {
     const auto count = size == nullptr ? std::nullopt : parse_int(size, 1, INT_MAX);
     if (count == 1) return std::nullopt;
     const std::string n = count ? std::to_string(*count) : "N";
-    const bool slurm = get("SLURM_PROCID") != nullptr;  // which speaks PMI as well, where it is asked to
+    const bool slurm = get("SLURM_PROCID") != nullptr;  // which speaks PMI and PMIx, where it is asked to
     return fmt::format(
-        "{} started this process as rank {}{}, but RMQ's own start-up is missing, so that it would run as rank 0 of 1; "
-        "use {}'mpiexec -n {} rmqboot ./prog' or 'rmqrun -n {} ./prog' instead",
+        "{} started this process as rank {}{}, but it finds no PMI-1 or PMIx connection to it, so that it would run as "
+        "rank 0 of 1: the launcher has opened none, a wrapper has closed it, or an MPI program was started from within "
+        "a rank; use {}'mpiexec -n {} ./prog' of MPICH or Open MPI 4, 'mpiexec -n {} rmqboot ./prog' or 'rmqrun -n {} "
+        "./prog' instead",
         launcher.name, rank, count ? " of " + n : "",
-        slurm ? fmt::format("'srun --mpi=pmi2 -n {} rmqboot ./prog', ", n) : "", n, n);
+        slurm ? fmt::format("'srun --mpi=pmi2 -n {} ./prog' (or --mpi=pmix), ", n) : "", n, n, n);
   }
   return std::nullopt;
 }

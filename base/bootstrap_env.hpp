@@ -49,6 +49,9 @@ std::optional<std::string> foreign_launcher(const GetEnv& get);
 std::string format_hosts(const Hosts& hosts);
 Result<Hosts> parse_hosts(std::string_view text, int size);
 
+/// Numbers hosts in the order in which their names (of each rank, in rank order) first appear.
+Hosts number_hosts(std::span<const std::string> identities);
+
 /// Fills host_rank and host_size from rank and host_of_rank, and takes no other host to be on this machine.
 void place_on_host(JobInfo& job);
 

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "base/bootstrap_env.hpp"
+#include "base/pmi_server.hpp"
 #include "tools/boot/minder.hpp"
 #include "tools/boot/server.hpp"
 #include "tools/launch/env.hpp"
@@ -51,7 +52,8 @@ std::optional<Helper> choose_helper() {
 
 string nobody_started_us() {
   if (is_set("SLURM_PROCID"))
-    return "srun has started this process without an MPI; use 'srun --mpi=pmi2 rmqboot ./prog' (or --mpi=pmix, see srun "
+    return "srun has started this process without an MPI; use 'srun --mpi=pmi2 rmqboot ./prog' (or --mpi=pmix, see "
+           "srun "
            "--mpi=list), or 'salloc -n N mpiexec rmqboot ./prog'";
   return "no MPI's mpiexec has started this process; use 'mpiexec -n N rmqboot ./prog', or 'rmqrun -n N ./prog' on one "
          "machine";
@@ -82,6 +84,14 @@ int serve(char** argv) {
   return serve_remote_ranks(UniqueFd(listener), size, argv[4]);
 }
 
+// Started by rank 0 of a job under another launcher, from inside of its program.
+int serve_started(char** argv) {
+  const int size = std::atoi(argv[2]), launcher = std::atoi(argv[5]);
+  ::close_range(launcher < 0 ? 3 : rmq::pmi::server_launcher_fd + 1, ~0U, 0);  // the program's descriptors
+  if (size < 1) return exit_usage;
+  return serve_started_ranks(size, argv[3], std::string_view(argv[4]) == "loopback", UniqueFd(launcher));
+}
+
 int mind(int argc, char** argv) {
   MindedRank rank{UniqueFd(std::atoi(argv[2])), UniqueFd(std::atoi(argv[3])), argv[4], {argv + 5, argv + argc}};
   for (const int fd : {rank.control.get(), rank.socket.get()}) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -93,6 +103,7 @@ int mind(int argc, char** argv) {
 int main(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (argc == 5 && first == serve_option) return serve(argv);
+  if (argc == 6 && first == rmq::pmi::serve_started_option) return serve_started(argv);
   if (argc >= 6 && first == mind_option) return mind(argc, argv);
   if (first == "--version") {
     std::puts("rmqboot (RMQ) " RMQ_VERSION);

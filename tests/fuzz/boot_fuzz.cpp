@@ -7,9 +7,9 @@
 #include <array>
 #include <string>
 
+#include "base/boot_ticket.hpp"
 #include "base/bootstrap_env.hpp"
 #include "fuzz/fuzz.hpp"
-#include "tools/boot/ticket.hpp"
 #include "tools/launch/server.hpp"
 
 namespace rmq::fuzz {
@@ -94,14 +94,14 @@ void come_in(Reader& in) {
   const std::string tickets = std::string(boot::ticket_bytes, 'a') + std::string(boot::ticket_bytes, 'b');
   const std::string text = some(in);
   const auto kind = static_cast<FrameKind>(in.u8());
-  require(!launch::Entry::opened({kind, text}, tickets), "no mark is guessed");
-  launch::Entry rank(FrameKind::join, 1, std::string(boot::ticket_bytes, 'b'));
+  require(!boot::Entry::opened({kind, text}, tickets), "no mark is guessed");
+  boot::Entry rank(FrameKind::join, 1, std::string(boot::ticket_bytes, 'b'));
   require(!rank.answer({kind, text}), "no server is believed without a proof");
   boot::FrameReader reader;
   const std::string opening = rank.opening();
   opening.copy(reader.reserve(opening.size()), opening.size());
   reader.commit(opening.size());
-  auto entry = launch::Entry::opened(**reader.next(), tickets);
+  auto entry = boot::Entry::opened(**reader.next(), tickets);
   require(entry.has_value() && entry->rank() == 1, "a rank is known by its mark");
   entry->challenge();
   require(!entry->is_proven_by({kind, text}) && !entry->is_proven_by({FrameKind::proof, text}), "no proof is guessed");

@@ -12,11 +12,13 @@
 #include <chrono>
 #include <thread>
 
+#include "base/boot_join.hpp"
 #include "tools/boot/address.hpp"
 
 namespace rmq::launch {
 namespace {
 
+using boot::Entry;
 using boot::FrameKind;
 using std::chrono::milliseconds;
 
@@ -82,14 +84,14 @@ class GateThread {
 
 TEST(Gate, LetsInWhoKnowsTheTicketOnceInEachRole) {
   GateThread gate;
-  const auto rank = join_server(gate.addresses(), FrameKind::join, 1, ticket('b'));
+  const auto rank = boot::join_server(gate.addresses(), FrameKind::join, 1, ticket('b'));
   EXPECT_TRUE(rank) << rank.error().what;
-  EXPECT_FALSE(join_server(gate.addresses(), FrameKind::join, 1, ticket('b')));
-  EXPECT_FALSE(join_server(gate.addresses(), FrameKind::join, 0, ticket('b')));
-  EXPECT_FALSE(join_server(gate.addresses(), FrameKind::mind, 1, ticket('c')));
-  EXPECT_FALSE(join_server(gate.addresses(), FrameKind::join, 2, ticket('a')));
-  EXPECT_FALSE(join_server(gate.addresses(), FrameKind::join, -1, ticket('a')));
-  const auto minder = join_server(gate.addresses(), FrameKind::mind, 1, ticket('b'));
+  EXPECT_FALSE(boot::join_server(gate.addresses(), FrameKind::join, 1, ticket('b')));
+  EXPECT_FALSE(boot::join_server(gate.addresses(), FrameKind::join, 0, ticket('b')));
+  EXPECT_FALSE(boot::join_server(gate.addresses(), FrameKind::mind, 1, ticket('c')));
+  EXPECT_FALSE(boot::join_server(gate.addresses(), FrameKind::join, 2, ticket('a')));
+  EXPECT_FALSE(boot::join_server(gate.addresses(), FrameKind::join, -1, ticket('a')));
+  const auto minder = boot::join_server(gate.addresses(), FrameKind::mind, 1, ticket('b'));
   EXPECT_TRUE(minder) << minder.error().what;
   EXPECT_TRUE(gate.until_missing(2));
 }
@@ -99,10 +101,10 @@ TEST(Gate, IsNotHeldUpByACrowdThatSaysNothing) {
   std::vector<UniqueFd> crowd;
   for (int i = 0; i < 200; ++i) crowd.emplace_back(connect_to(gate.addresses()));
   const auto start = std::chrono::steady_clock::now();
-  const auto rank = join_server(gate.addresses(), FrameKind::join, 0, ticket('a'));
+  const auto rank = boot::join_server(gate.addresses(), FrameKind::join, 0, ticket('a'));
   EXPECT_TRUE(rank) << rank.error().what;
   for (int i = 0; i < 200; ++i) crowd.emplace_back(connect_to(gate.addresses()));
-  const auto minder = join_server(gate.addresses(), FrameKind::mind, 0, ticket('a'));
+  const auto minder = boot::join_server(gate.addresses(), FrameKind::mind, 0, ticket('a'));
   EXPECT_TRUE(minder) << minder.error().what;
   EXPECT_TRUE(gate.until_missing(2));
   // The gate's patience with the crowd is 5 s, and so is a rank's with a gate that does not answer.
@@ -123,7 +125,7 @@ TEST(Gate, IsNotToldTheTicketByThoseWhoComeIn) {
     const ssize_t more = ::recv(one.get(), bytes, sizeof bytes, 0);
     if (more > 0) heard.append(bytes, static_cast<std::size_t>(more));
   });
-  EXPECT_FALSE(join_server(listener->addresses, FrameKind::join, 0, ticket('a')));
+  EXPECT_FALSE(boot::join_server(listener->addresses, FrameKind::join, 0, ticket('a')));
   impostor.join();
   EXPECT_FALSE(heard.empty());
   EXPECT_EQ(heard.find("aaaa"), std::string::npos) << "the ticket was sent in clear";
@@ -169,7 +171,7 @@ TEST(Gate, WaitsForDescriptorsWithoutABusyLoop) {
   ASSERT_EQ(::connect(visitor.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   std::this_thread::sleep_for(milliseconds(1000));
   ::setrlimit(RLIMIT_NOFILE, &before);
-  const auto rank = join_server(gate.addresses(), FrameKind::join, 0, ticket('a'));
+  const auto rank = boot::join_server(gate.addresses(), FrameKind::join, 0, ticket('a'));
   EXPECT_TRUE(rank) << rank.error().what;
   EXPECT_LT(gate.stop(), milliseconds(250));
 }

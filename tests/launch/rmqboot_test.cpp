@@ -128,9 +128,9 @@ TEST_P(Rmqboot, AProgramThatCannotBeStartedIsNamed) {
   EXPECT_NE(job.err.find("./no-such-program"), std::string::npos) << job.err;
 }
 
-TEST_P(Rmqboot, WithoutItAProgramRefusesToRun) {
+TEST_P(Rmqboot, WithoutAConnectionToTheLauncherAProgramRefusesToRun) {
   Words command = GetParam().mpiexec;
-  command.insert(command.end(), {"-n", "2", probe_path(), "init"});
+  command.insert(command.end(), {"-n", "2", "env", "-u", "PMI_FD", "-u", "PMIX_NAMESPACE", probe_path(), "init"});
   const Outcome job = run(command);
   EXPECT_NE(job.code, 0);
   EXPECT_NE(job.err.find("rmqboot"), std::string::npos) << job.err;

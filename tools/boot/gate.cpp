@@ -20,14 +20,14 @@ constexpr std::chrono::milliseconds moment{50};  // until descriptors may have c
 
 }  // namespace
 
-Gate::Gate(EventLoop& loop, UniqueFd listener, std::string tickets, Admit admit)
+Gate::Gate(EventLoop& loop, UniqueFd listener, std::string tickets, Admit admit, bool minders)
     : loop_(loop),
       listener_(std::move(listener)),
       tickets_(std::move(tickets)),
       rank_in_(tickets_.size() / boot::ticket_bytes),
-      minder_in_(rank_in_.size()),
+      minder_in_(rank_in_.size(), !minders),
       admit_(std::move(admit)),
-      missing_(static_cast<int>(2 * rank_in_.size())) {
+      missing_(static_cast<int>((minders ? 2 : 1) * rank_in_.size())) {
   listen();
 }
 
@@ -95,7 +95,7 @@ void Gate::on_ready(Id id) {
 // Its first frame.
 bool Gate::hear(Visitor& visitor, const boot::Frame& frame) {
   if (visitor.entry) return false;
-  visitor.entry = Entry::opened(frame, tickets_);
+  visitor.entry = boot::Entry::opened(frame, tickets_);
   return visitor.entry && !used(visitor.entry->role())[visitor.entry->rank()] &&
          say(visitor, visitor.entry->challenge());
 }

@@ -1,4 +1,4 @@
-// The gate of rmqboot's connection server: lets in who shows that it knows a rank's ticket (tools/boot/ticket.hpp),
+// The gate of rmqboot's connection server: lets in who shows that it knows a rank's ticket (base/boot_ticket.hpp),
 // once for the rank and once for its minder, and nobody else.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/boot/ticket.hpp"
+#include "base/boot_ticket.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/loop.hpp"
 
@@ -24,7 +24,8 @@ class Gate {
   /// event loop when someone has come in. Strangers are dropped: after 5 s of silence, or at the first wrong byte. At
   /// most 64 more than have not come yet are kept waiting at once, and the oldest without a mark gives way: a crowd of
   /// silent ones keeps nobody out. Without descriptors the gate is shut for a moment.
-  Gate(EventLoop& loop, UniqueFd listener, std::string tickets, Admit admit);
+  /// Without `minders` only ranks come.
+  Gate(EventLoop& loop, UniqueFd listener, std::string tickets, Admit admit, bool minders = true);
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
@@ -40,7 +41,7 @@ class Gate {
     UniqueFd socket;
     boot::FrameReader reader;
     EventLoop::TimerId patience;
-    std::optional<Entry> entry;  // has the mark, and has been challenged
+    std::optional<boot::Entry> entry;  // has the mark, and has been challenged
   };
   using Place = std::map<Id, Visitor>::iterator;
 

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "base/boot_join.hpp"
 #include "base/boot_wire.hpp"
 #include "base/bootstrap_env.hpp"
 #include "tools/boot/address.hpp"
@@ -64,22 +65,17 @@ Result<void> require(int refused, const char* what) {
   return fail(Errc::system, fmt::format("the host's MPI failed in {}", what));
 }
 
-// Host index of each rank, numbered in the order in which hosts first appear.
-Result<std::vector<int>> place_ranks(int size) {
+// Host of each rank.
+Result<rmq::Hosts> place_ranks(int size) {
   std::array<char, identity_bytes> mine{};
-  copy_text(mine, host_identity());
+  copy_text(mine, boot::host_identity());
   std::vector<char> all(static_cast<std::size_t>(size) * identity_bytes);
   if (auto good = require(boot_mpi_allgather(mine.data(), all.data(), identity_bytes), "MPI_Allgather"); !good)
     return tl::make_unexpected(good.error());
-  std::vector<string> seen;
-  std::vector<int> hosts;
-  for (std::size_t rank = 0; rank < static_cast<std::size_t>(size); ++rank) {
-    const string identity(all.data() + rank * identity_bytes);
-    const auto found = std::find(seen.begin(), seen.end(), identity);
-    hosts.push_back(static_cast<int>(found - seen.begin()));
-    if (found == seen.end()) seen.push_back(identity);
-  }
-  return hosts;
+  std::vector<string> identities;
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(size); ++rank)
+    identities.emplace_back(all.data() + rank * identity_bytes);
+  return boot::number_hosts(identities);
 }
 
 // Starts the server process and hands it the tickets. The leash, the writing end of its stdin, stays open in this
@@ -122,7 +118,7 @@ Result<Joined> join_job(const boot_mpi_world& world) {
   job.universe_size = std::max(world.universe_size, world.size);
   auto hosts = place_ranks(world.size);
   if (!hosts) return tl::make_unexpected(hosts.error());
-  job.host_of_rank = rmq::Hosts(*hosts);
+  job.host_of_rank = std::move(*hosts);
   boot::place_on_host(job);
 
   Announcement news{};
@@ -147,9 +143,9 @@ Result<Joined> join_job(const boot_mpi_world& world) {
   if (auto good = require(boot_mpi_scatter(tickets.data(), ticket.data(), boot::ticket_bytes), "MPI_Scatter"); !good)
     return tl::make_unexpected(good.error());
   const std::string_view mine(ticket.data(), ticket.size());
-  auto socket = join_server(news.addresses, boot::FrameKind::join, world.rank, mine);
+  auto socket = boot::join_server(news.addresses, boot::FrameKind::join, world.rank, mine);
   if (!socket) return tl::make_unexpected(socket.error());
-  auto control = join_server(news.addresses, boot::FrameKind::mind, world.rank, mine);
+  auto control = boot::join_server(news.addresses, boot::FrameKind::mind, world.rank, mine);
   if (!control) return tl::make_unexpected(control.error());
   out.socket = std::move(*socket);
   out.control = std::move(*control);
@@ -186,7 +182,7 @@ Result<Options> read_options(int argc, char** argv) {
   auto options = parse_options({argv + 1, static_cast<std::size_t>(argc - 1)}, {});
   if (!options) return options;
   if (options->apps.size() != 1 || options->apps[0].ranks_given || options->host_of_rank.back() != 0 ||
-      options->timeout || options->tag_output || options->bind || options->hang_after)
+      options->timeout || options->tag_output || options->bind || options->hang_after || options->pmi)
     return fail(Errc::argument,
                 "number, sections, hosts, binding, labels and time limit of the ranks are mpiexec's business; rmqboot "
                 "takes --method, --trace, -x, --wdir and --usize. For --hang-after: rmqps, on the machine of rank 0");

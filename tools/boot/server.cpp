@@ -1,8 +1,10 @@
 #include "tools/boot/server.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
@@ -10,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/pmi_wire.hpp"
 #include "tools/boot/address.hpp"
 #include "tools/boot/gate.hpp"
 #include "tools/diag/control.hpp"
@@ -27,22 +30,35 @@ using std::chrono::seconds;
 
 // From the end of a rank's socket to its minder's report.
 constexpr std::chrono::milliseconds verdict_grace{250};
+// For ranks that hear of the end, and for a launcher that drops what it has not carried yet when it is told to abort.
+constexpr std::chrono::milliseconds carry_time{200};
+
+// Who looks after the ranks besides us.
+struct Care {
+  bool minders = true;
+  UniqueFd launcher = {};  // a PMI-1 connection
+};
 
 class RemoteJob final : private Server::Upcalls {
  public:
-  RemoteJob(EventLoop& loop, UniqueFd listener, int size, std::string tickets, const std::string& job)
+  RemoteJob(EventLoop& loop, UniqueFd listener, int size, std::string tickets, const std::string& job, Care care)
       : loop_(loop),
+        minded_(care.minders),
+        launcher_(std::move(care.launcher)),
         server_(loop, size, *this),
         minders_(static_cast<std::size_t>(size)),
         aborts_(loop, size, [](int) { return false; }),  // minders tell only of ends
-        inquiry_(loop, server_, job, size, [](int) { return ProcessFacts{}; }, [](int) {}),
+        inquiry_(
+            loop, server_, job, size, [](int) { return ProcessFacts{}; }, [](int) {}),
         control_(Control::open(loop, job,
                                [this](Control::Reply reply) {
                                  inquiry_.ask(
                                      [reply = std::move(reply)](const nlohmann::json& all) { reply(all.dump()); });
                                })),
-        gate_(loop, std::move(listener), std::move(tickets),
-              [this](boot::FrameKind role, int rank, UniqueFd socket) { admit(role, rank, std::move(socket)); }) {
+        gate_(
+            loop, std::move(listener), std::move(tickets),
+            [this](boot::FrameKind role, int rank, UniqueFd socket) { admit(role, rank, std::move(socket)); },
+            minded_) {
     loop_.watch(STDIN_FILENO, EPOLLIN, [this](std::uint32_t) {
       loop_.forget(STDIN_FILENO);
       if (gate_.missing() > 0) loop_.stop();  // rank 0 died before all had come, and the host's launcher ends the rest
@@ -90,7 +106,8 @@ class RemoteJob final : private Server::Upcalls {
     server_.drain(rank);
     if (ending_) return;
     if (aborts_.has_aborted(rank)) return;  // its minder hears how the job ends
-    const Verdict verdict = judge(fmt::format("rank {} ({})", rank, program), server_.state(rank), status, minders_.size() == 1);
+    const Verdict verdict =
+        judge(fmt::format("rank {} ({})", rank, program), server_.state(rank), status, minders_.size() == 1);
     if (verdict.effect == Verdict::Effect::ends_job) return end_job(verdict.code, verdict.message);
     if (!verdict.message.empty()) std::fprintf(stderr, "rmqboot: %s\n", verdict.message.c_str());
     dismiss(rank);
@@ -101,12 +118,20 @@ class RemoteJob final : private Server::Upcalls {
   void end_job(int code, const std::string& message) {
     if (ending_) return;
     ending_ = true;
-    std::fprintf(stderr, "rmqboot: %s\n", message.c_str());
+    std::fprintf(stderr, "%s: %s\n", minded_ ? "rmqboot" : "rmq", message.c_str());
     server_.end(code, message);
     const std::string frame = boot::encode_code(boot::FrameKind::end, code, message);
     for (const Minder& m : minders_)
       if (m.socket.is_open()) ::send(m.socket.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    loop_.after(carry_time, [this, code] { tell_launcher(code); });
     loop_.after(seconds(1), [this] { loop_.stop(); });  // the end of their sockets is the last word to all
+  }
+
+  void tell_launcher(int code) {
+    if (!launcher_.is_open()) return;
+    const std::string line = pmi::abort_line(code);
+    ::send(launcher_.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    launcher_.reset();
   }
 
   void stop_if_alone() {
@@ -132,7 +157,9 @@ class RemoteJob final : private Server::Upcalls {
   }
 
   void on_disconnect(int rank) override {
-    if (!ending_ && !aborts_.has_aborted(rank) && server_.state(rank) == RankState::joined)
+    if (!minded_ && !ending_ && !aborts_.has_aborted(rank) && server_.state(rank) != RankState::finalized) {
+      end_job(1, fmt::format("rank {} ended without calling MPI_Finalize; the other ranks were ended", rank));
+    } else if (!ending_ && !aborts_.has_aborted(rank) && server_.state(rank) == RankState::joined) {
       // Its minder usually tells why; nobody does when the whole machine is lost.
       loop_.after(verdict_grace, [this, rank] {
         const bool silent = !ending_ && minder(rank).socket.is_open();
@@ -143,10 +170,13 @@ class RemoteJob final : private Server::Upcalls {
               "then\n",
               stderr);
       });
+    }
     stop_if_alone();
   }
 
   EventLoop& loop_;
+  const bool minded_;
+  UniqueFd launcher_;
   Server server_;
   std::vector<Minder> minders_;  // by rank
   Aborts aborts_;
@@ -159,7 +189,9 @@ class RemoteJob final : private Server::Upcalls {
 
 }  // namespace
 
-int serve_remote_ranks(UniqueFd listener, int size, const std::string& job) {
+namespace {
+
+int serve(UniqueFd listener, int size, const std::string& job, Care care) {
   const std::size_t ticket_bytes = static_cast<std::size_t>(size) * boot::ticket_bytes;
   // Two connections a rank, its own and its minder's, come through the gate and stay.
   const std::size_t connections = 2 * static_cast<std::size_t>(size);
@@ -171,8 +203,28 @@ int serve_remote_ranks(UniqueFd listener, int size, const std::string& job) {
   std::string tickets;
   while (tickets.size() < ticket_bytes)
     if (!read_some(STDIN_FILENO, tickets, ticket_bytes - tickets.size())) return exit_cannot_start;
-  RemoteJob(**loop, std::move(listener), size, std::move(tickets), job).run();
+  RemoteJob(**loop, std::move(listener), size, std::move(tickets), job, std::move(care)).run();
   return 0;
+}
+
+}  // namespace
+
+int serve_remote_ranks(UniqueFd listener, int size, const std::string& job) {
+  return serve(std::move(listener), size, job, {});
+}
+
+int serve_started_ranks(int size, const std::string& job, bool loopback, UniqueFd launcher) {
+  auto listener = listen_for_ranks(loopback);
+  if (!listener) {
+    std::fprintf(stderr, "rmq: %s\n", listener.error().what.c_str());
+    return exit_cannot_start;
+  }
+  if (!write_all(STDOUT_FILENO, listener->addresses + "\n")) return exit_cannot_start;
+  // Held open, our end of the socket would be no leash.
+  const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  ::dup2(nowhere.get(), STDOUT_FILENO);
+  if (::fork() > 0) ::_exit(0);
+  return serve(std::move(listener->socket), size, job, {.minders = false, .launcher = std::move(launcher)});
 }
 
 }  // namespace rmq::launch

@@ -39,6 +39,12 @@ Environment job_environment(const Options& options, const App& app, const JobInf
   Environment out = Environment::inherited();
   for (const auto& [name, value] : options.environment) out.set(name, value);
   for (const auto& [name, value] : app.environment) out.set(name, value);
+  if (options.pmi) {  // their own library, and nothing of ours
+    out.unset_matching(
+        [](std::string_view name) { return is_foreign_launcher_variable(name) || name == "RMQ_SERVER"; });
+    out.set("RMQ_JOB", job.job);  // by which the launcher knows its own
+    return out;
+  }
   if (const std::string path = library_path(prefix, out.get("LD_LIBRARY_PATH")); !path.empty())
     out.set("LD_LIBRARY_PATH", path);
   if (!options.methods.empty()) out.set("RMQ_METHODS", options.methods);

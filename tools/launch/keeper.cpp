@@ -62,7 +62,8 @@ int Keeper::run() {
 }
 
 Result<void> Keeper::raise_descriptor_limit(int ranks) {
-  const int needed = descriptors_ + ranks * (1 + output_.descriptors_per_rank(ranks));
+  const int of_pmi = options_.pmi ? PmiBoard::descriptors_per_rank : 0;
+  const int needed = descriptors_ + ranks * (1 + output_.descriptors_per_rank(ranks) + of_pmi);
   auto raised = raise_open_files(ranks, static_cast<rlim_t>(needed));
   if (!raised) return tl::unexpected(raised.error());
   descriptors_ = needed;

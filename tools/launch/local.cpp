@@ -57,6 +57,9 @@ LocalStarter::LocalStarter(Household& household, const JobPlan& plan, int host, 
       if (is_here(rank)) numbers_.push_back(rank);
   ranks_.resize(host < 0 ? static_cast<std::size_t>(plan.job.size) : numbers_.size());
   if (plan.bind) cpus_ = allowed_cpus();
+  if (plan.pmi)
+    pmi_ = std::make_unique<PmiBoard>(household.loop, plan.job,
+                                      [this](const std::string& what) { household_.output.say("rmqrun: " + what); });
 }
 
 LocalStarter::~LocalStarter() {
@@ -105,15 +108,24 @@ Result<void> LocalStarter::start_rank(int rank, int app_num, const SpawnPlan& co
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0)
     return fail_errno(fmt::format("no socket for rank {} (see ulimit -n)", rank));
   UniqueFd ours(sockets[0]);
-  const UniqueFd theirs(sockets[1]);
+  UniqueFd theirs(sockets[1]);
+  if (pmi_) {
+    auto lines = pmi_->translate(rank, app_num, std::move(theirs));
+    if (!lines) return tl::make_unexpected(lines.error());
+    theirs = std::move(*lines);
+  }
   const auto ends = household_.output.connect(fmt::format("{}{}", label_, rank), plan_.job.size);
   if (!ends) return fail(Errc::system, fmt::format("for the output of rank {}: {}", rank, ends.error().what));
 
   const int host = plan_.job.host_of_rank[rank];
   const std::size_t slot = place(rank);
   SpawnPlan plan = common;
-  set_rank(plan.environment,
-           {rank, app_num, theirs.get(), plan_.hosts[static_cast<std::size_t>(host)], plan_.ranks_on_machine(host)});
+  if (pmi_)
+    set_pmi_rank(plan.environment, {rank, plan_.job.size, theirs.get(), plan_.job.host_of_rank.count(host, rank),
+                                    plan_.job.host_of_rank.count(host, plan_.job.size)});
+  else
+    set_rank(plan.environment,
+             {rank, app_num, theirs.get(), plan_.hosts[static_cast<std::size_t>(host)], plan_.ranks_on_machine(host)});
   plan.input = rank == 0 ? input_ : no_input_.get();
   plan.output = ends->output.get();
   plan.error = ends->error.get();
@@ -174,6 +186,7 @@ void LocalStarter::drain_output(int rank) {
 }
 
 void LocalStarter::on_exit(int rank, int status) {
+  if (pmi_) pmi_->drain(rank);
   drain_output(rank);
   rank_of(rank).alive = false;
   upcalls_.on_exit(rank, status);
@@ -182,6 +195,7 @@ void LocalStarter::on_exit(int rank, int status) {
 // The socket of a wrapped MPI program (sh -c './prog; …') stays open in the wrapper, so its end would go unnoticed.
 void LocalStarter::on_join(int rank, pid_t pid) {
   Rank& entry = rank_of(rank);
+  if (pmi_) return;  // the frames come from this process
   entry.mpi_pid = pid;
   if (pid == 0 || pid == entry.pid) return;
   entry.mpi_process.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

@@ -13,6 +13,7 @@
 #include "tools/launch/flight.hpp"
 #include "tools/launch/output.hpp"
 #include "tools/launch/plan.hpp"
+#include "tools/launch/pmi.hpp"
 #include "tools/launch/starter.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/loop.hpp"
@@ -85,10 +86,11 @@ class LocalStarter final : public Starter {
   Upcalls& upcalls_;
   const Serve serve_;
   FlightMemory flight_;
-  std::vector<int> numbers_;  // of the ranks here, ascending; empty where all of the job are
-  std::vector<Rank> ranks_;   // in the order of their numbers
-  std::vector<int> cpus_;     // to bind to, in turn; empty: no binding
-  UniqueFd no_input_;         // stdin of all ranks but 0
+  std::unique_ptr<PmiBoard> pmi_;  // ranks of another MPI's library
+  std::vector<int> numbers_;       // of the ranks here, ascending; empty where all of the job are
+  std::vector<Rank> ranks_;        // in the order of their numbers
+  std::vector<int> cpus_;          // to bind to, in turn; empty: no binding
+  UniqueFd no_input_;              // stdin of all ranks but 0
   int input_ = -1;
   std::string processes_;
 };

@@ -43,6 +43,7 @@ enum class Verb {
   universe,
   hang_after,
   hang_abort,
+  pmi,
   help,
   version,
   ignore,
@@ -83,6 +84,7 @@ constexpr Known known[] = {
     {"usize", 1, Verb::universe},
     {"hang-after", 1, Verb::hang_after},
     {"hang-abort", 0, Verb::hang_abort},
+    {"pmi", 0, Verb::pmi},
     {"h", 0, Verb::help},
     {"help", 0, Verb::help},
     {"V", 0, Verb::version},
@@ -260,6 +262,9 @@ class Parser {
       case Verb::hang_abort:
         out_.hang_abort = true;
         return {};
+      case Verb::pmi:
+        out_.pmi = true;
+        return {};
       case Verb::help:
         out_.action = Options::Action::help;
         return {};
@@ -376,6 +381,9 @@ class Parser {
     if (size > max_ranks) return wrong(fmt::format("{} ranks in all; at most {} are possible", size, max_ranks));
     if (auto good = finish_sets(size); !good) return good;
     if (out_.hang_abort && !out_.hang_after) return wrong("--hang-abort needs --hang-after SECONDS");
+    if (out_.pmi && (!out_.methods.empty() || !out_.trace.empty() || !out_.coll.empty() || out_.hang_after))
+      return wrong(
+          "--pmi runs programs of another MPI, for which --method, --trace, --coll and --hang-after mean nothing");
     if (split_.empty()) {
       out_.host_of_rank.assign(static_cast<std::size_t>(size), 0);
       return {};
@@ -468,6 +476,8 @@ std::string help_text() {
          "program\n"
          "  --trace-max BYTES      of each rank's file there at most, as 500M; later events are counted, not kept\n"
          "  --usize N              MPI_UNIVERSE_SIZE\n"
+         "  --pmi                  the program is of another MPI that speaks PMI-1 (MPICH and its kin), and keeps that "
+         "library\n"
          "  -h, --help; --version\n"
          "\n"
          "Standard input goes to rank 0, signals to all ranks. When a rank dies, the others are ended, and the exit "

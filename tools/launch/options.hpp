@@ -41,6 +41,7 @@ struct Options {
   std::string trace_max;    // --trace-max, bytes of each rank's file (K, M, G); empty: RMQ_TRACE_MAX of the environment
   bool tag_output = false;  // -l
   bool bind = false;        // --bind core
+  bool pmi = false;         // --pmi
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> hang_after;  // --hang-after
   bool hang_abort = false;                              // --hang-abort

@@ -28,6 +28,7 @@ JobPlan plan_job(const Options& options) {
   plan.job.host_of_rank = Hosts(options.host_of_rank);
   plan.job.universe_size = slots(options, plan.job.size);
   plan.bind = options.bind;
+  plan.pmi = options.pmi;
   plan.pretended = !plan.job.host_of_rank.is_one();
   const int hosts = 1 + *std::max_element(options.host_of_rank.begin(), options.host_of_rank.end());
   for (int host = 0; host < hosts; ++host)

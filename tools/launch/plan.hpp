@@ -24,6 +24,7 @@ struct JobPlan {
   std::vector<std::string> hosts;  // name of each host
   bool pretended = false;          // all hosts are this machine (--host-split)
   bool bind = false;               // each rank to a CPU, in turn
+  bool pmi = false;                // ranks of another MPI's library (tools/launch/pmi.hpp)
   int ranks_on_machine(int host) const { return pretended ? job.size : job.host_of_rank.count(host, job.size); }
 };
 

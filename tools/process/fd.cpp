@@ -1,7 +1,7 @@
 #include "tools/process/fd.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -12,15 +12,6 @@ Result<Pipe> Pipe::create() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail_errno("no pipe (see ulimit -n)");
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
-bool wait_for(int fd, short events, std::chrono::milliseconds patience) {
-  pollfd ready{fd, events, 0};
-  int count = 0;
-  while ((count = ::poll(&ready, 1, static_cast<int>(patience.count()))) < 0 && errno == EINTR) {
-  }
-  if (count == 0) errno = ETIMEDOUT;
-  return count > 0;
 }
 
 bool read_some(int fd, std::string& text, std::size_t most) {

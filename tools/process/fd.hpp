@@ -1,49 +1,22 @@
-// A file descriptor with one owner, and what blocking callers do with one.
+// Pipes, and what blocking callers do with a file descriptor.
 #pragma once
 
-#include <unistd.h>
-
-#include <chrono>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "base/error.hpp"
+#include "base/os/fd.hpp"
 
 namespace rmq::launch {
 
-class UniqueFd {
- public:
-  UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept : fd_(other.release()) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept {
-    if (this != &other) reset(other.release());
-    return *this;
-  }
-  ~UniqueFd() { reset(); }
-
-  int get() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-  int release() { return std::exchange(fd_, -1); }
-  void reset(int fd = -1) {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = fd;
-  }
-
- private:
-  int fd_ = -1;
-};
+using os::UniqueFd;
+using os::wait_for;
 
 /// Both ends close on exec.
 struct Pipe {
   UniqueFd reader, writer;
   static Result<Pipe> create();
 };
-
-/// Waits until the descriptor has one of `events` (POLLIN, POLLOUT) or has failed. False, with errno, when it has not
-/// in time (ETIMEDOUT; a signal that is handled starts it anew) or can't be waited for.
-bool wait_for(int fd, short events, std::chrono::milliseconds patience);
 
 /// Appends what there is to read, waiting for it, `most` bytes at most; false at the end or when reading fails.
 bool read_some(int fd, std::string& text, std::size_t most = 4096);

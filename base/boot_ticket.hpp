@@ -1,5 +1,5 @@
-// How a rank, or its minder, comes in at rmqboot's connection server: each shows the other that it knows the rank's
-// ticket, and the ticket itself never travels. Pure protocol: frames in, frames out.
+// How a rank, or its minder, comes in at the connection server of another launcher's job: each shows the other that it
+// knows the rank's ticket, and the ticket itself never travels. Pure protocol: frames in, frames out.
 //
 //   rank, minder                                server
 //     | join or mind  rank, nonce A, mark         |
@@ -25,28 +25,28 @@
 
 #include "base/boot_wire.hpp"
 
-namespace rmq::launch {
+namespace rmq::boot {
 
 /// What both sides know of one entry. Copyable.
 class Entry {
  public:
-  /// The rank's side, with a nonce of its own. `ticket`: boot::ticket_bytes.
-  Entry(boot::FrameKind role, int rank, std::string_view ticket);
+  /// The rank's side, with a nonce of its own. `ticket`: ticket_bytes.
+  Entry(FrameKind role, int rank, std::string_view ticket);
   /// Its first frame.
   std::string opening() const;
   static constexpr std::size_t challenge_bytes = 64;  // body of the server's frame
   /// Its answer to the server's frame; nothing when that server does not know the ticket.
-  std::optional<std::string> answer(const boot::Frame& challenge);
+  std::optional<std::string> answer(const Frame& challenge);
 
   /// The server's side: what a first frame claims, and nothing when the frame is no such thing, the rank is not below
-  /// `tickets.size() / boot::ticket_bytes`, or the mark is wrong.
-  static std::optional<Entry> opened(const boot::Frame& frame, std::string_view tickets);
-  boot::FrameKind role() const { return role_; }
+  /// `tickets.size() / ticket_bytes`, or the mark is wrong.
+  static std::optional<Entry> opened(const Frame& frame, std::string_view tickets);
+  FrameKind role() const { return role_; }
   std::size_t rank() const { return rank_; }
   /// The server's frame, with a nonce of its own.
   std::string challenge();
   /// Whether this is the right answer to it.
-  bool is_proven_by(const boot::Frame& proof) const;
+  bool is_proven_by(const Frame& proof) const;
 
  private:
   static constexpr std::size_t kNonce = 32;
@@ -56,9 +56,9 @@ class Entry {
   Entry() = default;
   Proof prove(std::string_view what, std::string_view nonce_b) const;
 
-  boot::FrameKind role_ = boot::FrameKind::join;
+  FrameKind role_ = FrameKind::join;
   std::size_t rank_ = 0;
   std::string ticket_, nonce_a_, nonce_b_;
 };
 
-}  // namespace rmq::launch
+}  // namespace rmq::boot

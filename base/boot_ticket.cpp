@@ -1,4 +1,4 @@
-#include "tools/boot/ticket.hpp"
+#include "base/boot_ticket.hpp"
 
 #include <sodium.h>
 
@@ -6,18 +6,15 @@
 
 #include "base/bootstrap_env.hpp"
 
-namespace rmq::launch {
-
-using boot::Frame;
-using boot::FrameKind;
+namespace rmq::boot {
 
 namespace {
 
-static_assert(boot::ticket_bytes == crypto_auth_hmacsha256_KEYBYTES);
+static_assert(ticket_bytes == crypto_auth_hmacsha256_KEYBYTES);
 
 std::string fresh_nonce(std::size_t bytes) {
   std::string nonce(bytes, '\0');
-  boot::fill_random(std::as_writable_bytes(std::span(nonce)));
+  fill_random(std::as_writable_bytes(std::span(nonce)));
   return nonce;
 }
 
@@ -35,35 +32,35 @@ Entry::Entry(FrameKind role, int rank, std::string_view ticket)
     : role_(role), rank_(static_cast<std::size_t>(rank)), ticket_(ticket), nonce_a_(fresh_nonce(kNonce)) {}
 
 std::string Entry::opening() const {
-  return boot::encode_join(role_, static_cast<int>(rank_), nonce_a_, text_of(prove("mark", {})));
+  return encode_join(role_, static_cast<int>(rank_), nonce_a_, text_of(prove("mark", {})));
 }
 
 std::optional<std::string> Entry::answer(const Frame& challenge) {
-  boot::BodyReader body(challenge.body);
+  BodyReader body(challenge.body);
   nonce_b_ = body.bytes(kNonce);
   const std::string_view proof = body.rest();
   if (challenge.kind != FrameKind::challenge || !body.ok() || !same(proof, prove("server", nonce_b_)))
     return std::nullopt;
-  return boot::encode(FrameKind::proof, text_of(prove("rank", nonce_b_)));
+  return encode(FrameKind::proof, text_of(prove("rank", nonce_b_)));
 }
 
 std::optional<Entry> Entry::opened(const Frame& frame, std::string_view tickets) {
   if (frame.kind != FrameKind::join && frame.kind != FrameKind::mind) return std::nullopt;
   Entry entry;
-  boot::BodyReader body(frame.body);
+  BodyReader body(frame.body);
   entry.role_ = frame.kind;
   entry.rank_ = body.u32();
   entry.nonce_a_ = body.bytes(kNonce);
   const std::string_view mark = body.rest();
-  if (!body.ok() || entry.rank_ >= tickets.size() / boot::ticket_bytes) return std::nullopt;
-  entry.ticket_ = tickets.substr(entry.rank_ * boot::ticket_bytes, boot::ticket_bytes);
+  if (!body.ok() || entry.rank_ >= tickets.size() / ticket_bytes) return std::nullopt;
+  entry.ticket_ = tickets.substr(entry.rank_ * ticket_bytes, ticket_bytes);
   if (!same(mark, entry.prove("mark", {}))) return std::nullopt;
   return entry;
 }
 
 std::string Entry::challenge() {
   nonce_b_ = fresh_nonce(kNonce);
-  return boot::encode(FrameKind::challenge, nonce_b_ + std::string(text_of(prove("server", nonce_b_))));
+  return encode(FrameKind::challenge, nonce_b_ + std::string(text_of(prove("server", nonce_b_))));
 }
 
 bool Entry::is_proven_by(const Frame& proof) const {
@@ -78,7 +75,7 @@ Entry::Proof Entry::prove(std::string_view what, std::string_view nonce_b) const
   crypto_auth_hmacsha256_state hmac;
   ::crypto_auth_hmacsha256_init(&hmac, reinterpret_cast<const unsigned char*>(ticket_.data()), ticket_.size());
   add(hmac, what);
-  add(hmac, boot::encode_join(role_, static_cast<int>(rank), nonce_a_, {}));
+  add(hmac, encode_join(role_, static_cast<int>(rank), nonce_a_, {}));
   add(hmac, nonce_b);
   Proof proof;
   ::crypto_auth_hmacsha256_final(&hmac, proof.data());
@@ -86,4 +83,4 @@ Entry::Proof Entry::prove(std::string_view what, std::string_view nonce_b) const
   return proof;
 }
 
-}  // namespace rmq::launch
+}  // namespace rmq::boot
