@@ -9,11 +9,12 @@ namespace rmq::tcp {
 void Journal::add(std::size_t bytes, const Payload& payload, Request* owner) {
   add(bytes);
   bulks_.push_back({end_, sent_, payload, owner});
+  ++bulks_waiting_;
 }
 
 std::uint64_t Journal::waiting_bytes() const {
   std::uint64_t sum = waiting_copies();
-  for (std::size_t i = next_bulk_; i < bulks_.size(); ++i) sum += bulks_[i].payload.bytes;
+  for (std::size_t i = next_bulk(); i < bulks_.size(); ++i) sum += bulks_[i].payload.bytes;
   return sum - bulk_done_;
 }
 
@@ -22,7 +23,7 @@ std::size_t Journal::gather(std::span<iovec> pieces, std::unique_ptr<std::byte[]
   std::size_t count = 0;
   covered = 0;
   std::uint64_t at = written_, done = bulk_done_;
-  for (std::size_t bulk = next_bulk_; count < pieces.size(); ++bulk) {
+  for (std::size_t bulk = next_bulk(); count < pieces.size(); ++bulk) {
     const std::uint64_t until = bulk < bulks_.size() ? bulks_[bulk].at : end_;
     if (until != at) {
       pieces[count++] = {place(at), static_cast<std::size_t>(until - at)};
@@ -52,16 +53,16 @@ std::size_t Journal::gather(std::span<iovec> pieces, std::unique_ptr<std::byte[]
 
 void Journal::written(std::size_t bytes) {
   for (;;) {
-    const std::uint64_t until = bulk_waits() ? bulks_[next_bulk_].at : end_;
+    const std::uint64_t until = bulk_waits() ? bulks_[next_bulk()].at : end_;
     const std::uint64_t copied = std::min<std::uint64_t>(bytes, until - written_);
     written_ += copied;
     bytes -= copied;
     if (written_ != until || !bulk_waits()) return;
-    const std::uint64_t part = std::min<std::uint64_t>(bytes, bulks_[next_bulk_].payload.bytes - bulk_done_);
+    const std::uint64_t part = std::min<std::uint64_t>(bytes, bulks_[next_bulk()].payload.bytes - bulk_done_);
     bulk_done_ += part;
     bytes -= part;
-    if (bulk_done_ != bulks_[next_bulk_].payload.bytes) return;
-    ++next_bulk_;
+    if (bulk_done_ != bulks_[next_bulk()].payload.bytes) return;
+    --bulks_waiting_;
     bulk_done_ = 0;
   }
 }
@@ -69,6 +70,7 @@ void Journal::written(std::size_t bytes) {
 // Drops packets up to this number, which stands between those acknowledged and those sent, as far as they are written:
 // a peer that acknowledges what it cannot have got does no harm.
 void Journal::drop_to(std::uint32_t number, std::vector<Request*>& told) {
+  const std::size_t written = next_bulk();
   std::size_t through = 0;
   while (acked_ != number) {
     Kind kind;
@@ -77,13 +79,12 @@ void Journal::drop_to(std::uint32_t number, std::vector<Request*>& told) {
     std::memcpy(&length, place(begin_) + offsetof(HeaderFields, length), sizeof length);
     const bool bulk = through < bulks_.size() && bulks_[through].number == acked_ + 1;
     const std::uint64_t after = begin_ + wire_bytes(kind) + (bulk ? 0 : length);
-    if (after > written_ || (bulk && through == next_bulk_)) break;
+    if (after > written_ || (bulk && through == written)) break;
     if (bulk) told.push_back(bulks_[through++].owner);
     begin_ = after;
     ++acked_;
   }
   bulks_.erase(bulks_.begin(), bulks_.begin() + static_cast<std::ptrdiff_t>(through));
-  next_bulk_ -= through;
   if (begin_ == end_) base_ = end_;
 }
 
@@ -97,7 +98,7 @@ bool Journal::rewind(std::uint32_t received, std::vector<Request*>& told) {
   drop_to(received, told);
   if (acked_ != received) return false;
   written_ = begin_;
-  next_bulk_ = 0;
+  bulks_waiting_ = bulks_.size();
   bulk_done_ = 0;
   return true;
 }
@@ -105,7 +106,7 @@ bool Journal::rewind(std::uint32_t received, std::vector<Request*>& told) {
 void Journal::clear(std::vector<Request*>& told) {
   for (const Bulk& bulk : bulks_) told.push_back(bulk.owner);
   bulks_.clear();
-  next_bulk_ = 0;
+  bulks_waiting_ = 0;
   bulk_done_ = 0;
   begin_ = written_ = base_ = end_;
   acked_ = sent_;

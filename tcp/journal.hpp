@@ -64,11 +64,11 @@ class Journal {
   /// All that was added has been written, for who has seen to that himself.
   void wrote_all() { written_ = end_; }
   /// Nothing waits to be written.
-  bool is_written() const { return written_ == end_ && next_bulk_ == bulks_.size(); }
+  bool is_written() const { return written_ == end_ && bulks_waiting_ == 0; }
   /// Bytes that wait: copied ones; all.
   std::size_t waiting_copies() const { return static_cast<std::size_t>(end_ - written_); }
   std::uint64_t waiting_bytes() const;
-  bool bulk_waits() const { return next_bulk_ != bulks_.size(); }
+  bool bulk_waits() const { return bulks_waiting_ != 0; }
 
   /// The waiting bytes, in the order of the stream, as far as `pieces` suffice; `covered` receives how many bytes those
   /// are. Payloads that lie in tiny pieces are packed into `scratch` first, which ends the list.
@@ -104,6 +104,7 @@ class Journal {
     Request* owner;
   };
 
+  std::size_t next_bulk() const { return bulks_.size() - bulks_waiting_; }
   std::byte* place(std::uint64_t position) const { return buffer_.get() + (position - base_); }
   bool has_room(std::size_t bytes, std::uint16_t seen);
   void make_room(std::size_t bytes);
@@ -115,9 +116,9 @@ class Journal {
   std::uint64_t begin_ = 0, written_ = 0, end_ = 0;
   std::size_t capacity_ = 0;
   std::unique_ptr<std::byte[]> buffer_;
-  std::vector<Bulk> bulks_;      // of packets not acknowledged
-  std::size_t next_bulk_ = 0;    // the first that is not written to its end
-  std::uint64_t bulk_done_ = 0;  // bytes of that one which are
+  std::vector<Bulk> bulks_;        // of packets not acknowledged
+  std::size_t bulks_waiting_ = 0;  // the last so many of them are not written to their end
+  std::uint64_t bulk_done_ = 0;    // bytes of the first of those which are
 };
 
 }  // namespace rmq::tcp

@@ -52,6 +52,7 @@ struct Link {
   bool hot = false;               // read by every poll
   bool watched = false;           // stands in the ready set …
   bool watched_writable = false;  // … also for writability
+  bool calling = false;           // the switchboard has been asked to call
   Pause pause;
   bool goodbye_said = false;   // our LINK_CLOSE has been queued
   bool goodbye_heard = false;  // the peer's LINK_CLOSE has come

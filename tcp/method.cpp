@@ -128,7 +128,7 @@ void TcpMethod::gather(Rank to, bool on) {
 Outcome TcpMethod::send_unlinked(Rank to) {
   Link& link = this->link(to);
   if (link.state == Link::State::unlinked && !closing_) {
-    switchboard_->call(to);
+    if (!std::exchange(link.calling, true)) switchboard_->call(to);
     return Outcome::retry;
   }
   if (!closing_ && (link.state == Link::State::cut || link.connected())) return Outcome::retry;

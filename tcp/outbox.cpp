@@ -13,6 +13,9 @@ using methods::Outcome;
 
 Outcome Outbox::send(int fd, const Packet& packet, const Payload& payload, Request* owner, bool coalesce) {
   const std::size_t head = wire_bytes(packet.kind), total = head + payload.bytes;
+  const bool idle = (blocked_ | gathering_ | owed_ | control_end_) == 0 && journal_.is_written();
+  if (idle && !coalesce && total <= kInline && payload.is_contiguous()) [[likely]]
+    return send_inline(fd, packet, head, payload, owner);
   const bool bulk = owner != nullptr && payload.bytes > kCopied;
   const std::size_t copied = bulk ? head : total;
   const bool small = total <= kSmall && !journal_.bulk_waits() && journal_.waiting_copies() + total <= kCoalesced;
@@ -25,10 +28,8 @@ Outcome Outbox::send(int fd, const Packet& packet, const Payload& payload, Reque
     if (blocked_) return Outcome::retry;
   }
   std::byte* const at = journal_.next(copied);
-  Packet numbered = packet;
-  numbered.link = journal_.next_number();
-  numbered.spare = in_.tell();
-  std::memcpy(at, &numbered, head);
+  std::memcpy(at, &packet, head);
+  number(at);
   if (bulk) {
     journal_.add(head, payload, owner);
     write_out(fd);
@@ -42,32 +43,60 @@ Outcome Outbox::send(int fd, const Packet& packet, const Payload& payload, Reque
   return Outcome::queued;
 }
 
-// One piece from the journal: send() is cheaper than sendmsg() by more than the copy costs. What is longer is copied
-// behind the write, while it travels.
+// The packet at `at` is the next one, and tells the peer what has been received.
+void Outbox::number(std::byte* at) {
+  const std::uint32_t link = journal_.next_number();
+  const std::uint16_t received = in_.tell();
+  std::memcpy(at + offsetof(Packet, link), &link, sizeof link);
+  std::memcpy(at + offsetof(Packet, spare), &received, sizeof received);
+}
+
+// One piece from the journal, before which nothing waits: send() is cheaper than sendmsg() by more than the copy costs.
+// The whole packet is copied, fields that the kind does not have included, because its size is known.
+Outcome Outbox::send_inline(int fd, const Packet& packet, std::size_t head, const Payload& payload, Request* owner) {
+  const std::size_t total = head + payload.bytes;
+  if (!journal_.takes(total, in_.acknowledged())) [[unlikely]]
+    return Outcome::retry;
+  std::byte* const at = journal_.next(total + sizeof packet);
+  std::memcpy(at, &packet, sizeof packet);
+  number(at);
+  if (payload.bytes != 0) copy_bytes(at + head, payload.data(), payload.bytes);
+  const Moved moved = write(fd, at, total);
+  journal_.add(total);
+  if (moved.bytes == total) [[likely]] {
+    journal_.wrote_all();
+    return Outcome::done;
+  }
+  return rest(moved, owner);
+}
+
+// What is longer is copied behind the write, while it travels.
 Outcome Outbox::send_now(int fd, std::byte* at, std::size_t head, const Payload& payload, Request* owner) {
   const std::size_t total = head + payload.bytes;
-  const bool first = empty(), later = first && total > kInline && payload.is_contiguous();
+  const bool first = empty(), later = first && payload.is_contiguous() && payload.bytes != 0;
   const auto copy = [&] {
     if (payload.bytes != 0) pack(at + head, payload.view, payload.offset, payload.bytes);
   };
-  if (!later) copy();
-  if (!first) {
-    journal_.add(total);
-    write_out(fd);
-  } else {
+  if (later) {
     iovec pieces[2] = {{at, head}, {const_cast<std::byte*>(payload.data()), payload.bytes}};
-    const Moved moved = later ? write(fd, pieces) : write(fd, at, total);
-    if (later) copy();
+    const Moved moved = write(fd, pieces);
+    copy();
     journal_.add(total);
-    if (moved.bytes == total) [[likely]] {
-      journal_.wrote_all();
-      return Outcome::done;
-    }
-    journal_.written(moved.bytes);
-    blocked_ = true;
-    note(moved.error);
+    return rest(moved, owner);
   }
-  if (owner == nullptr || journal_.is_written()) return Outcome::done;
+  copy();
+  journal_.add(total);
+  write_out(fd);
+  return rest({}, owner);
+}
+
+// So much of the packet that was added last has been written by now.
+Outcome Outbox::rest(const Moved& moved, Request* owner) {
+  journal_.written(moved.bytes);
+  note(moved.error);
+  if (journal_.is_written()) return Outcome::done;
+  blocked_ = true;
+  if (owner == nullptr) return Outcome::done;
   owners_.push_back(owner);
   return Outcome::queued;
 }

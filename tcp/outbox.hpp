@@ -86,7 +86,10 @@ class Outbox {
   static constexpr std::size_t kPieces = 128;           // of one gathered write
   enum Owed : std::uint8_t { kAck = 1, kPause = 2, kClose = 4 };
 
+  void number(std::byte* at);
+  methods::Outcome send_inline(int fd, const Packet& packet, std::size_t head, const Payload& payload, Request* owner);
   methods::Outcome send_now(int fd, std::byte* at, std::size_t head, const Payload& payload, Request* owner);
+  methods::Outcome rest(const Moved& moved, Request* owner);
   void write_out(int fd);
   void write_once(int fd);
   bool put_control();

@@ -48,11 +48,13 @@ Past TcpMethod::give_up_connection(Rank rank) {
 }
 
 void TcpMethod::on_interrupted(Rank rank) {
+  link(rank).calling = false;  // the accepted call was in its place
   if (link(rank).state == Link::State::cut) switchboard_->call_again(rank, os::now_ns() + silence_);
 }
 
 void TcpMethod::on_connected(Rank rank, Opened opened) {
   Link& link = this->link(rank);
+  link.calling = false;
   if (link.state == Link::State::lost || link.state == Link::State::left) return;
   if (link.session != 0 && link.session != opened.session) {
     return lose(link, Errc::peer_lost, "another process has come in its place");

@@ -5,7 +5,7 @@
 // it a moment before the caller does, and the caller may never hear of it; otherwise the two agree. That decides what a
 // call means while the called rank believes that it is connected:
 //   - the caller knows the present connection, so it has found it broken: accept;
-//   - it does not, and it was the caller of the present one: it never heard ACCEPT: accept;
+//   - it does not, and it was the caller of the present one: it never heard ACCEPT, perhaps several times: accept;
 //   - it does not, and was called by us: it had called before it heard us, so this call has hung up already: stale.
 //
 // Pause: a rank that wants its descriptor back says LINK_PAUSE behind all it has sent, and sends no numbered packet on
@@ -38,7 +38,7 @@ enum class Verdict : std::uint8_t {
 constexpr Verdict answer_to(const Standing& ours, std::uint64_t session, Past theirs) {
   if (ours.lost || (ours.session != 0 && ours.session != session)) return Verdict::lost;
   if (!ours.connected || theirs.connection == ours.past.connection) return Verdict::accept;
-  return theirs.connection + 1 == ours.past.connection && ours.called ? Verdict::accept : Verdict::stale;
+  return ours.called ? Verdict::accept : Verdict::stale;
 }
 
 /// The number of a new connection: more than either has seen.

@@ -61,7 +61,7 @@ void Switchboard::stop() {
 void Switchboard::call(Rank to) {
   if (outgoing_.contains(to)) return;
   if (queue_.empty() && has_room(0)) return start(to, 0);
-  if (std::ranges::find(queue_, to) == queue_.end()) queue_.push_back(to);
+  queue_.push_back(to);
 }
 
 void Switchboard::call_again(Rank to, std::uint64_t give_up_at) {

@@ -95,7 +95,8 @@ class Switchboard {
   Switchboard(const Switchboard&) = delete;
   Switchboard& operator=(const Switchboard&) = delete;
 
-  /// Starts calling the rank, unless a call is under way. The outcome comes to the keeper, later.
+  /// Starts calling the rank, unless a call is under way. The outcome comes to the keeper, later; until then it is not to
+  /// be asked for again.
   void call(Rank to);
   /// The same for a connection that has broken, until `give_up_at` (os::now_ns()).
   void call_again(Rank to, std::uint64_t give_up_at);
