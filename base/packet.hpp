@@ -67,7 +67,7 @@ struct alignas(kCacheLine) Packet {
   std::uint32_t link = 0;     // number of this packet on its link; written by the method (shm: stamp, tcp: sequence)
   Kind kind = Kind::none;
   std::uint8_t flags = 0;     // packet_flag
-  std::uint16_t spare = 0;    // the method's own (shm: ByteWriter::grow): 0 in what is sent; nobody above looks at it
+  std::uint16_t spare = 0;    // the method's own (shm: ByteWriter::grow; tcp: lower bits of an acknowledgement); else 0
   std::uint32_t context = 0;  // communicator's context
   std::int32_t tag = 0;
   std::int32_t source = 0;    // rank of the sender in that communicator

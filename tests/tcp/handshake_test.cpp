@@ -66,6 +66,9 @@ TEST_F(HandshakeTest, WantsNeverMoreThanItsOwnBytes) {
   EXPECT_EQ(talk.called.wanted(), 0u);
   talk.called.accept();
   Bytes accept = drain(talk.called);
+  EXPECT_EQ(talk.caller.wanted(), kHeaderBytes);
+  feed(talk.caller, {accept.begin(), accept.begin() + kHeaderBytes});
+  accept.erase(accept.begin(), accept.begin() + kHeaderBytes);
   EXPECT_EQ(talk.caller.wanted(), accept.size());
   accept.resize(accept.size() + 50, std::byte{0xee});
   feed(talk.caller, accept);
