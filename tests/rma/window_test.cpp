@@ -314,6 +314,45 @@ TEST_P(Rma, AHolderThatDiesIsNamed) {
   });
 }
 
+// A writer has stood in line at the target, as its answers say: the next shared lock is asked for, and waited for, in
+// the call itself; and that ends if the target dies.
+TEST_P(Rma, AReaderStandsInLineWhereThereIsAWriter) {
+  if (GetParam().shared) return;  // it always does
+  Fibers f(3, rules());
+  std::vector<std::byte> memories[3];
+  std::unique_ptr<Window> windows[3];
+  bool holds = false;
+  f.run([&](int me) {
+    auto& w = windows[me] = open(f, me, memories[me], 64);
+    const std::int64_t x = 1;
+    const auto put = [&] {
+      EXPECT_EQ(w->put(view(&x, 8), {0, 8 * me, kLong.get(), 1}), Fault::none);
+      EXPECT_EQ(w->flush(0), Fault::none);
+    };
+    if (me == 1) {
+      EXPECT_EQ(w->lock(LockType::shared, 0, 0), Fault::none);
+      put();
+    }
+    f.barrier(me);
+    if (me == 0) {
+      while (f.sent(1).back() != "RMA_LOCK 9") f.device(me).MPID_Poll(true);  // shared, in line
+      f.die(me);
+    }
+    if (me == 2) {
+      EXPECT_EQ(w->lock(LockType::exclusive, 0, 0), Fault::none);
+      put();
+      holds = true;
+      return;
+    }
+    for (int i = 0; i < 100; ++i) put();
+    EXPECT_EQ(w->unlock(0), Fault::none);
+    f.stand_by([&] { return holds; });
+    EXPECT_EQ(w->lock(LockType::shared, 0, 0), Fault::peer_lost);
+    EXPECT_NE(w->lost().find("rank 0"), std::string::npos) << w->lost();
+    EXPECT_EQ(w->flush(0), Fault::sync);
+  });
+}
+
 TEST_P(Rma, ATestForAnOriginThatDiesEnds) {
   Fibers f(2, rules());
   std::vector<std::byte> memories[2];
