@@ -9,7 +9,7 @@
 
 #include "tools/launch/debug.hpp"
 #include "tools/launch/front.hpp"
-#include "tools/launch/job.hpp"
+#include "tools/launch/keeper.hpp"
 #include "tools/launch/options.hpp"
 #include "tools/launch/verdict.hpp"
 
@@ -54,6 +54,6 @@ int main(int argc, char** argv) {
   return run_kept([&](UniqueFd leash, UniqueFd table, const sigset_t& ranks_mask) {
     auto loop = EventLoop::create();
     if (!loop) return complain(loop.error().what, exit_cannot_start);
-    return Job(*options, **loop, ranks_mask, std::move(leash), std::move(table)).run();
+    return Keeper(*options, **loop, ranks_mask, std::move(leash), std::move(table)).run();
   });
 }

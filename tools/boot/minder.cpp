@@ -80,7 +80,7 @@ class Minder {
     ::send(rank_.control.get(), report.data(), report.size(), MSG_NOSIGNAL | MSG_DONTWAIT);  // 1 KB fits any buffer
     // It has not left properly; the memory is this rank's alone.
     if (const auto view = flight_.view(0); status != 0 && view && !view->finished())
-      std::fputs(flight_.report_death(0).c_str(), stderr);
+      std::fputs(flight_.report_death(0, -1).c_str(), stderr);
     // Host launchers kill everything, the server too, as soon as they see a failure: so not before the server has named
     // the culprit, or has said by its end that this is none.
     loop_.after(report_grace, [this] { loop_.stop(); });

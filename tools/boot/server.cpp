@@ -35,7 +35,7 @@ class RemoteJob final : private Server::Upcalls {
         server_(loop, size, *this),
         minders_(static_cast<std::size_t>(size)),
         aborts_(loop, size, [](int) { return false; }),  // minders tell only of ends
-        inquiry_(loop, server_, job, size, [](int) { return ProcessFacts{}; }),
+        inquiry_(loop, server_, job, size, [](int) { return ProcessFacts{}; }, [](int) {}),
         control_(Control::open(loop, job,
                                [this](Control::Reply reply) {
                                  inquiry_.ask(
@@ -90,7 +90,7 @@ class RemoteJob final : private Server::Upcalls {
     server_.drain(rank);
     if (ending_) return;
     if (aborts_.has_aborted(rank)) return;  // its minder hears how the job ends
-    const Verdict verdict = judge(rank, program, server_.state(rank), status, minders_.size() == 1);
+    const Verdict verdict = judge(fmt::format("rank {} ({})", rank, program), server_.state(rank), status, minders_.size() == 1);
     if (verdict.effect == Verdict::Effect::ends_job) return end_job(verdict.code, verdict.message);
     if (!verdict.message.empty()) std::fprintf(stderr, "rmqboot: %s\n", verdict.message.c_str());
     dismiss(rank);

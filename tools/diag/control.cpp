@@ -11,7 +11,7 @@
 #include <fstream>
 #include <utility>
 
-#include "tools/diag/inquiry.hpp"
+#include "tools/process/reap.hpp"
 
 namespace rmq::launch {
 
@@ -76,6 +76,11 @@ std::unique_ptr<Control> Control::open(EventLoop& loop, const std::string& job, 
 Control::Control(EventLoop& loop, UniqueFd listener, Asked asked)
     : loop_(loop), listener_(std::move(listener)), asked_(std::move(asked)) {
   loop_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
+}
+
+Control::~Control() {
+  loop_.forget(listener_.get());
+  for (const auto& client : clients_) loop_.forget(client->socket.get());
 }
 
 void Control::accept() {

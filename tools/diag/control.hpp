@@ -28,6 +28,7 @@ class Control {
 
   /// nullptr when the socket cannot be had: the job then runs without being listed.
   static std::unique_ptr<Control> open(EventLoop& loop, const std::string& job, Asked asked);
+  ~Control();
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
 

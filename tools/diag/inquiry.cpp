@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <utility>
-
-#include "tools/process/reap.hpp"
 
 namespace rmq::launch {
 
@@ -31,27 +28,12 @@ const char* name_of(RankState state) {
 
 }  // namespace
 
-std::string process_state(pid_t pid) {
-  const ProcessStat stat = process_stat(pid);
-  if (stat.is_dead()) return "gone";
-  switch (stat.state) {
-    case 'R':
-      return "running";
-    case 'T':
-    case 't':
-      return "stopped";
-    case 'D':
-      return "in the kernel";
-    default:
-      return "sleeping";
-  }
-}
-
-Inquiry::Inquiry(EventLoop& loop, Server& server, std::string job, int size, Facts facts)
-    : loop_(loop),
+Inquiry::Inquiry(EventLoop& loop, Server& server, std::string job, int size, Facts facts, Prod prod)
+    : timers_(loop),
       server_(server),
       job_(std::move(job)),
       facts_(std::move(facts)),
+      prod_rank_(std::move(prod)),
       answers_(static_cast<std::size_t>(size)) {}
 
 bool Inquiry::is_asked(int rank) const {
@@ -72,18 +54,17 @@ void Inquiry::ask(Done done, milliseconds patience) {
   for (std::size_t r = 0; r < answers_.size(); ++r)
     if (is_asked(static_cast<int>(r))) server_.ask(static_cast<int>(r), number_, true);
   // Also when there is nobody to ask: never from within this call.
-  deadline_ = loop_.after(all_answered() ? milliseconds(0) : patience, [this] { conclude(); });
-  prod_ = loop_.after(before_signal, [this] { send_signals(); });
+  deadline_ = timers_.after(all_answered() ? milliseconds(0) : patience, [this] { conclude(); });
+  prod_ = timers_.after(before_signal, [this] { send_signals(); });
 }
 
 void Inquiry::send_signals() {
   for (std::size_t r = 0; r < answers_.size(); ++r) {
     const int rank = static_cast<int>(r);
     if (answers_[r].full || !is_asked(rank)) continue;
-    const pid_t pid = facts_(rank).pid;
-    if (pid > 0 && process_state(pid) != "stopped") ::kill(pid, SIGURG);
+    prod_rank_(rank);
   }
-  prod_ = loop_.after(between_signals, [this] { send_signals(); });
+  prod_ = timers_.after(between_signals, [this] { send_signals(); });
 }
 
 void Inquiry::on_answer(int rank, std::uint32_t number, std::string_view text) {
@@ -93,19 +74,19 @@ void Inquiry::on_answer(int rank, std::uint32_t number, std::string_view text) {
   answer.text = text;
   answer.full = text.find("\"awaits\":") != std::string_view::npos;
   if (!all_answered()) return;
-  loop_.cancel(deadline_);
-  deadline_ = loop_.after(milliseconds(0), [this] { conclude(); });
+  timers_.cancel(deadline_);
+  deadline_ = timers_.after(milliseconds(0), [this] { conclude(); });
 }
 
 void Inquiry::conclude() {
-  loop_.cancel(prod_);
+  timers_.cancel(prod_);
   nlohmann::json job{{"job", job_}, {"ranks", nlohmann::json::array()}};
   for (std::size_t r = 0; r < answers_.size(); ++r) {
     const int rank = static_cast<int>(r);
     const ProcessFacts facts = facts_(rank);
     nlohmann::json entry{{"rank", rank}, {"program", facts.program}, {"mpi", name_of(server_.state(rank))}};
     if (facts.pid > 0) entry["pid"] = facts.pid;
-    entry["process"] = !facts.alive ? "gone" : facts.pid > 0 ? process_state(facts.pid) : "unknown";
+    entry["process"] = !facts.alive ? "gone" : facts.state.empty() ? "unknown" : facts.state;
     auto report = nlohmann::json::parse(answers_[r].text, nullptr, false);
     if (report.is_object()) entry["report"] = std::move(report);
     job["ranks"].push_back(std::move(entry));

@@ -6,8 +6,6 @@
 // when time is up is described by the state of its process.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -16,16 +14,10 @@
 #include <vector>
 
 #include "tools/launch/server.hpp"
+#include "tools/launch/starter.hpp"
 #include "tools/process/loop.hpp"
 
 namespace rmq::launch {
-
-/// What the launcher knows of a rank.
-struct ProcessFacts {
-  std::string program;
-  pid_t pid = 0;  // of the process that has initialised MPI; 0: not on this host
-  bool alive = true;
-};
 
 class Inquiry {
  public:
@@ -34,7 +26,10 @@ class Inquiry {
   /// fields.
   using Done = std::function<void(const nlohmann::json& job)>;
 
-  Inquiry(EventLoop& loop, Server& server, std::string job, int size, Facts facts);
+  /// Reminds a rank that is not in MPI.
+  using Prod = std::function<void(int rank)>;
+
+  Inquiry(EventLoop& loop, Server& server, std::string job, int size, Facts facts, Prod prod);
   Inquiry(const Inquiry&) = delete;
   Inquiry& operator=(const Inquiry&) = delete;
 
@@ -54,17 +49,15 @@ class Inquiry {
   void send_signals();
   void conclude();
 
-  EventLoop& loop_;
+  Timers timers_;
   Server& server_;
   const std::string job_;
   const Facts facts_;
+  const Prod prod_rank_;
   std::vector<Answer> answers_;  // by rank
   std::vector<Done> waiting_;
   EventLoop::TimerId deadline_, prod_;
   std::uint32_t number_ = 0;  // of the question under way, or the last one; even numbers are HangWatch's
 };
-
-/// The state of a process in a word: "running", "sleeping", "stopped", "gone" …
-std::string process_state(pid_t pid);
 
 }  // namespace rmq::launch

@@ -9,8 +9,8 @@ namespace rmq::launch {
 
 HangWatch::HangWatch(EventLoop& loop, Server& server, int size, std::chrono::milliseconds after,
                      std::function<void()> hangs)
-    : loop_(loop), server_(server), after_(after), hangs_(std::move(hangs)), ranks_(static_cast<std::size_t>(size)) {
-  loop_.after(after_ / 4, [this] { look(); });
+    : timers_(loop), server_(server), after_(after), hangs_(std::move(hangs)), ranks_(static_cast<std::size_t>(size)) {
+  timers_.after(after_ / 4, [this] { look(); });
 }
 
 void HangWatch::on_answer(int rank, std::uint32_t number, std::string_view text) {
@@ -26,7 +26,7 @@ void HangWatch::on_answer(int rank, std::uint32_t number, std::string_view text)
 }
 
 void HangWatch::look() {
-  loop_.after(after_ / 4, [this] { look(); });
+  timers_.after(after_ / 4, [this] { look(); });
   std::string now;
   bool computes = false;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {

@@ -28,7 +28,7 @@ class HangWatch {
  private:
   void look();
 
-  EventLoop& loop_;
+  Timers timers_;
   Server& server_;
   const std::chrono::milliseconds after_;
   const std::function<void()> hangs_;

@@ -13,7 +13,7 @@ constexpr int most_looks = 40;  // 10 s: what a rank that is on its way out hold
 }  // namespace
 
 Aborts::Aborts(EventLoop& loop, int size, AnotherIsEnding another_is_ending)
-    : loop_(loop), another_is_ending_(std::move(another_is_ending)), has_aborted_(static_cast<std::size_t>(size)) {}
+    : timers_(loop), another_is_ending_(std::move(another_is_ending)), has_aborted_(static_cast<std::size_t>(size)) {}
 
 void Aborts::on_abort(int rank, bool for_loss, End end) {
   if (!for_loss && !own_ && !another_is_ending_(rank)) return end();
@@ -26,7 +26,7 @@ void Aborts::on_abort(int rank, bool for_loss, End end) {
 }
 
 void Aborts::look_again(int looks) {
-  loop_.after(between_looks, [this, looks] {
+  timers_.after(between_looks, [this, looks] {
     if (looks < most_looks && another_is_ending_(-1)) return look_again(looks + 1);
     conclude();
   });

@@ -1,8 +1,9 @@
 // Which of several aborts ends a job, and when.
 //
-// A rank that aborts, or leaves with an exit code instead, may only be the first that is heard of: one that reports the loss of another is a consequence of
-// how that one ended, and so may be any abort that comes while another rank is on its way out. The launcher hears of an
-// end itself only when all memory of the process has been freed. So such an abort waits for a better cause.
+// A rank that aborts, or leaves with an exit code instead, may only be the first that is heard of: one that reports the
+// loss of another is a consequence of how that one ended, and so may be any abort that comes while another rank is on
+// its way out. The launcher hears of an end itself only when all memory of the process has been freed. So such an abort
+// waits for a better cause.
 #pragma once
 
 #include <functional>
@@ -38,7 +39,7 @@ class Aborts {
  private:
   void look_again(int looks);
 
-  EventLoop& loop_;
+  Timers timers_;
   AnotherIsEnding another_is_ending_;
   std::vector<bool> has_aborted_;  // by rank
   End waiting_;                    // the abort that counts so far

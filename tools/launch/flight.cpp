@@ -15,20 +15,20 @@ namespace {
 constexpr std::size_t kOfTheDead = 20, kOfOthers = 5;  // events
 constexpr int kMostOthers = 8;
 
-std::uint64_t bytes_for(int ranks) {
-  return static_cast<std::uint64_t>(ranks) * Trace::kFlightSlot;
+std::uint64_t bytes_for(int slots) {
+  return static_cast<std::uint64_t>(slots) * Trace::kFlightSlot;
 }
 
 }  // namespace
 
-FlightMemory::FlightMemory(int ranks) : ranks_(ranks) {
+FlightMemory::FlightMemory(int slots) : slots_(slots) {
   rlimit limit{};  // beyond it the kernel sends a deadly signal
-  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes_for(ranks)) return;
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes_for(slots)) return;
   file_.reset(::memfd_create("rmq-flight", MFD_CLOEXEC));
   if (!file_.is_open()) return;
   void* memory = MAP_FAILED;
-  if (::ftruncate(file_.get(), static_cast<off_t>(bytes_for(ranks))) == 0)
-    memory = ::mmap(nullptr, bytes_for(ranks), PROT_READ, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
+  if (::ftruncate(file_.get(), static_cast<off_t>(bytes_for(slots))) == 0)
+    memory = ::mmap(nullptr, bytes_for(slots), PROT_READ, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
   if (memory == MAP_FAILED) {
     file_.reset();
     return;
@@ -37,25 +37,28 @@ FlightMemory::FlightMemory(int ranks) : ranks_(ranks) {
 }
 
 FlightMemory::~FlightMemory() {
-  if (memory_) ::munmap(const_cast<std::byte*>(memory_), bytes_for(ranks_));
+  if (memory_) ::munmap(const_cast<std::byte*>(memory_), bytes_for(slots_));
 }
 
-std::string FlightMemory::variable(int rank) const {
-  return boot::format_flight(file_.get(), static_cast<std::uint64_t>(rank) * Trace::kFlightSlot);
+std::string FlightMemory::variable(int slot) const {
+  return boot::format_flight(file_.get(), static_cast<std::uint64_t>(slot) * Trace::kFlightSlot);
 }
 
-std::optional<trace::View> FlightMemory::view(int rank) const {
+std::optional<trace::View> FlightMemory::view(int slot) const {
   if (!memory_) return {};
-  return trace::View::over(memory_ + static_cast<std::uint64_t>(rank) * Trace::kFlightSlot, Trace::kFlightSlot);
+  return trace::View::over(memory_ + static_cast<std::uint64_t>(slot) * Trace::kFlightSlot, Trace::kFlightSlot);
 }
 
-std::string FlightMemory::report_death(int rank) const {
-  const auto dead = view(rank);
-  if (!dead || dead->written() == 0) return {};  // it has failed before it began
-  std::string text = dead->report(kOfTheDead);
+std::string FlightMemory::report_death(int slot, int rank) const {
+  std::string text;
+  if (slot >= 0) {
+    const auto dead = view(slot);
+    if (!dead || dead->written() == 0) return {};  // it has failed before it began
+    text = dead->report(kOfTheDead);
+  }
   int others = 0;
-  for (int r = 0; r < ranks_ && others < kMostOthers; ++r) {
-    const auto other = r == rank ? std::nullopt : view(r);
+  for (int s = 0; s < slots_ && others < kMostOthers; ++s) {
+    const auto other = s == slot ? std::nullopt : view(s);
     if (!other || other->finished() || other->waited_for() != rank) continue;
     text += other->report(kOfOthers);
     ++others;

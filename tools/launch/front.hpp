@@ -1,7 +1,7 @@
 // The launcher runs as two processes, so that kill -9 of either leaves nothing behind:
 //
 //   front   (the process the user started)  forwards signals, waits, exits with the job's code
-//    └─ keeper                              starts and serves the ranks (tools/launch/job.hpp)
+//    └─ keeper                              starts and serves the ranks (tools/launch/keeper.hpp)
 //        ├─ rank 0
 //        └─ rank 1 …
 //

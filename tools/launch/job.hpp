@@ -1,61 +1,84 @@
-// One job of rmqrun from the first fork to the exit code: starts the ranks, serves them, carries their output, forwards
-// signals, judges their deaths and ends what is left.
+// One job from its first process to its last: serves its ranks, judges their deaths and ends what is left. Its
+// processes are the business of its starters; what it shares with other jobs of the same launcher is the keeper's.
 #pragma once
 
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
-
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "base/bootstrap.hpp"
 #include "tools/diag/control.hpp"
 #include "tools/diag/inquiry.hpp"
 #include "tools/diag/watch.hpp"
 #include "tools/launch/aborts.hpp"
-#include "tools/launch/flight.hpp"
-#include "tools/launch/options.hpp"
+#include "tools/launch/local.hpp"
 #include "tools/launch/output.hpp"
+#include "tools/launch/plan.hpp"
 #include "tools/launch/server.hpp"
+#include "tools/launch/starter.hpp"
 #include "tools/process/loop.hpp"
-#include "tools/process/spawn.hpp"
 
 namespace rmq::launch {
 
-class Job final : private Server::Upcalls {
+class Job final : private Server::Upcalls, private Starter::Upcalls {
  public:
-  /// `signal_mask` is what the ranks are to start with; the launcher's own signals must already be blocked. When
-  /// `leash` ends (its writer died), the job is killed and the process exits. Into `table`
-  /// goes the list of all ranks' processes for debuggers.
-  Job(const Options& options, EventLoop& loop, const sigset_t& signal_mask, UniqueFd leash, UniqueFd table);
+  /// What the keeper hears of a job; made from the event loop, or from within end().
+  class Upcalls {
+   public:
+    virtual ~Upcalls() = default;
+    /// The job is going to end before its time: what is connected with it is to end as well.
+    virtual void on_bad_end(Job& job) = 0;
+    /// Nothing of the job runs any more.
+    virtual void on_finished(Job& job) = 0;
+  };
 
-  /// Runs the job; returns the launcher's exit code, and then nothing of the job is left.
-  int run();
+  /// How a hang of the job is found, and what then.
+  struct HangRule {
+    std::optional<std::chrono::milliseconds> after;
+    bool abort = false;
+  };
+
+  /// `number`: 0 for the first job of the launcher; later ones are named with theirs.
+  Job(JobPlan plan, int number, const HangRule& hangs, Household& household, Upcalls& upcalls);
+  ~Job() override = default;
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  /// Starts all ranks. An error names the first that cannot be started; kill() then, and nothing is left.
+  Result<void> start();
+
+  /// Passes a signal on to all ranks.
+  void signal(int signal, bool from_terminal);
+  /// The user wants it to end, by this signal: a rank that dies of it is no failure of its own.
+  void expect_end_by(int signal) { forwarded_ = signal; }
+
+  /// Ends all ranks within a moment, unless the job ends anyway. `message` is printed unless it is empty.
+  void end(int code, const std::string& message) { end_job(code, message); }
+  /// Ends all at once, without a word.
+  void kill();
+
+  /// Prints what each rank is doing.
+  void diagnose();
+
+  const JobInfo& info() const { return plan_.job; }
+  int number() const { return number_; }
+  /// The exit code so far.
+  int code() const { return code_; }
+  bool is_ending() const { return ending_; }
+  bool is_finished() const { return finished_; }
+  Server& server() { return server_; }
+  /// The ranks' processes as a debugger wants them.
+  const std::string& processes() const { return local_.processes(); }
 
  private:
   struct Rank {
-    pid_t pid = 0;
     bool alive = false;
-    pid_t mpi_pid = 0;        // of the process that called MPI_Init
     bool went_first = false;  // it was on its way out when the first abort came that counts
-    std::string program;      // as the user wrote it
-    UniqueFd mpi_process;     // pidfd of the process that called MPI_Init, when that is a descendant of `pid`
   };
 
-  Result<void> start();
-  Result<void> start_rank(int rank, int app_num, const SpawnPlan& common);
-  Result<void> raise_descriptor_limit();
-  Result<void> watch_signals();
-  void on_signal(const signalfd_siginfo& info);
-  void on_child_signal();
-  void on_rank_exit(int rank, int status);
-  void forward(int signal, bool from_terminal);
   void end_job(int code, const std::string& message, int spared_rank = -1);
   void end_after_death(int rank, int code, const std::string& message);
   void end_ranks(int spared_rank);
@@ -63,43 +86,42 @@ class Job final : private Server::Upcalls {
   void finish();
   void say(const std::string& message);
   void say_last_events(int rank, const std::string& cause);
-  const std::string& program(int rank) const { return ranks_[static_cast<std::size_t>(rank)].program; }
-
-  void on_mpi_end(int rank);
-
-  void on_join(int rank, pid_t pid) override;
-  void on_abort(int rank, int code, std::string_view why, bool for_loss) override;
+  Rank& rank_of(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  Starter& starter_of(int) { return local_; }
+  std::string name_of(int rank);
+  const std::string& program(int rank) const;
   bool another_is_ending(int rank);
-  void on_disconnect(int rank) override;
-  void on_violation(int rank, std::string_view what) override;
-  void on_answer(int rank, std::uint32_t number, std::string_view text) override;
-  ProcessFacts facts(int rank) const;
   void watch_for_questions();
   void say_diagnosis(const std::string& why, const nlohmann::json& job);
   void on_hang();
 
-  const Options& options_;
+  // Of the starter.
+  void on_exit(int rank, int status) override;
+  void on_mpi_end(int rank) override;
+  // Of the server.
+  void on_join(int rank, pid_t pid) override;
+  void on_abort(int rank, int code, std::string_view why, bool for_loss) override;
+  void on_disconnect(int rank) override;
+  void on_violation(int rank, std::string_view what) override;
+  void on_answer(int rank, std::uint32_t number, std::string_view text) override;
+
+  const JobPlan plan_;
+  const int number_;
+  const HangRule hangs_;
+  Timers timers_;
   EventLoop& loop_;
-  const sigset_t signal_mask_;
-  UniqueFd leash_, table_, signals_;
-  std::string processes_;  // what goes into the table, until all ranks have been started
-  UniqueFd no_input_;      // stdin of all ranks but 0
-  JobInfo job_;
+  OutputRelay& output_;
+  Job::Upcalls& upcalls_;
   Server server_;
-  OutputRelay output_;
+  LocalStarter local_;
   Inquiry inquiry_;
   std::unique_ptr<Control> control_;  // for rmqps; none where the name could not be had
   std::unique_ptr<HangWatch> watch_;  // --hang-after
-  FlightMemory flight_;
   Aborts aborts_;
   std::vector<Rank> ranks_;
-  std::unordered_map<pid_t, int> rank_of_;
-  std::vector<int> cpus_;                               // to bind to, in turn; empty: no binding
-  std::optional<rlimit> users_limit_;                   // RLIMIT_NOFILE as the user set it, when we had to raise ours
-  int alive_ = 0;                                       // ranks whose process runs
-  int code_ = 0;                                        // the job's exit code so far
-  int forwarded_ = 0;                                   // the last deadly signal that was passed on …
-  std::chrono::steady_clock::time_point forwarded_at_;  // … and when it last came
+  int alive_ = 0;          // ranks whose process runs
+  int code_ = 0;           // the job's exit code so far
+  int forwarded_ = 0;      // the signal by which the user has ended it
   std::string last_word_;  // the cause once more, behind events that have been printed after it
   int died_ = -1;          // rank whose death ends the job, while the others are asked about it
   std::vector<std::pair<int, std::string>>

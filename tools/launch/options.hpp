@@ -35,7 +35,7 @@ struct Options {
   std::vector<int> host_of_rank;  // --host-split, by rank; all 0 without it
   std::string methods;            // --method; empty: the library's default
   std::string trace;              // --trace, an absolute path; empty: off
-  std::string coll;         // --coll: the file's words, with commas
+  std::string coll;               // --coll: the file's words, with commas
   std::string trace_max;    // --trace-max, bytes of each rank's file (K, M, G); empty: RMQ_TRACE_MAX of the environment
   bool tag_output = false;  // -l
   bool bind = false;        // --bind core

@@ -21,11 +21,9 @@ constexpr std::size_t most_held = 1024 * 1024;
 // would be surprised if we made it non-blocking.
 constexpr std::size_t safe_write = 4096;
 
-bool needs_relay(int fd, int ranks, bool tag) {
+bool is_terminal(int fd) {
   struct stat info {};
-  if (::fstat(fd, &info) != 0) return false;
-  if (tag) return true;
-  return ranks > 1 && !S_ISCHR(info.st_mode);  // a terminal takes line by line, /dev/null does not care
+  return ::fstat(fd, &info) != 0 || S_ISCHR(info.st_mode);
 }
 
 bool is_plain_file(int fd) {
@@ -46,43 +44,46 @@ bool has_room(int fd) {
 
 }  // namespace
 
-OutputRelay::OutputRelay(EventLoop& loop, int ranks, bool tag) : loop_(loop), tag_(tag) {
+OutputRelay::OutputRelay(EventLoop& loop, bool tag) : loop_(loop), tag_(tag) {
   for (Sink* sink : {&output_, &error_}) {
     sink->fd = sink == &output_ ? STDOUT_FILENO : STDERR_FILENO;
-    sink->relayed = needs_relay(sink->fd, ranks, tag);
+    sink->terminal = is_terminal(sink->fd);
     sink->plain_file = is_plain_file(sink->fd);
   }
-  shared_ = output_.relayed && error_.relayed && is_same_file(output_.fd, error_.fd);
+  shared_ = is_same_file(output_.fd, error_.fd);
 }
 
-int OutputRelay::descriptors_per_rank() const {
-  return (output_.relayed ? 1 : 0) + (error_.relayed && !shared_ ? 1 : 0);
+int OutputRelay::descriptors_per_rank(int ranks) const {
+  if (!relays(output_, ranks)) return relays(error_, ranks) ? 1 : 0;
+  return relays(error_, ranks) && !shared_ ? 2 : 1;
 }
 
-Result<OutputRelay::Ends> OutputRelay::connect(int rank) {
+Result<OutputRelay::Ends> OutputRelay::connect(const std::string& label, int ranks) {
   Ends ends;
-  if (output_.relayed) {
-    auto output = open_stream(rank, output_);
-    if (!output) return tl::make_unexpected(output.error());
-    ends.output = std::move(*output);
+  ends.stream = streams_made_++;
+  const bool output = relays(output_, ranks), error = relays(error_, ranks);
+  if (output) {
+    auto opened = open_stream(label, output_);
+    if (!opened) return tl::make_unexpected(opened.error());
+    ends.output = std::move(*opened);
   }
-  if (shared_) {
+  if (output && error && shared_) {
     ends.error.reset(::fcntl(ends.output.get(), F_DUPFD_CLOEXEC, 3));
     if (!ends.error.is_open()) return fail_errno("no descriptor left for a rank's stderr");
-  } else if (error_.relayed) {
-    auto error = open_stream(rank, error_);
-    if (!error) return tl::make_unexpected(error.error());
-    ends.error = std::move(*error);
+  } else if (error) {
+    auto opened = open_stream(label, error_);
+    if (!opened) return tl::make_unexpected(opened.error());
+    ends.error = std::move(*opened);
   }
   return ends;
 }
 
-Result<UniqueFd> OutputRelay::open_stream(int rank, Sink& sink) {
+Result<UniqueFd> OutputRelay::open_stream(const std::string& label, Sink& sink) {
   auto pipe = Pipe::create();
-  if (!pipe) return fail(Errc::system, fmt::format("for the output of rank {}: {}", rank, pipe.error().what));
+  if (!pipe) return tl::make_unexpected(pipe.error());
   const int fd = pipe->reader.get();
   ::fcntl(fd, F_SETFL, O_NONBLOCK);
-  Stream& stream = streams_.emplace_back(Stream{rank, &sink, std::move(pipe->reader), {}, false});
+  Stream& stream = streams_.emplace_back(Stream{streams_made_ - 1, label, &sink, std::move(pipe->reader), {}, false});
   loop_.watch(fd, EPOLLIN, [this, &stream](std::uint32_t) { read_some(stream); });
   return std::move(pipe->writer);
 }
@@ -122,7 +123,7 @@ void OutputRelay::pass_lines(Stream& stream, std::string_view text) {
 
 void OutputRelay::append(Stream& stream, std::string_view line) {
   std::string& held = stream.sink->held;
-  if (tag_) fmt::format_to(std::back_inserter(held), "[{}] ", stream.rank);
+  if (tag_) fmt::format_to(std::back_inserter(held), "[{}] ", stream.label);
   held += line;
   if (tag_ && !line.ends_with('\n')) held += '\n';
 }
@@ -135,12 +136,13 @@ void OutputRelay::close(Stream& stream) {
   stream.pipe.reset();
 }
 
-void OutputRelay::drain(int rank) {
+void OutputRelay::drain(int id) {
   // A pipe holds 64 KiB, or 1 MiB if the rank enlarged it; more can only come from a process that outlives the rank.
   constexpr int most_chunks = 16;
   for (Stream& stream : streams_)
-    for (int i = 0; stream.rank == rank && stream.pipe.is_open() && i < most_chunks && read_some(stream); ++i) {
+    for (int i = 0; stream.id == id && stream.pipe.is_open() && i < most_chunks && read_some(stream); ++i) {
     }
+  streams_.remove_if([&](const Stream& stream) { return stream.id == id && !stream.pipe.is_open(); });
 }
 
 void OutputRelay::say(std::string_view line) {

@@ -19,8 +19,8 @@ namespace rmq::launch {
 
 class OutputRelay {
  public:
-  /// For `ranks` ranks; `tag` puts "[rank] " before each line.
-  OutputRelay(EventLoop& loop, int ranks, bool tag);
+  /// `tag` puts a label before each line.
+  OutputRelay(EventLoop& loop, bool tag);
   OutputRelay(const OutputRelay&) = delete;
   OutputRelay& operator=(const OutputRelay&) = delete;
 
@@ -28,14 +28,16 @@ class OutputRelay {
   /// open where the rank inherits the launcher's own. Errc::system when descriptors run out.
   struct Ends {
     UniqueFd output, error;
+    int stream = -1;  // for drain
   };
-  Result<Ends> connect(int rank);
+  /// `label` is put before its lines, as "[label] "; `ranks` of its job.
+  Result<Ends> connect(const std::string& label, int ranks);
 
-  /// Descriptors that each rank takes in this process.
-  int descriptors_per_rank() const;
+  /// Descriptors that each rank of a job of so many takes in this process.
+  int descriptors_per_rank(int ranks) const;
 
-  /// Reads what the rank has printed so far; to be called when it has ended.
-  void drain(int rank);
+  /// Reads what the rank of this `stream` has printed so far; to be called when it has ended.
+  void drain(int stream);
 
   /// Puts a line of the launcher's own on stderr, in order with the ranks'.
   void say(std::string_view line);
@@ -48,21 +50,23 @@ class OutputRelay {
  private:
   struct Sink {  // one of the launcher's own descriptors
     int fd = -1;
-    bool relayed = false;     // ranks write to us, not to it
+    bool terminal = false;    // or /dev/null: takes what several write line by line, or does not care
     bool plain_file = false;  // always ready, not to be waited for
     bool broken = false;      // its reader is gone
     bool waiting = false;     // the loop watches for room
     std::string held;         // what it has not taken yet
   };
   struct Stream {  // one pipe from one rank
-    int rank;
+    int id;        // of the rank's streams
+    std::string label;
     Sink* sink;
     UniqueFd pipe;
     std::string line;     // the incomplete last line
     bool paused = false;  // not read until the sink has taken something
   };
 
-  Result<UniqueFd> open_stream(int rank, Sink& sink);
+  bool relays(const Sink& sink, int ranks) const { return tag_ || (ranks > 1 && !sink.terminal); }
+  Result<UniqueFd> open_stream(const std::string& label, Sink& sink);
   bool read_some(Stream& stream);
   void pass_lines(Stream& stream, std::string_view text);
   void append(Stream& stream, std::string_view line);
@@ -74,6 +78,7 @@ class OutputRelay {
   const bool tag_;
   Sink output_, error_;
   bool shared_ = false;  // stdout and stderr are one file: one pipe keeps a rank's own order
+  int streams_made_ = 0;
   std::list<Stream> streams_;
   std::function<void()> written_;
 };

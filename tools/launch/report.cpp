@@ -18,22 +18,21 @@ constexpr std::chrono::milliseconds last_words{1000};
 
 }  // namespace
 
-ProcessFacts Job::facts(int rank) const {
-  const Rank& r = ranks_[static_cast<std::size_t>(rank)];
-  return {r.program, r.mpi_pid > 0 ? r.mpi_pid : r.pid, r.alive};
-}
-
 void Job::watch_for_questions() {
-  control_ = Control::open(loop_, job_.job, [this](Control::Reply reply) {
+  control_ = Control::open(loop_, plan_.job.job, [this](Control::Reply reply) {
     inquiry_.ask([reply = std::move(reply)](const nlohmann::json& job) { reply(job.dump()); });
   });
-  if (!options_.hang_after) return;
-  watch_ = std::make_unique<HangWatch>(loop_, server_, job_.size, *options_.hang_after, [this] { on_hang(); });
+  if (!hangs_.after) return;
+  watch_ = std::make_unique<HangWatch>(loop_, server_, plan_.job.size, *hangs_.after, [this] { on_hang(); });
 }
 
 void Job::on_answer(int rank, std::uint32_t number, std::string_view text) {
   inquiry_.on_answer(rank, number, text);
   if (watch_) watch_->on_answer(rank, number, text);
+}
+
+void Job::diagnose() {
+  inquiry_.ask([this](const nlohmann::json& job) { say_diagnosis("", job); });
 }
 
 void Job::say_diagnosis(const std::string& why, const nlohmann::json& job) {
@@ -46,11 +45,11 @@ void Job::say_diagnosis(const std::string& why, const nlohmann::json& job) {
 void Job::on_hang() {
   inquiry_.ask([this](const nlohmann::json& job) {
     if (ending_) return;
-    const double seconds = std::chrono::duration<double>(*options_.hang_after).count();
+    const double seconds = std::chrono::duration<double>(*hangs_.after).count();
     const std::string why =
         fmt::format("the job hangs: all ranks wait, and nothing has moved for {} s (--hang-after)", seconds);
     say_diagnosis(why, job);
-    if (options_.hang_abort) end_job(exit_hang, "the job was ended because it hangs (--hang-abort)");
+    if (hangs_.abort) end_job(exit_hang, "the job was ended because it hangs (--hang-abort)");
   });
 }
 
@@ -60,14 +59,15 @@ void Job::end_after_death(int rank, int code, const std::string& message) {
   code_ = code;
   died_ = rank;
   say(message);
+  upcalls_.on_bad_end(*this);
   say_last_events(rank, message);
-  for (const auto& [other, why] : bereaved_) say(fmt::format("rank {} ({}) needed it: {}", other, program(other), why));
+  for (const auto& [other, why] : bereaved_) say(fmt::format("{} needed it: {}", name_of(other), why));
   if (alive_ == 0) return;
   const auto done = [this](const nlohmann::json& document) {
     const diag::Job job = diag::read_job(document);
     for (const int waiter : diag::waiters_of(job, died_)) {
       const diag::Rank& r = job.ranks[static_cast<std::size_t>(waiter)];
-      say(fmt::format("rank {} ({}) needed it: it {}", waiter, program(waiter), diag::doing_text(r)));
+      say(fmt::format("{} needed it: it {}", name_of(waiter), diag::doing_text(r)));
     }
     died_ = -1;
     if (!finished_) end_ranks(-1);

@@ -17,6 +17,11 @@ using boot::FrameKind;
 Server::Server(EventLoop& loop, int size, Upcalls& upcalls)
     : loop_(loop), upcalls_(upcalls), peers_(static_cast<std::size_t>(size)) {}
 
+Server::~Server() {
+  for (const Peer& p : peers_)
+    if (p.socket.is_open()) loop_.forget(p.socket.get());
+}
+
 void Server::add(int rank, UniqueFd socket) {
   Peer& p = peer(rank);
   RMQ_CHECK(!p.socket.is_open());

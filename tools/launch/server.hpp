@@ -42,6 +42,7 @@ class Server {
   };
 
   Server(EventLoop& loop, int size, Upcalls& upcalls);
+  ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 

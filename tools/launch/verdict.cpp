@@ -8,13 +8,13 @@
 
 namespace rmq::launch {
 
-Verdict judge(int rank, std::string_view program, RankState state, int status, bool alone) {
+Verdict judge(std::string_view who, RankState state, int status, bool alone) {
   const char* others = alone ? "" : "; the other ranks were ended";
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     const bool left = state == RankState::finalized;
     return {left ? Verdict::Effect::recorded : Verdict::Effect::ends_job, 128 + signal,
-            fmt::format("rank {} ({}) was killed by signal {} ({}{}){}", rank, program, signal, signal_name(signal),
+            fmt::format("{} was killed by signal {} ({}{}){}", who, signal, signal_name(signal),
                         WCOREDUMP(status) ? ", core dumped" : "", left ? " after MPI_Finalize" : others)};
   }
   const int code = WEXITSTATUS(status);
@@ -22,15 +22,13 @@ Verdict judge(int rank, std::string_view program, RankState state, int status, b
     case RankState::finalized:
       return {code == 0 ? Verdict::Effect::fine : Verdict::Effect::recorded, code, {}};
     case RankState::joined:
-      return {
-          Verdict::Effect::ends_job, code == 0 ? 1 : code,
-          fmt::format("rank {} ({}) exited with code {} without calling MPI_Finalize{}", rank, program, code, others)};
+      return {Verdict::Effect::ends_job, code == 0 ? 1 : code,
+              fmt::format("{} exited with code {} without calling MPI_Finalize{}", who, code, others)};
     case RankState::silent:
       break;
   }
   if (code == 0) return {};
-  return {Verdict::Effect::ends_job, code,
-          fmt::format("rank {} ({}) exited with code {}{}", rank, program, code, others)};
+  return {Verdict::Effect::ends_job, code, fmt::format("{} exited with code {}{}", who, code, others)};
 }
 
 int exit_code(int code) {

@@ -19,8 +19,8 @@ struct Verdict {
   std::string message;  // one line for the user, empty when there is nothing to say
 };
 
-/// `status` as waitpid returned it; `program` names it for the user; `alone`: the job has no other rank.
-Verdict judge(int rank, std::string_view program, RankState state, int status, bool alone);
+/// `status` as waitpid returned it; `who` names the rank for the user: "rank 3 (prog)"; `alone`: the job has no other.
+Verdict judge(std::string_view who, RankState state, int status, bool alone);
 
 /// Exit codes have 8 bits; a failure stays a failure.
 int exit_code(int code);

@@ -1,5 +1,6 @@
 // The event loop of a launcher process: callbacks for file descriptors and for points in time, one thread.
-// Who is called back may end before it, and leave the callbacks behind, once it runs no more.
+// Who is called back may end before it, and leave the callbacks behind, once it runs no more; while it runs it forgets
+// its descriptors, and has Timers for its points in time.
 #pragma once
 
 #include <chrono>
@@ -54,6 +55,22 @@ class EventLoop {
   std::uint32_t next_generation_ = 0;
   std::uint64_t next_timer_ = 0;
   bool running_ = true;
+};
+
+/// Points in time of somebody who may end before them, and is then not called back.
+class Timers {
+ public:
+  explicit Timers(EventLoop& loop) : loop_(loop) {}
+  EventLoop::TimerId after(EventLoop::Clock::duration delay, std::function<void()> expired) {
+    return loop_.after(delay, [alive = std::weak_ptr<const char>(alive_), expired = std::move(expired)] {
+      if (!alive.expired()) expired();
+    });
+  }
+  void cancel(EventLoop::TimerId timer) { loop_.cancel(timer); }
+
+ private:
+  EventLoop& loop_;
+  const std::shared_ptr<const char> alive_ = std::make_shared<const char>();
 };
 
 }  // namespace rmq::launch

@@ -59,7 +59,7 @@ std::unordered_multimap<pid_t, pid_t> children_by_parent() {
   return out;
 }
 
-std::vector<pid_t> below(pid_t root, pid_t spare) {
+std::vector<pid_t> below(pid_t root, pid_t spare, const std::function<bool(pid_t child)>& which) {
   const auto children = children_by_parent();
   std::vector<pid_t> out;
   const auto append_children = [&](pid_t parent) {
@@ -68,6 +68,7 @@ std::vector<pid_t> below(pid_t root, pid_t spare) {
       if (it->second != spare) out.push_back(it->second);
   };
   append_children(root);
+  if (which) std::erase_if(out, [&](pid_t child) { return !which(child); });
   for (std::size_t i = 0; i < out.size(); ++i) append_children(out[i]);
   return out;
 }
@@ -80,6 +81,22 @@ void adopt_orphans() {
 
 ProcessStat process_stat(pid_t pid) {
   return read_stat("/proc/" + std::to_string(pid) + "/stat");
+}
+
+std::string process_state(pid_t pid) {
+  const ProcessStat stat = process_stat(pid);
+  if (stat.is_dead()) return "gone";
+  switch (stat.state) {
+    case 'R':
+      return "running";
+    case 'T':
+    case 't':
+      return "stopped";
+    case 'D':
+      return "in the kernel";
+    default:
+      return "sleeping";
+  }
 }
 
 bool is_ending(pid_t pid) {
@@ -97,11 +114,11 @@ bool is_ending(pid_t pid) {
 }
 
 std::vector<pid_t> descendants() {
-  return below(::getpid(), 0);
+  return below(::getpid(), 0, {});
 }
 
-void signal_descendants(int signal, pid_t spare) {
-  for (const pid_t pid : below(::getpid(), spare)) ::kill(pid, signal);
+void signal_descendants(int signal, pid_t spare, const std::function<bool(pid_t child)>& which) {
+  for (const pid_t pid : below(::getpid(), spare, which)) ::kill(pid, signal);
 }
 
 bool reap_children(const std::function<void(pid_t pid, int status)>& ended) {
@@ -113,16 +130,27 @@ bool reap_children(const std::function<void(pid_t pid, int status)>& ended) {
   }
 }
 
-void kill_descendants() {
+// Death takes the kernel a moment, and a process may have forked while the list was read: looks again until nobody is
+// `left`.
+template <class Left>
+void kill_until_gone(const Left& left, const std::function<bool(pid_t child)>& which) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   for (int pause_ms = 0; std::chrono::steady_clock::now() < deadline;
        pause_ms = pause_ms < 16 ? 2 * pause_ms + 1 : 16) {
-    if (!reap_children([](pid_t, int) {})) return;
-    signal_descendants(SIGKILL);
-    // Death takes the kernel a moment, and a process may have forked while the list was read: look again until all is
-    // gone.
+    if (!left()) return;
+    signal_descendants(SIGKILL, 0, which);
     ::poll(nullptr, 0, pause_ms);
   }
+}
+
+void kill_descendants() {
+  kill_until_gone([] { return reap_children([](pid_t, int) {}); }, {});
+}
+
+void kill_descendants(const std::function<bool(pid_t child)>& which) {
+  siginfo_t info{};
+  if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return;  // without reading /proc
+  kill_until_gone([&] { return !below(::getpid(), 0, which).empty(); }, which);
 }
 
 }  // namespace rmq::launch

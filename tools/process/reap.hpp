@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace rmq::launch {
@@ -34,8 +35,12 @@ ProcessStat process_stat(pid_t pid);
 /// when /proc is not mounted.
 bool is_ending(pid_t pid);
 
-/// Sends `signal` to all descendants but `spare` and its descendants (0: no exception).
-void signal_descendants(int signal, pid_t spare = 0);
+/// The state of a process in a word: "running", "sleeping", "stopped", "in the kernel", "gone".
+std::string process_state(pid_t pid);
+
+/// Sends `signal` to all descendants but `spare` and its descendants (0: no exception); only to those children for
+/// which `which` is true, and their descendants, where it is given.
+void signal_descendants(int signal, pid_t spare = 0, const std::function<bool(pid_t child)>& which = {});
 
 /// Reaps the children that have ended and tells of each, with its wait status; false when there is no child any more.
 bool reap_children(const std::function<void(pid_t pid, int status)>& ended);
@@ -43,5 +48,8 @@ bool reap_children(const std::function<void(pid_t pid, int status)>& ended);
 /// Kills all descendants with SIGKILL and reaps them; returns when none is left, or after 2 s (a process that sleeps in
 /// the kernel uninterruptibly dies when it wakes).
 void kill_descendants();
+
+/// The same for those children only for which `which` is true, and their descendants; without reaping anybody.
+void kill_descendants(const std::function<bool(pid_t child)>& which);
 
 }  // namespace rmq::launch

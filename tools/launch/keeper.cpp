@@ -1,0 +1,180 @@
+#include "tools/launch/keeper.hpp"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "tools/launch/open_files.hpp"
+#include "tools/launch/verdict.hpp"
+#include "tools/process/reap.hpp"
+#include "tools/process/signals.hpp"
+
+namespace rmq::launch {
+
+namespace {
+
+constexpr std::chrono::milliseconds same_signal{100};  // between two that count as one
+
+std::pair<int, int> ordered(int a, int b) {
+  return std::minmax(a, b);
+}
+
+}  // namespace
+
+Keeper::Keeper(const Options& options, EventLoop& loop, const sigset_t& signal_mask, UniqueFd leash, UniqueFd table)
+    : options_(options),
+      loop_(loop),
+      signal_mask_(signal_mask),
+      leash_(std::move(leash)),
+      table_(std::move(table)),
+      output_(loop, options.tag_output),
+      household_{loop, output_, children_, signal_mask_} {}
+
+int Keeper::run() {
+  adopt_orphans();
+  loop_.watch(leash_.get(), EPOLLIN, [](std::uint32_t) {
+    kill_descendants();
+    ::_exit(128 + SIGKILL);
+  });
+  const auto say = [this](const std::string& what) {
+    output_.say("rmqrun: " + what);
+    return exit_cannot_start;
+  };
+  if (auto good = watch_signals(); !good) return say(good.error().what);
+  const auto first = start_job(plan_job(options_), nullptr);
+  if (!first) return say(first.error().what);
+  // The front reads all of it. A front that is gone ends the job by the leash.
+  write_all(table_.get(), (*first)->processes());
+  table_.reset();
+  if (options_.timeout)
+    loop_.after(*options_.timeout, [this] {
+      const double seconds = std::chrono::duration<double>(*options_.timeout).count();
+      end_all(
+          exit_timeout,
+          fmt::format("the job did not end within {} s (--timeout or MPIEXEC_TIMEOUT); all ranks were ended", seconds));
+    });
+  loop_.run();
+  kill_descendants();
+  return code_ != 0 ? code_ : other_code_;
+}
+
+Result<void> Keeper::raise_descriptor_limit(int ranks) {
+  const int needed = descriptors_ + ranks * (1 + output_.descriptors_per_rank(ranks));
+  auto raised = raise_open_files(ranks, static_cast<rlim_t>(needed));
+  if (!raised) return tl::unexpected(raised.error());
+  descriptors_ = needed;
+  if (!*raised) return {};
+  users_limit_ = *raised;
+  household_.users_limit = &*users_limit_;
+  return {};
+}
+
+Result<Job*> Keeper::start_job(JobPlan plan, Job* parent) {
+  if (auto raised = raise_descriptor_limit(plan.job.size); !raised) return tl::unexpected(raised.error());
+  const int number = jobs_made_++;
+  std::unique_ptr<Job> job(
+      new Job(std::move(plan), number, {options_.hang_after, options_.hang_abort}, household_, *this));
+  if (auto started = job->start(); !started) {
+    job->kill();
+    return tl::unexpected(started.error());
+  }
+  if (parent != nullptr) connect(parent->number(), number);
+  return jobs_.emplace_back(std::move(job)).get();
+}
+
+void Keeper::connect(int a, int b) {
+  connected_.insert(ordered(a, b));
+}
+
+void Keeper::disconnect(int a, int b) {
+  if (const auto found = connected_.find(ordered(a, b)); found != connected_.end()) connected_.erase(found);
+}
+
+Job* Keeper::find(const std::string& id) {
+  const auto found = std::ranges::find_if(jobs_, [&](const auto& job) { return job->info().job == id; });
+  return found == jobs_.end() ? nullptr : found->get();
+}
+
+// ---- signals -------------------------------------------------------------------------------------------------------
+
+Result<void> Keeper::watch_signals() {
+  auto signals = receive_signals(loop_, [this](const signalfd_siginfo& info) { on_signal(info); });
+  if (!signals) return tl::unexpected(signals.error());
+  signals_ = std::move(*signals);
+  return {};
+}
+
+void Keeper::on_signal(const signalfd_siginfo& info) {
+  const int signal = static_cast<int>(info.ssi_signo);
+  if (signal == SIGCHLD) {
+    children_.reap();
+  } else if (info.ssi_code == SI_KERNEL || static_cast<pid_t>(info.ssi_pid) == ::getppid()) {
+    // What someone sends to our whole process group comes from the front as well; once is enough.
+    forward(signal, info.ssi_code == SI_KERNEL);
+  }
+}
+
+// A key on the terminal reaches its whole foreground group, ranks included; only signals sent to us alone are passed
+// on.
+void Keeper::forward(int signal, bool from_terminal) {
+  if (signal == SIGQUIT) {
+    for (const auto& job : jobs_) job->diagnose();
+    return;
+  }
+  if (is_deadly(signal)) {
+    // timeout(1) sends its signal to us and to our group, which is once.
+    const auto now = std::chrono::steady_clock::now();
+    const bool again = now - forwarded_at_ < same_signal;
+    forwarded_at_ = now;
+    if (forwarded_ == signal && again) return;
+    if (forwarded_ != 0)
+      return end_all(128 + signal, fmt::format("ended by a second signal ({})", signal_name(signal)));
+    forwarded_ = signal;
+    for (const auto& job : jobs_) job->expect_end_by(signal);
+  }
+  // In an orphaned process group (CI, nohup) the kernel ignores SIGTSTP; SIGSTOP does what the sender wanted
+  // everywhere.
+  for (const auto& job : jobs_) job->signal(signal == SIGTSTP ? SIGSTOP : signal, from_terminal);
+}
+
+// ---- ends ----------------------------------------------------------------------------------------------------------
+
+void Keeper::end_all(int code, const std::string& message) {
+  std::string once = message;
+  for (const auto& job : jobs_) {
+    if (job->is_ending()) continue;
+    job->end(code, once);
+    once.clear();
+  }
+}
+
+void Keeper::on_bad_end(Job& job) {
+  for (const auto& other : jobs_) {
+    if (other.get() == &job || other->is_ending() || !connected_.contains(ordered(job.number(), other->number())))
+      continue;
+    other->end(job.code(),
+               fmt::format("job {} was ended because job {}, with which it is connected, has come to a bad end",
+                           other->number(), job.number()));
+  }
+}
+
+void Keeper::on_finished(Job& job) {
+  if (job.number() == 0) code_ = job.code();
+  if (other_code_ == 0) other_code_ = job.code();
+  // It is in the middle of its last words.
+  loop_.after(std::chrono::milliseconds(0), [this, number = job.number()] {
+    std::erase_if(connected_, [&](const auto& pair) { return pair.first == number || pair.second == number; });
+    std::erase_if(jobs_, [&](const auto& one) { return one->number() == number; });
+    stop_when_done();
+  });
+}
+
+void Keeper::stop_when_done() {
+  if (!jobs_.empty()) return;
+  output_.on_written([this] { stop_when_done(); });
+  if (output_.is_idle()) loop_.stop();
+}
+
+}  // namespace rmq::launch

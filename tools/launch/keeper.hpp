@@ -1,0 +1,81 @@
+// The keeper: the process of the launcher that holds its jobs. The first is what the user's command line asks for; more
+// may be started while any runs. Signals, output and the limit of open files are those of all of them.
+#pragma once
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/launch/children.hpp"
+#include "tools/launch/job.hpp"
+#include "tools/launch/options.hpp"
+#include "tools/launch/output.hpp"
+#include "tools/process/fd.hpp"
+#include "tools/process/loop.hpp"
+
+namespace rmq::launch {
+
+class Keeper final : private Job::Upcalls {
+ public:
+  /// `signal_mask` is what ranks are to start with; the launcher's own signals must already be blocked. When `leash`
+  /// ends (its writer died), all is killed and the process exits. Into `table` goes the list of the first job's
+  /// processes for debuggers.
+  Keeper(const Options& options, EventLoop& loop, const sigset_t& signal_mask, UniqueFd leash, UniqueFd table);
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+
+  /// Runs the job of the options and all that are started meanwhile; returns the launcher's exit code, and then nothing
+  /// of them is left: that of the first job, or where it is 0, that of the first other that has failed.
+  int run();
+
+  /// Starts a further job. It is connected with `parent`, unless that is nullptr: when one of two that are connected
+  /// comes to a bad end, so does the other. The job is the keeper's, and lives until it has finished. An error says
+  /// which rank cannot be started, and why; nothing of the job is left then. From the event loop only.
+  Result<Job*> start_job(JobPlan plan, Job* parent);
+
+  /// Two jobs have connected, or parted again, as often as they did. Numbers of jobs; those that have finished are
+  /// nobody's.
+  void connect(int a, int b);
+  void disconnect(int a, int b);
+
+  /// The first job; nullptr when it has finished.
+  Job* first_job() { return jobs_.empty() || jobs_[0]->number() != 0 ? nullptr : jobs_[0].get(); }
+  /// The job of this id; nullptr when it has finished, or there never was one.
+  Job* find(const std::string& id);
+
+ private:
+  Result<void> watch_signals();
+  Result<void> raise_descriptor_limit(int ranks);
+  void on_signal(const signalfd_siginfo& info);
+  void forward(int signal, bool from_terminal);
+  void end_all(int code, const std::string& message);
+  void stop_when_done();
+  void on_bad_end(Job& job) override;
+  void on_finished(Job& job) override;
+
+  const Options& options_;
+  EventLoop& loop_;
+  const sigset_t signal_mask_;
+  UniqueFd leash_, table_, signals_;
+  OutputRelay output_;
+  Children children_;
+  std::optional<rlimit> users_limit_;  // RLIMIT_NOFILE as the user set it, when we had to raise ours
+  Household household_;
+  std::vector<std::unique_ptr<Job>> jobs_;        // that have not finished
+  std::multiset<std::pair<int, int>> connected_;  // numbers of jobs, the smaller first; once for each connection
+  int jobs_made_ = 0;
+  int descriptors_ = 64;                                // that all jobs so far need
+  int code_ = 0, other_code_ = 0;                       // of the first job, of the others
+  int forwarded_ = 0;                                   // the last deadly signal that was passed on …
+  std::chrono::steady_clock::time_point forwarded_at_;  // … and when it last came
+};
+
+}  // namespace rmq::launch

@@ -1,0 +1,33 @@
+// What a job is to be: all that a starter needs to know of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/bootstrap.hpp"
+#include "tools/launch/options.hpp"
+#include "tools/process/spawn.hpp"
+
+namespace rmq::launch {
+
+/// The same program in so many ranks.
+struct Section {
+  int ranks = 1;
+  std::vector<std::string> command;  // program, as the user wrote it, and its arguments
+  std::string folder;                // working folder; empty: the launcher's
+  Environment environment;           // whole, but for what only one rank knows (tools/launch/env.hpp)
+};
+
+struct JobPlan {
+  JobInfo job;                     // id, secret, size, hosts; those of no rank in particular
+  std::vector<Section> sections;   // whose ranks follow each other
+  std::vector<std::string> hosts;  // name of each host
+  bool pretended = false;          // all hosts are this machine (--host-split)
+  bool bind = false;               // each rank to a CPU, in turn
+  int ranks_on_machine(int host) const { return pretended ? job.size : job.host_of_rank.count(host, job.size); }
+};
+
+/// A fresh job, with id and secret of its own.
+JobPlan plan_job(const Options& options);
+
+}  // namespace rmq::launch
