@@ -42,6 +42,9 @@ enum class FrameKind : std::uint8_t {
   challenge = 23,   // server → rmqboot  32 bytes nonce, 32 bytes proof; answered by `proof`
   proof = 12,       // rmqboot → server  32 bytes; answered by `joined`
   lost = 13,        // rank → server  as abort, but only because another rank is gone: how that one ended is the cause
+  ready = 14,       // rank → server  (empty): MPI_Init is over: --ft
+  accuse = 15,      // rank → server  i32 rank, text: this one cannot be reached any more and should be ended: --ft
+  gone = 24,        // server → rank  i32 rank, text: its process has ended and the job goes on: --ft
 };
 
 inline constexpr std::uint32_t wire_version = 4;
@@ -64,7 +67,7 @@ std::string encode_join(FrameKind join_or_mind, int rank, std::string_view nonce
 std::string encode_ask(std::uint32_t number, bool all);
 /// Header and number of an answer whose text, of so many bytes, follows. Allocates nothing.
 std::array<char, header_bytes + 4> encode_answer(std::uint32_t number, std::size_t text_bytes);
-/// abort, lost, end or died; `text` is cut at max_text.
+/// abort, lost, end, died, accuse or gone; `text` is cut at max_text.
 std::string encode_code(FrameKind kind, int code, std::string_view text);
 
 /// Reads a body field by field; every read fails softly at the end of the body, which `ok` remembers.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sodium.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <limits>
@@ -303,6 +304,16 @@ void TcpMethod::drop(Rank rank, const Error& why) {
   if (link.verdict) return;
   link.verdict = why;
   make_busy(link);
+}
+
+// What has come from it is read to the end, which comes now at the latest: a process that it has forked may hold its
+// socket.
+void TcpMethod::ended(Rank rank, const Error& why) {
+  const Link& link = this->link(rank);
+  if (link.state == Link::State::up)
+    ::shutdown(link.fd, SHUT_RD);
+  else
+    drop(rank, why);
 }
 
 bool TcpMethod::is_settled(Rank rank) const {

@@ -3,7 +3,8 @@
 //
 // An error does not end a collective: the first one is kept, and from then on this rank's messages leave empty. So no
 // rank waits in vain, and whoever depends on the lost data finds its message too short and reports MPI_ERR_TRUNCATE. A
-// message that is longer or shorter than expected is such an error.
+// message that is longer or shorter than expected is such an error; in a job that goes on when ranks die an empty one
+// tells of the failure that has made it so.
 #pragma once
 
 #include <array>
@@ -12,6 +13,7 @@
 
 #include "mpi/coll/blocks.hpp"
 #include "mpi/coll/choice.hpp"
+#include "mpi/ft/failures.hpp"
 #include "mpi/internal/task.hpp"
 #include "mpi/internal/transfer.hpp"
 
@@ -106,10 +108,10 @@ class Steps {
   void finish_send(Request* r) { note(mpi::wait(device_, r)); }
   void finish_recv(Request* r) {
     await(device_, r);
-    const bool whole = r->status.bytes == r->view.bytes;
+    const bool whole = r->status.bytes == r->view.bytes, nothing_came = r->status.bytes == 0;
     note(mpi::wait(device_, r));
     if (!whole) [[unlikely]]
-      note(MPI_ERR_TRUNCATE);
+      note(nothing_came && ft::may_fail() ? MPIX_ERR_PROC_FAILED : MPI_ERR_TRUNCATE);
   }
 
  private:

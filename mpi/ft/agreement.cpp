@@ -38,8 +38,7 @@ void Agreement::vote() {
     m.value = decided_;
   } else if (accepted_) {
     m.standing = Standing::accepted;
-    m.root = accepted_->root;
-    m.value = accepted_->value;
+    m.value = *accepted_;
   } else {
     m.value = mine_;
   }
@@ -60,7 +59,7 @@ void Agreement::decide(Value value) {
 }
 
 void Agreement::send_commit(int to, std::uint32_t number, const Value& value) {
-  wire_.send(to, {Kind::commit, Standing::open, number, 0, value});
+  wire_.send(to, {Kind::commit, Standing::open, number, value});
 }
 
 void Agreement::on_message(int from, const Message& m) {
@@ -68,11 +67,10 @@ void Agreement::on_message(int from, const Message& m) {
   if (m.number != number_ || !running_) return;
   switch (m.kind) {
     case Kind::propose:
-      if (accepted_ && m.root < accepted_->root) return;
-      accepted_ = {m.root, m.value};
-      return wire_.send(from, {Kind::ack, Standing::open, number_, m.root, Value()});
+      accepted_ = m.value;
+      return wire_.send(from, {Kind::ack, Standing::open, number_, Value()});
     case Kind::ack:
-      if (!proposed_ || m.root != me_) return;
+      if (!proposed_) return;
       acks_.add(from);
       return go_on();
     default:
@@ -102,7 +100,7 @@ void Agreement::on_death(int place) {
   if (now != before && now != me_ && number_ > 0) {
     if (running_ && number_ > 1) {
       // The new root may not know yet what has been decided before.
-      wire_.send(now, {Kind::vote, Standing::decided, number_ - 1, 0, decided_before_});
+      wire_.send(now, {Kind::vote, Standing::decided, number_ - 1, decided_before_});
     }
     vote();
   }
@@ -111,15 +109,9 @@ void Agreement::on_death(int place) {
 
 // What all votes come to, or what a root has proposed already.
 Agreement::Value Agreement::proposal() const {
-  const Accepted* latest = accepted_ ? &*accepted_ : nullptr;
-  Accepted heard{-1, Value()};
-  for (const auto& [place, vote] : votes_) {
-    if (vote.standing == Standing::accepted && vote.root > (latest ? latest->root : -1)) {
-      heard = {vote.root, vote.value};
-      latest = &heard;
-    }
-  }
-  if (latest) return latest->value;
+  if (accepted_) return *accepted_;
+  for (const auto& [place, vote] : votes_)
+    if (vote.standing == Standing::accepted) return vote.value;
   Value all = mine_;
   for (const auto& [place, vote] : votes_) {
     for (std::size_t i = 0; i < std::min(all.words.size(), vote.value.words.size()); ++i)
@@ -137,16 +129,16 @@ void Agreement::go_on() {
   if (!proposed_) {
     for_each_living([&](int place) { all = all && votes_.contains(place); });
     if (!all) return;
-    accepted_ = {me_, proposal()};
+    accepted_ = proposal();
     proposed_ = true;
-    const Message propose{Kind::propose, Standing::open, number_, me_, accepted_->value};
+    const Message propose{Kind::propose, Standing::open, number_, *accepted_};
     for_each_living([&](int place) { wire_.send(place, propose); });
   }
   for_each_living([&](int place) { all = all && acks_.has(place); });
   if (!all) return;
-  for_each_living([&](int place) { send_commit(place, number_, accepted_->value); });
+  for_each_living([&](int place) { send_commit(place, number_, *accepted_); });
   votes_.clear();
-  decide(std::move(accepted_->value));
+  decide(std::move(*accepted_));
 }
 
 }  // namespace rmq::mpi::ft

@@ -8,9 +8,9 @@
 //
 // What is decided is uniform: nobody that has ever decided, dead by now or not, has decided anything else. For a root
 // decides only when all that live have accepted its proposal; whoever is root next hears of it in every vote, and goes
-// on with the proposal of the latest root. A member votes again when its root dies, also one that has decided, which
-// then says what. So it ends whoever dies when, as long as one lives. Roots come in the order of places: the place of a
-// root is the age of its proposal.
+// on with it. (Members that live never hold different ones: a root proposes after it has heard all of them.) A member
+// votes again when its root dies, also one that has decided, which then says what. So it ends whoever dies when, as long
+// as one lives.
 //
 // It rests on being told of each death, some time, and of no other one; and on channels that keep order, and end before
 // their sender's death is told. The three phases: D. Skeen, "Nonblocking commit protocols", SIGMOD 1981; for MPI's
@@ -48,7 +48,6 @@ class Agreement {
     Kind kind = Kind::vote;
     Standing standing = Standing::open;  // of who votes
     std::uint32_t number = 0;            // of the agreement
-    int root = 0;                        // place of whose proposal it is: propose, ack, and a vote that is `accepted`
     Value value;                         // not of an ack
   };
   class Wire {
@@ -78,10 +77,6 @@ class Agreement {
  private:
   using Kind = Message::Kind;
   using Standing = Message::Standing;
-  struct Accepted {
-    int root;
-    Value value;
-  };
 
   int root() const;
   void vote();
@@ -99,7 +94,7 @@ class Agreement {
   bool running_ = false;
   std::uint32_t number_ = 0;
   Value mine_;                         // while it runs
-  std::optional<Accepted> accepted_;   // of the latest root
+  std::optional<Value> accepted_;      // a root's proposal
   Value decided_, decided_before_;     // in agreement number_ and the one before it
   // Of the root.
   std::map<int, Message> votes_;       // by place, of members that take this one for the root

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "mpi/ft/failures.hpp"
 #include "mpi/internal/attributes.hpp"
 #include "mpi/internal/bsend.hpp"
 #include "mpi/internal/call.hpp"
@@ -67,6 +68,7 @@ void start(int thread_level, std::uint32_t call, bool connect) {
   if (!device) give_up(rt.bootstrap.get(), device.error());
   rt.device = std::move(*device);
   rt.device->trace().enter(call);
+  ft::start();
   rt.thread_level = thread_level;
   rt.main_thread = pthread_self();
 
@@ -81,6 +83,7 @@ void start(int thread_level, std::uint32_t call, bool connect) {
   if (!terms) give_up(rt.bootstrap.get(), terms.error());
   rt.terms = *terms;
   start_reports();
+  if (rt.ft) rt.bootstrap->ready();
   rt.device->trace().leave(call, 0);
   publish_debug_root();
   if (rt.device->config().debug_gate) wait_for_debugger();
@@ -90,6 +93,7 @@ void start(int thread_level, std::uint32_t call, bool connect) {
 /// far as its sender knows. Each rank that leaves knows that all have come; messages that anyone still had to send went
 /// out before.
 bool meet(bool go_on) {
+  if (runtime().ft) return ft::meet_living(go_on);
   Comm& world = *runtime().world;
   note_collective(world);
   const int tag = next_collective_tag(world);

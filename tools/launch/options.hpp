@@ -42,6 +42,7 @@ struct Options {
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> hang_after;  // --hang-after
   bool hang_abort = false;                              // --hang-abort
+  bool ft = false;                                      // --ft: the job goes on when a rank dies
   int universe_size = 0;                                // --usize; 0: the number of ranks
   std::vector<std::string> notes;                       // lines for the user: what was taken otherwise than written
 

@@ -15,6 +15,7 @@ JobPlan plan_job(const Options& options) {
   plan.job.size = options.size();
   plan.job.host_of_rank = Hosts(options.host_of_rank);
   plan.job.universe_size = std::max(plan.job.size, options.universe_size);
+  plan.job.ft = options.ft;
   plan.bind = options.bind;
   plan.pretended = !plan.job.host_of_rank.is_one();
   const int hosts = 1 + *std::max_element(options.host_of_rank.begin(), options.host_of_rank.end());
