@@ -89,7 +89,6 @@ class ServerBootstrap final : public Bootstrap {
   std::vector<Departure> departures() override;
   bool tells_deaths() const override { return job_.ft; }
   void accuse(int rank, std::string_view why) override;
-  void ready() override { static_cast<void>(send(boot::encode(FrameKind::ready))); }
   int watch_fd() const override { return fd_; }
   void on_watch() override;
   void on_ask(Teller teller, void* who) override;

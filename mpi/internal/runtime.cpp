@@ -50,6 +50,13 @@ Comm* make_builtin_comm(Runtime& rt, MPI_Comm handle, std::uint32_t context, Ran
   return c;
 }
 
+/// A job that goes on when ranks die starts with all of them: what one needs of another to begin is there then.
+void meet_before_deaths() {
+  Runtime& rt = runtime();
+  if (!rt.ft) return;
+  if (auto met = rt.bootstrap->fence(); !met) give_up(rt.bootstrap.get(), met.error());
+}
+
 void start(int thread_level, std::uint32_t call, bool connect) {
   Runtime& rt = runtime();
   auto bootstrap = connect_bootstrap();
@@ -83,7 +90,7 @@ void start(int thread_level, std::uint32_t call, bool connect) {
   if (!terms) give_up(rt.bootstrap.get(), terms.error());
   rt.terms = *terms;
   start_reports();
-  if (rt.ft) rt.bootstrap->ready();
+  if (connect) meet_before_deaths();
   rt.device->trace().leave(call, 0);
   publish_debug_root();
   if (rt.device->config().debug_gate) wait_for_debugger();
@@ -167,6 +174,7 @@ void connect_job() {
   Runtime& rt = runtime();
   if (rt.world_handle == MPI_COMM_WORLD) return;
   if (auto ok = rt.device->MPID_Connect(); !ok) give_up(rt.bootstrap.get(), ok.error());
+  meet_before_deaths();
   rt.world_handle = MPI_COMM_WORLD;
 }
 

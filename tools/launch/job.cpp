@@ -99,9 +99,9 @@ void Job::on_exit(int rank, int status) {
 
 // ---- a job that goes on when ranks die (--ft) ----
 
-// While it starts MPI the others need it.
+// Until all have met at the end of MPI_Init the others need it.
 bool Job::goes_on_without(int rank) const {
-  return plan_.job.ft && server_.is_ready(rank);
+  return plan_.job.ft && server_.has_met(rank);
 }
 
 void Job::bury(int rank, int code, const std::string& message) {

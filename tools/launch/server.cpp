@@ -130,9 +130,6 @@ void Server::handle(int rank, const boot::Frame& frame) {
       const std::uint32_t number = body.u32();
       return upcalls_.on_answer(rank, number, body.rest());
     }
-    case FrameKind::ready:
-      peer(rank).ready = true;
-      return;
     case FrameKind::accuse: {
       const int accused = static_cast<int>(body.u32());
       if (body.ok() && accused >= 0 && accused < static_cast<int>(peers_.size()))
@@ -246,7 +243,9 @@ void Server::check_fence() {
   const std::string done = boot::encode(FrameKind::fence_done, std::exchange(fence_more_, false) ? "1" : "");
   fence_arrived_ = 0;
   for (std::size_t r = 0; r < peers_.size(); ++r) {
-    if (peers_[r].in_fence) send(static_cast<int>(r), done);
+    if (!peers_[r].in_fence) continue;
+    peers_[r].met = true;
+    send(static_cast<int>(r), done);
     peers_[r].in_fence = false;
   }
 }

@@ -70,8 +70,8 @@ class Server {
   /// The same, and the job goes on (RankState::dead): all are told `how`, also those that join later. Nobody waits for it
   /// in a fence.
   void bury(int rank, std::string_view how);
-  /// Whether the rank has come out of MPI_Init, in a job that goes on when ranks die.
-  bool is_ready(int rank) const { return peer(rank).ready; }
+  /// Whether the rank has been in a fence with all the others.
+  bool has_met(int rank) const { return peer(rank).met; }
 
   /// Tells all connected ranks to exit with `code`.
   void end(int code, std::string_view why);
@@ -83,7 +83,7 @@ class Server {
     pid_t pid = 0;  // of the sender as the kernel tells it, until hello
     bool in_fence = false;
     bool departed = false;
-    bool ready = false;
+    bool met = false;
     boot::FrameReader reader;
     std::string outgoing;      // what the socket has not taken yet
     bool awaits_room = false;  // the loop watches for EPOLLOUT
