@@ -70,6 +70,7 @@ void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
   d.channels_.lose(c);
   d.fail_requests_of(rank);
   for (Extension* e : d.extensions_) e->on_peer_lost(rank);
+  d.note_loss(rank);
   d.tell_failures(rank);
 }
 

@@ -10,15 +10,17 @@
 // Its parts: the gate for threads and calls adi/gate.hpp, the channels to other ranks adi/channels.hpp, the queues of
 // messages adi/match.hpp, when an idle rank sleeps adi/wait.hpp. Where the rest is: sending and receiving short
 // messages adi/eager.cpp, long ones adi/rendezvous.cpp, how they end adi/complete.cpp, what a peer may send
-// adi/trust.cpp, the dispatch loop adi/poll.cpp, sleeping adi/sleep.cpp.
+// adi/trust.cpp, jobs that outlive their ranks adi/faults.cpp, the dispatch loop adi/poll.cpp, sleeping adi/sleep.cpp.
 #pragma once
 
 #include <array>
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
+#include <unordered_set>
 #include <vector>
 
 #include "adi/channels.hpp"
@@ -148,7 +150,7 @@ class Device {
   /// Every event of the recorder goes to `listener` as well (nullptr: to nobody), until MPID_Finalize; the device held.
   void MPID_Listen(TraceListener* listener);
   /// Whether a call that neither waits nor fails may go without an Entry: nobody else uses the device, no record of
-  /// each call is wanted, and no rank is lost.
+  /// each call is wanted, no rank is lost, and nothing revoked.
   bool MPID_Free_of_care() const { return !careful_; }
   /// Starts a receive: r->peer (world rank, or kNoRank with kAnySource), match (with wildcards), view, dest_op and, for
   /// cat and join, parts (messages to take; complete when all have landed), join_op, join_type. From any source with
@@ -168,11 +170,11 @@ class Device {
   /// Whether a message for this pattern is here, without receiving it. Polls once when not.
   bool MPID_Iprobe(const Match& pattern, Envelope& envelope);
   /// Waits for one. False: none is here, and `peer`, the rank that it must come from, is lost (kNoRank: any may send
-  /// it).
+  /// it), or the context revoked.
   bool MPID_Probe(const Match& pattern, Rank peer, Envelope& envelope);
   /// Takes the message out of the queue: nullptr when there is none. The caller owns the message until MPID_Mrecv.
   Request* MPID_Improbe(const Match& pattern, Envelope& envelope);
-  /// The same, waiting as MPID_Probe does: nullptr when `peer` is lost.
+  /// The same, waiting as MPID_Probe does: nullptr when that is in vain.
   Request* MPID_Mprobe(const Match& pattern, Rank peer, Envelope& envelope);
   /// Receives a message from MPID_Improbe into `r` (view filled in); consumes `message`.
   void MPID_Imrecv(Request* r, Request* message);
@@ -293,6 +295,17 @@ class Device {
   /// `stop` is set and MPID_Wake_agent called, both inside of one Entry. Not inside an Entry; threads are enabled.
   void MPID_Serve(const Atomic<bool>& stop);
   void MPID_Wake_agent();
+
+  // ---- a job that goes on when ranks die: faults.cpp ----
+  /// Whether this is one.
+  bool MPID_Faults() const { return bootstrap_.job().ft; }
+  /// Ends the messages of these contexts with Errc::revoked, those under way and all that come later; what has been
+  /// matched already lands first, and what is not received is forgotten. `belongs`: others that go with them; nullptr:
+  /// none.
+  void MPID_Revoke(std::span<const std::uint32_t> contexts, bool (*belongs)(const Request&, const void*) = nullptr,
+                   const void* whom = nullptr);
+  /// Ends a receive that waits for messages, with this error. False: it has met all of its messages already.
+  bool MPID_Give_up(Request* recv, Errc error);
 
   // ---- what the rank tells when it is asked: report.cpp ----
   /// Adds fields of the layer above to each report; called as Awaited::tell is. nullptr: none.
@@ -510,6 +523,13 @@ class Device {
   std::uint8_t id_of(Rank r) { return channels_[r].method_number(); }
   void fail_requests_of(Rank rank);
   void fail_grouped(Request* recv);
+  // ---- ranks that die: faults.cpp ----
+  void hear_of_deaths();
+  void note_loss(Rank rank);
+  bool is_revoked(std::uint32_t context) const {
+    return !revoked_.empty() && revoked_.contains(context);
+  }
+  void revoke(Request* r);
   // ---- the agent: serve.cpp ----
   bool serve_while_busy(std::uint64_t linger_ns);
   // ---- sleeping: sleep.cpp ----
@@ -548,7 +568,9 @@ class Device {
   bool wants_turns_ = false;             // of the extensions
   Waiter waiter_;
   bool any_lost_ = false;  // peers
-  bool careful_ = true;    // several threads, a record of each call, or any_lost_
+  bool careful_ = true;    // several threads, a record of each call, any_lost_, or any of revoked_
+  std::unordered_set<std::uint32_t> revoked_;  // contexts
+  std::vector<Rank> dead_;                     // that the launcher has told of
   bool sleep_for_ever_ = false;
   Watches watches_;
   bool (*minds_)(const Request& message) = nullptr;

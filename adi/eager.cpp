@@ -16,6 +16,8 @@ using methods::Outcome;
 void Device::MPID_Isend(Request* r) {
   // Relaxed: the request is not yet visible to any other thread.
   r->incomplete.store(r->mode == SendMode::synchronous ? 2 : 1, std::memory_order_relaxed);
+  if (is_revoked(r->match.context)) [[unlikely]]
+    return complete(r, Errc::revoked);
   if (r->peer == rank_) return send_to_self(r);
   Channel& c = channels_[r->peer];
   if (c.lost) [[unlikely]]
@@ -156,6 +158,8 @@ void Device::arrive_short(Rank from, const Packet& p, const std::byte* payload) 
   }
   if (!may_be_kept(c, p, p.length)) [[unlikely]]
     return;
+  if (is_revoked(p.context) && p.kind == Kind::SHORT) [[unlikely]]
+    return channels_.return_credit(c, p.length + kMessageRecord);  // nobody will receive it
   Request* message = keep(c, p, m, p.length, Step::kept);
   if (p.length) std::memcpy(message->owned, payload, p.length);
 }
@@ -229,6 +233,10 @@ void Device::MPID_Irecv(Request* r) {
   r->incomplete.store(static_cast<std::int32_t>(parts), std::memory_order_relaxed);  // not yet visible to others
   if (r->dest_op == DestOp::join) [[unlikely]]
     r->status.bytes = r->view.bytes;  // in the end, those of the shortest message
+  if (is_revoked(r->match.context)) [[unlikely]] {
+    for (; parts > 0; --parts) fail_part(r, Errc::revoked, kNoRank);
+    return;
+  }
   if (any_lost_ && r->peer != kNoRank && channels_[r->peer].lost) [[unlikely]] {
     if (!match_.find(r->match)) return complete(r, Errc::peer_lost);
   }

@@ -23,6 +23,9 @@ class Extension {
   virtual void on_landed(Rank from, const Packet& packet, const methods::Landing& landing, Errc error) = 0;
   /// The rank is lost; every owner of packets to it has been told before.
   virtual void on_peer_lost(Rank rank) = 0;
+  /// The rank is lost, and its process has ended for certain: nobody hears of it any more. Behind on_peer_lost, at once
+  /// or later.
+  virtual void on_peer_dead(Rank rank) { static_cast<void>(rank); }
 
   /// Called in each turn of the dispatch loop while MPID_Want_turns(true) holds. Returns how many things happened.
   virtual int advance() = 0;

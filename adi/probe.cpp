@@ -40,7 +40,7 @@ bool Device::MPID_Iprobe(const Match& pattern, Envelope& envelope) {
 bool Device::MPID_Probe(const Match& pattern, Rank peer, Envelope& envelope) {
   Request* message;
   while (!(message = match_.find(pattern))) {
-    if (peer != kNoRank && channels_[peer].lost) return false;
+    if ((peer != kNoRank && channels_[peer].lost) || is_revoked(pattern.context)) return false;
     MPID_Poll(true, awaited(pattern));
   }
   envelope = envelope_of(*message);

@@ -62,6 +62,7 @@ void tell_request(const Request& r, ReportText& to) {
 void Device::look(Doing doing) {
   looking_as_ = doing;
   bootstrap_.on_watch();
+  if (MPID_Faults()) hear_of_deaths();
 }
 
 std::string_view Device::on_ask(void* device, bool all) {

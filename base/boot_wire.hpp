@@ -23,7 +23,7 @@ enum class FrameKind : std::uint8_t {
   hello = 1,     // rank → server  u32 version, u32 rank: MPI is initialised here; no answer
   put = 2,       // rank → server  u8 key length, key, value; no answer
   get = 3,       // rank → server  key; answered by `value` as soon as there is one
-  fence = 4,     // rank → server  (empty); answered by `fence_done` when all ranks have sent theirs
+  fence = 4,     // rank → server  (empty), or "1" or "0"; answered by `fence_done` when all ranks have sent theirs
   abort = 5,     // rank → server  i32 exit code, text: end the job
   finalize = 6,  // rank → server  (empty): I leave properly; no answer
   join = 7,      // rmqboot → server, first frame of a rank's TCP connection: u32 rank, 32 bytes nonce, 32 bytes mark;
@@ -33,7 +33,7 @@ enum class FrameKind : std::uint8_t {
   clock = 10,    // rank → server  (empty); answered by `time`
   answer = 11,   // rank → server: u32 number of the question, 0 for one by a signal; JSON: what the rank is in
   value = 16,    // server → rank  u8 key length, key, the value asked for
-  fence_done = 17,  // server → rank  (empty)
+  fence_done = 17,  // server → rank  "1" when any of them was that, else (empty)
   refused = 18,     // server → rank  text: a request broke the rules; the rank's calls fail from then on
   end = 19,         // server → rank  i32 exit code, text: the job is over; exit with this code
   joined = 20,      // server → rmqboot  (empty): the proof is good
@@ -45,6 +45,8 @@ enum class FrameKind : std::uint8_t {
                     // of the key that the text names
   wish_part = 41,   // rank → server  text, ahead of that of the next wish
   lost = 13,        // rank → server  as abort, but only because another rank is gone: how that one ended is the cause
+  accuse = 14,      // rank → server  i32 rank, text: this one cannot be reached any more and should be ended: --ft
+  gone = 24,        // server → rank  i32 rank, text: its process has ended and the job goes on: --ft
 };
 
 inline constexpr std::uint32_t wire_version = 4;
@@ -69,7 +71,7 @@ std::string encode_join(FrameKind join_or_mind, int rank, std::string_view nonce
 std::string encode_ask(std::uint32_t number, bool all);
 /// Header and number of an answer whose text, of so many bytes, follows. Allocates nothing.
 std::array<char, header_bytes + 4> encode_answer(std::uint32_t number, std::size_t text_bytes);
-/// abort, lost, end or died; `text` is cut at max_text.
+/// abort, lost, end, died, accuse or gone; `text` is cut at max_text.
 std::string encode_code(FrameKind kind, int code, std::string_view text);
 
 /// Reads a body field by field; every read fails softly at the end of the body, which `ok` remembers.

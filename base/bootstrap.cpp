@@ -17,6 +17,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "base/boot_wire.hpp"
 #include "base/bootstrap_env.hpp"
@@ -99,6 +100,10 @@ class ServerBootstrap final : public Bootstrap {
   void abort(int code, std::string_view why, Blame blame) override;
   Result<void> finalize() override;
   Result<void> wish(std::string_view what, std::string_view text) override;
+  Result<bool> try_fence(bool& more) override;
+  std::vector<Departure> departures() override;
+  bool tells_deaths() const override { return job_.ft; }
+  void accuse(int rank, std::string_view why) override;
   int watch_fd() const override { return fd_; }
   void on_watch() override;
   void on_ask(Teller teller, void* who) override;
@@ -134,6 +139,10 @@ class ServerBootstrap final : public Bootstrap {
   std::map<std::string, std::optional<std::string>> asked_;
   // Relaxed: counted, and compared by who wants to sleep, with the device held.
   std::atomic<std::uint64_t> answers_{0};
+  std::vector<Departure> departures_;              // not handed out yet; guarded by call_mutex_
+  std::atomic<bool> has_departures_{false};        // relaxed: a hint, for who then takes the mutex
+  enum class Fence : std::uint8_t { none, asked, done } fence_ = Fence::none;  // of try_fence
+  bool fence_more_ = false;
   Teller teller_ = nullptr;  // guarded by call_mutex_
   void* teller_who_ = nullptr;
   bool in_call_ = false;  // a round trip is under way: the device may be in the middle of something
@@ -245,6 +254,17 @@ Result<std::optional<Frame>> ServerBootstrap::next_frame() {
       const auto asked = asked_.find(std::string(body.short_text()));
       if (!body.ok() || asked == asked_.end() || asked->second) return unasked(**frame);
       asked->second = body.rest();
+      answers_.fetch_add(1, std::memory_order_relaxed);
+    } else if ((*frame)->kind == FrameKind::gone && job_.ft) {
+      boot::BodyReader body((*frame)->body);
+      const auto rank = static_cast<int>(body.u32());
+      if (!body.ok() || rank < 0 || rank >= job_.size) return unasked(**frame);
+      departures_.push_back({rank, std::string(body.rest())});
+      has_departures_.store(true, std::memory_order_relaxed);
+      answers_.fetch_add(1, std::memory_order_relaxed);
+    } else if ((*frame)->kind == FrameKind::fence_done && fence_ == Fence::asked) {
+      fence_ = Fence::done;
+      fence_more_ = (*frame)->body == "1";
       answers_.fetch_add(1, std::memory_order_relaxed);
     } else {
       break;
@@ -384,6 +404,33 @@ void ServerBootstrap::abort(int code, std::string_view why, Blame blame) {
     ::poll(&server, 1, kServerTime);
     leave(code);
   });
+}
+
+Result<bool> ServerBootstrap::try_fence(bool& more) {
+  if (auto open = check_open(); !open) return tl::make_unexpected(open.error());
+  const std::unique_lock lock(call_mutex_, std::try_to_lock);
+  if (!lock) return false;  // a thread is in a call, and reads for us too
+  if (broken_) return tl::make_unexpected(*broken_);
+  if (fence_ == Fence::none) {
+    fence_ = Fence::asked;
+    if (auto sent = send(boot::encode(FrameKind::fence, more ? "1" : "0")); !sent) return break_with(sent.error());
+  }
+  if (fence_ == Fence::asked) return false;  // on_watch() reads the answer
+  fence_ = Fence::none;
+  more = fence_more_;
+  return true;
+}
+
+std::vector<Bootstrap::Departure> ServerBootstrap::departures() {
+  if (!has_departures_.load(std::memory_order_relaxed)) return {};
+  const std::unique_lock lock(call_mutex_, std::try_to_lock);
+  if (!lock) return {};
+  has_departures_.store(false, std::memory_order_relaxed);
+  return std::exchange(departures_, {});
+}
+
+void ServerBootstrap::accuse(int rank, std::string_view why) {
+  static_cast<void>(send(boot::encode_code(FrameKind::accuse, rank, why)));
 }
 
 Result<void> ServerBootstrap::finalize() {

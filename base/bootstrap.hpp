@@ -42,6 +42,7 @@ struct JobInfo {
   int universe_size = 1;               // MPI_UNIVERSE_SIZE; at least `size`
   int flight_fd = -1;                  // memory for the flight recorder, held by the launcher; -1: none
   std::uint64_t flight_at = 0;         // where in it mine begins, bytes
+  bool ft = false;                     // the job goes on when a rank dies (rmqrun --ft)
   std::string host_name;               // of my host; pretended hosts (--host-split) have names of their own
 };
 
@@ -89,6 +90,28 @@ class Bootstrap {
   /// Ends the whole job with this exit code and says why, in one line. Does not return in a launched rank or a
   /// singleton; a local bootstrap (tests) returns, and every call on its board fails from then on.
   virtual void abort(int code, std::string_view why, Blame blame) = 0;
+
+  /// fence() that does not wait: true once all ranks that live have come; `more`: whether any of them has said so, of
+  /// all when it is true. To be repeated until then. Of a job that goes on when ranks die (JobInfo::ft).
+  virtual Result<bool> try_fence(bool& more) {
+    static_cast<void>(more);
+    return fence().map([] { return true; });
+  }
+
+  // ---- of a job that goes on when ranks die (JobInfo::ft) ----
+  struct Departure {
+    int rank = -1;
+    std::string how;  // one line
+  };
+  /// Ranks whose processes have ended without having left properly: those that the server has told of since the last
+  /// call. answers() counts them, too.
+  virtual std::vector<Departure> departures() { return {}; }
+  /// Whether each death is told by departures(). Else the loss of a rank is its death (tests).
+  virtual bool tells_deaths() const { return false; }
+  /// This rank cannot reach that one any more, which may be alive: the server ends it, so that it is dead for all.
+  virtual void accuse(int rank, std::string_view why) { static_cast<void>(rank), static_cast<void>(why); }
+  /// The start is over: from now on the job can do without this rank.
+  virtual void ready() {}
 
   /// Tells the server that this rank leaves properly. A rank that ends without it is a failure of the job. Later calls
   /// of put, get and fence fail with Errc::argument; a second finalize does nothing.

@@ -160,6 +160,8 @@ Result<LaunchedRank> read_launched_rank(const GetEnv& get) {
                     out.job.rank));
   }
   if (!from_hex(secret, out.job.secret)) return bad("RMQ_SECRET", "(hidden)");
+  const char* ft = get("RMQ_FT");
+  out.job.ft = ft != nullptr && std::string_view(ft) == "1";
   find_flight(get("RMQ_FLIGHT_MEMORY"), out.job);
   const char* name = get("RMQ_HOST_NAME");
   out.job.host_name = name != nullptr ? name : host_name();

@@ -13,6 +13,7 @@
 //   RMQ_APPNUM, RMQ_UNIVERSE_SIZE   MPMD section, MPI_UNIVERSE_SIZE
 //   RMQ_HOST_NAME        name of a pretended host
 //   RMQ_MACHINE_SIZE     ranks on this machine, those of other pretended hosts included; without it, those of this host
+//   RMQ_FT               1: the job goes on when a rank dies (--ft)
 //   RMQ_FLIGHT_MEMORY    FD:INODE:OFFSET: an inherited file in memory, and the place of this rank's flight recorder
 #pragma once
 

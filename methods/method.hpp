@@ -171,6 +171,10 @@ class Method {
     return Outcome::failed;
   }
 
+  /// The launcher says that the rank's process has ended: once what has come from it has been taken, poll() reports the
+  /// loss, unless it has done so.
+  virtual void ended(Rank rank, const Error& why) { drop(rank, why); }
+
   /// Memory that peers on this host can reach directly; nullptr when the method has none (or no more).
   virtual void* mem_alloc(std::size_t bytes) {
     static_cast<void>(bytes);

@@ -106,6 +106,7 @@ class ShmMethod final : public methods::Method {
   std::size_t rings() const;
 
   void drop(Rank rank, const Error& why) override;
+  void ended(Rank rank, const Error& why) override;
   bool drained() const override { return transfers_ == nullptr || transfers_->empty(); }
   void close() override;
 
@@ -175,7 +176,9 @@ class ShmMethod final : public methods::Method {
   int sweep();
   int attend();
   void update_busy();
-  bool has_duties() const { return mail_left_ || !transfers_->empty() || transfers_->helping() || !losses_.empty(); }
+  bool has_duties() const {
+    return mail_left_ || !transfers_->empty() || transfers_->helping() || !losses_.empty() || !ended_.empty();
+  }
   bool has_work();
 
   methods::Outcome send_slowly(Rank to, const Packet& packet, const Payload& payload);
@@ -209,6 +212,9 @@ class ShmMethod final : public methods::Method {
   void lose_all();
   void lose_given_up(std::uint32_t host_rank);
   int report_losses();
+  int lose_ended();
+  /// Whether all has been taken that a process sent which has ended.
+  bool is_exhausted(std::uint32_t host_rank);
   void look_after_peers();
   void look_after_inbox();
   void watch_met();
@@ -240,6 +246,7 @@ class ShmMethod final : public methods::Method {
   std::vector<std::uint32_t> host_rank_of_;  // by world rank; kElsewhere for me and for other hosts
   std::vector<Peer> peers_;                  // by host rank
   std::vector<Loss> losses_;
+  std::vector<Loss> ended_;  // processes that have ended, whose last packets are still to be taken
   std::vector<std::uint32_t> starved_;    // host ranks that refused a send for want of room; arm() looks at their rings
   std::vector<std::uint32_t> unwatched_;  // host ranks met since the peers' processes were last looked after
   Outbound nowhere_;

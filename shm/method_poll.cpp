@@ -37,6 +37,7 @@ int ShmMethod::attend() {
     events += transfers_->advance(lost);
     if (lost) lose(*lost, Errc::peer_lost, "has ended while long data was copied to or from it");
   }
+  if (!ended_.empty()) events += lose_ended();
   events += report_losses();
   update_busy();
   return events;
@@ -125,12 +126,31 @@ void ShmMethod::look_after_peers() {
     if (dead == PeerWatch::kNobody) dead = watch_->find_dead_stranger(kStrangers);
   }
   if (dead == PeerWatch::kNobody) return;
-  // Its last packets are taken first: all that it has published is visible now, and lies before the inbox's tail.
   look_soon_ = true;
-  Peer& peer = peers_[dead];
+  if (is_exhausted(dead)) lose(dead, Errc::peer_lost, "has ended without finishing the job");
+}
+
+// All that it has published is visible now, and lies before the inbox's tail.
+bool ShmMethod::is_exhausted(std::uint32_t host_rank) {
+  Peer& peer = peers_[host_rank];
   if (!peer.mail_ends) peer.mail_ends = inbox_.tail();
-  if (inbox_.position() >= *peer.mail_ends && (!peer.in || !peer.in->cells.ready()))
-    lose(dead, Errc::peer_lost, "has ended without finishing the job");
+  return inbox_.position() >= *peer.mail_ends && (!peer.in || !peer.in->cells.ready());
+}
+
+void ShmMethod::ended(Rank rank, const Error& why) {
+  const std::uint32_t host_rank = host_rank_of(rank);
+  if (peers_[host_rank].lost) return;
+  ended_.push_back({host_rank, why});
+  busy_ = true;
+}
+
+int ShmMethod::lose_ended() {
+  look_after_inbox();  // it may have died with a cell half filled
+  return static_cast<int>(std::erase_if(ended_, [&](const Loss& loss) {
+    const bool over = peers_[loss.peer].lost || is_exhausted(loss.peer);
+    if (over) drop(peers_[loss.peer].rank, loss.error);
+    return over;
+  }));
 }
 
 void ShmMethod::watch_met() {

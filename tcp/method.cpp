@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sodium.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <limits>
@@ -309,6 +310,16 @@ void TcpMethod::drop(Rank rank, const Error& why) {
   if (link.verdict) return;
   link.verdict = why;
   make_busy(link);
+}
+
+// What has come from it is read to the end, which comes now at the latest: a process that it has forked may hold its
+// socket.
+void TcpMethod::ended(Rank rank, const Error& why) {
+  const Link& link = this->link(rank);
+  if (link.connected())
+    ::shutdown(link.fd, SHUT_RD);
+  else
+    drop(rank, why);
 }
 
 bool TcpMethod::drained() const {

@@ -46,6 +46,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   int poll() override;
   bool arm() override;
   void drop(Rank rank, const Error& why) override;
+  void ended(Rank rank, const Error& why) override;
   void disarm() override { armed_ = false; }
   bool drained() const override;
   void close() override;

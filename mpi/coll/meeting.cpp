@@ -6,6 +6,7 @@
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/combine.hpp"
 #include "mpi/coll/stages.hpp"
+#include "mpi/ft/failures.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/failure.hpp"
 #include "mpi/internal/p2p.hpp"
@@ -147,6 +148,7 @@ Rank wait(const Comm& comm, const Board& board) {
       return kNoRank;
     }
     if (const Rank lost = lost_member(comm); lost != kNoRank) return lost;
+    ft::check_not_revoked(comm);
     const adi::Watch watch(device.watches(), open);
     device.MPID_Poll(true, {tell, &waiting});
   }

@@ -3,7 +3,8 @@
 //
 // An error does not end a collective: the first one is kept, and from then on this rank's messages leave empty. So no
 // rank waits in vain, and whoever depends on the lost data finds its message too short and reports MPI_ERR_TRUNCATE. A
-// message that is longer or shorter than expected is such an error.
+// message that is longer or shorter than expected is such an error; in a job that goes on when ranks die an empty one
+// tells of the failure that has made it so.
 #pragma once
 
 #include <array>
@@ -12,6 +13,7 @@
 
 #include "mpi/coll/blocks.hpp"
 #include "mpi/coll/choice.hpp"
+#include "mpi/ft/failures.hpp"
 #include "mpi/internal/task.hpp"
 #include "mpi/internal/transfer.hpp"
 
@@ -88,7 +90,7 @@ class Steps {
 
   /// nullptr: the data has left already, without a request.
   Request* start_send(int to, const Buffer& data) {
-    const Buffer& out = error_ == MPI_SUCCESS ? data : nothing_;
+    const Buffer& out = error_ == MPI_SUCCESS ? data : in_place_of(data);
     const std::uint64_t bytes = bytes_of(out);
     if (out.type->dense && bytes <= kNowMax) {
       const Match match{comm_.context + 1, comm_.rank, tag_};
@@ -106,16 +108,26 @@ class Steps {
   void finish_send(Request* r) { note(mpi::wait(device_, r)); }
   void finish_recv(Request* r) {
     await(device_, r);
-    const bool whole = r->status.bytes == r->view.bytes;
-    note(mpi::wait(device_, r));
-    if (!whole) [[unlikely]]
-      note(MPI_ERR_TRUNCATE);
+    const bool whole = r->status.bytes == r->view.bytes, nothing_came = r->status.bytes == 0;
+    const int error = mpi::wait(device_, r);
+    if (error != MPI_SUCCESS || !whole) [[unlikely]]
+      note_failed(error, nothing_came);
   }
 
  private:
   // Larger messages need a request in most methods; asking in vain costs little, but not nothing.
   static constexpr std::uint64_t kNowMax = 16 * 1024;
 
+  // What leaves after an error. Where nothing was to leave anyway, as in a barrier, a byte too many tells of a failure.
+  [[gnu::cold]] const Buffer& in_place_of(const Buffer& data) const {
+    static char byte = '!';
+    static const Buffer too_much = raw(&byte, 1);
+    return ft::may_fail() && bytes_of(data) == 0 ? too_much : nothing_;
+  }
+  [[gnu::cold]] void note_failed(int error, bool nothing_came) {
+    if (error == MPI_SUCCESS) error = MPI_ERR_TRUNCATE;
+    note(error == MPI_ERR_TRUNCATE && nothing_came && ft::may_fail() ? MPIX_ERR_PROC_FAILED : error);
+  }
   int at(int place) const { return part_ && place >= 0 ? part_->at(place) : place; }
 
   Comm& comm_;

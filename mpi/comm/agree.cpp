@@ -4,6 +4,7 @@
 #include "mpi/dynamic/introduce.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/p2p.hpp"
+#include "mpi/internal/task.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -14,15 +15,43 @@ Buffer buffer_of(std::span<std::uint64_t> words) {
   return {words.data(), static_cast<MPI_Count>(words.size_bytes()), find_datatype(MPI_BYTE)};
 }
 
-void check(int error) {
-  if (error != MPI_SUCCESS) fail_call(error, "a member could not be reached");
-}
+/// Messages of one agreement. An error does not end it: from then on this member's messages leave empty, so that nobody
+/// waits in vain, and whoever gets such a one fails as well.
+class Talk {
+ public:
+  void send(Comm& c, int to, int tag, std::span<std::uint64_t> words) {
+    note(mpi::send(c, to, tag, buffer_of(error_ == MPI_SUCCESS ? words : words.first(0))));
+  }
+  void recv(Comm& c, int from, int tag, std::span<std::uint64_t> words) {
+    take(*c.device, start_recv(c, from, tag, buffer_of(words)));
+  }
+  void swap(Comm& c, int peer, int tag, std::span<std::uint64_t> mine, std::span<std::uint64_t> theirs) {
+    Request* const r = start_recv(c, peer, tag, buffer_of(theirs));
+    send(c, peer, tag, mine);
+    take(*c.device, r);
+  }
+  void end() const {
+    if (error_ != MPI_SUCCESS) fail_call(error_, "a member could not be reached");
+  }
 
-void send_words(const Party& p, int member, std::span<std::uint64_t> words) {
-  check(send(p.comm, p.rank_of(member), p.tag, buffer_of(words)));
+ private:
+  void take(adi::Device& device, Request* r) {
+    await(device, r);
+    const bool whole = r->status.bytes == r->view.bytes;
+    note(wait(device, r));
+    if (!whole) note(MPIX_ERR_PROC_FAILED);
+  }
+  void note(int error) {
+    if (error_ == MPI_SUCCESS) error_ = error;
+  }
+  int error_ = MPI_SUCCESS;
+};
+
+void send_words(Talk& t, const Party& p, int member, std::span<std::uint64_t> words) {
+  t.send(p.comm, p.rank_of(member), p.tag, words);
 }
-void recv_words(const Party& p, int member, std::span<std::uint64_t> words) {
-  check(recv(p.comm, p.rank_of(member), p.tag, buffer_of(words)));
+void recv_words(Talk& t, const Party& p, int member, std::span<std::uint64_t> words) {
+  t.recv(p.comm, p.rank_of(member), p.tag, words);
 }
 
 /// How many members there are in the subtree of `m`.
@@ -30,25 +59,29 @@ int subtree(const Party& p, int m) {
   return std::min(p.reach(m), p.size() - m);
 }
 
-void broadcast_words(const Party& p, std::span<std::uint64_t> words) {
-  if (p.me != 0) recv_words(p, p.parent(), words);
-  p.for_each_child([&](int child) { send_words(p, child, words); });
-}
-
-void swap_words(const Bridge& b, std::span<std::uint64_t> mine, std::span<std::uint64_t> theirs) {
-  check(send_recv(*b.comm, b.remote_leader, buffer_of(mine), b.remote_leader, buffer_of(theirs), b.tag));
-}
-
-Words swap(const Bridge& b, const Words& ours) {
-  if (b.line) return swap_by_line(*b.line, ours);
-  Words mine = ours, my_size{ours.size()}, their_size(1);
-  swap_words(b, my_size, their_size);
-  Words theirs(their_size[0]);
-  swap_words(b, mine, theirs);
-  return theirs;
+void broadcast_words(Talk& t, const Party& p, std::span<std::uint64_t> words) {
+  if (p.me != 0) recv_words(t, p, p.parent(), words);
+  p.for_each_child([&](int child) { send_words(t, p, child, words); });
 }
 
 constexpr std::uint64_t kFailed = ~std::uint64_t{0};  // in place of how many words there are
+
+void broadcast(Talk& t, const Party& p, Words& words) {
+  Words size{words.size()};
+  broadcast_words(t, p, size);
+  if (size[0] == kFailed) fail_call(MPI_ERR_OTHER, "the two sides could not come together; the root says why");
+  words.resize(size[0]);
+  broadcast_words(t, p, words);
+}
+
+Words swap(Talk& t, const Bridge& b, const Words& ours) {
+  if (b.line) return swap_by_line(*b.line, ours);
+  Words mine = ours, my_size{ours.size()}, their_size(1);
+  t.swap(*b.comm, b.remote_leader, b.tag, my_size, their_size);
+  Words theirs(their_size[0]);
+  t.swap(*b.comm, b.remote_leader, b.tag, mine, theirs);
+  return theirs;
+}
 
 }  // namespace
 
@@ -76,42 +109,46 @@ std::vector<std::uint64_t> gather_all(const Party& p, std::span<const std::uint6
     return std::span(all).subspan(n * static_cast<std::size_t>(from), n * static_cast<std::size_t>(count));
   };
   std::copy(mine.begin(), mine.end(), part(p.me, 1).begin());
-  p.for_each_child([&](int child) { recv_words(p, child, part(child, subtree(p, child))); });
-  if (p.me != 0) send_words(p, p.parent(), part(p.me, subtree(p, p.me)));
-  broadcast_words(p, all);
+  Talk t;
+  p.for_each_child([&](int child) { recv_words(t, p, child, part(child, subtree(p, child))); });
+  if (p.me != 0) send_words(t, p, p.parent(), part(p.me, subtree(p, p.me)));
+  broadcast_words(t, p, all);
+  t.end();
   return all;
 }
 
 void and_all(const Party& p, std::span<std::uint64_t> words) {
+  Talk t;
   p.for_each_child([&](int child) {
     Words theirs(words.size());
-    recv_words(p, child, theirs);
+    recv_words(t, p, child, theirs);
     for (std::size_t i = 0; i < words.size(); ++i) words[i] &= theirs[i];
   });
-  if (p.me != 0) send_words(p, p.parent(), words);
-  broadcast_words(p, words);
+  if (p.me != 0) send_words(t, p, p.parent(), words);
+  broadcast_words(t, p, words);
+  t.end();
 }
 
 void broadcast(const Party& p, std::vector<std::uint64_t>& words) {
-  Words size{words.size()};
-  broadcast_words(p, size);
-  if (size[0] == kFailed) fail_call(MPI_ERR_OTHER, "the two sides could not come together; the root says why");
-  words.resize(size[0]);
-  broadcast_words(p, words);
+  Talk t;
+  broadcast(t, p, words);
+  t.end();
 }
 
 std::vector<std::uint64_t> exchange(const Party& p, const Bridge& b, const std::vector<std::uint64_t>& ours) {
   Words theirs;
+  Talk t;
   if (p.me == 0) {
     try {
-      theirs = swap(b, ours);
+      theirs = swap(t, b, ours);
     } catch (const Failure&) {
       Words failed{kFailed};
-      broadcast_words(p, failed);
+      broadcast_words(t, p, failed);
       throw;
     }
   }
-  broadcast(p, theirs);
+  broadcast(t, p, theirs);
+  t.end();
   return theirs;
 }
 

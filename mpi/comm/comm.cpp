@@ -5,6 +5,7 @@
 
 #include "mpi/dynamic/bonds.hpp"
 #include "mpi/dynamic/spawn.hpp"
+#include "mpi/ft/failures.hpp"
 #include "mpi/internal/attributes.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/requests.hpp"
@@ -50,14 +51,22 @@ int contexts_of(const Comm& c) {
 }
 
 void give_contexts(Comm& d, const std::vector<std::uint32_t>& contexts) {
+  if (d.context != 0) return;
   d.context = d.recv_context = contexts[0];
   if (d.local) d.local->context = d.local->recv_context = contexts[1];
+  ft::begin(d);
 }
 
 MPI_Comm dup(Comm& c) {
   note_collective(c);
   Comm& d = duplicate(c);
-  give_contexts(d, agree_on_contexts(whole_party(c), bridge_of(c), contexts_of(c)));
+  try {
+    give_contexts(d, agree_on_contexts(whole_party(c), bridge_of(c), contexts_of(c)));
+  } catch (const Failure&) {
+    delete_all_attributes(d.attributes, d.handle);
+    drop(&d);
+    throw;
+  }
   return d.handle;
 }
 

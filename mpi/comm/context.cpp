@@ -39,24 +39,78 @@ Masks& masks() {
   return *all;
 }
 
+/// Instead of words, once a member has failed, or its party is revoked: so nobody waits in vain, and all who depend on it
+/// fail as well.
+Buffer nothing() {
+  return {nullptr, 0, find_datatype(MPI_BYTE)};
+}
 Buffer buffer_of(std::uint64_t (&words)[kContextWords + 1]) {
   return {words, sizeof words, find_datatype(MPI_BYTE)};
 }
 
 }  // namespace
 
+// ---- one process's part ----
+
+ContextTurn::ContextTurn(std::uint64_t order, bool at_once) : order_(order) {
+  const bool alone = ++masks().under_way == 1;
+  if (alone && at_once && !runtime().device->threads()) join_order();
+}
+
+ContextTurn::~ContextTurn() {
+  Masks& m = masks();
+  if (owner_) m.owned = false;
+  if (in_order_) m.waiting.erase(m.waiting.find(order_));
+  --m.under_way;
+}
+
+void ContextTurn::join_order() {
+  if (!in_order_) masks().waiting.insert(order_);
+  in_order_ = true;
+}
+
+void ContextTurn::offer(std::span<std::uint64_t, kWords> words) {
+  Masks& m = masks();
+  owner_ = in_order_ && !m.owned && *m.waiting.begin() == order_;
+  if (owner_) {
+    m.owned = true;
+    std::copy(std::begin(m.free), std::end(m.free), words.begin());
+  } else {
+    std::fill(words.begin(), words.end(), 0);
+  }
+  words[kContextWords] = owner_;  // "I own my mask"
+}
+
+bool ContextTurn::end_round(std::span<const std::uint64_t, kWords> words, int wanted, bool failed,
+                            std::vector<std::uint32_t>& contexts) {
+  Masks& m = masks();
+  if (owner_) m.owned = owner_ = false;
+  if (failed) return true;
+  if (!words[kContextWords]) {
+    join_order();
+    return false;
+  }
+  for (std::size_t word = 0; word < kContextWords; ++word) {
+    for (std::uint64_t left = words[word]; left && std::ssize(contexts) < wanted; left &= left - 1) {
+      contexts.push_back(
+          static_cast<std::uint32_t>(2 * (word * 64 + static_cast<std::size_t>(std::countr_zero(left)))));
+    }
+  }
+  if (std::ssize(contexts) < wanted) contexts.clear();
+  for (const std::uint32_t c : contexts) m.free[c / 2 / 64] &= ~(std::uint64_t{1} << (c / 2 % 64));
+  return true;
+}
+
+// ---- along the tree of a party ----
+
 ContextAgreement::ContextAgreement(Party p, Bridge b, int n, bool blocking)
-    : party_(std::move(p)),
-      bridge_(b),
-      wanted_(n),
-      order_((std::uint64_t{party_.comm.context} << 32) | static_cast<std::uint32_t>(party_.tag)) {
+    : party_(std::move(p)), bridge_(b), wanted_(n) {
   if (party_.size() == 1 && !bridge_.present) {
     take_own();
     return;
   }
   plan();
-  const bool alone = ++masks().under_way == 1;
-  if (alone && blocking && !runtime().device->threads()) join_order();
+  turn_.emplace((std::uint64_t{party_.comm.context} << 32) | static_cast<std::uint32_t>(party_.tag), blocking);
   start_round();
 }
 
@@ -74,21 +128,9 @@ void ContextAgreement::plan() {
   party_.for_each_child([&](int child) { steps_.push_back({Step::What::send, child}); });
 }
 
-void ContextAgreement::join_order() {
-  if (!in_order_) masks().waiting.insert(order_);
-  in_order_ = true;
-}
-
 void ContextAgreement::start_round() {
-  Masks& m = masks();
-  owner_ = in_order_ && !m.owned && *m.waiting.begin() == order_;
-  if (owner_) {
-    m.owned = true;
-    std::copy(std::begin(m.free), std::end(m.free), words_);
-  } else {
-    std::fill(std::begin(words_), std::end(words_), 0);
-  }
-  words_[kContextWords] = owner_;  // "I own my mask"
+  turn_->offer(words_);
+  unheard_ = false;
   at_ = 0;
   go_on();
 }
@@ -112,10 +154,11 @@ void ContextAgreement::start(const Step& s) {
     case Step::What::recv:
       return watch(start_recv(c, rank, party_.tag, buffer_of(words_)));
     case Step::What::send:
-      return watch(start_send(c, rank, party_.tag, buffer_of(words_)));
+      return watch(start_send(c, rank, party_.tag, error_ == MPI_SUCCESS ? buffer_of(words_) : nothing()));
     case Step::What::swap_and:
       watch(start_recv(*bridge_.comm, bridge_.remote_leader, bridge_.tag, buffer_of(other_)));
-      watch(start_send(*bridge_.comm, bridge_.remote_leader, bridge_.tag, buffer_of(words_)));
+      watch(start_send(*bridge_.comm, bridge_.remote_leader, bridge_.tag,
+                       error_ == MPI_SUCCESS ? buffer_of(words_) : nothing()));
   }
 }
 
@@ -131,7 +174,13 @@ void ContextAgreement::watch(Request* r) {
 
 void ContextAgreement::on_complete(Request* r) {
   auto& a = *static_cast<ContextAgreement*>(r->user);
-  if (r->status.error != Errc::ok && a.error_ == MPI_SUCCESS) a.error_ = error_class_of(r->status.error);
+  const bool received = r->kind == RequestKind::recv;
+  int error = error_class_of(r->status.error);
+  if (received && error == MPI_SUCCESS && r->status.bytes < r->view.bytes) error = MPIX_ERR_PROC_FAILED;  // of others
+  if (error != MPI_SUCCESS) {
+    if (a.error_ == MPI_SUCCESS) a.error_ = error;
+    a.unheard_ = a.unheard_ || received;
+  }
   runtime().device->MPID_Request_free(r);
   if (--a.outstanding_ > 0) return;
   a.settle(a.steps_[a.at_++]);
@@ -144,30 +193,13 @@ void ContextAgreement::settle(const Step& s) {
 }
 
 void ContextAgreement::end_round() {
-  Masks& m = masks();
-  if (owner_) m.owned = owner_ = false;
-  if (!words_[kContextWords] && error_ == MPI_SUCCESS) {
-    join_order();
-    return start_round();
-  }
-  if (in_order_) m.waiting.erase(m.waiting.find(order_));
-  --m.under_way;
-  if (error_ == MPI_SUCCESS) take_lowest();
+  const bool failed = error_ != MPI_SUCCESS;
+  // The others hear in the next round that this one has failed.
+  if (failed && !unheard_ && !words_[kContextWords]) return start_round();
+  if (!turn_->end_round(words_, wanted_, failed, contexts_)) return start_round();
+  turn_.reset();
+  if (!failed && contexts_.empty()) error_ = MPI_ERR_OTHER;
   done_ = true;
-}
-
-void ContextAgreement::take_lowest() {
-  for (std::size_t word = 0; word < kContextWords; ++word) {
-    for (std::uint64_t left = words_[word]; left && std::ssize(contexts_) < wanted_; left &= left - 1) {
-      contexts_.push_back(
-          static_cast<std::uint32_t>(2 * (word * 64 + static_cast<std::size_t>(std::countr_zero(left)))));
-    }
-  }
-  if (std::ssize(contexts_) < wanted_) {
-    contexts_.clear();
-    error_ = MPI_ERR_OTHER;
-  }
-  for (const std::uint32_t c : contexts_) masks().free[c / 2 / 64] &= ~(std::uint64_t{1} << (c / 2 % 64));
 }
 
 void ContextAgreement::take_own() {

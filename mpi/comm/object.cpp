@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "mpi/ft/failures.hpp"
 #include "mpi/internal/comms.hpp"
 
 namespace rmq::mpi {
@@ -16,6 +17,7 @@ void release(Errhandler* e) {
 }
 
 void end_of(Comm* c) {
+  ft::end(*c);
   if (c->local) release(c->local);
   if (c->remote) release(c->remote);
   release(c->group);
@@ -63,7 +65,9 @@ Comm* new_comm(const Comm& parent, const NewComm& made) {
     retain(*local->errhandler);
     c->local = local.release();  // has no handle: the communicator's own
   }
-  return runtime().comms.add(std::move(c));
+  Comm* const added = runtime().comms.add(std::move(c));
+  if (made.context != 0) ft::begin(*added);
+  return added;
 }
 
 }  // namespace rmq::mpi

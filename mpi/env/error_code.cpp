@@ -237,6 +237,8 @@ int error_class_of(Errc e) {
       return MPI_ERR_ARG;
     case Errc::buffer:
       return MPI_ERR_BUFFER;
+    case Errc::revoked:
+      return MPIX_ERR_REVOKED;
     case Errc::config:
     case Errc::system:
       return MPI_ERR_OTHER;

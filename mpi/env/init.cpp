@@ -1,6 +1,9 @@
 // Chapter 11: start and end of MPI, thread levels.
 #include <fmt/format.h>
 #include <pthread.h>
+#include <unistd.h>
+
+#include <cstdio>
 
 #include "mpi/dynamic/spawn.hpp"
 #include "mpi/internal/call.hpp"
@@ -82,9 +85,13 @@ RMQ_MPI(int, Is_thread_main, (int* flag)) {
   return enter([&] { *out(flag, "flag") = pthread_equal(pthread_self(), runtime().main_thread) != 0; });
 }
 
-RMQ_MPI(int, Abort, (MPI_Comm, int errorcode)) {
+RMQ_MPI(int, Abort, (MPI_Comm comm, int errorcode)) {
   Runtime& rt = runtime();
   if (!rt.is_active()) detail::refuse("MPI_Abort");
+  if (rt.ft && comm == MPI_COMM_SELF && rt.world->size() > 1) {  // the job goes on
+    std::fflush(nullptr);
+    ::_exit(errorcode != 0 && (errorcode & 0xff) == 0 ? 1 : errorcode & 0xff);
+  }
   rt.device->trace().end_in(call_id("Abort"));
   // No Entry: another thread may hold the device for ever.
   rt.device->MPID_Abort(errorcode, fmt::format("MPI_Abort was called with error code {}", errorcode), Blame::itself);

@@ -642,6 +642,7 @@ typedef void(MPI_T_event_dropped_cb_function)(MPI_Count count, MPI_T_event_regis
 #define RMQ_MPIX_FUNCTION(result, name, parameters) RMQ_MPI_PUBLIC result MPIX_##name parameters;
 #include "rmq_mpi_functions.inc"
 #define RMQ_MPI_FUNCTION(result, name, parameters) RMQ_MPI_PUBLIC result MPI_##name parameters;
+#define RMQ_MPIX_FUNCTION(result, name, parameters) RMQ_MPI_PUBLIC result MPIX_##name parameters;
 #include "rmq_mpi_functions_newer.inc"
 
 /* The same under the names by which a profiling library reaches them. */
@@ -649,6 +650,7 @@ typedef void(MPI_T_event_dropped_cb_function)(MPI_Count count, MPI_T_event_regis
 #define RMQ_MPIX_FUNCTION(result, name, parameters) RMQ_MPI_PUBLIC result PMPIX_##name parameters;
 #include "rmq_mpi_functions.inc"
 #define RMQ_MPI_FUNCTION(result, name, parameters) RMQ_MPI_PUBLIC result PMPI_##name parameters;
+#define RMQ_MPIX_FUNCTION(result, name, parameters) RMQ_MPI_PUBLIC result PMPIX_##name parameters;
 #include "rmq_mpi_functions_newer.inc"
 
 /* ---- Handles for Fortran ---- */

@@ -29,6 +29,11 @@
   extern "C" RMQ_EXPORT __attribute__((weak, alias("PMPI_" #name))) result MPI_##name parameters; \
   extern "C" RMQ_EXPORT result PMPI_##name parameters
 
+/// The same for an extension, MPIX_x.
+#define RMQ_MPIX(result, name, parameters)                                                          \
+  extern "C" RMQ_EXPORT __attribute__((weak, alias("PMPIX_" #name))) result MPIX_##name parameters; \
+  extern "C" RMQ_EXPORT result PMPIX_##name parameters
+
 namespace rmq::mpi {
 
 /// Gives the device away for its lifetime: around every function of the user that may call MPI (error handlers,

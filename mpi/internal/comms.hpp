@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -114,6 +115,33 @@ std::vector<std::uint64_t> exchange(const Party& p, const Bridge& b, const std::
 inline constexpr std::uint32_t kWorldContext = 0, kSelfContext = 2;
 inline constexpr std::size_t kContextWords = 256;  // of 64 contexts each
 
+/// This process's part in one agreement on contexts, whichever way the members agree: what it offers to each round, and
+/// what comes of it. For who agrees: context.cpp says why there are rounds.
+class ContextTurn {
+ public:
+  static constexpr std::size_t kWords = kContextWords + 1;
+  /// `order`: among the agreements of this process, the same in all processes. `at_once`: the caller does nothing else
+  /// until it is over, and may own the mask in the first round if no other agreement is under way.
+  ContextTurn(std::uint64_t order, bool at_once);
+  ~ContextTurn();
+  ContextTurn(const ContextTurn&) = delete;
+  ContextTurn& operator=(const ContextTurn&) = delete;
+
+  /// What this process brings to the next round.
+  void offer(std::span<std::uint64_t, kWords> words);
+  /// The round is over, with the bitwise and of all offers; `failed`: or without. Whether the agreement is over: then
+  /// `contexts` are what it has come to, `wanted` of them or, when there are not as many left, none.
+  bool end_round(std::span<const std::uint64_t, kWords> words, int wanted, bool failed,
+                 std::vector<std::uint32_t>& contexts);
+
+ private:
+  void join_order();
+
+  const std::uint64_t order_;
+  bool in_order_ = false;
+  bool owner_ = false;  // of this process's mask
+};
+
 /// Agrees on contexts (each good for point-to-point, and + 1 for collectives) that no member uses, the same for all
 /// members of the party, and of the other one. Goes on by itself in every poll; must live until it is done.
 class ContextAgreement {
@@ -135,7 +163,6 @@ class ContextAgreement {
     int member;
   };
   void plan();
-  void join_order();
   void start_round();
   void go_on();
   void start(const Step& s);
@@ -143,21 +170,19 @@ class ContextAgreement {
   static void on_complete(Request* r);
   void settle(const Step& s);
   void end_round();
-  void take_lowest();
   void take_own();
 
   const Party party_;
   const Bridge bridge_;
   const int wanted_;
-  const std::uint64_t order_;  // among the agreements of this process, the same in all processes
-  bool in_order_ = false;
-  bool owner_ = false;  // of this process's mask
+  std::optional<ContextTurn> turn_;
   std::vector<Step> steps_;
   std::size_t at_ = 0;   // step under way
   int outstanding_ = 0;  // transfers of it
   bool done_ = false;
   int error_ = MPI_SUCCESS;
-  std::uint64_t words_[kContextWords + 1], other_[kContextWords + 1];
+  bool unheard_ = false;  // what this round has come to: a message has failed that would have told
+  std::uint64_t words_[ContextTurn::kWords], other_[ContextTurn::kWords];
   std::vector<std::uint32_t> contexts_;
 };
 

@@ -29,6 +29,9 @@ class Meeting;
 class Terms;
 struct Levels;
 }  // namespace coll
+namespace ft {
+class Circle;
+}
 class Activity;
 class BsendBuffer;
 struct Datatype;
@@ -165,6 +168,7 @@ struct Comm {
   std::uint32_t recv_context = 0;  // receives: the same, except in inter-communicators, where each side has its own
   int rank = 0;
   bool littered = false;         // the program has left messages in its context, which must not meet another's receives
+  bool revoked = false;          // MPIX_Comm_revoke, here or elsewhere
   Group* group = nullptr;        // local group, referenced
   Group* remote = nullptr;       // inter-communicator: remote group, referenced; else nullptr
   struct Comm* local = nullptr;  // inter-communicator: intra-communicator of the local group
@@ -184,6 +188,7 @@ struct Comm {
   std::shared_ptr<BsendBuffer> bsend;                  // attached to it alone (internal/bsend.hpp); nullptr: none
   Activity* activities = nullptr;                      // the newest of those that hold it (internal/requests.hpp)
   std::shared_ptr<const Topology> topology;            // nullptr: none; duplicates share it (internal/topology.hpp)
+  std::shared_ptr<ft::Circle> circle;                  // its failures, once asked for (ft/failures.hpp)
 
   /// All there are: also those whose handle has been freed, which messages hold, and parts of other objects, which have
   /// never had one. Touched with the device held.

@@ -3,6 +3,7 @@
 
 #include <climits>
 
+#include "mpi/ft/failures.hpp"
 #include "mpi/internal/bsend.hpp"
 #include "mpi/internal/p2p.hpp"
 #include "mpi/internal/requests.hpp"
@@ -28,12 +29,14 @@ inline Buffer unused_buffer(MPI_Count count) {
 
 [[gnu::always_inline]] inline SendArgs send_args(const Comm& c, const void* buf, MPI_Count count, MPI_Datatype type,
                                                  int dest, int tag) {
+  ft::check_not_revoked(c);
   const bool nobody = dest == MPI_PROC_NULL;
   const Buffer b = nobody ? unused_buffer(count) : buffer_arg(buf, count, type);
   return {b, dest_arg(c, dest), tag_arg(tag)};
 }
 [[gnu::always_inline]] inline RecvArgs recv_args(const Comm& c, void* buf, MPI_Count count, MPI_Datatype type,
                                                  int source, int tag) {
+  ft::check_not_revoked(c);
   const bool nobody = source == MPI_PROC_NULL;
   const Buffer b = nobody ? unused_buffer(count) : buffer_arg(buf, count, type);
   return {b, source_arg(c, source), recv_tag_arg(tag)};

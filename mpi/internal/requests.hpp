@@ -35,6 +35,8 @@ class Activity {
   virtual void tell(ReportText& to) const;
   /// Whose handler hears of an error of finish(), and what of it can be told; its code is not looked at.
   virtual Failure failure() const { return {MPI_SUCCESS, {}, comm_ ? comm_->handle : MPI_COMM_NULL}; }
+  /// The receive of the device's that it waits for, if it is one; else nullptr.
+  virtual const Request* receive() const { return nullptr; }
   virtual void start() { fail_call(MPI_ERR_REQUEST, "argument request is not persistent"); }
   virtual bool persistent() const { return false; }
   virtual bool active() const { return true; }
@@ -121,7 +123,8 @@ MPI_Request new_activity_request(std::unique_ptr<Activity> activity);
 
 /// Adds what a request of the program waits for, as adi::Awaited::tell.
 void tell(const Request& r, ReportText& to);
-/// Progresses until the request is complete. `what`: all that the caller waits for; else the request.
+/// Progresses until the request is complete. Fails, and leaves it as it is, when a failure keeps it from that that is not
+/// acknowledged. `what`: all that the caller waits for; else the request.
 void wait_for(Request* r, adi::Awaited what = {});
 /// Takes the result of a complete request: fills the status, frees the request unless it is persistent, and then makes
 /// `handle` MPI_REQUEST_NULL. Returns MPI_SUCCESS, an error class or code; what went wrong is told by

@@ -11,6 +11,7 @@
 
 #include "mpi/dynamic/bonds.hpp"
 #include "mpi/dynamic/spawn.hpp"
+#include "mpi/ft/failures.hpp"
 #include "mpi/internal/attributes.hpp"
 #include "mpi/internal/bsend.hpp"
 #include "mpi/internal/call.hpp"
@@ -51,6 +52,13 @@ Comm* make_builtin_comm(Runtime& rt, MPI_Comm handle, std::uint32_t context, Ran
   return c;
 }
 
+/// A job that goes on when ranks die starts with all of them: what one needs of another to begin is there then.
+void meet_before_deaths() {
+  Runtime& rt = runtime();
+  if (!rt.ft) return;
+  if (auto met = rt.bootstrap->fence(); !met) give_up(rt.bootstrap.get(), met.error());
+}
+
 void start(int thread_level, std::uint32_t call, bool connect) {
   Runtime& rt = runtime();
   auto bootstrap = connect_bootstrap();
@@ -70,6 +78,7 @@ void start(int thread_level, std::uint32_t call, bool connect) {
   if (!device) give_up(rt.bootstrap.get(), device.error());
   rt.device = std::move(*device);
   rt.device->trace().enter(call);
+  ft::start();
   rt.thread_level = thread_level;
   rt.main_thread = pthread_self();
 
@@ -85,6 +94,7 @@ void start(int thread_level, std::uint32_t call, bool connect) {
   rt.terms = *terms;
   start_reports();
   tool::start_events();
+  if (connect) meet_before_deaths();
   rt.device->trace().leave(call, 0);
   publish_debug_root();
   if (rt.device->config().debug_gate) wait_for_debugger();
@@ -94,6 +104,7 @@ void start(int thread_level, std::uint32_t call, bool connect) {
 /// far as its sender knows. Each rank that leaves knows that all have come; messages that anyone still had to send went
 /// out before.
 bool meet(bool go_on) {
+  if (runtime().ft) return ft::meet_living(go_on);
   Comm& world = *runtime().world;
   note_collective(world);
   const int tag = next_collective_tag(world);
@@ -168,6 +179,7 @@ void connect_job() {
   Runtime& rt = runtime();
   if (rt.world_handle == MPI_COMM_WORLD) return;
   if (auto ok = rt.device->MPID_Connect(); !ok) give_up(rt.bootstrap.get(), ok.error());
+  meet_before_deaths();
   rt.world_handle = MPI_COMM_WORLD;
 }
 

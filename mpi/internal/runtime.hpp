@@ -11,6 +11,10 @@
 
 namespace rmq::mpi {
 
+namespace ft {
+class Faults;
+}
+
 struct Runtime {
   enum class State : unsigned char { before, active, after };
   std::atomic<State> state{State::before};        // active: from MPI_Init to MPI_Finalize, or while there is a session
@@ -46,6 +50,9 @@ struct Runtime {
   Table<Errhandler, ObjectKind::errhandler> errhandlers;
   Table<Keyval, ObjectKind::keyval> keyvals;
   Table<Session, ObjectKind::session> sessions;
+
+  ft::Faults* faults = nullptr;  // as soon as there is a device; never destroyed
+  bool ft = false;               // the job goes on when ranks die (rmqrun --ft)
 
   std::vector<std::pair<MPI_Message, Comm*>> messages;  // matched probes whose message has not been received; few
 

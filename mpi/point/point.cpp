@@ -45,6 +45,8 @@ void recv_blocking(Comm& c, const RecvArgs& a, MPI_Status* status) {
   Request* r = new_request(RequestKind::recv, c);
   prepare_recv(r, c, a.data, a.source, a.tag);
   runtime().device->MPID_Irecv(r);
+  if (a.source < 0 && ft::may_fail()) [[unlikely]]
+    ft::await_from_any(c, r);
   settle(r, status);
   if (!a.data.type->dense) check_end(*status, *a.data.type);
 }

@@ -13,10 +13,24 @@ Rank peer(const Comm& c, int source) {
 }
 
 /// Nothing is here: a sender that is lost will not bring it.
-void check_peer(const Comm& c, int source) {
+void check_peer(Comm& c, int source) {
+  ft::check_not_revoked(c);
   const Rank from = peer(c, source);
-  if (from == kNoRank) return;
+  if (from == kNoRank) return ft::check_acknowledged(c, MPIX_ERR_PROC_FAILED);
   if (!runtime().device->peer_error(from).empty()) fail_call(lost_class(from), lost_text(from));
+}
+
+/// Waits for a message; fails when none will come.
+void await(Comm& c, int source, int tag, adi::Envelope& e) {
+  adi::Device& device = *runtime().device;
+  if (source != MPI_ANY_SOURCE || !runtime().ft) {
+    if (!device.MPID_Probe(pattern(c, source, tag), peer(c, source), e)) check_peer(c, source);
+    return;
+  }
+  while (!device.MPID_Iprobe(pattern(c, source, tag), e)) {
+    check_peer(c, source);
+    device.MPID_Poll(true);
+  }
 }
 
 void tell(MPI_Status* status, const adi::Envelope& e) {
@@ -93,7 +107,7 @@ RMQ_MPI(int, Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status)) {
     source_arg(c, source), recv_tag_arg(tag);
     if (source == MPI_PROC_NULL) return set_proc_null_status(status);
     adi::Envelope e;
-    if (!runtime().device->MPID_Probe(pattern(c, source, tag), peer(c, source), e)) check_peer(c, source);
+    await(c, source, tag, e);
     tell(status, e);
   });
 }
@@ -115,8 +129,8 @@ RMQ_MPI(int, Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message* message, 
     *out(message, "message") = MPI_MESSAGE_NO_PROC;
     if (source == MPI_PROC_NULL) return set_proc_null_status(status);
     adi::Envelope e;
-    Request* found = runtime().device->MPID_Mprobe(pattern(c, source, tag), peer(c, source), e);
-    if (!found) check_peer(c, source);
+    await(c, source, tag, e);
+    Request* const found = runtime().device->MPID_Improbe(pattern(c, source, tag), e);  // nobody polls in between
     *message = hold(c, found);
     tell(status, e);
   });

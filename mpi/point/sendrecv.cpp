@@ -47,6 +47,7 @@ class SendRecv final : public Activity {
   }
   int finish(MPI_Status* status) override { return peek(status); }
   Failure failure() const override { return failure_of(recv_->status.error != Errc::ok ? *recv_ : *send_); }
+  const Request* receive() const override { return recv_.get(); }
   void tell(ReportText& to) const override {
     for (const Request* r : {recv_.get(), send_.get()}) {
       if (!r->complete()) mpi::tell(*r, to);
@@ -100,6 +101,7 @@ void sendrecv_blocking(Comm& c, const SendArgs& s, const RecvArgs& r, MPI_Status
   if (!recv) {
     set_proc_null_status(status);
   } else {
+    if (r.source < 0 && ft::may_fail()) ft::await_from_any(c, recv);
     settle(recv, status);
   }
   if (failure.code != MPI_SUCCESS) throw failure;
@@ -111,6 +113,7 @@ inline int sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendt
   return enter(
       comm,
       [&](Comm& c) {
+        ft::check_not_revoked(c);
         const SendArgs s{buffer_arg(sendbuf, sendcount, sendtype, "sendbuf", "sendcount", "sendtype"),
                          dest_arg(c, dest), tag_arg(sendtag, "sendtag")};
         const RecvArgs r{buffer_arg(recvbuf, recvcount, recvtype, "recvbuf", "recvcount", "recvtype"),
@@ -127,6 +130,7 @@ inline int replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, 
   return enter(
       comm,
       [&](Comm& c) {
+        ft::check_not_revoked(c);
         const Buffer b = buffer_arg(buf, count, datatype);
         const SendArgs s{b, dest_arg(c, dest), tag_arg(sendtag, "sendtag")};
         const RecvArgs r{b, source_arg(c, source), recv_tag_arg(recvtag, "recvtag")};

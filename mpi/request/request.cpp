@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "mpi/ft/failures.hpp"
 #include "mpi/internal/requests.hpp"
 
 namespace rmq::mpi {
@@ -76,7 +77,11 @@ void wait_for(Request* r, adi::Awaited what) {
   adi::Device& device = *runtime().device;
   if (!what.tell)
     what = {[](const void* object, ReportText& to) { tell(*static_cast<const Request*>(object), to); }, r};
-  while (!is_complete(*r)) device.MPID_Poll(true, what);
+  while (!is_complete(*r)) {
+    if (ft::waits_for_failed(*r)) [[unlikely]]
+      throw ft::pending_failure(*r);
+    device.MPID_Poll(true, what);
+  }
 }
 
 Failure failure_of(const Request& r) {

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "mpi/ft/failures.hpp"
 #include "mpi/internal/requests.hpp"
 
 namespace rmq::mpi {
@@ -77,6 +78,12 @@ class Finisher {
     const Failure failure = failure_of(r);
     set(slot, peek(r, nth(statuses_, slot)), &failure);
   }
+  /// The same for one that cannot complete before a failure is acknowledged, and stays as it is.
+  void add_pending(const Request& r, int slot) {
+    set_empty_status(nth(statuses_, slot));
+    const Failure failure = ft::pending_failure(r);
+    set(slot, failure.code, &failure);
+  }
   void add_empty(int slot) {
     set_empty_status(nth(statuses_, slot));
     succeeded(slot);
@@ -135,13 +142,37 @@ bool all_complete(const Requests& all) {
   return true;
 }
 
+/// The first that cannot complete before a failure is acknowledged; -1: none.
+int find_pending(const Requests& all) {
+  for (int i = 0; runtime().ft && i < all.size(); ++i) {
+    if (const Request* r = all.at(i); r && is_active(*r) && !is_complete(*r) && ft::waits_for_failed(*r)) return i;
+  }
+  return -1;
+}
+void check_pending(const Requests& all) {
+  if (const int i = find_pending(all); i >= 0) throw ft::pending_failure(*all.at(i));
+}
+
+/// Waits until it is complete; false: it cannot be before a failure is acknowledged.
+bool complete_or_pending(Request* r, const Requests& all) {
+  while (!is_complete(*r)) {
+    if (ft::waits_for_failed(*r)) [[unlikely]]
+      return false;
+    runtime().device->MPID_Poll(true, all.awaited());
+  }
+  return true;
+}
+
 /// Ends all, in order, waiting for those that are not complete.
 void finish_all(Requests& all, MPI_Status* statuses) {
   Finisher finisher(statuses);
   for (int i = 0; i < all.size(); ++i) {
     Request* r = all.at(i);
     if (r && is_active(*r)) [[likely]] {
-      if (!is_complete(*r)) wait_for(r, all.awaited());
+      if (!is_complete(*r) && !complete_or_pending(r, all)) {
+        finisher.add_pending(*r, i);
+        continue;
+      }
       finisher.add(r, all.handle(i), i);
     } else {
       finisher.add_empty(i);
@@ -218,6 +249,8 @@ RMQ_MPI(int, Test, (MPI_Request * request, int* flag, MPI_Status* status)) {
       runtime().device->MPID_Poll(false);
       if (!is_complete(*r)) {
         *flag = 0;
+        if (ft::waits_for_failed(*r)) [[unlikely]]
+          throw ft::pending_failure(*r);
         return MPI_SUCCESS;
       }
     }
@@ -229,7 +262,10 @@ RMQ_MPI(int, Waitany, (int count, MPI_Request array_of_requests[], int* indx, MP
   return enter([&]() -> int {
     Requests all(array_of_requests, count);
     int& i = *out(indx, "index");
-    while ((i = find_complete(all)) == -1) runtime().device->MPID_Poll(true, all.awaited());
+    while ((i = find_complete(all)) == -1) {
+      if ((i = find_pending(all)) >= 0) throw ft::pending_failure(*all.at(i));
+      runtime().device->MPID_Poll(true, all.awaited());
+    }
     if (i != MPI_UNDEFINED) return finish_one(all.at(i), all.handle(i), status);
     set_empty_status(status);
     return MPI_SUCCESS;
@@ -248,7 +284,10 @@ RMQ_MPI(int, Testany, (int count, MPI_Request array_of_requests[], int* indx, in
     *out(flag, "flag") = i != -1;
     if (i >= 0) return finish_one(all.at(i), all.handle(i), status);
     if (i == MPI_UNDEFINED) set_empty_status(status);
-    if (i == -1) i = MPI_UNDEFINED;
+    if (i == -1) {
+      i = MPI_UNDEFINED;
+      check_pending(all);
+    }
     return MPI_SUCCESS;
   });
 }
@@ -266,7 +305,7 @@ RMQ_MPI(int, Testall, (int count, MPI_Request array_of_requests[], int* flag, MP
     *out(flag, "flag") = 0;
     if (!all_complete(all)) {
       runtime().device->MPID_Poll(false);
-      if (!all_complete(all)) return;
+      if (!all_complete(all)) return check_pending(all);
     }
     *flag = 1;
     finish_all(all, array_of_statuses);
@@ -279,7 +318,16 @@ RMQ_MPI(int, Waitsome,
   return enter([&] {
     Requests all(array_of_requests, incount);
     out(outcount, "outcount");
-    while (find_complete(all) == -1) runtime().device->MPID_Poll(true, all.awaited());
+    while (find_complete(all) == -1) {
+      if (const int i = find_pending(all); i >= 0) {
+        *outcount = 1;
+        out(array_of_indices, "array_of_indices")[0] = i;
+        Finisher finisher(array_of_statuses);
+        finisher.add_pending(*all.at(i), 0);
+        return finisher.end();
+      }
+      runtime().device->MPID_Poll(true, all.awaited());
+    }
     finish_some(all, *outcount, array_of_indices, array_of_statuses);
   });
 }
@@ -291,6 +339,7 @@ RMQ_MPI(int, Testsome,
     Requests all(array_of_requests, incount);
     out(outcount, "outcount");
     if (find_complete(all) == -1) runtime().device->MPID_Poll(false);
+    if (find_complete(all) == -1) check_pending(all);
     finish_some(all, *outcount, array_of_indices, array_of_statuses);
   });
 }

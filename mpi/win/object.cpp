@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "mpi/ft/failures.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/internal/attributes.hpp"
 #include "mpi/internal/comms.hpp"
@@ -129,7 +130,9 @@ Win& make_window(Comm& c, const NewWin& made) {
 int free_window(Win& w, MPI_Win& handle) {
   check(w, w.window->may_close());
   if (const int code = delete_all_attributes(w.attributes, w.handle); code != MPI_SUCCESS) return code;
-  if (const int error = coll::barrier(*w.comm); error != MPI_SUCCESS) {
+  if (ft::may_fail()) {
+    ft::meet_living(*w.comm);
+  } else if (const int error = coll::barrier(*w.comm); error != MPI_SUCCESS) {
     fail_call(error, "not all members of the window have come");
   }
   windows().forget_latest();

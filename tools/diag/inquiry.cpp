@@ -22,6 +22,8 @@ const char* name_of(RankState state) {
       return "initialised";
     case RankState::finalized:
       return "finalized";
+    case RankState::dead:
+      return "dead";
   }
   return "";
 }

@@ -32,7 +32,7 @@ void HangWatch::look() {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     Rank& r = ranks_[i];
     const int rank = static_cast<int>(i);
-    if (server_.state(rank) == RankState::finalized) continue;
+    if (server_.state(rank) == RankState::finalized || server_.state(rank) == RankState::dead) continue;
     computes = computes || !server_.is_connected(rank) || !r.answered || r.counters.empty();
     now += r.counters + ";";
     if (!r.answered || !server_.is_connected(rank) || server_.state(rank) != RankState::joined) continue;

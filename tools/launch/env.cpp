@@ -66,6 +66,7 @@ Environment job_environment(const Options& options, const App& app, const JobInf
   out.set("RMQ_HOSTS", boot::format_hosts(job.host_of_rank));
   out.set("RMQ_SECRET", boot::to_hex(job.secret));
   out.set("RMQ_UNIVERSE_SIZE", std::to_string(job.universe_size));
+  out.set("RMQ_FT", job.ft ? "1" : "0");
   return out;
 }
 

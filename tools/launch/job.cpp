@@ -67,12 +67,16 @@ void Job::on_exit(int rank, int status) {
   Rank& entry = rank_of(rank);
   entry.alive = false;
   --alive_;
-  if (!ending_ && !aborts_.has_aborted(rank)) {
-    const Verdict verdict = judge(name_of(rank), server_.state(rank), status, plan_.job.size == 1);
+  any_left_ = any_left_ || server_.state(rank) == RankState::finalized;
+  if (!ending_ && !aborts_.has_aborted(rank) && !entry.buried) {
+    const Verdict verdict =
+        judge(name_of(rank), server_.state(rank), status, plan_.job.size == 1 || goes_on_without(rank));
     const bool by_users_signal = WIFSIGNALED(status) && WTERMSIG(status) == forwarded_;
     if (verdict.effect == Verdict::Effect::ends_job) {
       if (by_users_signal)
         end_job(verdict.code, fmt::format("ended by {}", signal_name(forwarded_)));
+      else if (goes_on_without(rank))
+        bury(rank, verdict.code, verdict.message);
       else if (WIFSIGNALED(status) || entry.went_first)
         end_after_death(rank, verdict.code, verdict.message);
       else if (aborts_.is_own())
@@ -89,7 +93,33 @@ void Job::on_exit(int rank, int status) {
   if (!ending_ && !aborts_.has_aborted(rank)) server_.depart(rank);
   if (alive_ > 0) return;
   aborts_.conclude();
+  if (!ending_ && !any_left_ && first_death_ != 0) code_ = first_death_;  // nobody is left to say how it went
   finish();
+}
+
+// ---- a job that goes on when ranks die (--ft) ----
+
+// Until all have met at the end of MPI_Init the others need it.
+bool Job::goes_on_without(int rank) const {
+  return plan_.job.ft && server_.has_met(rank);
+}
+
+void Job::bury(int rank, int code, const std::string& message) {
+  rank_of(rank).buried = true;
+  if (first_death_ == 0) first_death_ = code;
+  say(message + "; the job goes on without it (--ft)");
+  server_.bury(rank, one_line(message));
+}
+
+// Who is lost to one rank is to be dead for all, or they would be of different minds about it.
+void Job::on_accuse(int rank, int accused, std::string_view why) {
+  if (ending_ || !plan_.job.ft || rank_of(accused).buried || server_.state(accused) == RankState::finalized) return;
+  timers_.after(verdict_grace, [this, rank, accused, why = one_line(why)] {
+    if (ending_ || rank_of(accused).buried || !rank_of(accused).alive) return;
+    if (server_.state(accused) == RankState::finalized) return;
+    say(fmt::format("{} is ended, as rank {} has lost it: {}", name_of(accused), rank, why));
+    starter_of(accused).kill_one(accused);
+  });
 }
 
 // Whether a rank is on its way out that has not left properly. It is remembered: nothing that comes later is why.
@@ -135,9 +165,12 @@ void Job::on_mpi_end(int rank) {
   if (ending_ || server_.state(rank) != RankState::joined) return;
   timers_.after(verdict_grace, [this, rank] {
     server_.drain(rank);
-    if (rank_of(rank).alive && !aborts_.has_aborted(rank) && server_.state(rank) == RankState::joined)
-      end_job(1, fmt::format("the MPI program of {} ended without calling MPI_Finalize; the other ranks were ended",
-                             name_of(rank)));
+    if (!rank_of(rank).alive || aborts_.has_aborted(rank) || server_.state(rank) != RankState::joined) return;
+    const std::string what = fmt::format("the MPI program of {} ended without calling MPI_Finalize", name_of(rank));
+    if (goes_on_without(rank))
+      bury(rank, 1, what);
+    else
+      end_job(1, what + "; the other ranks were ended");
   });
 }
 

@@ -80,6 +80,7 @@ class Job final : private Server::Upcalls, private Starter::Upcalls {
  private:
   struct Rank {
     bool alive = false;
+    bool buried = false;      // it has died, and the job goes on
     bool went_first = false;  // it was on its way out when the first abort came that counts
   };
 
@@ -95,6 +96,8 @@ class Job final : private Server::Upcalls, private Starter::Upcalls {
   std::string name_of(int rank);
   const std::string& program(int rank) const;
   bool another_is_ending(int rank);
+  bool goes_on_without(int rank) const;
+  void bury(int rank, int code, const std::string& message);
   void watch_for_questions();
   void say_diagnosis(const std::string& why, const nlohmann::json& job);
   void on_hang();
@@ -105,6 +108,7 @@ class Job final : private Server::Upcalls, private Starter::Upcalls {
   // Of the server.
   void on_join(int rank, pid_t pid) override;
   void on_abort(int rank, int code, std::string_view why, bool for_loss) override;
+  void on_accuse(int rank, int accused, std::string_view why) override;
   void on_disconnect(int rank) override;
   void on_violation(int rank, std::string_view what) override;
   void on_answer(int rank, std::uint32_t number, std::string_view text) override;
@@ -128,6 +132,8 @@ class Job final : private Server::Upcalls, private Starter::Upcalls {
   std::vector<Rank> ranks_;
   int alive_ = 0;          // ranks whose process runs
   int code_ = 0;           // the job's exit code so far
+  int first_death_ = 0;    // exit code of the first rank that has died while the job went on
+  bool any_left_ = false;  // some rank has come to its proper end
   int forwarded_ = 0;      // the signal by which the user has ended it
   std::string last_word_;  // the cause once more, behind events that have been printed after it
   int died_ = -1;          // rank whose death ends the job, while the others are asked about it

@@ -153,6 +153,14 @@ void LocalStarter::signal(int signal, bool from_terminal) {
     if (rank.alive) ::kill(rank.pid, signal);
 }
 
+// Also the process that is in MPI, where that is another one.
+void LocalStarter::kill_one(int rank) {
+  const Rank& entry = rank_of(rank);
+  if (!entry.alive) return;
+  if (entry.mpi_pid > 0 && entry.mpi_process.is_open()) ::kill(entry.mpi_pid, SIGKILL);
+  ::kill(entry.pid, SIGKILL);
+}
+
 void LocalStarter::prod(int rank) {
   const ProcessFacts now = facts(rank);
   if (now.alive && now.state != "stopped") ::kill(now.pid, SIGURG);

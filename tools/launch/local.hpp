@@ -46,6 +46,7 @@ class LocalStarter final : public Starter {
 
   Result<void> start() override;
   void signal(int signal, bool from_terminal) override;
+  void kill_one(int rank) override;
   void end(int spared) override;
   void kill() override;
   void on_join(int rank, pid_t pid) override;

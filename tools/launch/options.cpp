@@ -44,6 +44,7 @@ enum class Verb {
   hang_after,
   hang_abort,
   pmi,
+  ft,
   help,
   version,
   ignore,
@@ -85,6 +86,8 @@ constexpr Known known[] = {
     {"hang-after", 1, Verb::hang_after},
     {"hang-abort", 0, Verb::hang_abort},
     {"pmi", 0, Verb::pmi},
+    {"ft", 0, Verb::ft},
+    {"disable-auto-cleanup", 0, Verb::ft},
     {"h", 0, Verb::help},
     {"help", 0, Verb::help},
     {"V", 0, Verb::version},
@@ -264,6 +267,9 @@ class Parser {
         return {};
       case Verb::pmi:
         out_.pmi = true;
+        return {};
+      case Verb::ft:
+        out_.ft = true;
         return {};
       case Verb::help:
         out_.action = Options::Action::help;
@@ -469,6 +475,7 @@ std::string help_text() {
          "  --timeout SECONDS      end the job after this time with exit code 124; also MPIEXEC_TIMEOUT\n"
          "  --hang-after SECONDS   say who waits for whom when all ranks wait and nothing has moved for so long\n"
          "  --hang-abort           and end the job with exit code 125\n"
+         "  --ft                   the job goes on when a rank dies; its program deals with that (MPIX_Comm_shrink …)\n"
          "  --trace DIR            write each rank's events to DIR, for rmqtrace\n"
          "  --coll FILE            which algorithms collectives take, as rmqperf tune has found them: RMQ_COLL, a word "
          "a line\n"

@@ -46,6 +46,7 @@ struct Options {
   std::optional<std::chrono::milliseconds> hang_after;  // --hang-after
   bool hang_abort = false;                              // --hang-abort
   int universe_size = 0;                                // --usize; 0: CPUs, or twice the ranks
+  bool ft = false;                                      // --ft: the job goes on when a rank dies
   std::vector<std::string> notes;                       // lines for the user: what was taken otherwise than written
 
   int size() const;  // ranks of all sections

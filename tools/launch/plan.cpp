@@ -27,6 +27,7 @@ JobPlan plan_job(const Options& options) {
   plan.job.size = options.size();
   plan.job.host_of_rank = Hosts(options.host_of_rank);
   plan.job.universe_size = slots(options, plan.job.size);
+  plan.job.ft = options.ft;
   plan.bind = options.bind;
   plan.pmi = options.pmi;
   plan.pretended = !plan.job.host_of_rank.is_one();

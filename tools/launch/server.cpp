@@ -119,7 +119,7 @@ void Server::handle(int rank, const boot::Frame& frame) {
       peer(rank).wish += frame.body;
       return;
     case FrameKind::fence:
-      return on_fence(rank);
+      return on_fence(rank, frame.body == "1");
     case FrameKind::clock: {
       const std::uint64_t now = os::now_ns();
       std::string text(sizeof now, '\0');
@@ -135,6 +135,12 @@ void Server::handle(int rank, const boot::Frame& frame) {
     case FrameKind::answer: {
       const std::uint32_t number = body.u32();
       return upcalls_.on_answer(rank, number, body.rest());
+    }
+    case FrameKind::accuse: {
+      const int accused = static_cast<int>(body.u32());
+      if (body.ok() && accused >= 0 && accused < static_cast<int>(peers_.size()))
+        upcalls_.on_accuse(rank, accused, body.rest());
+      return;
     }
     case FrameKind::finalize:
       peer(rank).state = RankState::finalized;
@@ -164,6 +170,7 @@ void Server::on_hello(int rank, std::string_view body) {
     const int off = 0;
     ::setsockopt(peer(rank).socket.get(), SOL_SOCKET, SO_PASSCRED, &off, sizeof off);
     any_joined_ = true;
+    for (const std::string& note : death_notes_) send(rank, note);
     upcalls_.on_join(rank, peer(rank).pid);
     check_absent();
   }
@@ -220,19 +227,15 @@ void Server::on_get(int rank, std::string_view key) {
   }
 }
 
-void Server::on_fence(int rank) {
+void Server::on_fence(int rank, bool more) {
   if (peer(rank).in_fence) {
     send(rank, boot::encode(FrameKind::refused, "two fences of one rank at once"));
     return;
   }
   peer(rank).in_fence = true;
-  if (++fence_arrived_ < static_cast<int>(peers_.size())) return check_fence();
-  fence_arrived_ = 0;
-  const std::string done = boot::encode(FrameKind::fence_done);
-  for (std::size_t r = 0; r < peers_.size(); ++r) {
-    peers_[r].in_fence = false;
-    send(static_cast<int>(r), done);
-  }
+  fence_more_ = fence_more_ || more;
+  ++fence_arrived_;
+  check_fence();
 }
 
 void Server::depart(int rank) {
@@ -243,12 +246,37 @@ void Server::depart(int rank) {
   check_absent();
 }
 
-void Server::check_fence() {
-  if (fence_arrived_ == 0 || departed_ == 0) return;
+void Server::bury(int rank, std::string_view how) {
+  Peer& p = peer(rank);
+  if (p.state == RankState::dead) return;
+  p.state = RankState::dead;
+  ++dead_;
+  if (p.in_fence) --fence_arrived_;
+  p.in_fence = false;
+  const std::string& note = death_notes_.emplace_back(boot::encode_code(FrameKind::gone, rank, how));
   for (std::size_t r = 0; r < peers_.size(); ++r)
-    if (peers_[r].departed && !peers_[r].in_fence)
-      return upcalls_.on_violation(static_cast<int>(r),
-                                   "it left while other ranks wait for it in MPI_Init or MPI_Finalize");
+    if (peers_[r].state == RankState::joined) send(static_cast<int>(r), note);
+  depart(rank);
+}
+
+// Opens the fence when all have come who live, or finds that somebody will not.
+void Server::check_fence() {
+  if (fence_arrived_ == 0) return;
+  if (fence_arrived_ < static_cast<int>(peers_.size()) - dead_) {
+    for (std::size_t r = 0; r < peers_.size() && departed_ > dead_; ++r)
+      if (peers_[r].departed && peers_[r].state != RankState::dead && !peers_[r].in_fence)
+        return upcalls_.on_violation(static_cast<int>(r),
+                                     "it left while other ranks wait for it in MPI_Init or MPI_Finalize");
+    return;
+  }
+  const std::string done = boot::encode(FrameKind::fence_done, std::exchange(fence_more_, false) ? "1" : "");
+  fence_arrived_ = 0;
+  for (std::size_t r = 0; r < peers_.size(); ++r) {
+    if (!peers_[r].in_fence) continue;
+    peers_[r].met = true;
+    send(static_cast<int>(r), done);
+    peers_[r].in_fence = false;
+  }
 }
 
 // MPI ends when all ranks do, so one that will never begin is missed, at the latest then. While its socket is open, a

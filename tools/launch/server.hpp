@@ -20,6 +20,7 @@ enum class RankState {
   silent,     // no word yet: MPI is not initialised (perhaps it is no MPI program at all)
   joined,     // between MPI_Init and MPI_Finalize
   finalized,  // has left properly
+  dead,       // its process has ended, and the job goes on
 };
 
 class Server {
@@ -33,6 +34,10 @@ class Server {
     virtual void on_join(int rank, pid_t pid) = 0;
     /// The rank wants the whole job ended with this code; `for_loss`: only because another one is gone.
     virtual void on_abort(int rank, int code, std::string_view why, bool for_loss) = 0;
+    /// The rank has lost another one, which may be alive, in a job that goes on when ranks die.
+    virtual void on_accuse(int rank, int accused, std::string_view why) {
+      static_cast<void>(rank), static_cast<void>(accused), static_cast<void>(why);
+    }
     /// The rank's socket has ended; state(rank) tells whether properly.
     virtual void on_disconnect(int rank) = 0;
     /// What the rank has to say to question `number`: JSON. 0: to a signal.
@@ -69,6 +74,11 @@ class Server {
 
   /// As if a rank had put it: the answer to a wish.
   void publish(std::string_view key, std::string_view value);
+  /// The same, and the job goes on (RankState::dead): all are told `how`, also those that join later. Nobody waits for it
+  /// in a fence.
+  void bury(int rank, std::string_view how);
+  /// Whether the rank has been in a fence with all the others.
+  bool has_met(int rank) const { return peer(rank).met; }
 
   /// Tells all connected ranks to exit with `code`.
   void end(int code, std::string_view why);
@@ -80,6 +90,7 @@ class Server {
     pid_t pid = 0;  // of the sender as the kernel tells it, until hello
     bool in_fence = false;
     bool departed = false;
+    bool met = false;
     boot::FrameReader reader;
     std::string wish;          // the parts that have come
     std::string outgoing;      // what the socket has not taken yet
@@ -102,7 +113,7 @@ class Server {
   void on_put(int rank, std::string_view body);
   void on_wish(int rank, std::string_view body);
   void on_get(int rank, std::string_view key);
-  void on_fence(int rank);
+  void on_fence(int rank, bool more);
   void check_fence();
   void check_absent();
   void send(int rank, std::string frame);
@@ -115,6 +126,9 @@ class Server {
   int connected_ = 0;
   int fence_arrived_ = 0;
   int departed_ = 0;
+  int dead_ = 0;
+  bool fence_more_ = false;               // some rank has said so in this fence
+  std::vector<std::string> death_notes_;  // frames
   bool any_joined_ = false;
 };
 

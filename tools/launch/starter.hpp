@@ -40,6 +40,9 @@ class Starter {
   /// Sends a signal to each rank that lives; `from_terminal`: the terminal has sent it to its whole foreground group.
   virtual void signal(int signal, bool from_terminal) = 0;
 
+  /// SIGKILL to one rank; on_exit follows.
+  virtual void kill_one(int rank) = 0;
+
   /// SIGTERM to all ranks and what they have started, but the rank `spared` (-1: none) and what that has.
   virtual void end(int spared) = 0;
 

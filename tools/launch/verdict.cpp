@@ -25,6 +25,7 @@ Verdict judge(std::string_view who, RankState state, int status, bool alone) {
       return {Verdict::Effect::ends_job, code == 0 ? 1 : code,
               fmt::format("{} exited with code {} without calling MPI_Finalize{}", who, code, others)};
     case RankState::silent:
+    case RankState::dead:
       break;
   }
   if (code == 0) return {};

@@ -19,6 +19,7 @@ constexpr std::string_view kNames[] = {
 #define RMQ_MPIX_FUNCTION(result, name, parameters) "MPIX_" #name,
 #include "mpi/include/rmq_mpi_functions.inc"
 #define RMQ_MPI_FUNCTION(result, name, parameters) "MPI_" #name,
+#define RMQ_MPIX_FUNCTION(result, name, parameters) "MPIX_" #name,
 #include "mpi/include/rmq_mpi_functions_newer.inc"
     "rmq_queue_create", "rmq_queue_free", "rmq_queue_put",    "rmq_queue_most",
     "rmq_queue_get",    "rmq_queue_lock", "rmq_queue_unlock",

@@ -1,0 +1,167 @@
+// The packets of one communicator's failures. A revocation reaches all that live: who hears of it first tells those who
+// stand 1, 2, 4 … places behind it among the living, as it knows them, and whoever is next to it again when that one
+// dies. So each one's next living neighbour hears of it, and all do, as long as one lives that knows.
+#include "mpi/ft/circle.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace rmq::mpi::ft {
+
+using Kind = Agreement::Message::Kind;
+using Standing = Agreement::Message::Standing;
+
+Circle::Circle(adi::Device& device, std::uint32_t context, Members members)
+    : device_(device),
+      context_(context),
+      members_(std::move(members)),
+      me_(members_.place_of(device.rank())),
+      agreement_(members_.size(), me_, *this),
+      failed_(members_.size()) {}
+
+// ---- failures ----
+
+void Circle::note_failed(const Places& more) {
+  for (int place = 0; place < members_.size(); ++place) {
+    if (!more.has(place) || failed_.has(place)) continue;
+    failed_.add(place);
+    order_.push_back(place);
+  }
+}
+
+void Circle::on_death(Rank world) {
+  const int place = members_.place_of(world);
+  if (place < 0) return;
+  Places one(members_.size());
+  one.add(place);
+  note_failed(one);
+  agreement_.on_death(place);
+  if (revoked_) spread();
+  go_on();
+}
+
+std::vector<std::uint64_t> Circle::acknowledgements() const {
+  Places known(members_.size());
+  for (std::size_t i = 0; i < acknowledged_; ++i) known.add(order_[i]);
+  return known.words();
+}
+
+// ---- agreements ----
+
+void Circle::vote(std::vector<std::uint64_t> words, Then then) {
+  questions_.push_back({std::move(words), std::move(then)});
+  go_on();
+}
+
+// What is called may ask again.
+void Circle::go_on() {
+  while (!agreement_.running()) {
+    if (asking_) {
+      asking_ = false;
+      note_failed(agreement_.decided().failed);
+      const Then then = std::move(questions_.front().then);
+      questions_.pop_front();
+      const Agreement::Value agreed = agreement_.decided();
+      then(agreed);
+    }
+    if (questions_.empty() || asking_) return;
+    asking_ = true;
+    agreement_.begin({std::move(questions_.front().words), failed_});
+  }
+}
+
+// ---- revocation ----
+
+void Circle::revoke() {
+  if (std::exchange(revoked_, true)) return;
+  spread();
+  if (end_messages) end_messages();
+}
+
+void Circle::spread() {
+  std::vector<int> living;  // behind me
+  for (int i = 1; i < members_.size(); ++i) {
+    const int place = (me_ + i) % members_.size();
+    if (!agreement_.dead().has(place)) living.push_back(place);
+  }
+  Packet p(rmq::Kind::FT_REVOKE);
+  for (std::size_t distance = 1; distance <= living.size(); distance *= 2) send(living[distance - 1], p, {});
+}
+
+// ---- packets ----
+
+void Circle::send(int place, Packet& p, const std::vector<std::uint64_t>& payload) {
+  p.context = context_;
+  p.source = me_;
+  const std::size_t bytes = payload.size() * sizeof(std::uint64_t);
+  RMQ_CHECK(bytes <= device_.MPID_Fragment_max(members_[place]));
+  device_.MPID_Send_packet(members_[place], p, Payload{DataView::contiguous(payload.data(), bytes), 0, bytes}, nullptr);
+}
+
+void Circle::send(int place, const Agreement::Message& m) {
+  const auto words = static_cast<std::uint32_t>(m.value.words.size());
+  std::vector<std::uint64_t> payload = m.value.words;
+  payload.insert(payload.end(), m.value.failed.words().begin(), m.value.failed.words().end());
+  switch (m.kind) {
+    case Kind::vote: {
+      Packet p(rmq::Kind::FT_VOTE);
+      p.ft_vote = {.number = m.number, .words = words, .standing = static_cast<std::uint32_t>(m.standing)};
+      return send(place, p, payload);
+    }
+    case Kind::propose: {
+      Packet p(rmq::Kind::FT_PROPOSE);
+      p.ft_propose = {.number = m.number, .words = words};
+      return send(place, p, payload);
+    }
+    case Kind::ack: {
+      Packet p(rmq::Kind::FT_ACK);
+      p.ft_ack.number = m.number;
+      return send(place, p, {});
+    }
+    case Kind::commit: {
+      Packet p(rmq::Kind::FT_COMMIT);
+      p.ft_commit = {.number = m.number, .words = words};
+      return send(place, p, payload);
+    }
+  }
+}
+
+bool Circle::on_packet(int from, const Packet& p, const std::byte* payload) {
+  if (p.kind == rmq::Kind::FT_REVOKE) return revoke(), p.length == 0;
+  Agreement::Message m;
+  std::uint64_t words = 0;
+  switch (p.kind) {
+    case rmq::Kind::FT_VOTE:
+      m.kind = Kind::vote;
+      m.number = p.ft_vote.number;
+      if (p.ft_vote.standing > 2) return false;
+      m.standing = static_cast<Standing>(p.ft_vote.standing);
+      words = p.ft_vote.words;
+      break;
+    case rmq::Kind::FT_PROPOSE:
+      m.kind = Kind::propose;
+      m.number = p.ft_propose.number;
+      words = p.ft_propose.words;
+      break;
+    case rmq::Kind::FT_ACK:
+      m.kind = Kind::ack;
+      m.number = p.ft_ack.number;
+      break;
+    default:
+      m.kind = Kind::commit;
+      m.number = p.ft_commit.number;
+      words = p.ft_commit.words;
+  }
+  const std::size_t tail = m.kind == Kind::ack ? 0 : failed_.words().size();
+  if (p.length != (words + tail) * sizeof(std::uint64_t)) return false;
+  std::vector<std::uint64_t> all(words + tail);
+  if (!all.empty()) std::memcpy(all.data(), payload, p.length);
+  m.value.failed = Places(std::vector<std::uint64_t>(all.begin() + static_cast<std::ptrdiff_t>(words), all.end()));
+  all.resize(words);
+  m.value.words = std::move(all);
+  agreement_.on_message(from, m);
+  go_on();
+  return true;
+}
+
+}  // namespace rmq::mpi::ft

@@ -1,0 +1,92 @@
+// What a member of a communicator knows of its failures: who has failed, whom the program has acknowledged, whether it is
+// revoked, and its agreements. Communicators of a job that goes on when ranks die have one each (Comm::circle).
+//
+// Members have places: their ranks, in an inter-communicator first those of the side whose context is the smaller.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "adi/device.hpp"
+#include "base/ranks.hpp"
+#include "mpi/ft/agreement.hpp"
+
+namespace rmq::mpi::ft {
+
+struct Members {
+  Ranks first, second;  // world ranks; `second` is empty but in an inter-communicator
+  int size() const { return first.size() + second.size(); }
+  Rank operator[](int place) const { return place < first.size() ? first[place] : second[place - first.size()]; }
+  /// -1: it is no member.
+  int place_of(Rank world) const {
+    if (const int place = first.place_of(world); place >= 0) return place;
+    const int place = second.place_of(world);
+    return place >= 0 ? first.size() + place : -1;
+  }
+};
+
+class Circle final : private Agreement::Wire {
+ public:
+  /// `context` names it in packets: one for all members, of no other communicator of any of them.
+  Circle(adi::Device& device, std::uint32_t context, Members members);
+
+  std::uint32_t context() const { return context_; }
+  const Members& members() const { return members_; }
+  int me() const { return me_; }
+
+  /// Members that have failed, as far as this one knows.
+  const std::vector<int>& failed() const { return order_; }  // places, in the order in which it has heard of them
+  /// The program knows of the first so many of them. Never fewer than before.
+  void acknowledge(std::size_t count) { acknowledged_ = std::max(acknowledged_, std::min(count, order_.size())); }
+  std::size_t acknowledged() const { return acknowledged_; }
+  bool has_unacknowledged() const { return acknowledged_ < order_.size(); }
+  void on_death(Rank world);
+
+  bool is_revoked() const { return revoked_; }
+  /// By this member's program, or another one has said so. Tells others, and ends messages (`end_messages`); nothing the
+  /// second time.
+  void revoke();
+  /// Ends what is under way on the communicator; set by whose it is.
+  std::function<void()> end_messages;
+
+  /// What an agreement has come to; called from a poll, or at once.
+  using Then = std::function<void(const Agreement::Value& agreed)>;
+  /// Votes in the next agreement as soon as the earlier ones are over, with what is known of failures by then. `words`:
+  /// as many on all members.
+  void vote(std::vector<std::uint64_t> words, Then then);
+  /// The program's acknowledgements among the failed of an agreement: as words to vote with, one bit a place.
+  std::vector<std::uint64_t> acknowledgements() const;
+  /// Whether others may still ask what has been agreed on.
+  bool has_agreed() const { return agreement_.number() > 0; }
+
+  /// An FT_ packet from a member. False: no member could send this.
+  bool on_packet(int from, const Packet& packet, const std::byte* payload);
+
+ private:
+  void send(int place, const Agreement::Message& message) override;
+  void send(int place, Packet& packet, const std::vector<std::uint64_t>& payload);
+  void spread();
+  void note_failed(const Places& more);
+  void go_on();
+
+  adi::Device& device_;
+  const std::uint32_t context_;
+  const Members members_;
+  const int me_;
+  Agreement agreement_;
+  struct Question {
+    std::vector<std::uint64_t> words;
+    Then then;
+  };
+  std::deque<Question> questions_;  // of which the first is under way, if any
+  bool asking_ = false;
+  Places failed_;
+  std::vector<int> order_;
+  std::size_t acknowledged_ = 0;
+  bool revoked_ = false;
+};
+
+}  // namespace rmq::mpi::ft

@@ -1,0 +1,84 @@
+#include "mpi/ft/faults.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace rmq::mpi::ft {
+
+Faults::Faults(adi::Device& device) : device_(device) {
+  device.MPID_Register(rmq::Kind::FT_REVOKE, rmq::Kind::FT_COMMIT, *this);
+}
+
+Faults::~Faults() {
+  device_.MPID_Unregister(*this);
+}
+
+// ---- circles ----
+
+std::shared_ptr<Circle> Faults::make(std::uint32_t context, Members members) {
+  auto circle = std::make_shared<Circle>(device_, context, std::move(members));
+  for (const Rank r : dead_) circle->on_death(r);
+  circles_.push_back(circle);
+  return circle;
+}
+
+void Faults::begin(Circle& circle) {
+  std::vector<Early> mine;
+  std::erase_if(early_, [&](Early& e) {
+    const bool is = e.packet.context == circle.context() && circle.members().place_of(e.from) >= 0;
+    if (is) mine.push_back(std::move(e));
+    return is;
+  });
+  for (const Early& e : mine) on_packet(e.from, e.packet, e.payload.data());
+}
+
+bool Faults::end(const std::shared_ptr<Circle>& circle) {
+  circle->end_messages = nullptr;
+  if (circle->has_agreed() || circle->is_revoked()) return true;
+  std::erase(circles_, circle);
+  return false;
+}
+
+// Circles of a context that have a member in common are one.
+Circle* Faults::find(std::uint32_t context, Rank from, int& place) {
+  for (const auto& circle : circles_)
+    if (circle->context() == context && (place = circle->members().place_of(from)) >= 0) return circle.get();
+  Circle* const made = look_up ? look_up(context, from) : nullptr;
+  if (made) place = made->members().place_of(from);
+  return made;
+}
+
+// ---- upcalls of the device ----
+
+void Faults::on_packet(Rank from, const Packet& p, const std::byte* payload) {
+  int place = -1;
+  Circle* const circle = find(p.context, from, place);
+  if (circle == nullptr) {
+    early_.push_back({from, p, {}});
+    if (p.length > 0) early_.back().payload.assign(payload, payload + p.length);
+  } else if (!circle->on_packet(place, p, payload)) {
+    device_.MPID_Protocol_error(from, p, "it is no part of an agreement");
+  }
+}
+
+methods::Landing Faults::on_arriving(Rank, const Packet& p) {
+  Request* const buffer = device_.MPID_Request_create(RequestKind::other);
+  buffer->owned = static_cast<std::byte*>(std::malloc(std::max<std::size_t>(p.length, 1)));
+  RMQ_CHECK(buffer->owned != nullptr);
+  buffer->owned_bytes = p.length;
+  return {DataView::contiguous(buffer->owned, p.length), 0, p.length, buffer};
+}
+
+void Faults::on_landed(Rank from, const Packet& p, const methods::Landing& landing, Errc error) {
+  if (error == Errc::ok) on_packet(from, p, landing.owner->owned);
+  device_.MPID_Request_free(landing.owner);
+}
+
+void Faults::on_peer_dead(Rank rank) {
+  dead_.push_back(rank);
+  const auto circles = circles_;  // an upcall may make or end one
+  for (const auto& circle : circles) circle->on_death(rank);
+}
+
+}  // namespace rmq::mpi::ft
