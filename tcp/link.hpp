@@ -36,6 +36,7 @@ struct Link {
   int fd = -1;                   // of `socket`; -1: not connected
   std::optional<Socket> socket;  // while up or pausing
   std::optional<Error> verdict;  // the device has dropped the rank: the next poll loses it
+  std::optional<Error> ended;    // its process has ended: what has come is taken, and no call follows
   std::string address;           // of the other end, for messages
   std::string cause;             // why the connection has broken, while cut
   Inbox in;

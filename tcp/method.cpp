@@ -315,11 +315,10 @@ void TcpMethod::drop(Rank rank, const Error& why) {
 // What has come from it is read to the end, which comes now at the latest: a process that it has forked may hold its
 // socket.
 void TcpMethod::ended(Rank rank, const Error& why) {
-  const Link& link = this->link(rank);
-  if (link.connected())
-    ::shutdown(link.fd, SHUT_RD);
-  else
-    drop(rank, why);
+  Link& link = this->link(rank);
+  if (!link.connected()) return drop(rank, why);
+  link.ended = why;
+  ::shutdown(link.fd, SHUT_RD);
 }
 
 bool TcpMethod::drained() const {

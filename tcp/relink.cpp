@@ -117,6 +117,7 @@ void TcpMethod::on_end(Link& link, int error) {
 
 // `silent`: its host has answered nothing for two fifths of the limit already (see tune()).
 void TcpMethod::cut(Link& link, std::string why, bool silent) {
+  if (link.ended) return declare_lost(link, *link.ended);
   disconnect(link);
   link.state = Link::State::cut;
   link.cause = std::move(why);
