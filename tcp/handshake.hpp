@@ -43,10 +43,10 @@ struct Identity {
   std::uint64_t session = 0;  // random: this life of the rank
 };
 
-/// What one side knows of the earlier connections of the pair.
+/// What one side says of the earlier connections of the pair.
 struct Past {
   std::uint32_t received = 0;    // number of the last packet that it has received
-  std::uint32_t connection = 0;  // how many connections there have been
+  std::uint32_t connection = 1;  // the call's number, or the new connection's: see tcp/succession.hpp
 };
 
 class Handshake {
@@ -88,7 +88,7 @@ class Handshake {
 
   /// Called side, state proven: the verdict. Opens, or ends as rejected, when the output has been sent. `past`: what
   /// has been received from the caller, and the number of the new connection.
-  void accept(Past past = {0, 1});
+  void accept(Past past = {});
   void reject(std::uint32_t reason);
 
  private:

@@ -23,28 +23,29 @@ bool TcpMethod::is_settled(Rank rank) const {
   return closing_ || (link && (link->state == Link::State::left || link->state == Link::State::lost));
 }
 
-Past TcpMethod::past(Rank rank) const {
-  const auto& link = links_[static_cast<std::size_t>(rank)];
-  return link ? Past{link->in.received(), link->connection} : Past{};
+Past TcpMethod::next_call(Rank rank) {
+  Link& link = this->link(rank);
+  return {link.in.received(), ++link.clock};
 }
 
-Verdict TcpMethod::answer(Rank rank, std::uint64_t session, Past theirs) const {
+Verdict TcpMethod::answer(Rank rank, std::uint64_t session, std::uint32_t call) const {
   const auto& link = links_[static_cast<std::size_t>(rank)];
   // Who leaves only lets itself be found by those whose connection has broken.
   if (closing_ && (!link || link->connection == 0)) return Verdict::stale;
   if (!link) return Verdict::accept;
   const bool gone = link->state == Link::State::lost || link->state == Link::State::left || link->verdict;
-  return answer_to({gone, link->connected(), link->called, link->session, past(rank)}, session, theirs);
+  return answer_to({gone, link->session, link->connection}, session, call);
 }
 
-Past TcpMethod::give_up_connection(Rank rank) {
+Past TcpMethod::give_up_connection(Rank rank, std::uint32_t call) {
   Link& link = this->link(rank);
   if (link.connected()) {
     disconnect(link);
     link.state = Link::State::cut;
     link.cause = "its call has not come through";
   }
-  return past(rank);
+  link.clock = link.connection = connection_number(link.clock, call);
+  return {link.in.received(), link.connection};
 }
 
 void TcpMethod::on_interrupted(Rank rank) {
@@ -66,7 +67,7 @@ void TcpMethod::on_connected(Rank rank, Opened opened) {
   link.address = std::move(opened.address);
   link.session = opened.session;
   link.connection = opened.connection;
-  link.called = opened.called;
+  if (is_later(link.connection, link.clock)) link.clock = link.connection;
   link.state = Link::State::up;
   link.used = epoch_;
   link.cause.clear();

@@ -291,7 +291,7 @@ void Switchboard::judge(std::uint32_t id, Incoming& incoming) {
   Greeting& greeting = incoming.greeting;
   const Rank from = greeting.peer();
   const auto own = outgoing_.find(from);
-  switch (setup_.keeper.answer(from, greeting.session(), greeting.theirs())) {
+  switch (setup_.keeper.answer(from, greeting.session(), greeting.theirs().connection)) {
     case Verdict::lost:
       return turned_away_.contains(from) ? turn_away(incoming) : greeting.reject(Handshake::kLost);
     case Verdict::stale:
@@ -311,9 +311,9 @@ void Switchboard::judge(std::uint32_t id, Incoming& incoming) {
   }
   turned_away_.erase(from);
   forget(from);
-  const Past past = setup_.keeper.give_up_connection(from);
-  incoming.connection = next_connection(past, greeting.theirs());
-  greeting.accept({past.received, incoming.connection});
+  const Past past = setup_.keeper.give_up_connection(from, greeting.theirs().connection);
+  incoming.connection = past.connection;
+  greeting.accept(past);
 }
 
 void Switchboard::turn_away(Incoming& incoming) {
@@ -348,7 +348,7 @@ void Switchboard::dial(Rank to, Outgoing& call) {
   const std::uint64_t limit = call.again ? setup_.silence / 2 : setup_.time_limit;
   call.connect_by = os::now_ns() + limit / (endpoints.size() == 1 ? 1 : 2 * endpoints.size());
   if (call.again) call.connect_by = std::min(call.connect_by, call.give_up_at);
-  call.greeting.emplace(std::move(socket), Handshake::calling(setup_.identity, to, setup_.keeper.past(to)), true,
+  call.greeting.emplace(std::move(socket), Handshake::calling(setup_.identity, to, setup_.keeper.next_call(to)), true,
                         setup_.silence);
   if (auto added = setup_.ready.add(call.greeting->fd(), outgoing_tag(to), true); !added) {
     call.greeting.reset();

@@ -49,15 +49,14 @@ struct End {
   Outbox out{in};
   methods::Sink sink;
   int fd = -1;
-  bool pausing = false, called = false;
-  std::uint32_t connection = 0;
+  bool pausing = false;
+  std::uint32_t connection = 0, clock = 0;
   Pause pause;
   std::uint32_t sent = 0, got = 0;
   std::map<Request*, std::unique_ptr<std::pair<Request, std::vector<std::byte>>>> owed;
   std::vector<std::byte> landing;
   bool wants_to_send = false;  // a send was refused for want of a connection
 
-  Past past() const { return {in.received(), connection}; }
   void hang_up() {
     if (fd < 0) return;
     ::close(fd);
@@ -148,7 +147,8 @@ class Run {
     if (troubled && what < 40) return send(end);
     if (troubled && below(trouble_) == 0) return trouble(end);
     if (what < 80) return poll(end);
-    if (!calls_.empty()) return advance(static_cast<std::size_t>(below(static_cast<int>(calls_.size()))));
+    if (!calls_.empty() && below(3) != 0)
+      return advance(static_cast<std::size_t>(below(static_cast<int>(calls_.size()))));
     if (end.fd < 0 && needs(end)) call(end);
   }
 
@@ -256,7 +256,7 @@ class Run {
     }
     auto call = std::make_unique<Call>();
     call->from = end.self;
-    call->past = end.past();
+    call->past = {end.in.received(), ++end.clock};
     call->caller = pair[0];
     call->called = pair[1];
     calls_.push_back(std::move(call));
@@ -276,9 +276,9 @@ class Run {
 
   bool judged(Call& call) {
     End& end = ends_[1 - call.from];
-    const Standing standing{false, end.fd >= 0, end.called, end.connection == 0 ? 0u : 1u, end.past()};
     call.answered = true;
-    const bool waits = call.caller >= 0, accepted = answer_to(standing, 1, call.past) == Verdict::accept;
+    const bool waits = call.caller >= 0;
+    const bool accepted = answer_to({false, 1, end.connection}, 1, call.past.connection) == Verdict::accept;
     require(accepted || !waits, "a call was refused though its caller waits");
     const End& other = ends_[call.from];
     const bool works = end.fd >= 0 && other.fd >= 0 && end.connection == other.connection;
@@ -291,23 +291,23 @@ class Run {
     end.hang_up();
     call.accepted = true;
     call.received = end.in.received();
-    call.connection = next_connection(end.past(), call.past);
-    connect(end, std::exchange(call.called, -1), call.past.received, call.connection, true);
+    call.connection = connection_number(end.clock, call.past.connection);
+    connect(end, std::exchange(call.called, -1), call.past.received, call.connection);
     return false;
   }
 
   bool heard(Call& call) {
     if (call.caller < 0) return true;  // it has hung up meanwhile
     End& end = ends_[call.from];
-    if (call.accepted) connect(end, std::exchange(call.caller, -1), call.received, call.connection, false);
+    if (call.accepted) connect(end, std::exchange(call.caller, -1), call.received, call.connection);
     return true;
   }
 
-  void connect(End& end, int fd, std::uint32_t received, std::uint32_t connection, bool called) {
+  void connect(End& end, int fd, std::uint32_t received, std::uint32_t connection) {
     require(end.fd < 0, "two connections at once");
     end.fd = fd;
     end.connection = connection;
-    end.called = called;
+    if (is_later(connection, end.clock)) end.clock = connection;
     cut_[end.self] = false;
     require(end.out.resume(received, end.sink), "it has received what was never sent");
   }
