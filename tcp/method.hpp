@@ -97,7 +97,8 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   void leave(Link& link);
 
   bool is_settled(Rank rank) const override;
-  Past next_call(Rank rank) override;
+  Past next_call(Rank rank, std::uint32_t later) override;
+  std::uint32_t last_connection(Rank rank) const override;
   Verdict answer(Rank rank, std::uint64_t session, std::uint32_t call) const override;
   Past give_up_connection(Rank rank, std::uint32_t call) override;
   void on_interrupted(Rank rank) override;

@@ -23,8 +23,14 @@ bool TcpMethod::is_settled(Rank rank) const {
   return closing_ || (link && (link->state == Link::State::left || link->state == Link::State::lost));
 }
 
-Past TcpMethod::next_call(Rank rank) {
+std::uint32_t TcpMethod::last_connection(Rank rank) const {
+  const auto& link = links_[static_cast<std::size_t>(rank)];
+  return link ? link->connection : 0;
+}
+
+Past TcpMethod::next_call(Rank rank, std::uint32_t later) {
   Link& link = this->link(rank);
+  link.clock = connection_number(link.clock, later);
   return {link.in.received(), ++link.clock};
 }
 

@@ -5,7 +5,7 @@
 // that its caller knows, and a connection has the highest number that either side knew when it was accepted. So a call
 // is stale if and only if its number is not higher than that of the last connection which the called rank knows of:
 //   - who has found a connection broken knows its number, and calls with a higher one;
-//   - who never heard ACCEPT calls again with a higher one, too;
+//   - who never heard ACCEPT calls again with a higher one, too, or learns from the refusal what is higher;
 //   - a call that was hung up, because the other side's was accepted, is not higher than that connection;
 //   - and what the caller has received is as its first word says, for whatever it may have received since has come by a
 //     connection that was made later, which then has at least the call's number.

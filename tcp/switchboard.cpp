@@ -295,8 +295,9 @@ void Switchboard::judge(std::uint32_t id, Incoming& incoming) {
     case Verdict::lost:
       return turned_away_.contains(from) ? turn_away(incoming) : greeting.reject(Handshake::kLost);
     case Verdict::stale:
-      // Our own call has won; the other side has accepted it before and does not hear this any more.
-      return greeting.reject(Handshake::kRefused);
+      // Our own call has won, and the other side, which has accepted it before, does not hear this any more; or it has
+      // never heard that we have accepted an earlier call, and calls once more.
+      return greeting.reject(Handshake::kStale, setup_.keeper.last_connection(from));
     case Verdict::accept:
       break;
   }
@@ -348,7 +349,8 @@ void Switchboard::dial(Rank to, Outgoing& call) {
   const std::uint64_t limit = call.again ? setup_.silence / 2 : setup_.time_limit;
   call.connect_by = os::now_ns() + limit / (endpoints.size() == 1 ? 1 : 2 * endpoints.size());
   if (call.again) call.connect_by = std::min(call.connect_by, call.give_up_at);
-  call.greeting.emplace(std::move(socket), Handshake::calling(setup_.identity, to, setup_.keeper.next_call(to)), true,
+  call.greeting.emplace(std::move(socket),
+                        Handshake::calling(setup_.identity, to, setup_.keeper.next_call(to, call.later)), true,
                         setup_.silence);
   if (auto added = setup_.ready.add(call.greeting->fd(), outgoing_tag(to), true); !added) {
     call.greeting.reset();
@@ -403,6 +405,7 @@ void Switchboard::rejected(Rank to, Outgoing& call) {
       call.retry_at = os::now_ns();
       return;
     default:
+      call.later = call.greeting->later();
       return try_failed(to, call, "it refuses the connection");
   }
 }

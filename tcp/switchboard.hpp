@@ -60,8 +60,10 @@ class LinkKeeper {
   virtual bool is_settled(Rank rank) const = 0;
   /// How many connections there are.
   virtual int connections() const = 0;
-  /// What to say in a call to the rank, which has no connection now.
-  virtual Past next_call(Rank rank) = 0;
+  /// What to say in a call to the rank, which has no connection now. `later`: number of a connection that it knows of.
+  virtual Past next_call(Rank rank, std::uint32_t later) = 0;
+  /// Number of the last connection to the rank.
+  virtual std::uint32_t last_connection(Rank rank) const = 0;
   /// What to say to the rank, which has proved itself in the call of this number.
   virtual Verdict answer(Rank rank, std::uint64_t session, std::uint32_t call) const = 0;
   /// That call is going to be accepted with what this returns: the present connection, if there is one, has ended.
@@ -135,6 +137,7 @@ class Switchboard {
     std::size_t next = 0;              // endpoint to try next
     std::size_t refused = 0;           // endpoints of this round where nobody listens
     bool refused_now = false;          // the same of the present try, where that shows at once
+    std::uint32_t later = 0;           // the called side knows of a connection with this number
     bool again = false;                // a connection has broken
     std::optional<Greeting> greeting;  // while a try is under way
     bool asking = true;                // where the rank is has not been answered yet

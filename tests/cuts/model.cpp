@@ -51,6 +51,7 @@ struct End {
   int fd = -1;
   bool pausing = false;
   std::uint32_t connection = 0, clock = 0;
+  int refusals = 0;  // of calls in a row
   Pause pause;
   std::uint32_t sent = 0, got = 0;
   std::map<Request*, std::unique_ptr<std::pair<Request, std::vector<std::byte>>>> owed;
@@ -102,7 +103,7 @@ struct Call {
   Past past;
   int caller = -1, called = -1;
   bool answered = false, accepted = false;
-  std::uint32_t received = 0, connection = 0;
+  std::uint32_t received = 0, connection = 0, later = 0;
   ~Call() {
     if (caller >= 0) ::close(caller);
     if (called >= 0) ::close(called);
@@ -279,7 +280,7 @@ class Run {
     call.answered = true;
     const bool waits = call.caller >= 0;
     const bool accepted = answer_to({false, 1, end.connection}, 1, call.past.connection) == Verdict::accept;
-    require(accepted || !waits, "a call was refused though its caller waits");
+    call.later = accepted ? 0 : end.connection;
     const End& other = ends_[call.from];
     const bool works = end.fd >= 0 && other.fd >= 0 && end.connection == other.connection;
     require(!accepted || waits || !works, "a connection that works was given up for a call that has hung up");
@@ -299,6 +300,9 @@ class Run {
   bool heard(Call& call) {
     if (call.caller < 0) return true;  // it has hung up meanwhile
     End& end = ends_[call.from];
+    end.refusals = call.accepted || call.later == 0 ? 0 : end.refusals + 1;
+    require(end.refusals < 3, "a caller is refused again and again");
+    end.clock = connection_number(end.clock, call.later);
     if (call.accepted) connect(end, std::exchange(call.caller, -1), call.received, call.connection);
     return true;
   }
