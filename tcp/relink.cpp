@@ -147,14 +147,15 @@ void TcpMethod::declare_lost(Link& link, const Error& error) {
 
 // ---- are closed for others ----
 
-// Starts closing those that have been idle for longest, as many as are wanted. False when there are none, so that it is
-// worth looking again after some polls.
+// Starts closing those that have been idle for longest, as many as are wanted. False when there are none, but will be
+// after some polls.
 bool TcpMethod::make_room() {
-  std::size_t pausing = 0;
+  std::size_t pausing = 0, up = 0;
   std::vector<Link*> idle;
   for (const auto& one : links_) {
     if (!one || !one->connected()) continue;
     pausing += one->state == Link::State::pausing;
+    up += one->state == Link::State::up;
     const std::uint64_t used = std::max(one->used, one->burst.last_epoch());
     if (one->state == Link::State::up && epoch_ - used >= kIdle) idle.push_back(one.get());
   }
@@ -164,7 +165,7 @@ bool TcpMethod::make_room() {
   std::ranges::partial_sort(idle, idle.begin() + static_cast<std::ptrdiff_t>(count), {},
                             [](const Link* link) { return std::max(link->used, link->burst.last_epoch()); });
   for (std::size_t i = 0; i < count; ++i) start_pause(*idle[i]);
-  return pausing + count != 0;
+  return pausing + count != 0 || up == 0;
 }
 
 void TcpMethod::start_pause(Link& link) {
