@@ -273,12 +273,8 @@ void Switchboard::hear(std::uint32_t id) {
     return;
   }
   setup_.ready.remove(caller.greeting.fd());
-  Opened opened{caller.greeting.take_socket(),
-                "?",
-                caller.greeting.session(),
-                caller.greeting.theirs().received,
-                caller.connection,
-                true};
+  Opened opened{caller.greeting.take_socket(), "?", caller.greeting.session(), caller.greeting.theirs().received,
+                caller.connection};
   incoming_.erase(place);
   ErrorCode ec;
   const Endpoint from = opened.socket.remote_endpoint(ec);
@@ -369,12 +365,8 @@ void Switchboard::advance(Rank to) {
     case Greeting::State::open: {
       setup_.ready.remove(call.greeting->fd());
       const Past theirs = call.greeting->theirs();
-      Opened opened{call.greeting->take_socket(),
-                    std::move(call.at),
-                    call.greeting->session(),
-                    theirs.received,
-                    theirs.connection,
-                    false};
+      Opened opened{call.greeting->take_socket(), std::move(call.at), call.greeting->session(), theirs.received,
+                    theirs.connection};
       auto& endpoints = call.known->endpoints;
       std::rotate(endpoints.begin(), endpoints.begin() + static_cast<std::ptrdiff_t>(call.next),
                   endpoints.begin() + static_cast<std::ptrdiff_t>(call.next) + 1);
