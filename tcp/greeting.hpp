@@ -25,7 +25,7 @@ class Greeting {
   State step();
 
   void accept(Past past) { handshake_.accept(past); }
-  void reject(std::uint32_t reason) { handshake_.reject(reason); }
+  void reject(std::uint32_t reason, std::uint32_t connection = 0) { handshake_.reject(reason, connection); }
 
   bool connecting() const { return connecting_; }
   bool wants_write() const { return connecting_ || !handshake_.output().empty(); }
@@ -34,6 +34,7 @@ class Greeting {
   std::uint32_t reason() const { return handshake_.reason(); }
   std::uint64_t session() const { return handshake_.session(); }
   Past theirs() const { return handshake_.theirs(); }
+  std::uint32_t later() const { return handshake_.later(); }
   const std::string& trouble() const { return trouble_; }
   /// Nobody listens there.
   bool refused() const { return refused_; }

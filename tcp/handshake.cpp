@@ -107,6 +107,7 @@ void Handshake::on_packet() {
       return on_proof();
     case Kind::LINK_REJECT:
       reason_ = packet.link_reject.reason;
+      later_ = packet.link_reject.connection;
       break;
     default:
       break;
@@ -172,9 +173,9 @@ void Handshake::accept(Past past) {
   state_ = State::open;
 }
 
-void Handshake::reject(std::uint32_t reason) {
+void Handshake::reject(std::uint32_t reason, std::uint32_t connection) {
   Packet packet(Kind::LINK_REJECT);
-  packet.link_reject.reason = reason;
+  packet.link_reject = {reason, connection};
   say(packet, {});
   reason_ = reason;
   state_ = State::rejected;

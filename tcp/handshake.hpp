@@ -43,10 +43,10 @@ struct Identity {
   std::uint64_t session = 0;  // random: this life of the rank
 };
 
-/// What one side knows of the earlier connections of the pair.
+/// What one side says of the earlier connections of the pair.
 struct Past {
   std::uint32_t received = 0;    // number of the last packet that it has received
-  std::uint32_t connection = 0;  // how many connections there have been
+  std::uint32_t connection = 1;  // the call's number, or the new connection's: see tcp/succession.hpp
 };
 
 class Handshake {
@@ -59,7 +59,7 @@ class Handshake {
     broken,    // the other side does not belong to the job, or speaks something else
   };
   /// Reasons of LINK_REJECT.
-  static constexpr std::uint32_t kGivesWay = 1, kRefused = 2, kNoDescriptor = 3, kLost = 4;
+  static constexpr std::uint32_t kGivesWay = 1, kStale = 2, kNoDescriptor = 3, kLost = 4;
 
   static Handshake calling(const Identity& identity, Rank to, Past past = {});
   static Handshake called(const Identity& identity);
@@ -73,6 +73,8 @@ class Handshake {
   /// open. The caller learns the number of the new connection as `connection`.
   std::uint64_t session() const { return session_; }
   Past theirs() const { return theirs_; }
+  /// Caller, rejected as stale: the number of the connection that the call is older than; else 0.
+  std::uint32_t later() const { return later_; }
   /// Why the handshake is broken, in a few words.
   const char* trouble() const { return trouble_; }
 
@@ -88,8 +90,8 @@ class Handshake {
 
   /// Called side, state proven: the verdict. Opens, or ends as rejected, when the output has been sent. `past`: what
   /// has been received from the caller, and the number of the new connection.
-  void accept(Past past = {0, 1});
-  void reject(std::uint32_t reason);
+  void accept(Past past = {});
+  void reject(std::uint32_t reason, std::uint32_t connection = 0);
 
  private:
   static constexpr std::size_t kNonce = 32, kProof = 32;
@@ -119,6 +121,7 @@ class Handshake {
   std::uint32_t reason_ = 0;
   std::uint64_t session_ = 0;
   Past theirs_;
+  std::uint32_t later_ = 0;
   const char* trouble_ = "";
   std::array<std::byte, kHello> hello_{};  // the transcript: as sent or received
   std::array<std::byte, kChallenge> challenge_{};

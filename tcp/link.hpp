@@ -45,8 +45,8 @@ struct Link {
 
   // What outlives a connection; see tcp/succession.hpp.
   std::uint64_t session = 0;     // of the peer; 0: there has been no connection
-  std::uint32_t connection = 0;  // how many there have been
-  bool called = false;           // by the peer, for the last one
+  std::uint32_t connection = 0;  // number of the last one
+  std::uint32_t clock = 0;       // the highest number of a call or connection that is known
 
   // What the method does with it; see tcp/method.hpp.
   bool busy = false;              // stands in the busy list

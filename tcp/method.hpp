@@ -98,9 +98,10 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   void leave(Link& link);
 
   bool is_settled(Rank rank) const override;
-  Past past(Rank rank) const override;
-  Verdict answer(Rank rank, std::uint64_t session, Past theirs) const override;
-  Past give_up_connection(Rank rank) override;
+  Past next_call(Rank rank, std::uint32_t later) override;
+  std::uint32_t last_connection(Rank rank) const override;
+  Verdict answer(Rank rank, std::uint64_t session, std::uint32_t call) const override;
+  Past give_up_connection(Rank rank, std::uint32_t call) override;
   void on_interrupted(Rank rank) override;
   void on_connected(Rank rank, Opened opened) override;
   void on_unreachable(Rank rank, const Error& error, const std::string& trouble) override;

@@ -23,28 +23,35 @@ bool TcpMethod::is_settled(Rank rank) const {
   return closing_ || (link && (link->state == Link::State::left || link->state == Link::State::lost));
 }
 
-Past TcpMethod::past(Rank rank) const {
+std::uint32_t TcpMethod::last_connection(Rank rank) const {
   const auto& link = links_[static_cast<std::size_t>(rank)];
-  return link ? Past{link->in.received(), link->connection} : Past{};
+  return link ? link->connection : 0;
 }
 
-Verdict TcpMethod::answer(Rank rank, std::uint64_t session, Past theirs) const {
+Past TcpMethod::next_call(Rank rank, std::uint32_t later) {
+  Link& link = this->link(rank);
+  link.clock = connection_number(link.clock, later);
+  return {link.in.received(), ++link.clock};
+}
+
+Verdict TcpMethod::answer(Rank rank, std::uint64_t session, std::uint32_t call) const {
   const auto& link = links_[static_cast<std::size_t>(rank)];
   // Who leaves only lets itself be found by those whose connection has broken.
   if (closing_ && (!link || link->connection == 0)) return Verdict::stale;
   if (!link) return Verdict::accept;
   const bool gone = link->state == Link::State::lost || link->state == Link::State::left || link->verdict;
-  return answer_to({gone, link->connected(), link->called, link->session, past(rank)}, session, theirs);
+  return answer_to({gone, link->session, link->connection}, session, call);
 }
 
-Past TcpMethod::give_up_connection(Rank rank) {
+Past TcpMethod::give_up_connection(Rank rank, std::uint32_t call) {
   Link& link = this->link(rank);
   if (link.connected()) {
     disconnect(link);
     link.state = Link::State::cut;
     link.cause = "its call has not come through";
   }
-  return past(rank);
+  link.clock = link.connection = connection_number(link.clock, call);
+  return {link.in.received(), link.connection};
 }
 
 void TcpMethod::on_interrupted(Rank rank) {
@@ -66,7 +73,7 @@ void TcpMethod::on_connected(Rank rank, Opened opened) {
   link.address = std::move(opened.address);
   link.session = opened.session;
   link.connection = opened.connection;
-  link.called = opened.called;
+  if (is_later(link.connection, link.clock)) link.clock = link.connection;
   link.state = Link::State::up;
   link.used = epoch_;
   link.cause.clear();
@@ -141,14 +148,15 @@ void TcpMethod::declare_lost(Link& link, const Error& error) {
 
 // ---- are closed for others ----
 
-// Starts closing those that have been idle for longest, as many as are wanted. False when there are none, so that it is
-// worth looking again after some polls.
+// Starts closing those that have been idle for longest, as many as are wanted. False when there are none, but will be
+// after some polls.
 bool TcpMethod::make_room() {
-  std::size_t pausing = 0;
+  std::size_t pausing = 0, up = 0;
   std::vector<Link*> idle;
   for (const auto& one : links_) {
     if (!one || !one->connected()) continue;
     pausing += one->state == Link::State::pausing;
+    up += one->state == Link::State::up;
     const std::uint64_t used = std::max(one->used, one->burst.last_epoch());
     if (one->state == Link::State::up && epoch_ - used >= kIdle) idle.push_back(one.get());
   }
@@ -158,7 +166,7 @@ bool TcpMethod::make_room() {
   std::ranges::partial_sort(idle, idle.begin() + static_cast<std::ptrdiff_t>(count), {},
                             [](const Link* link) { return std::max(link->used, link->burst.last_epoch()); });
   for (std::size_t i = 0; i < count; ++i) start_pause(*idle[i]);
-  return pausing + count != 0;
+  return pausing + count != 0 || up == 0;
 }
 
 void TcpMethod::start_pause(Link& link) {

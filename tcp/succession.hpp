@@ -1,12 +1,15 @@
 // When a new connection of a pair takes the place of an earlier one, and when an old one may end without being missed.
 // Pure rules, used by tcp/relink.cpp and, over pipes that break at random, by tests/tcp/link_model_test.cpp.
 //
-// Both ranks count the connections of the pair; ACCEPT gives a new one its number. A called rank that accepts knows of
-// it a moment before the caller does, and the caller may never hear of it; otherwise the two agree. That decides what a
-// call means while the called rank believes that it is connected:
-//   - the caller knows the present connection, so it has found it broken: accept;
-//   - it does not, and it was the caller of the present one: it never heard ACCEPT, perhaps several times: accept;
-//   - it does not, and was called by us: it had called before it heard us, so this call has hung up already: stale.
+// Calls and connections of a pair are numbered by a clock that each side keeps: a call takes a higher number than all
+// that its caller knows, and a connection has the highest number that either side knew when it was accepted. So a call
+// is stale if and only if its number is not higher than that of the last connection which the called rank knows of:
+//   - who has found a connection broken knows its number, and calls with a higher one;
+//   - who never heard ACCEPT calls again with a higher one, too, or learns from the refusal what is higher;
+//   - a call that was hung up, because the other side's was accepted, is not higher than that connection;
+//   - and what the caller has received is as its first word says, for whatever it may have received since has come by a
+//     connection that was made later, which then has at least the call's number.
+// A rank that believes to be connected therefore gives its connection up for any call that is not stale.
 //
 // Pause: a rank that wants its descriptor back says LINK_PAUSE behind all it has sent, and sends no numbered packet on
 // that connection any more; the other side says the same behind all it has. Each closes when both have said so and the
@@ -22,29 +25,30 @@ namespace rmq::tcp {
 
 /// What a rank knows of another when that one has proved itself in a call.
 struct Standing {
-  bool lost = false;          // for good
-  bool connected = false;     // as far as this rank knows
-  bool called = false;        // by the other, for the present connection
-  std::uint64_t session = 0;  // the other's life; 0: there has been no connection yet
-  Past past;                  // what this rank has received, and the present connection's number
+  bool lost = false;             // for good
+  std::uint64_t session = 0;     // the other's life; 0: there has been no connection yet
+  std::uint32_t connection = 0;  // number of the last one
 };
 
 enum class Verdict : std::uint8_t {
   accept,
-  stale,  // the call is older than the present connection
+  stale,  // the call is older than the last connection
   lost,   // the caller is lost, or is not the process that it was
 };
 
-constexpr Verdict answer_to(const Standing& ours, std::uint64_t session, Past theirs) {
-  if (ours.lost || (ours.session != 0 && ours.session != session)) return Verdict::lost;
-  if (!ours.connected || theirs.connection == ours.past.connection) return Verdict::accept;
-  return ours.called ? Verdict::accept : Verdict::stale;
+/// Numbers wrap.
+constexpr bool is_later(std::uint32_t one, std::uint32_t other) {
+  return static_cast<std::int32_t>(one - other) > 0;
 }
 
-/// The number of a new connection: more than either has seen.
-constexpr std::uint32_t next_connection(Past ours, Past theirs) {
-  const bool behind = static_cast<std::int32_t>(theirs.connection - ours.connection) > 0;
-  return (behind ? theirs.connection : ours.connection) + 1;
+constexpr Verdict answer_to(const Standing& ours, std::uint64_t session, std::uint32_t call) {
+  if (ours.lost || (ours.session != 0 && ours.session != session)) return Verdict::lost;
+  return is_later(call, ours.connection) ? Verdict::accept : Verdict::stale;
+}
+
+/// The number of the connection that comes of a call, when `clock` is what the called rank knows.
+constexpr std::uint32_t connection_number(std::uint32_t clock, std::uint32_t call) {
+  return is_later(call, clock) ? call : clock;
 }
 
 /// One side's part in a pause.

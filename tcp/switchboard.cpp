@@ -273,12 +273,8 @@ void Switchboard::hear(std::uint32_t id) {
     return;
   }
   setup_.ready.remove(caller.greeting.fd());
-  Opened opened{caller.greeting.take_socket(),
-                "?",
-                caller.greeting.session(),
-                caller.greeting.theirs().received,
-                caller.connection,
-                true};
+  Opened opened{caller.greeting.take_socket(), "?", caller.greeting.session(), caller.greeting.theirs().received,
+                caller.connection};
   incoming_.erase(place);
   ErrorCode ec;
   const Endpoint from = opened.socket.remote_endpoint(ec);
@@ -291,12 +287,13 @@ void Switchboard::judge(std::uint32_t id, Incoming& incoming) {
   Greeting& greeting = incoming.greeting;
   const Rank from = greeting.peer();
   const auto own = outgoing_.find(from);
-  switch (setup_.keeper.answer(from, greeting.session(), greeting.theirs())) {
+  switch (setup_.keeper.answer(from, greeting.session(), greeting.theirs().connection)) {
     case Verdict::lost:
       return turned_away_.contains(from) ? turn_away(incoming) : greeting.reject(Handshake::kLost);
     case Verdict::stale:
-      // Our own call has won; the other side has accepted it before and does not hear this any more.
-      return greeting.reject(Handshake::kRefused);
+      // Our own call has won, and the other side, which has accepted it before, does not hear this any more; or it has
+      // never heard that we have accepted an earlier call, and calls once more.
+      return greeting.reject(Handshake::kStale, setup_.keeper.last_connection(from));
     case Verdict::accept:
       break;
   }
@@ -311,9 +308,9 @@ void Switchboard::judge(std::uint32_t id, Incoming& incoming) {
   }
   turned_away_.erase(from);
   forget(from);
-  const Past past = setup_.keeper.give_up_connection(from);
-  incoming.connection = next_connection(past, greeting.theirs());
-  greeting.accept({past.received, incoming.connection});
+  const Past past = setup_.keeper.give_up_connection(from, greeting.theirs().connection);
+  incoming.connection = past.connection;
+  greeting.accept(past);
 }
 
 void Switchboard::turn_away(Incoming& incoming) {
@@ -348,7 +345,8 @@ void Switchboard::dial(Rank to, Outgoing& call) {
   const std::uint64_t limit = call.again ? setup_.silence / 2 : setup_.time_limit;
   call.connect_by = os::now_ns() + limit / (endpoints.size() == 1 ? 1 : 2 * endpoints.size());
   if (call.again) call.connect_by = std::min(call.connect_by, call.give_up_at);
-  call.greeting.emplace(std::move(socket), Handshake::calling(setup_.identity, to, setup_.keeper.past(to)), true,
+  call.greeting.emplace(std::move(socket),
+                        Handshake::calling(setup_.identity, to, setup_.keeper.next_call(to, call.later)), true,
                         setup_.silence);
   if (auto added = setup_.ready.add(call.greeting->fd(), outgoing_tag(to), true); !added) {
     call.greeting.reset();
@@ -367,12 +365,8 @@ void Switchboard::advance(Rank to) {
     case Greeting::State::open: {
       setup_.ready.remove(call.greeting->fd());
       const Past theirs = call.greeting->theirs();
-      Opened opened{call.greeting->take_socket(),
-                    std::move(call.at),
-                    call.greeting->session(),
-                    theirs.received,
-                    theirs.connection,
-                    false};
+      Opened opened{call.greeting->take_socket(), std::move(call.at), call.greeting->session(), theirs.received,
+                    theirs.connection};
       auto& endpoints = call.known->endpoints;
       std::rotate(endpoints.begin(), endpoints.begin() + static_cast<std::ptrdiff_t>(call.next),
                   endpoints.begin() + static_cast<std::ptrdiff_t>(call.next) + 1);
@@ -403,6 +397,7 @@ void Switchboard::rejected(Rank to, Outgoing& call) {
       call.retry_at = os::now_ns();
       return;
     default:
+      call.later = call.greeting->later();
       return try_failed(to, call, "it refuses the connection");
   }
 }

@@ -50,7 +50,6 @@ struct Opened {
   std::uint64_t session = 0;     // of the other end
   std::uint32_t received = 0;    // number of the last packet that it has received on earlier connections
   std::uint32_t connection = 0;  // number of this one
-  bool called = false;           // by the other end
 };
 
 /// Who keeps the connections. Called from call(), look_up(), advance_queue() and on_ready() only.
@@ -61,12 +60,14 @@ class LinkKeeper {
   virtual bool is_settled(Rank rank) const = 0;
   /// How many connections there are.
   virtual int connections() const = 0;
-  /// What is known of earlier connections to the rank, which has none.
-  virtual Past past(Rank rank) const = 0;
-  /// What to say to the rank, which has called and proved itself.
-  virtual Verdict answer(Rank rank, std::uint64_t session, Past theirs) const = 0;
-  /// The rank's call is going to be accepted: its present connection, if there is one, has ended.
-  virtual Past give_up_connection(Rank rank) = 0;
+  /// What to say in a call to the rank, which has no connection now. `later`: number of a connection that it knows of.
+  virtual Past next_call(Rank rank, std::uint32_t later) = 0;
+  /// Number of the last connection to the rank.
+  virtual std::uint32_t last_connection(Rank rank) const = 0;
+  /// What to say to the rank, which has proved itself in the call of this number.
+  virtual Verdict answer(Rank rank, std::uint64_t session, std::uint32_t call) const = 0;
+  /// That call is going to be accepted with what this returns: the present connection, if there is one, has ended.
+  virtual Past give_up_connection(Rank rank, std::uint32_t call) = 0;
   /// That call has broken all the same.
   virtual void on_interrupted(Rank rank) = 0;
   virtual void on_connected(Rank rank, Opened opened) = 0;
@@ -95,8 +96,8 @@ class Switchboard {
   Switchboard(const Switchboard&) = delete;
   Switchboard& operator=(const Switchboard&) = delete;
 
-  /// Starts calling the rank, unless a call is under way. The outcome comes to the keeper, later; until then it is not to
-  /// be asked for again.
+  /// Starts calling the rank, unless a call is under way. The outcome comes to the keeper, later; until then it is not
+  /// to be asked for again.
   void call(Rank to);
   /// The same for a connection that has broken, until `give_up_at` (os::now_ns()).
   void call_again(Rank to, std::uint64_t give_up_at);
@@ -136,6 +137,7 @@ class Switchboard {
     std::size_t next = 0;              // endpoint to try next
     std::size_t refused = 0;           // endpoints of this round where nobody listens
     bool refused_now = false;          // the same of the present try, where that shows at once
+    std::uint32_t later = 0;           // the called side knows of a connection with this number
     bool again = false;                // a connection has broken
     std::optional<Greeting> greeting;  // while a try is under way
     bool asking = true;                // where the rank is has not been answered yet

@@ -49,15 +49,15 @@ struct End {
   Outbox out{in};
   methods::Sink sink;
   int fd = -1;
-  bool pausing = false, called = false;
-  std::uint32_t connection = 0;
+  bool pausing = false;
+  std::uint32_t connection = 0, clock = 0;
+  int refusals = 0;  // of calls in a row
   Pause pause;
   std::uint32_t sent = 0, got = 0;
   std::map<Request*, std::unique_ptr<std::pair<Request, std::vector<std::byte>>>> owed;
   std::vector<std::byte> landing;
   bool wants_to_send = false;  // a send was refused for want of a connection
 
-  Past past() const { return {in.received(), connection}; }
   void hang_up() {
     if (fd < 0) return;
     ::close(fd);
@@ -103,7 +103,7 @@ struct Call {
   Past past;
   int caller = -1, called = -1;
   bool answered = false, accepted = false;
-  std::uint32_t received = 0, connection = 0;
+  std::uint32_t received = 0, connection = 0, later = 0;
   ~Call() {
     if (caller >= 0) ::close(caller);
     if (called >= 0) ::close(called);
@@ -148,7 +148,8 @@ class Run {
     if (troubled && what < 40) return send(end);
     if (troubled && below(trouble_) == 0) return trouble(end);
     if (what < 80) return poll(end);
-    if (!calls_.empty()) return advance(static_cast<std::size_t>(below(static_cast<int>(calls_.size()))));
+    if (!calls_.empty() && below(3) != 0)
+      return advance(static_cast<std::size_t>(below(static_cast<int>(calls_.size()))));
     if (end.fd < 0 && needs(end)) call(end);
   }
 
@@ -256,7 +257,7 @@ class Run {
     }
     auto call = std::make_unique<Call>();
     call->from = end.self;
-    call->past = end.past();
+    call->past = {end.in.received(), ++end.clock};
     call->caller = pair[0];
     call->called = pair[1];
     calls_.push_back(std::move(call));
@@ -276,10 +277,10 @@ class Run {
 
   bool judged(Call& call) {
     End& end = ends_[1 - call.from];
-    const Standing standing{false, end.fd >= 0, end.called, end.connection == 0 ? 0u : 1u, end.past()};
     call.answered = true;
-    const bool waits = call.caller >= 0, accepted = answer_to(standing, 1, call.past) == Verdict::accept;
-    require(accepted || !waits, "a call was refused though its caller waits");
+    const bool waits = call.caller >= 0;
+    const bool accepted = answer_to({false, 1, end.connection}, 1, call.past.connection) == Verdict::accept;
+    call.later = accepted ? 0 : end.connection;
     const End& other = ends_[call.from];
     const bool works = end.fd >= 0 && other.fd >= 0 && end.connection == other.connection;
     require(!accepted || waits || !works, "a connection that works was given up for a call that has hung up");
@@ -291,23 +292,26 @@ class Run {
     end.hang_up();
     call.accepted = true;
     call.received = end.in.received();
-    call.connection = next_connection(end.past(), call.past);
-    connect(end, std::exchange(call.called, -1), call.past.received, call.connection, true);
+    call.connection = connection_number(end.clock, call.past.connection);
+    connect(end, std::exchange(call.called, -1), call.past.received, call.connection);
     return false;
   }
 
   bool heard(Call& call) {
     if (call.caller < 0) return true;  // it has hung up meanwhile
     End& end = ends_[call.from];
-    if (call.accepted) connect(end, std::exchange(call.caller, -1), call.received, call.connection, false);
+    end.refusals = call.accepted || call.later == 0 ? 0 : end.refusals + 1;
+    require(end.refusals < 3, "a caller is refused again and again");
+    end.clock = connection_number(end.clock, call.later);
+    if (call.accepted) connect(end, std::exchange(call.caller, -1), call.received, call.connection);
     return true;
   }
 
-  void connect(End& end, int fd, std::uint32_t received, std::uint32_t connection, bool called) {
+  void connect(End& end, int fd, std::uint32_t received, std::uint32_t connection) {
     require(end.fd < 0, "two connections at once");
     end.fd = fd;
     end.connection = connection;
-    end.called = called;
+    if (is_later(connection, end.clock)) end.clock = connection;
     cut_[end.self] = false;
     require(end.out.resume(received, end.sink), "it has received what was never sent");
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <deque>
 #include <list>
 #include <map>
 #include <memory>
@@ -38,8 +39,7 @@ class Traffic {
       got_.emplace_back(static_cast<std::size_t>(n_), 0);
       // Landings go to memory of their own, for several may be under way.
       node.arriving = [this, to](Rank from, const Packet& packet) {
-        auto& memory = landing_[{from, to}];
-        memory.assign(packet.length, std::byte{});
+        auto& memory = landing_[{from, to}].emplace_back(packet.length, std::byte{});
         return Landing{DataView::contiguous(memory.data(), memory.size()), 0, packet.length, nullptr};
       };
     }
@@ -101,9 +101,13 @@ class Traffic {
     for (Received& got : world_[to].received) {
       int& expected = got_[static_cast<std::size_t>(to)][static_cast<std::size_t>(got.from)];
       ASSERT_EQ(got.packet.tag, expected) << "from " << got.from << " to " << to;
-      const auto landed = landing_.find({got.from, to});
-      const auto& bytes = got.payload.size() == got.packet.length ? got.payload : landed->second;
-      ASSERT_EQ(bytes, bytes_of(got.from, to, expected)) << "from " << got.from << " to " << to << ", " << expected;
+      if (got.payload.size() != got.packet.length) {
+        auto& landed = landing_[{got.from, to}];
+        got.payload = std::move(landed.front());
+        landed.pop_front();
+      }
+      ASSERT_TRUE(got.payload == bytes_of(got.from, to, expected))
+          << "from " << got.from << " to " << to << ", " << expected << ", " << got.packet.length << " bytes";
       ++expected;
     }
     world_[to].received.clear();
@@ -120,8 +124,8 @@ class Traffic {
   World& world_;
   std::mt19937_64 random_;
   int n_;
-  std::vector<std::vector<int>> next_, got_;  // [from][to], [to][from]
-  std::map<std::pair<int, int>, std::vector<std::byte>> landing_;
+  std::vector<std::vector<int>> next_, got_;                                   // [from][to], [to][from]
+  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> landing_;  // as they were announced
   std::list<Sent> sent_;
   std::size_t queued_ = 0;
 };

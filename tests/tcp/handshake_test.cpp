@@ -111,7 +111,7 @@ TEST_F(HandshakeTest, BreaksOnTheWrongProofOnEitherSide) {
 }
 
 TEST_F(HandshakeTest, BelievesNoRejectionBeforeAProof) {
-  for (const std::uint32_t reason : {Handshake::kGivesWay, Handshake::kRefused, Handshake::kNoDescriptor}) {
+  for (const std::uint32_t reason : {Handshake::kGivesWay, Handshake::kStale, Handshake::kNoDescriptor}) {
     Handshake caller = Handshake::calling(identity(1), 2);
     drain(caller);
     Packet packet(Kind::LINK_REJECT);
