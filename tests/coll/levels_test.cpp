@@ -145,6 +145,12 @@ TEST(Levels, SendOneMessageToEachHostAndBack) {
                                      coll::Blocks::uniform(data.data(), 100, coll::byte_type()));
             }),
             firsts);
+  std::vector<char> other(12 * 100);
+  EXPECT_EQ(between([&](mpi::Comm& c) {
+              return coll::alltoall(c, coll::Blocks::uniform(data.data(), 100, coll::byte_type()),
+                                    coll::Blocks::uniform(other.data(), 100, coll::byte_type()));
+            }),
+            firsts);
 }
 
 }  // namespace
