@@ -3,6 +3,8 @@
 #include <mpi.h>
 #include <signal.h>
 
+#include <initializer_list>
+
 #include "mpi/check.hpp"
 
 using check::class_of;
