@@ -67,8 +67,8 @@ class Server {
   /// The rank's process is gone: whoever waits for it in a fence, or to call MPI_Init, waits in vain.
   void depart(int rank);
 
-  /// The same, and the job goes on (RankState::dead): all are told `how`, also those that join later. Nobody waits for it
-  /// in a fence.
+  /// The same, and the job goes on (RankState::dead): all are told `how`, also those that join later. Nobody waits for
+  /// it in a fence.
   void bury(int rank, std::string_view how);
   /// Whether the rank has been in a fence with all the others.
   bool has_met(int rank) const { return peer(rank).met; }

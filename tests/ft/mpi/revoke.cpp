@@ -41,8 +41,8 @@ void check_revoked(MPI_Comm c) {
   CHECK(class_of(MPI_Isend(&x, 1, MPI_INT, 1, 9, c, &r)) == MPIX_ERR_REVOKED);
   CHECK(class_of(MPI_Recv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 9, c, MPI_STATUS_IGNORE)) == MPIX_ERR_REVOKED);
   CHECK(class_of(MPI_Iprobe(1, 9, c, &flag, MPI_STATUS_IGNORE)) == MPIX_ERR_REVOKED);
-  CHECK(class_of(MPI_Sendrecv(&x, 1, MPI_INT, MPI_PROC_NULL, 1, &x, 1, MPI_INT, MPI_PROC_NULL, 1, c, MPI_STATUS_IGNORE)) ==
-        MPIX_ERR_REVOKED);
+  CHECK(class_of(MPI_Sendrecv(&x, 1, MPI_INT, MPI_PROC_NULL, 1, &x, 1, MPI_INT, MPI_PROC_NULL, 1, c,
+                              MPI_STATUS_IGNORE)) == MPIX_ERR_REVOKED);
   CHECK(class_of(MPI_Barrier(c)) == MPIX_ERR_REVOKED);
   CHECK(class_of(MPI_Ibarrier(c, &r)) == MPIX_ERR_REVOKED);
   MPI_Comm d;
