@@ -32,7 +32,8 @@ void Device::complete(Request* r, Errc error) {
 void Device::note_failed(Request* r, Errc error, Rank other) {
   if (error == Errc::peer_lost && other != kNoRank) error = loss(other);
   r->status.error = error;
-  if ((error != Errc::peer_lost && error != Errc::no_memory) || !minds_ || (r->flags & request_flag::staged) != 0) return;
+  if ((error != Errc::peer_lost && error != Errc::no_memory) || !minds_ || (r->flags & request_flag::staged) != 0)
+    return;
   if ((r->kind != RequestKind::send && r->kind != RequestKind::recv) || !minds_(*r)) return;
   failures_.push_back(other);
   // A method ends what it has in hand before it reports the loss, and why: on_peer_lost() tells of those.

@@ -526,9 +526,7 @@ class Device {
   // ---- ranks that die: faults.cpp ----
   void hear_of_deaths();
   void note_loss(Rank rank);
-  bool is_revoked(std::uint32_t context) const {
-    return !revoked_.empty() && revoked_.contains(context);
-  }
+  bool is_revoked(std::uint32_t context) const { return !revoked_.empty() && revoked_.contains(context); }
   void revoke(Request* r);
   // ---- the agent: serve.cpp ----
   bool serve_while_busy(std::uint64_t linger_ns);
@@ -567,8 +565,8 @@ class Device {
   void (*errand_)() = nullptr;           // rarely set: see after_progress()
   bool wants_turns_ = false;             // of the extensions
   Waiter waiter_;
-  bool any_lost_ = false;  // peers
-  bool careful_ = true;    // several threads, a record of each call, any_lost_, or any of revoked_
+  bool any_lost_ = false;                      // peers
+  bool careful_ = true;                        // several threads, a record of each call, any_lost_, or any of revoked_
   std::unordered_set<std::uint32_t> revoked_;  // contexts
   std::vector<Rank> dead_;                     // that the launcher has told of
   bool sleep_for_ever_ = false;

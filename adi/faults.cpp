@@ -1,8 +1,8 @@
 // Of a job that goes on when ranks die (rmqrun --ft): deaths that the launcher tells of, and what is revoked.
 //
 // A rank is lost to this one when its link breaks, and dead when the launcher says so. Who is lost to one is to be dead
-// for all: so a loss that is not known to be a death is reported, and the launcher ends that rank. Whatever needs all to
-// be of one mind (mpi/ft) goes by deaths only.
+// for all: so a loss that is not known to be a death is reported, and the launcher ends that rank. Whatever needs all
+// to be of one mind (mpi/ft) goes by deaths only.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,8 +58,8 @@ void Device::MPID_Revoke(std::span<const std::uint32_t> contexts, bool (*belongs
   }
 }
 
-// A receive that waits is withdrawn, a send that nobody has matched taken back. What has been matched moves, and ends by
-// itself: memory is not touched any more when its request is complete.
+// A receive that waits is withdrawn, a send that nobody has matched taken back. What has been matched moves, and ends
+// by itself: memory is not touched any more when its request is complete.
 void Device::revoke(Request* r) {
   if (r->kind == RequestKind::recv) {
     MPID_Give_up(r, Errc::revoked);

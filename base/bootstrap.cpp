@@ -139,8 +139,8 @@ class ServerBootstrap final : public Bootstrap {
   std::map<std::string, std::optional<std::string>> asked_;
   // Relaxed: counted, and compared by who wants to sleep, with the device held.
   std::atomic<std::uint64_t> answers_{0};
-  std::vector<Departure> departures_;              // not handed out yet; guarded by call_mutex_
-  std::atomic<bool> has_departures_{false};        // relaxed: a hint, for who then takes the mutex
+  std::vector<Departure> departures_;        // not handed out yet; guarded by call_mutex_
+  std::atomic<bool> has_departures_{false};  // relaxed: a hint, for who then takes the mutex
   enum class Fence : std::uint8_t { none, asked, done } fence_ = Fence::none;  // of try_fence
   bool fence_more_ = false;
   Teller teller_ = nullptr;  // guarded by call_mutex_

@@ -110,8 +110,6 @@ class Bootstrap {
   virtual bool tells_deaths() const { return false; }
   /// This rank cannot reach that one any more, which may be alive: the server ends it, so that it is dead for all.
   virtual void accuse(int rank, std::string_view why) { static_cast<void>(rank), static_cast<void>(why); }
-  /// The start is over: from now on the job can do without this rank.
-  virtual void ready() {}
 
   /// Tells the server that this rank leaves properly. A rank that ends without it is a failure of the job. Later calls
   /// of put, get and fence fail with Errc::argument; a second finalize does nothing.

@@ -12,15 +12,15 @@ namespace rmq {
 /// What kind of failure; mpi/ maps each to an MPI error class.
 enum class Errc : std::uint8_t {
   ok = 0,
-  truncate,      // message longer than the receive buffer        MPI_ERR_TRUNCATE
-  no_memory,     // a pool, segment or heap is exhausted          MPI_ERR_NO_MEM
-  peer_lost,     // the other rank died or became unreachable     MPIX_ERR_PROC_FAILED
-  protocol,      // a peer sent something malformed               MPI_ERR_INTERN
-  config,        // a variable or option has no usable value      MPI_ERR_OTHER
-  system,        // the operating system refused                  MPI_ERR_OTHER
-  argument,      // the caller's mistake                          MPI_ERR_ARG
-  buffer,        // the attached send buffer is too small         MPI_ERR_BUFFER
-  revoked,       // its communicator has been revoked             MPIX_ERR_REVOKED
+  truncate,   // message longer than the receive buffer        MPI_ERR_TRUNCATE
+  no_memory,  // a pool, segment or heap is exhausted          MPI_ERR_NO_MEM
+  peer_lost,  // the other rank died or became unreachable     MPIX_ERR_PROC_FAILED
+  protocol,   // a peer sent something malformed               MPI_ERR_INTERN
+  config,     // a variable or option has no usable value      MPI_ERR_OTHER
+  system,     // the operating system refused                  MPI_ERR_OTHER
+  argument,   // the caller's mistake                          MPI_ERR_ARG
+  buffer,     // the attached send buffer is too small         MPI_ERR_BUFFER
+  revoked,    // its communicator has been revoked             MPIX_ERR_REVOKED
 };
 
 struct Error {
@@ -44,7 +44,8 @@ tl::unexpected<Error> fail_errno(std::string_view what);
 
 }  // namespace rmq
 
-#define RMQ_CHECK(condition)                                                 \
-  do {                                                                       \
-    if (!(condition)) [[unlikely]] ::rmq::panic(__FILE__, __LINE__, #condition); \
+#define RMQ_CHECK(condition)                        \
+  do {                                              \
+    if (!(condition)) [[unlikely]]                  \
+      ::rmq::panic(__FILE__, __LINE__, #condition); \
   } while (0)

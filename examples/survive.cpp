@@ -1,7 +1,7 @@
-// A computation that survives the death of its ranks (rmqrun --ft): the heat equation on a rod, cut into a piece for each
-// rank. Ranks kill themselves at random, in the middle of anything. Those that are left notice, agree on it, make a
-// communicator of their own, share the rod out among them anew from the latest state that all of them have kept, and go
-// on. In the end the field is that of a single process, bit by bit.
+// A computation that survives the death of its ranks (rmqrun --ft): the heat equation on a rod, cut into a piece for
+// each rank. Ranks kill themselves at random, in the middle of anything. Those that are left notice, agree on it, make
+// a communicator of their own, share the rod out among them anew from the latest state that all of them have kept, and
+// go on. In the end the field is that of a single process, bit by bit.
 //
 //   rmqrun --ft -n 8 survive [seed [deaths in 1000 steps of a rank]]
 //
@@ -43,8 +43,8 @@ std::vector<double> alone() {
   std::vector<double> rod = start(), next = rod;
   for (int n = 0; n < kSteps; ++n, rod = next)
     for (int i = 1; i + 1 < kCells; ++i)
-      next[static_cast<std::size_t>(i)] = step_of(rod[static_cast<std::size_t>(i) - 1], rod[static_cast<std::size_t>(i)],
-                                                  rod[static_cast<std::size_t>(i) + 1]);
+      next[static_cast<std::size_t>(i)] = step_of(
+          rod[static_cast<std::size_t>(i) - 1], rod[static_cast<std::size_t>(i)], rod[static_cast<std::size_t>(i) + 1]);
   return rod;
 }
 
@@ -58,7 +58,8 @@ struct Piece {
       counts_.push_back(kCells * (r + 1) / size_ - displs_.back());
     }
     cells_.assign(static_cast<std::size_t>(count()) + 2, 0.0);
-    for (int i = 0; i < count(); ++i) cells_[static_cast<std::size_t>(i) + 1] = rod[static_cast<std::size_t>(first() + i)];
+    for (int i = 0; i < count(); ++i)
+      cells_[static_cast<std::size_t>(i) + 1] = rod[static_cast<std::size_t>(first() + i)];
   }
   int first() const { return displs_[static_cast<std::size_t>(rank_)]; }
   int count() const { return counts_[static_cast<std::size_t>(rank_)]; }
@@ -72,7 +73,8 @@ struct Piece {
         MPI_SUCCESS)
       return false;
     risk();
-    if (MPI_Sendrecv(c + n, 1, MPI_DOUBLE, right, 1, c, 1, MPI_DOUBLE, left, 1, comm_, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    if (MPI_Sendrecv(c + n, 1, MPI_DOUBLE, right, 1, c, 1, MPI_DOUBLE, left, 1, comm_, MPI_STATUS_IGNORE) !=
+        MPI_SUCCESS)
       return false;
     std::vector<double> next = cells_;
     for (int i = 1; i <= n; ++i) {
@@ -84,8 +86,8 @@ struct Piece {
   }
   bool collect(std::vector<double>& rod) const {
     risk();
-    return MPI_Allgatherv(cells_.data() + 1, count(), MPI_DOUBLE, rod.data(), counts_.data(), displs_.data(), MPI_DOUBLE,
-                          comm_) == MPI_SUCCESS;
+    return MPI_Allgatherv(cells_.data() + 1, count(), MPI_DOUBLE, rod.data(), counts_.data(), displs_.data(),
+                          MPI_DOUBLE, comm_) == MPI_SUCCESS;
   }
 
  private:

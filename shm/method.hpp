@@ -246,7 +246,7 @@ class ShmMethod final : public methods::Method {
   std::vector<std::uint32_t> host_rank_of_;  // by world rank; kElsewhere for me and for other hosts
   std::vector<Peer> peers_;                  // by host rank
   std::vector<Loss> losses_;
-  std::vector<Loss> ended_;  // processes that have ended, whose last packets are still to be taken
+  std::vector<Loss> ended_;               // processes that have ended, whose last packets are still to be taken
   std::vector<std::uint32_t> starved_;    // host ranks that refused a send for want of room; arm() looks at their rings
   std::vector<std::uint32_t> unwatched_;  // host ranks met since the peers' processes were last looked after
   Outbound nowhere_;

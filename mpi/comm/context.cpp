@@ -39,8 +39,8 @@ Masks& masks() {
   return *all;
 }
 
-/// Instead of words, once a member has failed, or its party is revoked: so nobody waits in vain, and all who depend on it
-/// fail as well.
+/// Instead of words, once a member has failed, or its party is revoked: so nobody waits in vain, and all who depend on
+/// it fail as well.
 Buffer nothing() {
   return {nullptr, 0, find_datatype(MPI_BYTE)};
 }

@@ -1,16 +1,15 @@
 // Agreement among the members of a communicator of whom any may die at any moment, as one member runs it.
 //
 //    every member      root = the first that lives
-//      vote   ──────────►  has the votes of all that live: combines them, or goes on with what a root before has proposed
-//      accept ◄──────────  propose
-//      ack    ──────────►  all that live have accepted: decided
-//      decided ◄─────────  commit
+//      vote   ──────────►  has the votes of all that live: combines them, or goes on with what a root before has
+//      proposed accept ◄──────────  propose ack    ──────────►  all that live have accepted: decided decided ◄─────────
+//      commit
 //
 // What is decided is uniform: nobody that has ever decided, dead by now or not, has decided anything else. For a root
 // decides only when all that live have accepted its proposal; whoever is root next hears of it in every vote, and goes
 // on with it. (Members that live never hold different ones: a root proposes after it has heard all of them.) A member
-// votes again when its root dies, also one that has decided, which then says what. So it ends whoever dies when, as long
-// as one lives.
+// votes again when its root dies, also one that has decided, which then says what. So it ends whoever dies when, as
+// long as one lives.
 //
 // It rests on being told of each death, some time, and of no other one; and on channels that keep order, and end before
 // their sender's death is told. The three phases: D. Skeen, "Nonblocking commit protocols", SIGMOD 1981; for MPI's
@@ -93,9 +92,9 @@ class Agreement {
   Places dead_;
   bool running_ = false;
   std::uint32_t number_ = 0;
-  Value mine_;                         // while it runs
-  std::optional<Value> accepted_;      // a root's proposal
-  Value decided_, decided_before_;     // in agreement number_ and the one before it
+  Value mine_;                      // while it runs
+  std::optional<Value> accepted_;   // a root's proposal
+  Value decided_, decided_before_;  // in agreement number_ and the one before it
   // Of the root.
   std::map<int, Message> votes_;       // by place, of members that take this one for the root
   std::map<int, Message> votes_next_;  // in the agreement that this member has not begun yet

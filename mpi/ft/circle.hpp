@@ -1,5 +1,5 @@
-// What a member of a communicator knows of its failures: who has failed, whom the program has acknowledged, whether it is
-// revoked, and its agreements. Communicators of a job that goes on when ranks die have one each (Comm::circle).
+// What a member of a communicator knows of its failures: who has failed, whom the program has acknowledged, whether it
+// is revoked, and its agreements. Communicators of a job that goes on when ranks die have one each (Comm::circle).
 //
 // Members have places: their ranks, in an inter-communicator first those of the side whose context is the smaller.
 #pragma once
@@ -46,8 +46,8 @@ class Circle final : private Agreement::Wire {
   void on_death(Rank world);
 
   bool is_revoked() const { return revoked_; }
-  /// By this member's program, or another one has said so. Tells others, and ends messages (`end_messages`); nothing the
-  /// second time.
+  /// By this member's program, or another one has said so. Tells others, and ends messages (`end_messages`); nothing
+  /// the second time.
   void revoke();
   /// Ends what is under way on the communicator; set by whose it is.
   std::function<void()> end_messages;

@@ -34,7 +34,9 @@ void end_messages(Comm& c) {
   if (c.local) add(*c.local);
   c.device->MPID_Revoke(
       contexts,
-      [](const Request& r, const void* comm) { return r.kind != RequestKind::other && Partitioned::comm_of(r) == comm; },
+      [](const Request& r, const void* comm) {
+        return r.kind != RequestKind::other && Partitioned::comm_of(r) == comm;
+      },
       &c);
 }
 

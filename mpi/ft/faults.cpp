@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace rmq::mpi::ft {
+namespace {
+
+// Packets for communicators that are being made: more come from no rank of ours.
+constexpr std::size_t kMostEarly = 4096;
+
+}  // namespace
 
 Faults::Faults(adi::Device& device) : device_(device) {
   device.MPID_Register(rmq::Kind::FT_REVOKE, rmq::Kind::FT_COMMIT, *this);
@@ -55,6 +61,7 @@ void Faults::on_packet(Rank from, const Packet& p, const std::byte* payload) {
   int place = -1;
   Circle* const circle = find(p.context, from, place);
   if (circle == nullptr) {
+    if (early_.size() == kMostEarly) return device_.MPID_Protocol_error(from, p, "too much comes for no communicator");
     early_.push_back({from, p, {}});
     if (p.length > 0) early_.back().payload.assign(payload, payload + p.length);
   } else if (!circle->on_packet(place, p, payload)) {

@@ -1,9 +1,10 @@
-// The failures of a job that goes on when ranks die (rmqrun --ft): brings the FT_ packets and the deaths that the device
-// hears of to the circles of this process.
+// The failures of a job that goes on when ranks die (rmqrun --ft): brings the FT_ packets and the deaths that the
+// device hears of to the circles of this process.
 //
 // A packet may come for a communicator that is only being made here: it is kept until that is done. And it may come for
-// one that has been freed here, where others have not heard yet what was agreed on: its circle lives on, and its context
-// is not used again, so that none of its packets is taken for another's. The same holds for one that has been revoked.
+// one that has been freed here, where others have not heard yet what was agreed on: its circle lives on, and its
+// context is not used again, so that none of its packets is taken for another's. The same holds for one that has been
+// revoked.
 //
 // Used with the device held; lives no longer than it.
 #pragma once

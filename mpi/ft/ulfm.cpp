@@ -3,8 +3,8 @@
 // those that it has.
 #include <fmt/format.h>
 
-#include "mpi/ft/faults.hpp"
 #include "mpi/ft/failures.hpp"
+#include "mpi/ft/faults.hpp"
 #include "mpi/internal/requests.hpp"
 
 namespace rmq::mpi::ft {
@@ -67,10 +67,7 @@ class Agree {
 /// One member's part in MPIX_Comm_shrink: agrees on contexts that are free at all who live, and on who does not.
 class Shrink {
  public:
-  explicit Shrink(Comm& c)
-      : comm_(c), turn_((std::uint64_t{c.context} << 32) | ~std::uint32_t{0}, false) {
-    vote();
-  }
+  explicit Shrink(Comm& c) : comm_(c), turn_((std::uint64_t{c.context} << 32) | ~std::uint32_t{0}, false) { vote(); }
   Shrink(const Shrink&) = delete;
   Shrink& operator=(const Shrink&) = delete;
 
@@ -128,12 +125,13 @@ class Shrink {
 
 template <class Part>
 void wait_for_end(const Part& part) {
-  while (!part.is_over()) runtime().device->MPID_Poll(true, {[](const void*, ReportText& to) {
-                                                                to.begin_object();
-                                                                to.field("kind", "agreement");
-                                                                to.end_object();
-                                                              },
-                                                              &part});
+  while (!part.is_over())
+    runtime().device->MPID_Poll(true, {[](const void*, ReportText& to) {
+                                         to.begin_object();
+                                         to.field("kind", "agreement");
+                                         to.end_object();
+                                       },
+                                       &part});
 }
 
 class AgreeRequest final : public Activity {

@@ -123,8 +123,8 @@ MPI_Request new_activity_request(std::unique_ptr<Activity> activity);
 
 /// Adds what a request of the program waits for, as adi::Awaited::tell.
 void tell(const Request& r, ReportText& to);
-/// Progresses until the request is complete. Fails, and leaves it as it is, when a failure keeps it from that that is not
-/// acknowledged. `what`: all that the caller waits for; else the request.
+/// Progresses until the request is complete. Fails, and leaves it as it is, when a failure keeps it from that that is
+/// not acknowledged. `what`: all that the caller waits for; else the request.
 void wait_for(Request* r, adi::Awaited what = {});
 /// Takes the result of a complete request: fills the status, frees the request unless it is persistent, and then makes
 /// `handle` MPI_REQUEST_NULL. Returns MPI_SUCCESS, an error class or code; what went wrong is told by

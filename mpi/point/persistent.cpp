@@ -35,7 +35,9 @@ class Persistent final : public Activity {
     MPI_Request handle;
     return mpi::finish(std::exchange(current_, nullptr), handle, status);
   }
-  const Request* receive() const override { return current_ && current_->kind == RequestKind::recv ? current_ : nullptr; }
+  const Request* receive() const override {
+    return current_ && current_->kind == RequestKind::recv ? current_ : nullptr;
+  }
   void tell(ReportText& to) const override {
     if (current_) mpi::tell(*current_, to);
   }

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <climits>
 
-#include "mpi/ft/failures.hpp"
 #include "mpi/coll/coll.hpp"
+#include "mpi/ft/failures.hpp"
 #include "mpi/internal/attributes.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/windows.hpp"

@@ -29,7 +29,8 @@ constexpr bool kSlow = false;
 /// way, and then the news of the death, to each member at a time of its own.
 class Crowd {
  public:
-  Crowd(int size, int agreements, std::uint64_t seed) : size_(size), agreements_(agreements), chance_(seed), links_(at(size * size)) {
+  Crowd(int size, int agreements, std::uint64_t seed)
+      : size_(size), agreements_(agreements), chance_(seed), links_(at(size * size)) {
     for (int i = 0; i < size; ++i) members_.push_back(std::make_unique<Member>(*this, i));
   }
 
@@ -151,7 +152,8 @@ class Crowd {
       if ((of_all & ~result) != 0) return "more is decided than anybody has voted";
       for (const auto& m : members_) {
         if (first->failed.has(m->me) && !m->dead) return "one that lives counts as failed";
-        if (m->votes.size() <= at(n) && !first->failed.has(m->me)) return "one that has not voted does not count as failed";
+        if (m->votes.size() <= at(n) && !first->failed.has(m->me))
+          return "one that has not voted does not count as failed";
       }
     }
     return {};
@@ -192,7 +194,8 @@ TEST(Agreement, EndsWhoeverDiesWhen) {
               Crowd crowd(size, 2, seed);
               crowd.die_at(a, at_a);
               if (a != b) crowd.die_at(b, at_b);
-              ASSERT_EQ(crowd.run(), "") << fmt::format("of {}: {} at {}, {} at {}, seed {}", size, a, at_a, b, at_b, seed);
+              ASSERT_EQ(crowd.run(), "") << fmt::format("of {}: {} at {}, {} at {}, seed {}", size, a, at_a, b, at_b,
+                                                        seed);
             }
           }
         }

@@ -22,7 +22,8 @@ constexpr std::uint32_t kContext = 10;
 /// All ranks, each with a circle of all of them.
 class Ring {
  public:
-  Ring(int size, std::uint64_t seed) : fibers_(size, rules(seed)), chance_(seed * 7 + 1), dead_(static_cast<std::size_t>(size)) {
+  Ring(int size, std::uint64_t seed)
+      : fibers_(size, rules(seed)), chance_(seed * 7 + 1), dead_(static_cast<std::size_t>(size)) {
     for (int r = 0; r < size; ++r) {
       faults_.push_back(std::make_unique<Faults>(fibers_.device(r)));
       circles_.push_back(faults_.back()->make(kContext, {Ranks::rule(0, size), {}}));
@@ -97,7 +98,8 @@ TEST(Circles, AgreeWhoeverDies) {
           ring.device(me).MPID_Poll(true);
         }
       }
-    })) << "seed " << seed;
+    })) << "seed "
+        << seed;
     for (const auto& d : decided) {
       ASSERT_TRUE(d);
       EXPECT_EQ(d->words[0] & 8u, 8u);
@@ -134,7 +136,8 @@ TEST(Circles, RevocationReachesAllOrNone) {
         ring.risk(me, risk / 30);
         d.MPID_Poll(true);
       }
-    })) << "seed " << seed;
+    })) << "seed "
+        << seed;
     int yes = 0, no = 0;
     for (int r = 0; r < ring.size(); ++r) {
       if (ring.is_dead(r)) continue;
@@ -152,7 +155,8 @@ TEST(Circles, RevocationReachesAllOrNone) {
   EXPECT_GT(heard, 30);  // of those whose revoker mostly dies at once
 }
 
-// Messages of all sorts under way: what is revoked ends, what is not goes on, and no memory is touched after its request.
+// Messages of all sorts under way: what is revoked ends, what is not goes on, and no memory is touched after its
+// request.
 TEST(Circles, RevocationEndsMessagesInAnyStep) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Ring ring(3, seed);
@@ -161,7 +165,8 @@ TEST(Circles, RevocationEndsMessagesInAnyStep) {
     ASSERT_TRUE(ring.run([&](int me) {
       adi::Device& d = ring.device(me);
       std::vector<Request*> mine;
-      const auto start = [&](RequestKind kind, int peer, std::uint32_t context, int tag, std::size_t bytes, SendMode mode) {
+      const auto start = [&](RequestKind kind, int peer, std::uint32_t context, int tag, std::size_t bytes,
+                             SendMode mode) {
         Request* const r = d.MPID_Request_create(kind);
         r->peer = peer;
         r->match = {context, kind == RequestKind::send ? me : peer, tag};
@@ -189,7 +194,8 @@ TEST(Circles, RevocationEndsMessagesInAnyStep) {
         revoked += r->status.error == Errc::revoked;
         d.MPID_Request_free(r);
       }
-    })) << "seed " << seed;
+    })) << "seed "
+        << seed;
     EXPECT_GT(revoked, 0) << "seed " << seed;
     if (HasFailure()) return;
   }

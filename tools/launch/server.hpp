@@ -72,13 +72,13 @@ class Server {
   /// The rank's process is gone: whoever waits for it in a fence, or to call MPI_Init, waits in vain.
   void depart(int rank);
 
-  /// As if a rank had put it: the answer to a wish.
-  void publish(std::string_view key, std::string_view value);
-  /// The same, and the job goes on (RankState::dead): all are told `how`, also those that join later. Nobody waits for it
-  /// in a fence.
+  /// The same, and the job goes on (RankState::dead): all are told `how`, also those that join later. Nobody waits for
+  /// it in a fence.
   void bury(int rank, std::string_view how);
   /// Whether the rank has been in a fence with all the others.
   bool has_met(int rank) const { return peer(rank).met; }
+  /// As if a rank had put it: the answer to a wish.
+  void publish(std::string_view key, std::string_view value);
 
   /// Tells all connected ranks to exit with `code`.
   void end(int code, std::string_view why);

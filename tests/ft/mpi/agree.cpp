@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   CHECK(MPIX_Comm_failure_ack(w) == MPI_SUCCESS);
   flag = rank == 5 ? 1 : 3;
   CHECK(MPIX_Comm_agree(w, &flag) == MPI_SUCCESS && flag == 1);  // all have acknowledged
-  MPI_Comm_dup(half, &whole);  // of those on the odd side all live
+  MPI_Comm_dup(half, &whole);                                    // of those on the odd side all live
   if (rank == 1) {
     MPIX_Comm_iagree(w, &flag, &r[0]);
     raise(SIGKILL);

@@ -3,6 +3,8 @@
 #include <mpi.h>
 #include <signal.h>
 
+#include <initializer_list>
+
 #include "mpi/check.hpp"
 
 using check::class_of;
@@ -28,8 +30,8 @@ int main(int argc, char** argv) {
   }
   int x;
   CHECK(class_of(MPI_Recv(&x, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)) == MPIX_ERR_PROC_FAILED);
-  // A lock that the dead holds: where a target gives it out, it is free again; where ranks take it in shared memory, all
-  // are told. Nobody waits for ever. And one of the dead, whose memory may still be there.
+  // A lock that the dead holds: where a target gives it out, it is free again; where ranks take it in shared memory,
+  // all are told. Nobody waits for ever. And one of the dead, whose memory may still be there.
   for (const int target : {3, 1}) {
     int code = MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
     if (code == MPI_SUCCESS) {
