@@ -181,7 +181,8 @@ Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_r
   if (places.empty()) return fail(Errc::argument, "no process is asked for: maxprocs, or soft, comes to 0");
   if (places.size() > kMostRanks) return fail(Errc::argument, fmt::format("{} processes are too many", places.size()));
   plan.job.size = static_cast<int>(places.size());
-  plan.job.universe_size = std::max(parent.job.universe_size, plan.job.size);
+  // Slots that this job does not take itself: there may always be more, which share CPUs (tools/launch/plan.cpp).
+  plan.job.universe_size = parent.job.universe_size > plan.job.size ? parent.job.universe_size : 2 * plan.job.size;
   // Those that are used, numbered without a gap.
   std::vector<int> host_of_rank;
   std::vector<int> used;
