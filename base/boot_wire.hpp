@@ -41,10 +41,10 @@ enum class FrameKind : std::uint8_t {
   ask = 22,         // server → rank  u32 number, u32 1: all there is to tell, 0: progress only; answered by `answer`
   challenge = 23,   // server → rmqboot  32 bytes nonce, 32 bytes proof; answered by `proof`
   proof = 12,       // rmqboot → server  32 bytes; answered by `joined`
-  wish = 40,        // rank → server  u8 length, what; text: asks the launcher for something; an answer comes as the value
-                    // of the key that the text names
-  wish_part = 41,   // rank → server  text, ahead of that of the next wish
-  lost = 13,        // rank → server  as abort, but only because another rank is gone: how that one ended is the cause
+  wish = 40,  // rank → server  u8 length, what; text: asks the launcher for something; an answer comes as the value
+              // of the key that the text names
+  wish_part = 41,  // rank → server  text, ahead of that of the next wish
+  lost = 13,       // rank → server  as abort, but only because another rank is gone: how that one ended is the cause
 };
 
 inline constexpr std::uint32_t wire_version = 4;

@@ -79,7 +79,8 @@ Result<int> soft_count(const std::string& text, int most) {
 }
 
 /// Indices of hosts, each as often as it is to be used in a turn.
-Result<std::vector<int>> hosts_of(const Keys& keys, const std::vector<std::string>& known, const std::string& own_name) {
+Result<std::vector<int>> hosts_of(const Keys& keys, const std::vector<std::string>& known,
+                                  const std::string& own_name) {
   std::vector<int> places;
   const auto add = [&](const std::string& key, const std::string& text, std::string name, int slots) -> Result<void> {
     auto at = std::ranges::find(known, name);
@@ -142,8 +143,7 @@ Result<Section> section_of(const json& program, const Keys& keys, const Section&
   if (const auto env = keys.find("env"); env != keys.end()) {
     for (const std::string& line : split(env->second, '\n')) {
       const std::size_t equals = line.find('=');
-      if (equals == std::string::npos || equals == 0)
-        return refuse("env", env->second, "expects lines NAME=VALUE");
+      if (equals == std::string::npos || equals == 0) return refuse("env", env->second, "expects lines NAME=VALUE");
       s.environment.set(line.substr(0, equals), line.substr(equals + 1));
     }
   }

@@ -15,22 +15,23 @@ json answer_of(const Result<void>& done) {
   return done ? json::object() : json{{"error", done.error().what}};
 }
 
-json spawn(Keeper& keeper, Job& job, int rank, const json& wish, std::set<std::pair<int, int>>& spawned) {
-  auto plan = plan_spawn(wish, job.plan(), rank);
+json spawn(Keeper& keeper, const Asker& job, int rank, const json& wish, std::set<std::pair<int, int>>& spawned) {
+  auto plan = plan_spawn(wish, job.plan, rank);
   if (!plan) return {{"error", plan.error().what}};
-  const auto started = keeper.start_job(std::move(*plan), &job);
+  const auto started = keeper.start_job(std::move(*plan), nullptr);
   if (!started) return {{"error", started.error().what}};
-  spawned.insert(std::minmax(job.number(), (*started)->number()));
+  keeper.connect(job.number, (*started)->number());
+  spawned.insert(std::minmax(job.number, (*started)->number()));
   return {{"job", (*started)->info().job}, {"processes", (*started)->info().size}};
 }
 
 }  // namespace
 
-bool Wishes::fulfil(Job& job, int rank, std::string_view what, std::string_view text) {
+bool Wishes::fulfil(const Asker& job, int rank, std::string_view what, std::string_view text) {
   if (what == "bond" || what == "part") {
-    const Job* const other = keeper_.find(std::string(text));
-    if (other == nullptr) return true;  // another launcher's
-    const auto pair = std::minmax(job.number(), other->number());
+    const int other = keeper_.number_of(std::string(text));
+    if (other < 0) return true;  // another launcher's
+    const std::pair<int, int> pair = std::minmax(job.number, other);
     if (what == "part")
       keeper_.disconnect(pair.first, pair.second);
     else if (spawned_.erase(pair) == 0)
@@ -44,7 +45,7 @@ bool Wishes::fulfil(Job& job, int rank, std::string_view what, std::string_view 
   if (what == "spawn") {
     answer = spawn(keeper_, job, rank, wish, spawned_);
   } else if (what == "publish") {
-    answer = answer_of(names_.publish(service, port, job.number()));
+    answer = answer_of(names_.publish(service, port, job.number));
   } else if (what == "unpublish") {
     answer = answer_of(names_.unpublish(service));
   } else if (what == "lookup") {
@@ -53,7 +54,7 @@ bool Wishes::fulfil(Job& job, int rank, std::string_view what, std::string_view 
   } else {
     return false;
   }
-  job.server().publish(wish.value("answer", ""), answer.dump());
+  job.server.publish(wish.value("answer", ""), answer.dump());
   return true;
 }
 

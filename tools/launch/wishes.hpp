@@ -18,15 +18,23 @@
 
 namespace rmq::launch {
 
-class Job;
 class Keeper;
+class Server;
+struct JobPlan;
+
+/// The job whose rank wants something: its number at the keeper, what it was made of, and the board for the answer.
+struct Asker {
+  int number;
+  const JobPlan& plan;
+  Server& server;
+};
 
 class Wishes {
  public:
   Wishes(Keeper& keeper, EventLoop& loop) : keeper_(keeper), names_(loop) {}
 
   /// False: nobody knows such a wish.
-  bool fulfil(Job& job, int rank, std::string_view what, std::string_view text);
+  bool fulfil(const Asker& job, int rank, std::string_view what, std::string_view text);
   /// The job has finished.
   void forget(int job) { names_.forget(job); }
 
