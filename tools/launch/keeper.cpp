@@ -117,6 +117,12 @@ Job* Keeper::find(const std::string& id) {
   return found == jobs_.end() ? nullptr : found->get();
 }
 
+Server* Keeper::board_of(int number) {
+  if (guest_ && number == kGuest) return &guest_->server();
+  const auto found = std::ranges::find_if(jobs_, [&](const auto& job) { return job->number() == number; });
+  return found == jobs_.end() ? nullptr : &(*found)->server();
+}
+
 int Keeper::number_of(const std::string& id) {
   if (guest_ && guest_->plan().job.job == id) return kGuest;
   const Job* const job = find(id);
@@ -196,7 +202,7 @@ void Keeper::on_bad_end(Job& job) {
 }
 
 void Keeper::on_finished(Job& job) {
-  wishes_.forget(job.number());
+  wishes_.on_finished(job.number(), job.info().job, job.codes());
   if (job.number() == 0) code_ = job.code();
   if (other_code_ == 0) other_code_ = job.code();
   // It is in the middle of its last words.

@@ -57,6 +57,8 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls {
   Job* find(const std::string& id);
   /// Of the job of this id, a guest's included; -1: there is none.
   int number_of(const std::string& id);
+  /// Of the job of this number; nullptr when it has finished.
+  Server* board_of(int number);
 
  private:
   Result<void> watch_signals();

@@ -150,6 +150,32 @@ Result<Section> section_of(const json& program, const Keys& keys, const Section&
   return s;
 }
 
+/// What the process of this number among its program's, and this rank, has for itself.
+Result<Extras> extras_of(const Keys& keys, int number_in_program, int rank) {
+  Extras own;
+  const auto path = [&](const char* key) {
+    const auto found = keys.find(key);
+    if (found == keys.end()) return std::string();
+    std::string text = found->second;
+    for (std::size_t at; (at = text.find("%r")) != std::string::npos;) text.replace(at, 2, std::to_string(rank));
+    return text;
+  };
+  own.input = path("rmq_stdin");
+  own.output = path("rmq_stdout");
+  own.error = path("rmq_stderr");
+  const auto each = keys.find("rmq_env_each");
+  if (each == keys.end()) return own;
+  for (const std::string& line : split(each->second, '\n')) {
+    const std::size_t space = line.find(' '), equals = line.find('=');
+    const auto whose = number(line.substr(0, space));
+    if (!whose || equals == std::string::npos || equals < space + 2)
+      return refuse("rmq_env_each", each->second, "expects lines NUMBER NAME=VALUE");
+    if (*whose == number_in_program)
+      own.environment.emplace_back(line.substr(space + 1, equals - space - 1), line.substr(equals + 1));
+  }
+  return own;
+}
+
 const Section& section_with(const JobPlan& plan, int rank) {
   for (const Section& s : plan.sections) {
     if (rank < s.ranks) return s;
@@ -175,7 +201,13 @@ Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_r
     if (!section) return tl::unexpected(section.error());
     const auto hosts = hosts_of(*keys, parent.hosts, parent.job.host_name);
     if (!hosts) return tl::unexpected(hosts.error());
-    for (int i = 0; i < section->ranks; ++i) places.push_back((*hosts)[static_cast<std::size_t>(i) % hosts->size()]);
+    for (int i = 0; i < section->ranks; ++i) {
+      const int rank = static_cast<int>(places.size());
+      auto extras = extras_of(*keys, i, rank);
+      if (!extras) return tl::unexpected(extras.error());
+      plan.extras[rank] = std::move(*extras);
+      places.push_back((*hosts)[static_cast<std::size_t>(i) % hosts->size()]);
+    }
     plan.sections.push_back(std::move(*section));
   }
   if (places.empty()) return fail(Errc::argument, "no process is asked for: maxprocs, or soft, comes to 0");

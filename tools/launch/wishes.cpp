@@ -27,6 +27,17 @@ json spawn(Keeper& keeper, const Asker& job, int rank, const json& wish, std::se
 
 }  // namespace
 
+void Wishes::on_finished(int number, const std::string& job, const std::vector<int>& codes) {
+  names_.forget(number);
+  bool told = false;
+  std::erase_if(waiting_, [&](const Waiting& w) {
+    if (w.job != job) return false;
+    if (Server* const board = keeper_.board_of(w.asker)) board->publish(w.key, json{{"codes", codes}}.dump());
+    return told = true;
+  });
+  if (!told) ended_[job] = codes;
+}
+
 bool Wishes::fulfil(const Asker& job, int rank, std::string_view what, std::string_view text) {
   if (what == "bond" || what == "part") {
     const int other = keeper_.number_of(std::string(text));
@@ -51,6 +62,23 @@ bool Wishes::fulfil(const Asker& job, int rank, std::string_view what, std::stri
   } else if (what == "lookup") {
     const auto found = names_.look_up(service);
     answer = found ? json{{"port", *found}} : json{{"error", found.error().what}};
+  } else if (what == "signal") {
+    Job* const other = keeper_.find(wish.value("job", ""));
+    if (other)
+      other->signal(wish.value("signal", 0), false);
+    else
+      answer = {{"error", "this launcher has no such job, or it has ended"}};
+    if (other) answer = json::object();
+  } else if (what == "await") {
+    const std::string name = wish.value("job", "");
+    if (const auto codes = ended_.extract(name); !codes.empty()) {
+      answer = {{"codes", codes.mapped()}};
+    } else if (keeper_.find(name)) {
+      waiting_.push_back({job.number, name, wish.value("answer", "")});
+      return true;
+    } else {
+      answer = {{"error", "this launcher has had no such job, or has told how it ended"}};
+    }
   } else {
     return false;
   }

@@ -5,14 +5,19 @@
 //   publish    {service, port}       -> {}
 //   unpublish  {service}             -> {}
 //   lookup     {service}             -> {port}
+//   signal     {job, signal}         -> {}
+//   await      {job}                 -> {codes}, when all its processes have ended
 //   bond, part  a job                   nothing: that job and this one have connected, or parted
 //
 // An answer {error} says why not.
 #pragma once
 
+#include <map>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tools/launch/names.hpp"
 
@@ -35,13 +40,19 @@ class Wishes {
 
   /// False: nobody knows such a wish.
   bool fulfil(const Asker& job, int rank, std::string_view what, std::string_view text);
-  /// The job has finished.
-  void forget(int job) { names_.forget(job); }
+  /// The job has finished: its names go, and who awaits it hears.
+  void on_finished(int number, const std::string& job, const std::vector<int>& codes);
 
  private:
   Keeper& keeper_;
   Names names_;
-  std::set<std::pair<int, int>> spawned_;  // which are connected from the start, and have yet to say so
+  struct Waiting {
+    int asker;
+    std::string job, key;
+  };
+  std::vector<Waiting> waiting_;
+  std::map<std::string, std::vector<int>> ended_;  // codes of jobs that nobody has asked about yet
+  std::set<std::pair<int, int>> spawned_;          // which are connected from the start, and have yet to say so
 };
 
 }  // namespace rmq::launch
