@@ -50,7 +50,7 @@ int Keeper::serve(UniqueFd socket, const std::string& id) {
   JobPlan plan = plan_job(options_);
   plan.job.job = id;
   jobs_made_ = kGuest + 1;
-  guest_ = std::make_unique<Guest>(loop_, std::move(plan), std::move(socket), *this);
+  guest_.reset(new Guest(loop_, std::move(plan), std::move(socket), *this));
   table_.reset();
   loop_.run();
   kill_descendants();
