@@ -36,9 +36,9 @@ enum class Kind : std::uint8_t {
 
 /// Bits of Packet::flags.
 namespace packet_flag {
-inline constexpr std::uint8_t ready = 1;      // ready-mode send: an error when no receive is posted
-inline constexpr std::uint8_t envelope = 2;   // REQUEST_SEND that was allowed by FLOW and has spent no credit
-inline constexpr std::uint8_t sync = 4;       // REQUEST_SEND of a synchronous send
+inline constexpr std::uint8_t ready = 1;     // ready-mode send: an error when no receive is posted
+inline constexpr std::uint8_t envelope = 2;  // REQUEST_SEND that was allowed by FLOW and has spent no credit
+inline constexpr std::uint8_t sync = 4;      // REQUEST_SEND of a synchronous send
 }  // namespace packet_flag
 
 /// Bits of Packet::flags in packets of remote memory access (numbers 64 to 127).
@@ -64,18 +64,18 @@ using u64 = std::uint64_t;
 }  // namespace wire
 
 struct alignas(kCacheLine) Packet {
-  std::uint32_t link = 0;     // number of this packet on its link; written by the method (shm: stamp, tcp: sequence)
+  std::uint32_t link = 0;  // number of this packet on its link; written by the method (shm: stamp, tcp: sequence)
   Kind kind = Kind::none;
   std::uint8_t flags = 0;     // packet_flag
-  std::uint16_t spare = 0;    // the method's own (shm: ByteWriter::grow): 0 in what is sent; nobody above looks at it
+  std::uint16_t spare = 0;    // the method's own (shm: ByteWriter::grow; tcp: lower bits of an acknowledgement); else 0
   std::uint32_t context = 0;  // communicator's context
   std::int32_t tag = 0;
-  std::int32_t source = 0;    // rank of the sender in that communicator
-  std::uint32_t length = 0;   // bytes of payload behind this packet
-  std::uint32_t msg = 0;      // number of the message from this sender to this receiver; joins both ends of a trace
-  std::uint32_t credit = 0;   // bytes of eager credit that this packet returns
+  std::int32_t source = 0;   // rank of the sender in that communicator
+  std::uint32_t length = 0;  // bytes of payload behind this packet
+  std::uint32_t msg = 0;     // number of the message from this sender to this receiver; joins both ends of a trace
+  std::uint32_t credit = 0;  // bytes of eager credit that this packet returns
   union {
-    std::byte body[32];       // fields of the kind, then payload where it fits
+    std::byte body[32];  // fields of the kind, then payload where it fits
 #define RMQ_PACKET_BEGIN(KIND, member, number, meaning) wire::KIND member;
 #define RMQ_PACKET_FIELD(type, name, meaning)
 #define RMQ_PACKET_END(KIND, member)
@@ -135,8 +135,8 @@ struct BodySizes {
     [[maybe_unused]] std::uint8_t sum = 0;
 #define RMQ_PACKET_BEGIN(KIND, member, number, meaning) sum = 0;
 #define RMQ_PACKET_FIELD(type, name, meaning) sum = static_cast<std::uint8_t>(sum + sizeof(wire::type));
-#define RMQ_PACKET_END(KIND, member)                                                              \
-  of[static_cast<std::uint8_t>(Kind::KIND)] = sum;                                                \
+#define RMQ_PACKET_END(KIND, member)               \
+  of[static_cast<std::uint8_t>(Kind::KIND)] = sum; \
   static_assert(sizeof(wire::KIND) <= kBodyBytes, #KIND " must leave the packet in one cache line");
 #include "base/packet.def"
 #undef RMQ_PACKET_BEGIN
@@ -148,13 +148,19 @@ inline constexpr BodySizes kBodySizes{};
 }  // namespace detail
 
 /// Bytes of fields that packets of this kind carry behind the header.
-constexpr std::size_t body_bytes(Kind kind) { return detail::kBodySizes.of[static_cast<std::uint8_t>(kind)]; }
+constexpr std::size_t body_bytes(Kind kind) {
+  return detail::kBodySizes.of[static_cast<std::uint8_t>(kind)];
+}
 
 /// Header and fields: what of a Packet travels on a stream, before the payload.
-constexpr std::size_t wire_bytes(Kind kind) { return kHeaderBytes + body_bytes(kind); }
+constexpr std::size_t wire_bytes(Kind kind) {
+  return kHeaderBytes + body_bytes(kind);
+}
 
 /// Payload that still fits the packet's own cache line, behind the fields.
-constexpr std::size_t inline_room(Kind kind) { return kBodyBytes - body_bytes(kind); }
+constexpr std::size_t inline_room(Kind kind) {
+  return kBodyBytes - body_bytes(kind);
+}
 
 /// One field of one kind, as packet.def declares it.
 struct PacketField {

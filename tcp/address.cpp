@@ -117,6 +117,15 @@ Result<std::vector<Address>> choose_addresses(std::string_view wanted, bool one_
     if (!chosen.empty()) return chosen;
     return fail(Errc::config, "method tcp finds no interface that is up; there is " + list_text(interfaces));
   }
+  if (const auto comma = wanted.find(','); comma != std::string_view::npos) {
+    auto first = choose_addresses(wanted.substr(0, comma), one_host, interfaces);
+    auto others = choose_addresses(wanted.substr(comma + 1), one_host, interfaces);
+    if (!first) return others;  // an interface that is down is not missed while there is another
+    for (const Address& one : others ? *others : std::vector<Address>{}) {
+      if (std::ranges::find(*first, one) == first->end()) first->push_back(one);
+    }
+    return first;
+  }
   const auto network = parse_network(wanted);
   auto chosen = first_of_each_family(
       interfaces, [&](const Interface& one) { return network ? network->contains(one.address) : one.name == wanted; });

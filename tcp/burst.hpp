@@ -44,6 +44,9 @@ class Burst {
     }
   }
 
+  /// The poll() that the last packet came behind.
+  std::uint64_t last_epoch() const { return epoch_; }
+
   /// What waited goes to the socket now.
   void flushed(std::uint64_t now, const Scale& scale) {
     if (oldest_ == 0) return;

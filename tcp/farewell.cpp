@@ -1,9 +1,9 @@
-// The orderly end of connections: LINK_CLOSE both ways, and patience, so that nobody loses data to a reset. (A socket
-// that is closed while something is still on its way to it makes its kernel answer with one.)
+// The orderly end of links: LINK_CLOSE both ways, and patience, so that nobody loses data to a reset. (A socket that is
+// closed while something is still on its way to it makes its kernel answer with one.)
 #include <poll.h>
 
+#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "base/os/clock.hpp"
 #include "tcp/method.hpp"
@@ -12,9 +12,14 @@ namespace rmq::tcp {
 
 // The peer has said good-bye and will not send any more: answer, and let go.
 void TcpMethod::depart(Link& link) {
-  say_goodbye(link);
+  if (link.connected()) say_goodbye(link);
+  leave(link);
+}
+
+// Nothing more comes from the peer, and nothing goes to it.
+void TcpMethod::leave(Link& link) {
+  if (link.state == Link::State::lost || link.state == Link::State::left) return;
   link.state = Link::State::left;
-  if (link.hot) cool(link);
   disconnect(link);
   link.out.fail(sink_, Errc::peer_lost);
   link.in.fail(link.peer, sink_, Errc::peer_lost);
@@ -23,7 +28,7 @@ void TcpMethod::depart(Link& link) {
 // LINK_CLOSE goes behind everything else; when all has been written, our side of the connection ends.
 void TcpMethod::say_goodbye(Link& link) {
   if (link.out.error() != 0) return;
-  if (!std::exchange(link.goodbye_said, true)) link.out.say_goodbye();
+  if (!std::exchange(link.goodbye_said, true)) link.out.owe(Kind::LINK_CLOSE);
   link.out.pump(link.fd, sink_);
   if (!link.out.empty() || link.shut) return;
   ErrorCode ignored;
@@ -31,47 +36,29 @@ void TcpMethod::say_goodbye(Link& link) {
   link.shut = true;
 }
 
+// Until every peer has ended its side too, or kFarewell has passed. Sleeps meanwhile. A connection that breaks is made
+// again: the last words of this rank may have been on it.
 void TcpMethod::close() {
   if (std::exchange(closing_, true)) return;
-  switchboard_->stop();
-  for (const auto& link : links_) {
-    if (link && link->state == Link::State::up) say_goodbye(*link);
+  const std::uint64_t until = os::now_ns() + kFarewell;
+  const auto waits = [](const auto& link) { return link && (link->connected() || link->state == Link::State::cut); };
+  for (std::uint64_t now = os::now_ns(); now < until && std::ranges::any_of(links_, waits); now = os::now_ns()) {
+    for (const auto& link : links_) {
+      if (!link || !link->connected()) continue;
+      say_goodbye(*link);
+      if (!link->out.idle()) make_busy(*link);
+    }
+    if (poll() > 0) continue;
+    pollfd ready{ready_->fd(), POLLIN, 0};
+    if (arm()) ::poll(&ready, 1, static_cast<int>((until - now) / 1000000 + 1));
+    disarm();
   }
-  wait_for_farewells();
+  switchboard_->stop();
+  // Who did not answer in time: what it should have is on its way, unless our own good-bye is stuck.
   for (const auto& link : links_) {
-    if (!link || link->state != Link::State::up) continue;
-    // It did not answer in time; what it should have is on its way, unless our own good-bye is stuck.
-    link->state = Link::State::left;
-    if (link->hot) cool(*link);
-    disconnect(*link);
-    link->out.fail(sink_, Errc::peer_lost);
-    link->in.fail(link->peer, sink_, Errc::peer_lost);
+    if (link && waits(link)) leave(*link);
   }
   busy_.clear();
-}
-
-// Until every peer has ended its side too, or kFarewell has passed. Sleeps meanwhile.
-void TcpMethod::wait_for_farewells() {
-  const std::uint64_t until = os::now_ns() + kFarewell;
-  std::vector<pollfd> waiting;
-  for (std::uint64_t now = os::now_ns(); now < until; now = os::now_ns()) {
-    waiting.clear();
-    for (const auto& link : links_) {
-      if (!link || link->state != Link::State::up) continue;
-      waiting.push_back({link->fd, static_cast<short>(link->out.empty() ? POLLIN : POLLIN | POLLOUT), 0});
-    }
-    if (waiting.empty()) return;
-    ::poll(waiting.data(), waiting.size(), static_cast<int>((until - now) / 1000000 + 1));
-    for (const auto& link : links_) {
-      if (!link || link->state != Link::State::up) continue;
-      say_goodbye(*link);
-      if (link->out.error() != 0) {
-        drain(*link, "it has closed the connection");
-      } else {
-        service(*link);
-      }
-    }
-  }
 }
 
 }  // namespace rmq::tcp

@@ -8,9 +8,12 @@ namespace rmq::tcp {
 Greeting::State Greeting::step() {
   if (!trouble_.empty()) return State::broken;
   if (connecting_) {
-    if (const ErrorCode ec = connect_result(socket_)) return broken(ec.message());
+    if (const ErrorCode ec = connect_result(socket_)) {
+      refused_ = ec == boost::asio::error::connection_refused;
+      return broken(ec.message());
+    }
     connecting_ = false;
-    tune(socket_);
+    tune(socket_, silence_);
   }
   for (;;) {
     if (!send_output()) return trouble_.empty() ? State::talking : State::broken;

@@ -10,7 +10,7 @@ namespace rmq::tcp {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x31514d52;  // "RMQ1"
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 
 const unsigned char* raw(const std::byte* bytes) {
   return reinterpret_cast<const unsigned char*>(bytes);
@@ -21,12 +21,17 @@ unsigned char* raw(std::byte* bytes) {
 
 }  // namespace
 
-Handshake Handshake::calling(const Identity& identity, Rank to) {
+Handshake Handshake::calling(const Identity& identity, Rank to, Past past) {
   Handshake made(identity);
   made.peer_ = to;
   Packet packet(Kind::LINK_HELLO);
-  packet.link_hello = {
-      kMagic, kVersion, static_cast<std::uint32_t>(identity.self), static_cast<std::uint32_t>(to), identity.session, 0};
+  packet.link_hello = {kMagic,
+                       kVersion,
+                       static_cast<std::uint32_t>(identity.self),
+                       static_cast<std::uint32_t>(to),
+                       identity.session,
+                       past.received,
+                       past.connection};
   packet.length = kNonce + kProof;
   constexpr std::size_t head = wire_bytes(Kind::LINK_HELLO);
   std::memcpy(made.hello_.data(), &packet, head);
@@ -102,10 +107,12 @@ void Handshake::on_packet() {
       return on_proof();
     case Kind::LINK_REJECT:
       reason_ = packet.link_reject.reason;
+      later_ = packet.link_reject.connection;
       break;
     default:
       break;
   }
+  if (packet.kind == Kind::LINK_ACCEPT) theirs_ = {packet.link_accept.received, packet.link_accept.connection};
   state_ = packet.kind == Kind::LINK_ACCEPT ? State::open : State::rejected;
   expect(Awaits::nothing);
 }
@@ -124,9 +131,11 @@ void Handshake::on_hello(const Packet& packet) {
     return fail("it does not know the job's secret");
   }
   peer_ = static_cast<Rank>(hello.from);
+  session_ = hello.session;
+  theirs_ = {hello.received, hello.connection};
 
   Packet answer(Kind::LINK_CHALLENGE);
-  answer.link_challenge = {identity_.session, 0};
+  answer.link_challenge = {identity_.session};
   answer.length = kNonce + kProof;
   constexpr std::size_t head = wire_bytes(Kind::LINK_CHALLENGE);
   std::memcpy(challenge_.data(), &answer, head);
@@ -143,6 +152,7 @@ void Handshake::on_challenge() {
   if (::sodium_memcmp(proof.data(), challenge_.data() + kChallenge - kProof, kProof) != 0) {
     return fail("it does not know the job's secret");
   }
+  session_ = header().link_challenge.session;
   say(Packet(Kind::LINK_PROOF), prove("caller", kHello, kChallenge));
   expect(Awaits::verdict);
 }
@@ -156,14 +166,16 @@ void Handshake::on_proof() {
   expect(Awaits::nothing);
 }
 
-void Handshake::accept() {
-  say(Packet(Kind::LINK_ACCEPT), {});
+void Handshake::accept(Past past) {
+  Packet packet(Kind::LINK_ACCEPT);
+  packet.link_accept = {past.received, past.connection};
+  say(packet, {});
   state_ = State::open;
 }
 
-void Handshake::reject(std::uint32_t reason) {
+void Handshake::reject(std::uint32_t reason, std::uint32_t connection) {
   Packet packet(Kind::LINK_REJECT);
-  packet.link_reject.reason = reason;
+  packet.link_reject = {reason, connection};
   say(packet, {});
   reason_ = reason;
   state_ = State::rejected;

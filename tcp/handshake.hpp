@@ -1,20 +1,25 @@
 // The keyed handshake that opens a connection, as pure protocol: bytes in, bytes out, no socket, no clock.
 //
 //   caller                                     called
-//     | LINK_HELLO  ranks, session, nonce A, proof H |    proof H = HMAC(secret, "hello" | HELLO up to nonce A)
+//     | LINK_HELLO  ranks, session, past,        |    proof H = HMAC(secret, "hello" | HELLO up to nonce A)
+//     |             nonce A, proof H             |
 //     |----------------------------------------->|
 //     | LINK_CHALLENGE session, nonce B, proof B |    proof B = HMAC(secret, "called" | HELLO | CHALLENGE up to nonce
 //     B)
 //     |<-----------------------------------------|
 //     | LINK_PROOF  proof A                      |    proof A = HMAC(secret, "caller" | HELLO | all of CHALLENGE)
 //     |----------------------------------------->|
-//     | LINK_ACCEPT, or LINK_REJECT reason       |
+//     | LINK_ACCEPT past, or LINK_REJECT reason  |
 //     |<-----------------------------------------|
 //
 // HMAC-SHA-256 (libsodium) under the job's secret. Proofs A and B cover every byte said before and the role of the
 // speaker, so neither a recorded handshake nor a reflected proof is worth anything. Proof H can be replayed and opens
 // nothing: it tells callers that are worth waiting for from the crowd, and a stranger gets no answer to learn from. The
 // secret itself never travels. Nothing is believed before the other side's proof, not even a rejection.
+//
+// A connection that takes the place of an earlier one opens in the same way: each side says what it has received so far
+// (Past), the caller in its first word, the called one in its last, so that from then on neither can receive more by an
+// earlier connection; and the session says that it is the same process still.
 //
 // What comes from a stranger: every packet has one size, known before it is read; at most kLongest bytes are kept; a
 // packet that differs in any fixed byte breaks the handshake.
@@ -38,6 +43,12 @@ struct Identity {
   std::uint64_t session = 0;  // random: this life of the rank
 };
 
+/// What one side says of the earlier connections of the pair.
+struct Past {
+  std::uint32_t received = 0;    // number of the last packet that it has received
+  std::uint32_t connection = 1;  // the call's number, or the new connection's: see tcp/succession.hpp
+};
+
 class Handshake {
  public:
   enum class State : std::uint8_t {
@@ -48,9 +59,9 @@ class Handshake {
     broken,    // the other side does not belong to the job, or speaks something else
   };
   /// Reasons of LINK_REJECT.
-  static constexpr std::uint32_t kGivesWay = 1, kRefused = 2, kNoDescriptor = 3;
+  static constexpr std::uint32_t kGivesWay = 1, kStale = 2, kNoDescriptor = 3, kLost = 4;
 
-  static Handshake calling(const Identity& identity, Rank to);
+  static Handshake calling(const Identity& identity, Rank to, Past past = {});
   static Handshake called(const Identity& identity);
 
   State state() const { return state_; }
@@ -58,6 +69,12 @@ class Handshake {
   /// member of the job. kNoRank while unknown.
   Rank peer() const { return peer_; }
   std::uint32_t reason() const { return reason_; }
+  /// The life of the other end, and what it knows of the past: called side, from the state proven on; caller: when
+  /// open. The caller learns the number of the new connection as `connection`.
+  std::uint64_t session() const { return session_; }
+  Past theirs() const { return theirs_; }
+  /// Caller, rejected as stale: the number of the connection that the call is older than; else 0.
+  std::uint32_t later() const { return later_; }
   /// Why the handshake is broken, in a few words.
   const char* trouble() const { return trouble_; }
 
@@ -71,9 +88,10 @@ class Handshake {
   /// Any part of them.
   void take(std::span<const std::byte> bytes);
 
-  /// Called side, state proven: the verdict. Opens, or ends as rejected, when the output has been sent.
-  void accept();
-  void reject(std::uint32_t reason);
+  /// Called side, state proven: the verdict. Opens, or ends as rejected, when the output has been sent. `past`: what
+  /// has been received from the caller, and the number of the new connection.
+  void accept(Past past = {});
+  void reject(std::uint32_t reason, std::uint32_t connection = 0);
 
  private:
   static constexpr std::size_t kNonce = 32, kProof = 32;
@@ -101,6 +119,9 @@ class Handshake {
   Awaits awaits_ = Awaits::nothing;
   Rank peer_ = kNoRank;
   std::uint32_t reason_ = 0;
+  std::uint64_t session_ = 0;
+  Past theirs_;
+  std::uint32_t later_ = 0;
   const char* trouble_ = "";
   std::array<std::byte, kHello> hello_{};  // the transcript: as sent or received
   std::array<std::byte, kChallenge> challenge_{};

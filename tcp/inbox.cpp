@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <span>
+#include <utility>
 
 namespace rmq::tcp {
 namespace {
@@ -40,6 +41,7 @@ Arrival Inbox::receive(int fd, Rank from, const methods::Sink& sink) {
       break;
     }
     taken += read.moved.bytes;
+    fresh_ += read.moved.bytes;
     cut(from, sink, arrival);
     if (arrival.trouble != nullptr || read.moved.bytes < read.asked) break;
     // More is there than one reading ahead holds, and it is not a large payload.
@@ -114,9 +116,20 @@ bool Inbox::cut_one(Rank from, const methods::Sink& sink, Arrival& arrival) {
     arrival.trouble = "a packet is missing or came twice";
     return false;
   }
-  ++received_;
+  acknowledged_ = std::exchange(packet.spare, std::uint16_t{0});
   begin_ += head;
+  if (resuming_) [[unlikely]] {
+    if (std::memcmp(&packet, &packet_, head) != 0) {
+      arrival.trouble = "a packet that came twice is not the same";
+      return false;
+    }
+    resuming_ = false;
+    landed_ = 0;
+    landing_under_way_ = true;
+    return true;
+  }
   if (whole) {
+    ++received_;
     begin_ += packet.length;
     ++arrival.events;
     sink.on_packet[kind](sink.device, from, packet, at + head);
@@ -131,12 +144,26 @@ bool Inbox::cut_one(Rank from, const methods::Sink& sink, Arrival& arrival) {
 }
 
 bool Inbox::link_packet(const Packet& packet, Arrival& arrival) {
-  if (packet.length != 0 || (packet.kind != Kind::LINK_CLOSE && packet.kind != Kind::LINK_ACK)) {
+  std::uint32_t received = 0;
+  if (packet.kind == Kind::LINK_ACK) {
+    received = packet.link_ack.received;
+  } else if (packet.kind == Kind::LINK_PAUSE) {
+    received = packet.link_pause.received;
+    arrival.pause = true;
+  } else if (packet.kind == Kind::LINK_CLOSE) {
+    received = packet.link_close.received;
+    arrival.goodbye = true;
+  } else {
     arrival.trouble = "it sent a packet that has no place here";
     return false;
   }
+  if (packet.length != 0) {
+    arrival.trouble = "it sent a packet that is too long";
+    return false;
+  }
+  acknowledged_ = static_cast<std::uint16_t>(received);
+  ++arrival.events;  // who waits for room in the journal tries again
   begin_ += wire_bytes(packet.kind);
-  if (packet.kind == Kind::LINK_CLOSE) arrival.goodbye = true;
   return true;
 }
 
@@ -154,14 +181,21 @@ void Inbox::land_buffered(Rank from, const methods::Sink& sink, Arrival& arrival
   if (landed_ < packet_.length) return;
   landing_under_way_ = false;
   window_ = kAhead;
+  ++received_;
+  if (packet_.length > kAckAtOnce) fresh_ = kAckEvery;
   ++arrival.events;
   sink.on_landed(sink.device, from, packet_, landing_, Errc::ok);
 }
 
-void Inbox::fail(Rank from, const methods::Sink& sink, Errc error) {
+void Inbox::disconnected() {
   begin_ = end_ = 0;
-  if (!landing_under_way_) return;
-  landing_under_way_ = false;
+  window_ = kBuffer;
+  if (std::exchange(landing_under_way_, false)) resuming_ = true;
+}
+
+void Inbox::fail(Rank from, const methods::Sink& sink, Errc error) {
+  disconnected();
+  if (!std::exchange(resuming_, false)) return;
   sink.on_landed(sink.device, from, packet_, landing_, error);
 }
 

@@ -5,6 +5,12 @@
 // behind it in the stream (the next header) comes with the same system call. After such a payload only a little is read
 // ahead, so that a stream of large messages is not copied through the buffer.
 //
+// It also keeps the numbers that acknowledgements are made of: what has been received here (told to the peer by each
+// packet that goes to it, or by LINK_ACK), and what the peer says it has.
+//
+// When the connection breaks, everything up to the last whole packet stands; a payload that was landing is sent again
+// from its beginning, and lands in the same place.
+//
 // Nothing that a peer sends is trusted: kinds, packet numbers and lengths are checked, and memory is never sized by
 // them.
 #pragma once
@@ -23,6 +29,7 @@ namespace rmq::tcp {
 /// What one receive() came to.
 struct Arrival {
   int events = 0;                 // packets and landings
+  bool pause = false;             // a LINK_PAUSE has come
   bool goodbye = false;           // a LINK_CLOSE has come
   bool ended = false;             // the stream is at its end
   int error = 0;                  // errno when the connection has failed
@@ -37,6 +44,26 @@ class Inbox {
   /// Takes in what is there, up to about a megabyte, and calls the sink. One system call when little has come.
   Arrival receive(int fd, Rank from, const methods::Sink& sink);
 
+  /// Number of the last packet that has come, with all its payload.
+  std::uint32_t received() const { return received_; }
+  /// Lower bits of the number of the last packet that the peer says it has received.
+  std::uint16_t acknowledged() const { return acknowledged_; }
+  /// A packet that carries received() goes to the peer. Returns the lower bits of that number.
+  std::uint16_t tell() {
+    told_ = received_;
+    fresh_ = 0;
+    return static_cast<std::uint16_t>(received_);
+  }
+  /// The peer has not been told of everything.
+  bool owes() const { return told_ != received_; }
+  /// … and that is due, though nothing goes to it anyway.
+  bool ack_is_due() const { return fresh_ >= kAckEvery && owes(); }
+
+  /// The connection is no more. The next one begins behind received().
+  void disconnected();
+  /// Gives memory back. Only when no payload is landing.
+  void release() { buffer_.reset(); }
+
   /// Tells the device that a payload on its way will not come.
   void fail(Rank from, const methods::Sink& sink, Errc error);
 
@@ -45,6 +72,8 @@ class Inbox {
   static constexpr std::size_t kAhead = 4 * 1024;     // read behind a large payload
   static constexpr std::size_t kLandFrom = 8 * 1024;  // smaller payloads wait in the buffer until they are complete
   static constexpr std::size_t kBudget = 1024 * 1024;
+  static constexpr std::size_t kAckEvery = 64 * 1024;   // far less than a journal holds
+  static constexpr std::size_t kAckAtOnce = 64 * 1024;  // owners of longer payloads wait for it (Outbox::kCopied)
   static constexpr std::size_t kPieces = 128;
   static constexpr std::size_t kTiny = 256;  // pieces smaller than this, on average, are unpacked from the buffer
 
@@ -60,8 +89,12 @@ class Inbox {
   void land_buffered(Rank from, const methods::Sink& sink, Arrival& arrival);
   std::uint64_t wanted() const { return std::min<std::uint64_t>(landing_.bytes, packet_.length); }
 
-  std::uint32_t received_ = 0;  // number of the last packet; wraps
+  std::uint32_t received_ = 0;      // number of the last packet; wraps
+  std::uint32_t told_ = 0;          // the same, as the peer knows it
+  std::size_t fresh_ = 0;           // bytes since then, about
+  std::uint16_t acknowledged_ = 0;  // of the packets that go the other way
   bool landing_under_way_ = false;
+  bool resuming_ = false;            // the next packet is the one whose payload was landing when the connection broke
   std::size_t begin_ = 0, end_ = 0;  // unread bytes of the buffer
   std::size_t window_ = kBuffer;     // how much the next read into the buffer asks for
   std::unique_ptr<std::byte[]> buffer_;

@@ -9,16 +9,22 @@
 #include "tcp/inbox.hpp"
 #include "tcp/outbox.hpp"
 #include "tcp/socket.hpp"
+#include "tcp/succession.hpp"
 
 namespace rmq::tcp {
 
 struct Link {
-  //   unlinked --on_connected--> up --good-bye and end of stream--> left --send--> lost
-  //      |                        '--------failure------------------------------->  ^
-  //      '-----------------------on_unreachable-------------------------------------'
+  //                  .--- break ---> cut --on_unreachable--.
+  //                  |                | on_connected       v
+  //   unlinked --on_connected--> up <-'            lost <--+-- nonsense, drop()
+  //      ^ |                     | '--good-bye and end of stream--> left --send--> lost
+  //      | '---on_unreachable----|------------------------------------------------> ^
+  //      '--closed-- pausing <---'
   enum class State : std::uint8_t {
-    unlinked,  // no connection yet; the switchboard may be calling
+    unlinked,  // no connection yet, or none for the time being; the switchboard may be calling
     up,        // packets flow
+    pausing,   // what was sent still arrives, but nothing more is sent: the connection is about to be closed
+    cut,       // the connection has broken; the switchboard makes it again
     left,      // the rank has said good-bye and is gone; nobody has missed it so far
     lost,      // unreachable for good; on_peer_lost has been called
   };
@@ -27,24 +33,35 @@ struct Link {
 
   const Rank peer;
   State state = State::unlinked;
-  int fd = -1;                   // of `socket`, while up
-  std::optional<Socket> socket;  // while up
+  int fd = -1;                   // of `socket`; -1: not connected
+  std::optional<Socket> socket;  // while up or pausing
   std::optional<Error> verdict;  // the device has dropped the rank: the next poll loses it
   std::string address;           // of the other end, for messages
-  Outbox out;
+  std::string cause;             // why the connection has broken, while cut
   Inbox in;
+  Outbox out{in};
   Burst burst;
+
+  // What outlives a connection; see tcp/succession.hpp.
+  std::uint64_t session = 0;     // of the peer; 0: there has been no connection
+  std::uint32_t connection = 0;  // number of the last one
+  std::uint32_t clock = 0;       // the highest number of a call or connection that is known
 
   // What the method does with it; see tcp/method.hpp.
   bool busy = false;              // stands in the busy list
   bool hot = false;               // read by every poll
   bool watched = false;           // stands in the ready set …
   bool watched_writable = false;  // … also for writability
-  bool goodbye_said = false;      // our LINK_CLOSE has been queued
-  bool goodbye_heard = false;     // the peer's LINK_CLOSE has come
-  bool shut = false;              // our side of the connection is shut down
-  std::uint32_t direct = 0;       // reads that brought something while hot and watched
-  std::uint32_t quiet = 0;        // reads in a row that brought nothing while hot
+  bool calling = false;           // the switchboard has been asked to call
+  Pause pause;
+  bool goodbye_said = false;   // our LINK_CLOSE has been queued
+  bool goodbye_heard = false;  // the peer's LINK_CLOSE has come
+  bool shut = false;           // our side of the connection is shut down
+  std::uint64_t used = 0;      // the poll that saw it used last, by the peer or by us
+  std::uint32_t direct = 0;    // reads that brought something while hot and watched
+  std::uint32_t quiet = 0;     // reads in a row that brought nothing while hot
+
+  bool connected() const { return fd >= 0; }
 };
 
 }  // namespace rmq::tcp

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 #include <sodium.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <limits>
-#include <system_error>
 #include <utility>
 
 #include "base/os/clock.hpp"
@@ -16,10 +16,12 @@ using methods::Outcome;
 
 namespace {
 
-constexpr auto kTraceId = static_cast<std::uint8_t>(methods::MethodId::tcp);
-
-std::string in_words(int error) {
-  return std::system_category().message(error);
+// Connections that the rank keeps: as many as are wanted, and never more than half of its descriptors.
+int connections_allowed(const Config& config) {
+  rlimit limit{};
+  const bool limited = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  const std::uint64_t half = limited ? static_cast<std::uint64_t>(limit.rlim_cur) / 2 : config.tcp_links;
+  return static_cast<int>(std::clamp<std::uint64_t>(std::min<std::uint64_t>(config.tcp_links, half), 4, 1u << 20));
 }
 
 }  // namespace
@@ -42,6 +44,7 @@ TcpMethod::TcpMethod(const methods::MethodContext& context)
       self_(context.bootstrap.job().rank),
       size_(context.bootstrap.job().size),
       asks_by_socket_(context.bootstrap.watch_fd() >= 0),
+      silence_(std::max<std::uint64_t>(context.config.tcp_silence, 1000000)),
       eager_max_(context.config.eager_max != 0 ? std::min<std::size_t>(context.config.eager_max, kFragment) : kEager),
       scale_{},
       links_(static_cast<std::size_t>(size_)) {
@@ -79,22 +82,18 @@ Result<void> TcpMethod::start(const methods::MethodContext& context) {
     if (auto put = context.bootstrap.put(fmt::format("tcp.{}", self_), place); !put) return put;
   }
 
+  most_ = connections_allowed(context.config);
   Identity identity{self_, size_, job.secret, 0};
   ::randombytes_buf(&identity.session, sizeof identity.session);
-  switchboard_ =
-      std::make_unique<Switchboard>(Switchboard::Setup{io_, *ready_, context.bootstrap, *this, identity, machine,
-                                                       context.config.tcp_connect, context.config.tcp_buffer},
-                                    std::move(listener));
+  switchboard_ = std::make_unique<Switchboard>(
+      Switchboard::Setup{io_, *ready_, context.bootstrap, *this, identity, machine, context.config.tcp_connect,
+                         silence_, context.config.tcp_buffer, most_},
+      std::move(listener));
   return {};
 }
 
 TcpMethod::~TcpMethod() {
   if (ready_) doorbell_.unwatch(ready_->fd());
-}
-
-int TcpMethod::connections() const {
-  return static_cast<int>(
-      std::ranges::count_if(links_, [](const auto& one) { return one && one->state == Link::State::up; }));
 }
 
 Link& TcpMethod::link(Rank rank) {
@@ -112,8 +111,8 @@ Outcome TcpMethod::send(Rank to, const Packet& packet, const Payload& payload, R
   const std::uint64_t now = os::ticks();
   const bool wait = owner != nullptr && link->burst.may_wait(epoch_, now, scale_);
   const Outcome outcome = link->out.send(link->fd, packet, payload, owner, wait);
-  link->burst.sent(epoch_, now, outcome == Outcome::queued && !link->out.blocked(), scale_);
-  if (!link->out.idle() || outcome == Outcome::failed) make_busy(*link);
+  link->burst.sent(epoch_, now, outcome == Outcome::queued && !link->out.blocked() && !link->out.empty(), scale_);
+  if (!link->out.idle()) make_busy(*link);
   return outcome;
 }
 
@@ -123,15 +122,16 @@ void TcpMethod::gather(Rank to, bool on) {
   link->out.gather(link->fd, on);
   if (on) return;
   link->burst.flushed(os::ticks(), scale_);
-  if (!link->out.idle() || link->out.error() != 0) make_busy(*link);
+  if (!link->out.idle()) make_busy(*link);
 }
 
 Outcome TcpMethod::send_unlinked(Rank to) {
   Link& link = this->link(to);
   if (link.state == Link::State::unlinked && !closing_) {
-    switchboard_->call(to);
+    if (!std::exchange(link.calling, true)) switchboard_->call(to);
     return Outcome::retry;
   }
+  if (!closing_ && (link.state == Link::State::cut || link.connected())) return Outcome::retry;
   // The device hears of it from the next poll.
   if (link.state == Link::State::left) make_busy(link);
   return Outcome::failed;
@@ -154,20 +154,21 @@ int TcpMethod::advance_busy(bool also_blocked) {
       declare_lost(link, *link.verdict);
     } else if (link.state == Link::State::left) {
       lose(link, Errc::peer_lost, "it has left the job");
-    } else if (link.state == Link::State::up && (also_blocked || !link.out.blocked())) {
+    } else if (link.connected() && (also_blocked || !link.out.blocked() || link.out.error() != 0)) {
       link.burst.flushed(os::ticks(), scale_);
       happened += link.out.pump(link.fd, sink_);
       if (link.watched_writable && !link.out.blocked()) watch(link, false);
       if (const int error = link.out.error(); error != 0) {
-        drain(link, in_words(error));
+        drain(link, error);
         ++happened;
+      } else if (link.pause.begun()) {
+        advance_pause(link);
       }
     }
   }
   std::erase_if(busy_, [](Link* link) {
     const bool waits = link->verdict && link->state != Link::State::lost;
-    const bool done =
-        !waits && link->state != Link::State::left && (link->state != Link::State::up || link->out.idle());
+    const bool done = !waits && link->state != Link::State::left && (!link->connected() || link->out.idle());
     if (done) link->busy = false;
     return done;
   });
@@ -191,39 +192,44 @@ int TcpMethod::poll() {
 int TcpMethod::service(Link& link) {
   const Arrival arrival = link.in.receive(link.fd, link.peer, sink_);
   if (arrival.goodbye) link.goodbye_heard = true;
+  if (arrival.pause) link.pause.heard = true;
+  if (arrival.events != 0) {
+    link.used = epoch_;
+    if (link.out.owes_owners()) link.out.acknowledge(sink_);
+    if (link.in.ack_is_due()) {
+      link.out.owe(Kind::LINK_ACK);
+      make_busy(link);
+    }
+  }
   if (arrival.trouble != nullptr) {
     lose(link, Errc::protocol, arrival.trouble);
   } else if (arrival.ended || arrival.error != 0) {
-    if (link.goodbye_heard) {
-      depart(link);
-    } else {
-      lose(link, Errc::peer_lost, arrival.ended ? "Connection closed without a good-bye" : in_words(arrival.error));
-    }
+    on_end(link, arrival.error);
   } else if (arrival.events == 0) {
     if (link.hot && ++link.quiet == kCold) cool(link);
     return 0;
   } else {
     link.quiet = 0;
     if (link.hot && link.watched && ++link.direct >= kWarm && !link.out.blocked()) unwatch(link);
+    if (link.pause.heard) advance_pause(link);
   }
   return arrival.events + 1;
 }
 
-// The connection cannot be written any more. What the peer sent before it died still counts.
-void TcpMethod::drain(Link& link, std::string_view why) {
-  while (link.state == Link::State::up && service(link) > 0) {
+// The connection cannot be written any more. What the peer sent before still counts.
+void TcpMethod::drain(Link& link, int error) {
+  while (link.connected() && service(link) > 0) {
   }
-  if (link.state != Link::State::up) return;
-  if (link.goodbye_heard) {
-    depart(link);
-  } else {
-    lose(link, Errc::peer_lost, why);
-  }
+  if (link.connected()) on_end(link, error);
 }
 
 // Asks the ready set.
 int TcpMethod::look() {
   int happened = switchboard_->look_up();
+  if (switchboard_->waits_for_room()) {
+    make_room();
+    happened += switchboard_->advance_queue();
+  }
   for (const Tag tag : ready_->ready()) {
     if (tag.sort != Tag::Sort::link) {
       happened += switchboard_->on_ready(tag);
@@ -231,7 +237,7 @@ int TcpMethod::look() {
     }
     Link& link = *links_[tag.index];
     // A hot one has just been read.
-    if (link.state != Link::State::up || link.hot) continue;
+    if (!link.connected() || link.hot) continue;
     heat(link);
     happened += service(link);
   }
@@ -272,7 +278,7 @@ void TcpMethod::heat(Link& link) {
 
 void TcpMethod::cool(Link& link) {
   // One that cannot be watched must stay hot.
-  if (link.state == Link::State::up && !watch(link, link.watched_writable)) return;
+  if (link.connected() && !watch(link, link.watched_writable)) return;
   const auto place = std::find(hot_.begin(), hot_.begin() + hot_count_, &link);
   *place = hot_[--hot_count_];
   link.hot = false;
@@ -282,9 +288,11 @@ bool TcpMethod::arm() {
   armed_ = true;
   // The answer wakes a sleeper, where it comes by a socket; what has come already is taken now.
   if (switchboard_->asks() && (!asks_by_socket_ || switchboard_->look_up() > 0)) return false;
+  // Room is made by closing what has been idle for some polls.
+  if (switchboard_->waits_for_room() && !make_room()) return false;
   for (Link* link : busy_) {
     // Only a full socket is worth sleeping for; everything else can be done now.
-    if (link->state != Link::State::up || link->verdict || link->out.error() != 0 || !link->out.blocked()) return false;
+    if (!link->connected() || link->verdict || link->out.error() != 0 || !link->out.blocked()) return false;
     if (!watch(*link, true)) return false;
   }
   for (std::size_t i = 0; i < hot_count_; ++i) {
@@ -296,8 +304,6 @@ bool TcpMethod::arm() {
   return true;
 }
 
-// ---- connections come and go ----
-
 void TcpMethod::drop(Rank rank, const Error& why) {
   Link& link = this->link(rank);
   if (link.verdict) return;
@@ -305,47 +311,9 @@ void TcpMethod::drop(Rank rank, const Error& why) {
   make_busy(link);
 }
 
-bool TcpMethod::is_settled(Rank rank) const {
-  const auto& link = links_[static_cast<std::size_t>(rank)];
-  return closing_ || (link && link->state != Link::State::unlinked);
-}
-
-void TcpMethod::on_connected(Rank rank, Socket socket, std::string address) {
-  Link& link = this->link(rank);
-  link.fd = socket.native_handle();
-  link.socket.emplace(std::move(socket));
-  link.address = std::move(address);
-  link.state = Link::State::up;
-  trace_.event(Event::link_up, kTraceId, rank);
-  if (hot_count_ < kHot || !watch(link, false)) heat(link);
-  if (!link.hot && !link.watched) lose(link, Errc::system, "the system has no memory to watch the socket");
-}
-
-void TcpMethod::on_unreachable(Rank rank, const Error& error) {
-  declare_lost(link(rank), error);
-}
-
-// The socket is closed and stands in no list any more.
-void TcpMethod::disconnect(Link& link) {
-  if (link.fd < 0) return;
-  unwatch(link);
-  link.fd = -1;
-  link.socket.reset();
-  trace_.event(Event::link_down, kTraceId, link.peer);
-}
-
-void TcpMethod::lose(Link& link, Errc code, std::string_view why) {
-  declare_lost(link, {code, fmt::format("rank {} at {} is lost: {}", link.peer, link.address, why)});
-}
-
-void TcpMethod::declare_lost(Link& link, const Error& error) {
-  if (link.state == Link::State::lost) return;
-  link.state = Link::State::lost;  // before the upcalls, which may send
-  if (link.hot) cool(link);
-  disconnect(link);
-  link.out.fail(sink_, Errc::peer_lost);
-  link.in.fail(link.peer, sink_, Errc::peer_lost);
-  sink_.on_peer_lost(sink_.device, link.peer, error);
+bool TcpMethod::drained() const {
+  return busy_.empty() &&
+         std::ranges::none_of(links_, [](const auto& one) { return one && one->state == Link::State::cut; });
 }
 
 }  // namespace rmq::tcp

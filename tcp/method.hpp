@@ -6,6 +6,9 @@
 // while it finds something, else every kLongestInterval polls. arm() puts the hot ones (back) into the set, and the
 // device's doorbell watches that set, so a sleeping rank wakes for everything.
 //
+// Connections break and are made again, and idle ones are closed when others are needed (tcp/relink.cpp); the packets
+// of a pair are numbered and kept until they are acknowledged (tcp/journal.hpp), so nobody above notices.
+//
 // Writing: see tcp/outbox.hpp and tcp/burst.hpp. Opening: tcp/switchboard.hpp. Many methods may live in one process;
 // nothing is shared among them.
 #pragma once
@@ -44,11 +47,15 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   bool arm() override;
   void drop(Rank rank, const Error& why) override;
   void disarm() override { armed_ = false; }
-  bool drained() const override { return busy_.empty(); }
+  bool drained() const override;
   void close() override;
 
   /// How many connections there are now.
-  int connections() const;
+  int connections() const override { return connected_; }
+  /// How many have been made in place of one that had broken, since the beginning.
+  std::uint64_t remade() const { return remade_; }
+  /// How many have been closed because others were needed.
+  std::uint64_t paused() const { return paused_; }
 
  private:
   static constexpr std::size_t kEager = 64 * 1024;
@@ -57,6 +64,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   static constexpr std::uint32_t kWarm = 16;               // reads until a hot connection leaves the ready set
   static constexpr std::uint32_t kCold = 4096;             // idle reads until a hot connection is hot no more
   static constexpr std::uint32_t kLongestInterval = 32;    // polls between two looks at the ready set
+  static constexpr std::uint64_t kIdle = 8;                // polls without use until a connection may be closed
   static constexpr std::uint64_t kFarewell = 2000000000u;  // ns that close() waits for the peers' good-byes
 
   explicit TcpMethod(const methods::MethodContext& context);
@@ -67,30 +75,43 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   void make_busy(Link& link);
   int advance_busy(bool also_blocked);
   int service(Link& link);
-  void drain(Link& link, std::string_view why);
+  void drain(Link& link, int error);
   int look();
   bool watch(Link& link, bool writable);
   void unwatch(Link& link);
   void heat(Link& link);
   void cool(Link& link);
 
+  // tcp/relink.cpp
   void disconnect(Link& link);
+  void on_end(Link& link, int error);
+  void cut(Link& link, std::string why, bool silent);
+  bool make_room();
+  void start_pause(Link& link);
+  void advance_pause(Link& link);
   void lose(Link& link, Errc code, std::string_view why);
   void declare_lost(Link& link, const Error& error);
+  // tcp/farewell.cpp
   void depart(Link& link);
   void say_goodbye(Link& link);
-  void wait_for_farewells();
+  void leave(Link& link);
 
   bool is_settled(Rank rank) const override;
-  void on_connected(Rank rank, Socket socket, std::string address) override;
-  void on_unreachable(Rank rank, const Error& error) override;
+  Past next_call(Rank rank, std::uint32_t later) override;
+  std::uint32_t last_connection(Rank rank) const override;
+  Verdict answer(Rank rank, std::uint64_t session, std::uint32_t call) const override;
+  Past give_up_connection(Rank rank, std::uint32_t call) override;
+  void on_interrupted(Rank rank) override;
+  void on_connected(Rank rank, Opened opened) override;
+  void on_unreachable(Rank rank, const Error& error, const std::string& trouble) override;
 
   const methods::Sink& sink_;
   Trace& trace_;
   Doorbell& doorbell_;
   const Rank self_;
   const int size_;
-  const bool asks_by_socket_;  // the bootstrap answers by a socket, which wakes a sleeper
+  const bool asks_by_socket_;    // the bootstrap answers by a socket, which wakes a sleeper
+  const std::uint64_t silence_;  // ns
   std::size_t eager_max_;
   Burst::Scale scale_;
   bool closing_ = false;
@@ -101,6 +122,9 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   std::vector<Link*> busy_;                   // have something to write, to tell or to fail
   std::array<Link*, kHot> hot_{};
   std::size_t hot_count_ = 0;
+  int connected_ = 0;  // links that have a socket
+  int most_ = 128;     // of those
+  std::uint64_t remade_ = 0, paused_ = 0;
   std::uint32_t interval_ = 1;  // polls from one look at the ready set to the next
   std::uint32_t until_look_ = 1;
   bool armed_ = false;  // somebody of this rank sleeps, or is about to

@@ -1,7 +1,5 @@
 #include "tcp/outbox.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <span>
@@ -14,183 +12,195 @@ namespace rmq::tcp {
 using methods::Outcome;
 
 Outcome Outbox::send(int fd, const Packet& packet, const Payload& payload, Request* owner, bool coalesce) {
-  if (error_ != 0) return Outcome::failed;
-  const std::size_t total = wire_bytes(packet.kind) + payload.bytes;
-  const bool fits = total <= kSmall && bulk_.left() == 0 && waiting() + total <= kCoalesced;
-  Packet numbered = packet;
-  numbered.link = sent_ + 1;
-  if (fits && (owner != nullptr ? coalesce || blocked_ || gathering_ : gathering_ && !blocked_)) {
-    append(numbered, payload);
-    ++sent_;
-    if (owner == nullptr) return Outcome::done;
-    owners_.push_back(owner);
+  const std::size_t head = wire_bytes(packet.kind), total = head + payload.bytes;
+  const bool idle = (blocked_ | gathering_ | owed_ | control_end_) == 0 && journal_.is_written();
+  if (idle && !coalesce && total <= kInline && payload.is_contiguous()) [[likely]]
+    return send_inline(fd, packet, head, payload, owner);
+  const bool bulk = owner != nullptr && payload.bytes > kCopied;
+  const std::size_t copied = bulk ? head : total;
+  const bool small = total <= kSmall && !journal_.bulk_waits() && journal_.waiting_copies() + total <= kCoalesced;
+  const bool waits = small && (owner != nullptr ? coalesce || blocked_ || gathering_ : gathering_ && !blocked_);
+  if (blocked_ && !waits) return Outcome::retry;
+  if (!journal_.takes(copied, in_.acknowledged())) [[unlikely]]
+    return Outcome::retry;
+  if (owner == nullptr && !waits && !empty()) {
+    write_out(fd);
+    if (blocked_) return Outcome::retry;
+  }
+  std::byte* const at = journal_.next(copied);
+  std::memcpy(at, &packet, head);
+  number(at);
+  if (bulk) {
+    journal_.add(head, payload, owner);
+    write_out(fd);
     return Outcome::queued;
   }
-  if (blocked_) return Outcome::retry;
-  if (empty() && total <= kInline && payload.is_contiguous()) return send_inline(fd, numbered, payload, owner);
-  return send_gathered(fd, numbered, payload, owner);
-}
-
-// One piece on the stack: send() is cheaper than sendmsg() by more than the copy costs.
-Outcome Outbox::send_inline(int fd, Packet& packet, const Payload& payload, Request* owner) {
-  std::byte piece[kInline];
-  const std::size_t head = wire_bytes(packet.kind);
-  std::memcpy(piece, &packet, head);
-  if (payload.bytes != 0) std::memcpy(piece + head, payload.data(), payload.bytes);
-  const std::size_t total = head + payload.bytes;
-  const Moved moved = write(fd, piece, total);
-  if (moved.bytes == total) [[likely]] {
-    ++sent_;
-    return Outcome::done;
-  }
-  if (moved.error != 0 && moved.error != EAGAIN) {
-    error_ = moved.error;
-    return Outcome::failed;
-  }
-  blocked_ = true;
-  std::memcpy(room(total - moved.bytes), piece + moved.bytes, total - moved.bytes);
-  end_ += total - moved.bytes;
-  ++sent_;
+  if (!waits) return send_now(fd, at, head, payload, owner);
+  if (payload.bytes != 0) pack(at + head, payload.view, payload.offset, payload.bytes);
+  journal_.add(total);
   if (owner == nullptr) return Outcome::done;
   owners_.push_back(owner);
   return Outcome::queued;
 }
 
-Outcome Outbox::send_gathered(int fd, const Packet& packet, const Payload& payload, Request* owner) {
-  if (owner == nullptr && !empty()) {
-    // What the kernel does not take of it has to be copied, so first see whether the way is free.
-    write_out(fd);
-    if (error_ != 0) return Outcome::failed;
-    if (blocked_) return Outcome::retry;
-  }
-  append(packet, {});
-  bulk_ = {payload.view, payload.offset, payload.offset + payload.bytes, nullptr};
-  write_out(fd);
-  if (error_ != 0) return Outcome::failed;
-  ++sent_;
-  if (empty()) return Outcome::done;
-  if (owner == nullptr) {
-    spill_bulk();
+// The packet at `at` is the next one, and tells the peer what has been received.
+void Outbox::number(std::byte* at) {
+  const std::uint32_t link = journal_.next_number();
+  const std::uint16_t received = in_.tell();
+  std::memcpy(at + offsetof(Packet, link), &link, sizeof link);
+  std::memcpy(at + offsetof(Packet, spare), &received, sizeof received);
+}
+
+// One piece from the journal, before which nothing waits: send() is cheaper than sendmsg() by more than the copy costs.
+// The whole packet is copied, fields that the kind does not have included, because its size is known.
+Outcome Outbox::send_inline(int fd, const Packet& packet, std::size_t head, const Payload& payload, Request* owner) {
+  const std::size_t total = head + payload.bytes;
+  if (!journal_.takes(total, in_.acknowledged())) [[unlikely]]
+    return Outcome::retry;
+  std::byte* const at = journal_.next(total + sizeof packet);
+  std::memcpy(at, &packet, sizeof packet);
+  number(at);
+  if (payload.bytes != 0) copy_bytes(at + head, payload.data(), payload.bytes);
+  const Moved moved = write(fd, at, total);
+  journal_.add(total);
+  if (moved.bytes == total) [[likely]] {
+    journal_.wrote_all();
     return Outcome::done;
   }
-  if (bulk_.left() != 0) {
-    bulk_.owner = owner;
-  } else {
-    owners_.push_back(owner);
+  return rest(moved, owner);
+}
+
+// What is longer is copied behind the write, while it travels.
+Outcome Outbox::send_now(int fd, std::byte* at, std::size_t head, const Payload& payload, Request* owner) {
+  const std::size_t total = head + payload.bytes;
+  const bool first = empty(), later = first && payload.is_contiguous() && payload.bytes != 0;
+  const auto copy = [&] {
+    if (payload.bytes != 0) pack(at + head, payload.view, payload.offset, payload.bytes);
+  };
+  if (later) {
+    iovec pieces[2] = {{at, head}, {const_cast<std::byte*>(payload.data()), payload.bytes}};
+    const Moved moved = write(fd, pieces);
+    copy();
+    journal_.add(total);
+    return rest(moved, owner);
   }
+  copy();
+  journal_.add(total);
+  write_out(fd);
+  return rest({}, owner);
+}
+
+// So much of the packet that was added last has been written by now.
+Outcome Outbox::rest(const Moved& moved, Request* owner) {
+  journal_.written(moved.bytes);
+  note(moved.error);
+  if (journal_.is_written()) return Outcome::done;
+  blocked_ = true;
+  if (owner == nullptr) return Outcome::done;
+  owners_.push_back(owner);
   return Outcome::queued;
+}
+
+void Outbox::note(int error) {
+  if (error != 0 && error != EAGAIN) error_ = error;
 }
 
 void Outbox::gather(int fd, bool on) {
   gathering_ = on;
-  if (!on && !blocked_ && error_ == 0) write_out(fd);
+  if (!on && !blocked_) write_out(fd);
 }
 
 int Outbox::pump(int fd, const methods::Sink& sink) {
   if (error_ != 0) return 0;
   int happened = 0;
   if (!empty()) {
-    const std::size_t before = waiting() + bulk_.left();
+    const std::uint64_t before = journal_.waiting_bytes();
     write_out(fd);
-    if (waiting() + bulk_.left() != before) ++happened;
+    if (journal_.waiting_bytes() != before) ++happened;
   }
-  if (!empty() || error_ != 0) return happened;
-  blocked_ = false;
+  if (!journal_.is_written() || error_ != 0) return happened;
   // The upcalls may send again, so everything is in order before the first of them.
   telling_.swap(owners_);
-  if (Request* owner = std::exchange(bulk_.owner, nullptr)) telling_.push_back(owner);
   for (Request* owner : telling_) sink.on_sent(sink.device, owner, Errc::ok);
   happened += static_cast<int>(telling_.size());
   telling_.clear();
   return happened;
 }
 
-void Outbox::say_goodbye() {
-  if (bulk_.left() != 0) spill_bulk();
-  append(Packet(Kind::LINK_CLOSE), {});
+int Outbox::acknowledge(const methods::Sink& sink) {
+  journal_.acknowledge(in_.acknowledged(), telling_);
+  const auto told = static_cast<int>(telling_.size());
+  for (Request* owner : telling_) sink.on_sent(sink.device, owner, Errc::ok);
+  telling_.clear();
+  return told;
+}
+
+void Outbox::owe(Kind kind) {
+  owed_ |= kind == Kind::LINK_ACK ? kAck : kind == Kind::LINK_PAUSE ? kPause : kClose;
+}
+
+void Outbox::disconnected() {
+  owed_ = control_begin_ = control_end_ = 0;
+  error_ = 0;
+  blocked_ = true;  // until the next one
+}
+
+bool Outbox::resume(std::uint32_t received, const methods::Sink& sink) {
+  const bool possible = journal_.rewind(received, telling_);
+  blocked_ = false;
+  for (Request* owner : telling_) sink.on_sent(sink.device, owner, Errc::ok);
+  telling_.clear();
+  return possible;
 }
 
 void Outbox::fail(const methods::Sink& sink, Errc error) {
-  if (error_ == 0) error_ = ECONNRESET;
-  begin_ = end_ = 0;
+  disconnected();
+  error_ = ECONNRESET;
   telling_.swap(owners_);
-  if (Request* owner = std::exchange(bulk_.owner, nullptr)) telling_.push_back(owner);
-  bulk_ = {};
+  journal_.clear(telling_);
   for (Request* owner : telling_) sink.on_sent(sink.device, owner, error);
   telling_.clear();
 }
 
 void Outbox::write_out(int fd) {
+  if (error_ != 0) return;
   blocked_ = false;
-  while (!empty() && error_ == 0 && !blocked_) {
-    if (!write_once(fd)) blocked_ = error_ == 0;
+  while (!blocked_) {
+    if (control_begin_ == control_end_ && journal_.is_written() && !put_control()) return;
+    write_once(fd);
   }
 }
 
-// One system call. False when the socket takes no more.
-bool Outbox::write_once(int fd) {
+// The LINK_* packets that are owed; nothing waits before them. False when there are none.
+bool Outbox::put_control() {
+  control_begin_ = control_end_ = 0;
+  Packet ack(Kind::LINK_ACK), pause(Kind::LINK_PAUSE), close(Kind::LINK_CLOSE);
+  ack.link_ack.received = pause.link_pause.received = close.link_close.received = in_.received();
+  for (const auto& [bit, packet] : {std::pair{kAck, &ack}, {kPause, &pause}, {kClose, &close}}) {
+    if ((owed_ & bit) == 0 || (bit == kAck && !in_.owes())) continue;
+    const std::size_t bytes = wire_bytes(packet->kind);
+    std::memcpy(control_.data() + control_end_, packet, bytes);
+    control_end_ = static_cast<std::uint8_t>(control_end_ + bytes);
+    in_.tell();
+  }
+  owed_ = 0;
+  return control_end_ != 0;
+}
+
+// One system call. What the socket does not take makes it blocked.
+void Outbox::write_once(int fd) {
   std::array<iovec, kPieces + 1> pieces;
-  std::size_t count = 0, asked = waiting();
-  if (asked != 0) pieces[count++] = {buffer_.get() + begin_, asked};
-  if (bulk_.left() != 0) {
-    std::uint64_t covered = 0;
-    const std::size_t more =
-        iovecs(bulk_.view, bulk_.offset, bulk_.left(), std::span(pieces).subspan(count, kPieces), covered);
-    if (more == 1 || covered >= more * kTiny) {
-      count += more;
-      asked += covered;
-    } else if (waiting() < kBuffer / 2) {
-      const std::size_t part = std::min<std::uint64_t>(bulk_.left(), kBuffer - waiting());
-      pack(room(part), bulk_.view, bulk_.offset, part);
-      end_ += part;
-      bulk_.offset += part;
-      asked = waiting();
-      pieces[0] = {buffer_.get() + begin_, asked};
-      count = 1;
-    }
-  }
+  std::size_t count = 0, covered = 0;
+  const auto control = static_cast<std::size_t>(control_end_ - control_begin_);
+  if (control != 0) pieces[count++] = {control_.data() + control_begin_, control};
+  if (!journal_.is_written()) count += journal_.gather(std::span(pieces).subspan(count), scratch_, covered);
   const Moved moved = write(fd, std::span(pieces).first(count));
-  if (moved.error != 0 && moved.error != EAGAIN) error_ = moved.error;
-  const std::size_t from_buffer = std::min(moved.bytes, waiting());
-  begin_ += from_buffer;
-  bulk_.offset += moved.bytes - from_buffer;
-  if (begin_ == end_) begin_ = end_ = 0;
-  return moved.bytes == asked;
-}
-
-void Outbox::append(const Packet& packet, const Payload& payload) {
-  const std::size_t head = wire_bytes(packet.kind);
-  std::byte* to = room(head + payload.bytes);
-  std::memcpy(to, &packet, head);
-  if (payload.bytes != 0) pack(to + head, payload.view, payload.offset, payload.bytes);
-  end_ += head + payload.bytes;
-}
-
-// Where `bytes` more can be put; the caller moves end_.
-std::byte* Outbox::room(std::size_t bytes) {
-  if (capacity_ - end_ < bytes) {
-    const std::size_t used = waiting();
-    if (capacity_ < used + bytes) {
-      const std::size_t larger = std::max(kBuffer, used + bytes);
-      auto fresh = std::make_unique_for_overwrite<std::byte[]>(larger);
-      if (used != 0) std::memcpy(fresh.get(), buffer_.get() + begin_, used);
-      buffer_ = std::move(fresh);
-      capacity_ = larger;
-    } else {
-      std::memmove(buffer_.get(), buffer_.get() + begin_, used);
-    }
-    begin_ = 0;
-    end_ = used;
-  }
-  return buffer_.get() + end_;
-}
-
-// The rest of an ownerless payload: its memory may go away when send() returns.
-void Outbox::spill_bulk() {
-  const std::size_t rest = bulk_.left();
-  pack(room(rest), bulk_.view, bulk_.offset, rest);
-  end_ += rest;
-  bulk_.offset = bulk_.end;
+  note(moved.error);
+  const std::size_t of_control = std::min(moved.bytes, control);
+  control_begin_ = static_cast<std::uint8_t>(control_begin_ + of_control);
+  if (control_begin_ == control_end_) control_begin_ = control_end_ = 0;
+  if (moved.bytes != of_control) journal_.written(moved.bytes - of_control);
+  blocked_ = moved.bytes != control + covered;
 }
 
 }  // namespace rmq::tcp

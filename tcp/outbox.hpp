@@ -1,19 +1,21 @@
-// The sending side of one connection: at most one write in flight, and what stands behind it.
+// The sending side of a link: the journal of what the peer has not acknowledged, and the socket that it is written to.
 //
-//   buffer: packets that were copied  |  bulk: one large payload, still in the user's memory
-//   ^ begin          ^ end               ^ offset         ^ end
+// A small packet is put together in the journal and leaves from there by one send(). A larger one leaves by one
+// gathered write, its payload straight from the user's memory, and is copied into the journal while it travels; beyond
+// kCopied bytes a payload with an owner is not copied but stays in the user's memory, and the owner is told when the
+// peer has acknowledged it. While something waits to be written, only small packets are taken behind it.
 //
-// The buffer goes out first, then the bulk; while there is bulk, nothing is taken behind it. Header and payload leave
-// in one gathered system call, straight from the user's memory; only tiny pieces of a non-contiguous payload (< 256
-// bytes on average) are packed into the buffer first.
+// What Outcome::done promises here: the packet is in the kernel, and in the journal in case the connection breaks. A
+// packet that merely waits in the journal is `queued`, and its owner is told after the write. The exceptions are
+// ownerless packets that meet a socket which has just become full, and those that are gathered, which leave before the
+// caller does anything else. `retry` means that something is waiting to be written, or that the journal is full of what
+// the peer has not acknowledged; the end of either wait wakes a sleeper.
 //
-// What Outcome::done promises here: the packet is in the kernel, which delivers it whatever this process does next. A
-// packet that merely waits in the buffer is `queued`, and its owner is told after the write. The exceptions are
-// ownerless packets that meet a socket which has just become full, where what the kernel does not take is copied, and
-// those that are gathered, which leave before the caller does anything else. So
-// `retry` means that something is waiting to be written, and that the end of that wait wakes a sleeper.
+// LINK_* packets are not numbered and not kept. They are written where nothing waits before them, with what is true
+// then.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,6 +23,8 @@
 
 #include "base/packet.hpp"
 #include "methods/method.hpp"
+#include "tcp/inbox.hpp"
+#include "tcp/journal.hpp"
 
 namespace rmq::tcp {
 
@@ -28,67 +32,80 @@ class Outbox {
  public:
   /// Packets up to this size, header included, may be coalesced; bytes.
   static constexpr std::size_t kSmall = 8 * 1024 + kCacheLine;
+  /// Payloads up to this size are copied; larger ones too if they have no owner. Bytes.
+  static constexpr std::size_t kCopied = 64 * 1024;
 
-  /// As Method::send. `coalesce`: the packet may wait in the buffer for the next pump() or further packets (only with
-  /// an owner, and only up to kSmall). `failed` only when the socket has an error; see error().
+  /// `in`: the other direction, whose packets carry acknowledgements for this one and the other way round.
+  explicit Outbox(Inbox& in) : in_(in) {}
+
+  /// As Method::send, but that it never fails. `coalesce`: the packet may wait in the journal for the next pump() or
+  /// further packets (only with an owner, and only up to kSmall).
   methods::Outcome send(int fd, const Packet& packet, const Payload& payload, Request* owner, bool coalesce);
 
-  /// As Method::gather: small packets wait in the buffer, with an owner or without, until it is switched off, which
+  /// As Method::gather: small packets wait in the journal, with an owner or without, until it is switched off, which
   /// writes them. What a full socket does not take then stays, and is blocked().
   void gather(int fd, bool on);
 
-  /// Writes what waits, as far as the socket takes it, and tells the owners whose data is through. Returns how much
-  /// happened. To be called from poll() only.
+  /// Writes what waits, as far as the socket takes it, and tells the owners of what waited. Returns how much happened.
+  /// To be called from poll() only.
   int pump(int fd, const methods::Sink& sink);
 
-  /// Puts a LINK_CLOSE behind everything else. Later packets are refused by the caller.
-  void say_goodbye();
+  /// Takes in what the peer has acknowledged, and tells owners. Returns how many. To be called from poll() only.
+  int acknowledge(const methods::Sink& sink);
+
+  /// A packet of the link that is to be written as soon as nothing waits before it: LINK_ACK (unless another packet
+  /// tells the peer by then), LINK_PAUSE, LINK_CLOSE.
+  void owe(Kind kind);
+
+  /// The connection is no more; what is not acknowledged waits for the next one.
+  void disconnected();
+  /// There is a new one, whose other end has received the packets up to `received`. False when that cannot be.
+  bool resume(std::uint32_t received, const methods::Sink& sink);
 
   /// Tells every owner that its data will not get through, and forgets all.
   void fail(const methods::Sink& sink, Errc error);
+  /// Gives memory back. Only when settled().
+  void release() { journal_.release(), scratch_.reset(); }
 
   /// Nothing waits to be written.
-  bool empty() const { return begin_ == end_ && bulk_.left() == 0; }
+  bool empty() const { return journal_.is_written() && owed_ == 0 && control_begin_ == control_end_; }
   /// Nothing at all is left to do for pump().
-  bool idle() const { return empty() && owners_.empty() && bulk_.owner == nullptr; }
+  bool idle() const { return empty() && owners_.empty(); }
+  /// Idle, and the peer has acknowledged everything.
+  bool settled() const { return idle() && journal_.is_empty(); }
+  /// Owners wait for acknowledgements.
+  bool owes_owners() const { return journal_.owes_owners(); }
   /// The socket did not take all of the last write: it is worth watching for writability.
   bool blocked() const { return blocked_; }
-  /// errno of the write that failed for good, or 0.
+  /// errno of the write that failed for good, or 0. Then it is also blocked().
   int error() const { return error_; }
 
  private:
-  static constexpr std::size_t kBuffer = 64 * 1024;     // first size of the buffer
-  static constexpr std::size_t kCoalesced = 32 * 1024;  // from here on the buffer is written at once
+  static constexpr std::size_t kCoalesced = 32 * 1024;  // from here on what waits is written at once
   static constexpr std::size_t kInline = 512;           // packets up to this size go out as one piece
   static constexpr std::size_t kPieces = 128;           // of one gathered write
-  static constexpr std::size_t kTiny = 256;             // pieces smaller than this, on average, are packed
+  enum Owed : std::uint8_t { kAck = 1, kPause = 2, kClose = 4 };
 
-  struct Bulk {
-    DataView view;
-    std::uint64_t offset = 0, end = 0;  // what remains, packed order
-    Request* owner = nullptr;
-    std::uint64_t left() const { return end - offset; }
-  };
-
-  methods::Outcome send_inline(int fd, Packet& packet, const Payload& payload, Request* owner);
-  methods::Outcome send_gathered(int fd, const Packet& packet, const Payload& payload, Request* owner);
+  void number(std::byte* at);
+  methods::Outcome send_inline(int fd, const Packet& packet, std::size_t head, const Payload& payload, Request* owner);
+  methods::Outcome send_now(int fd, std::byte* at, std::size_t head, const Payload& payload, Request* owner);
+  methods::Outcome rest(const Moved& moved, Request* owner);
   void write_out(int fd);
-  bool write_once(int fd);
-  void append(const Packet& packet, const Payload& payload);
-  std::byte* room(std::size_t bytes);
-  void spill_bulk();
-  std::size_t waiting() const { return end_ - begin_; }
+  void write_once(int fd);
+  bool put_control();
+  void note(int error);
 
-  std::uint32_t sent_ = 0;  // number of the last packet taken; wraps, as the field on the wire does
+  Inbox& in_;
+  Journal journal_;
   int error_ = 0;
   bool blocked_ = false;
   bool gathering_ = false;
-  std::size_t begin_ = 0, end_ = 0;  // unsent bytes of the buffer
-  std::size_t capacity_ = 0;
-  std::unique_ptr<std::byte[]> buffer_;
-  Bulk bulk_;
-  std::vector<Request*> owners_;   // of packets in the buffer
-  std::vector<Request*> telling_;  // the same, while they are told
+  std::uint8_t owed_ = 0;                             // of Owed
+  std::uint8_t control_begin_ = 0, control_end_ = 0;  // unsent bytes of control_
+  std::array<std::byte, 3 * kCacheLine> control_;     // LINK_* packets that are being written
+  std::unique_ptr<std::byte[]> scratch_;              // see Journal::gather
+  std::vector<Request*> owners_;                      // of packets that wait
+  std::vector<Request*> telling_;                     // who is being told
 };
 
 }  // namespace rmq::tcp

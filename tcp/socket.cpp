@@ -100,7 +100,7 @@ Socket accept_socket(asio::io_context& io, Acceptor& acceptor, ErrorCode& ec) {
   return socket;
 }
 
-void tune(Socket& socket) {
+void tune(Socket& socket, std::uint64_t silence) {
   const int fd = socket.native_handle();
   set_number(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   ErrorCode ec;
@@ -111,9 +111,11 @@ void tune(Socket& socket) {
     return;
   }
   set_number(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_number(fd, IPPROTO_TCP, TCP_KEEPIDLE, 30);
-  set_number(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
-  set_number(fd, IPPROTO_TCP, TCP_KEEPCNT, 6);
+  const std::uint64_t limit = std::clamp<std::uint64_t>(silence / 5 * 2 / 1000000, 1, 1u << 30);  // ms
+  const int pause = static_cast<int>(std::clamp<std::uint64_t>(limit / 2000, 1, 30));             // s
+  set_number(fd, IPPROTO_TCP, TCP_KEEPIDLE, pause);
+  set_number(fd, IPPROTO_TCP, TCP_KEEPINTVL, pause);
+  set_number(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(limit));
 }
 
 Moved write(int fd, const void* data, std::size_t bytes) {

@@ -41,10 +41,12 @@ ErrorCode connect_result(Socket& socket);
 /// The next caller waiting at `acceptor`; `ec` is would_block when there is none.
 Socket accept_socket(boost::asio::io_context& io, Acceptor& acceptor, ErrorCode& ec);
 
-/// For a connected socket: no delay for small packets, and, between machines, keep-alive that notices a dead one within
-/// about a minute. TCP_USER_TIMEOUT stays off on purpose: it would also kill the connection to a rank that computes for
-/// long and does not read meanwhile.
-void tune(Socket& socket);
+/// For a connected socket: no delay for small packets, and, between machines, an end with ETIMEDOUT when the other
+/// machine has answered nothing for two fifths of `silence` (ns): the kernel asks it once a second (keep-alive), and
+/// waits no longer for an answer to data (TCP_USER_TIMEOUT). It is the peer's kernel that answers, whatever the rank
+/// does. But data that a rank does not read for so long, because it computes, ends the connection too; then it is made
+/// again.
+void tune(Socket& socket, std::uint64_t silence);
 
 /// Sends or receives as much as the socket takes now: one system call (more only when a signal interrupts it). The
 /// pieces must not be empty. write() of one piece is the fast path: send() is cheaper than sendmsg().

@@ -48,6 +48,8 @@ void Switchboard::stop() {
   while (!incoming_.empty()) drop(incoming_.begin());
   for (auto& [rank, call] : outgoing_) hang_up(call);
   outgoing_.clear();
+  queue_.clear();
+  held_.clear();
   asking_ = 0;
   for (std::size_t i = 0; listener_ && i < listener_->size(); ++i) setup_.ready.remove(listener_->fd(i));
   listener_.reset();
@@ -57,11 +59,67 @@ void Switchboard::stop() {
 }
 
 void Switchboard::call(Rank to) {
-  const auto [place, fresh] = outgoing_.try_emplace(to);
-  if (!fresh) return;
+  if (outgoing_.contains(to)) return;
+  if (queue_.empty() && has_room(0)) return start(to, 0);
+  queue_.push_back(to);
+}
+
+void Switchboard::call_again(Rank to, std::uint64_t give_up_at) {
+  if (!outgoing_.contains(to)) start(to, give_up_at);
+}
+
+void Switchboard::start(Rank to, std::uint64_t give_up_at) {
+  Outgoing& call = outgoing_[to];
+  call.again = give_up_at != 0;
+  call.give_up_at = give_up_at;
   ++asking_;
-  look_up(to, place->second);
+  look_up(to, call);
   set_timer();
+}
+
+void Switchboard::forget(Rank to) {
+  std::erase(queue_, to);
+  const auto place = outgoing_.find(to);
+  if (place == outgoing_.end()) return;
+  hang_up(place->second);
+  asking_ -= place->second.asking;
+  outgoing_.erase(place);
+  set_timer();
+}
+
+// Calls take half of the connections at most while they are under way, so that there is something to close.
+bool Switchboard::has_room(int beyond) const {
+  const auto calls = static_cast<int>(outgoing_.size());
+  return setup_.keeper.connections() + calls < setup_.most + beyond && (beyond != 0 || calls < setup_.most / 2);
+}
+
+int Switchboard::held_most() const {
+  return std::max(2, setup_.most / 8);
+}
+
+int Switchboard::advance_queue() {
+  int happened = 0;
+  while (!held_.empty() && has_room(held_most())) {
+    const std::uint32_t id = held_.front();
+    held_.pop_front();
+    const auto place = incoming_.find(id);
+    if (place == incoming_.end()) continue;
+    ++happened;
+    if (!setup_.ready.add(place->second.greeting.fd(), {Tag::Sort::incoming, id})) {
+      incoming_.erase(place);
+    } else {
+      hear(id);
+    }
+  }
+  if (happened != 0) listen_again();
+  while (!queue_.empty() && has_room(0)) {
+    const Rank to = queue_.front();
+    queue_.pop_front();
+    if (!outgoing_.contains(to)) start(to, 0);
+    ++happened;
+  }
+  if (happened != 0) set_timer();
+  return happened;
 }
 
 int Switchboard::look_up() {
@@ -79,20 +137,24 @@ bool Switchboard::look_up(Rank to, Outgoing& call) {
     call.hopeless = true;
     call.retry_at = os::now_ns();
   };
-  const auto text = setup_.bootstrap.look_up(fmt::format("tcp.{}", to));
-  if (text && !*text) return false;
-  call.asking = false;
-  --asking_;
-  const auto theirs = text ? parse_place(**text) : Result<Place>(tl::unexpected(text.error()));
-  if (!theirs) {
-    give_up(theirs.error().what);
+  auto known = known_.find(to);
+  if (known == known_.end()) {
+    const auto text = setup_.bootstrap.look_up(fmt::format("tcp.{}", to));
+    if (text && !*text) return false;
+    call.asking = false;
+    --asking_;
+    const auto theirs = text ? parse_place(**text) : Result<Place>(tl::unexpected(text.error()));
+    if (!theirs) return give_up(theirs.error().what), true;
+    known = known_.try_emplace(to, Known{usable(*theirs, setup_.machine)}).first;
   } else {
-    call.endpoints = usable(*theirs, setup_.machine);
-    if (call.endpoints.empty()) {
-      give_up("it listens only on the loopback of another machine; set RMQ_TCP_INTERFACE");
-    } else {
-      dial(to, call);
-    }
+    call.asking = false;
+    --asking_;
+  }
+  call.known = &known->second;
+  if (call.known->endpoints.empty()) {
+    give_up("it listens only on the loopback of another machine; set RMQ_TCP_INTERFACE");
+  } else {
+    dial(to, call);
   }
   return true;
 }
@@ -135,6 +197,7 @@ void Switchboard::give_spare() {
 void Switchboard::answer(std::size_t listener_index) {
   if (!listener_) return;
   for (int i = 0; i < kAnswersAtOnce; ++i) {
+    if (static_cast<int>(held_.size()) >= held_most()) return listen_later();
     ErrorCode ec;
     Socket socket = listener_->accept(setup_.io, listener_index, ec);
     if (out_of_descriptors(ec) && keep_spare()) {
@@ -143,23 +206,35 @@ void Switchboard::answer(std::size_t listener_index) {
     }
     if (ec == boost::asio::error::would_block) return;
     if (out_of_descriptors(ec) || ec == boost::asio::error::no_memory || ec == boost::asio::error::no_buffer_space) {
-      // The caller stays in the backlog. Looking away for a while keeps a sleeping rank from spinning on it.
-      for (std::size_t k = 0; k < listener_->size(); ++k) setup_.ready.remove(listener_->fd(k));
-      deaf_until_ = os::now_ns() + kLongestPause;
-      return;
+      return listen_later();
     }
     if (ec) continue;  // that caller has given up already
-    tune(socket);
+    tune(socket, setup_.silence);
     make_room();
     const std::uint32_t id = next_id_++;
-    const auto [place, fresh] =
-        incoming_.try_emplace(id, Incoming{Greeting(std::move(socket), Handshake::called(setup_.identity), false),
-                                           os::now_ns() + setup_.time_limit});
+    const auto [place, fresh] = incoming_.try_emplace(
+        id, Incoming{Greeting(std::move(socket), Handshake::called(setup_.identity), false, setup_.silence),
+                     os::now_ns() + setup_.time_limit});
     if (!setup_.ready.add(place->second.greeting.fd(), {Tag::Sort::incoming, id})) {
       incoming_.erase(place);
     } else {
       hear(id);  // a member has said its first word already
     }
+  }
+}
+
+// Callers stay in the backlog. Looking away for a while keeps a sleeping rank from spinning on them.
+void Switchboard::listen_later() {
+  for (std::size_t k = 0; k < listener_->size(); ++k) setup_.ready.remove(listener_->fd(k));
+  deaf_until_ = os::now_ns() + kLongestPause;
+}
+
+void Switchboard::listen_again() {
+  if (deaf_until_ == 0 || !listener_) return;
+  deaf_until_ = 0;
+  for (std::size_t i = 0; i < listener_->size(); ++i) {
+    setup_.ready.remove(listener_->fd(i));
+    if (!setup_.ready.add(listener_->fd(i), listener_tag(i))) deaf_until_ = os::now_ns() + kLongestPause;
   }
 }
 
@@ -182,46 +257,60 @@ void Switchboard::hear(std::uint32_t id) {
   Incoming& caller = place->second;
   auto state = caller.greeting.step();
   if (state == Greeting::State::proven) {
-    judge(caller);
+    judge(id, caller);
     state = caller.greeting.step();
+    if (state == Greeting::State::proven) return;  // it waits for room
   }
   if (state == Greeting::State::talking) {
     setup_.ready.change(caller.greeting.fd(), {Tag::Sort::incoming, id}, caller.greeting.wants_write());
     return;
   }
-  if (state == Greeting::State::open) {
-    const Rank peer = caller.greeting.peer();
-    setup_.ready.remove(caller.greeting.fd());
-    Socket socket = caller.greeting.take_socket();
-    incoming_.erase(place);
-    ErrorCode ec;
-    const Endpoint from = socket.remote_endpoint(ec);
-    setup_.keeper.on_connected(peer, std::move(socket), ec ? "?" : to_text(from));
+  const Rank peer = caller.greeting.peer();
+  const bool accepted = caller.connection != 0;
+  if (state != Greeting::State::open) {
+    drop(place);
+    if (accepted) setup_.keeper.on_interrupted(peer);
     return;
   }
-  drop(place);
+  setup_.ready.remove(caller.greeting.fd());
+  Opened opened{caller.greeting.take_socket(), "?", caller.greeting.session(), caller.greeting.theirs().received,
+                caller.connection};
+  incoming_.erase(place);
+  ErrorCode ec;
+  const Endpoint from = opened.socket.remote_endpoint(ec);
+  if (!ec) opened.address = to_text(from);
+  setup_.keeper.on_connected(peer, std::move(opened));
 }
 
 // The caller has proved that it is the rank it claims to be.
-void Switchboard::judge(Incoming& incoming) {
-  const Rank from = incoming.greeting.peer();
+void Switchboard::judge(std::uint32_t id, Incoming& incoming) {
+  Greeting& greeting = incoming.greeting;
+  const Rank from = greeting.peer();
   const auto own = outgoing_.find(from);
-  const bool own_wins = setup_.identity.self < from, settled = setup_.keeper.is_settled(from);
-  if (settled && !turned_away_.contains(from)) {
-    // If our own call has just won, the other side has accepted it before and does not hear this any more.
-    incoming.greeting.reject(Handshake::kRefused);
-  } else if (own != outgoing_.end() && own_wins && !own->second.asking) {
-    incoming.greeting.reject(Handshake::kGivesWay);
-  } else {
-    if (own != outgoing_.end()) hang_up(own->second);
-    if (settled || !keep_spare()) return turn_away(incoming);
-    turned_away_.erase(from);
-    if (own != outgoing_.end()) {
-      asking_ -= own->second.asking;
-      outgoing_.erase(own);
-    }
-    incoming.greeting.accept();
+  switch (setup_.keeper.answer(from, greeting.session(), greeting.theirs().connection)) {
+    case Verdict::lost:
+      return turned_away_.contains(from) ? turn_away(incoming) : greeting.reject(Handshake::kLost);
+    case Verdict::stale:
+      // Our own call has won, and the other side, which has accepted it before, does not hear this any more; or it has
+      // never heard that we have accepted an earlier call, and calls once more.
+      return greeting.reject(Handshake::kStale, setup_.keeper.last_connection(from));
+    case Verdict::accept:
+      break;
   }
+  const bool under_way = own != outgoing_.end() && own->second.greeting && !own->second.greeting->connecting();
+  if (under_way && setup_.identity.self < from) return greeting.reject(Handshake::kGivesWay);
+  if (own != outgoing_.end()) give_way(own->second);
+  if (!keep_spare()) return turn_away(incoming);
+  if (own == outgoing_.end() && !has_room(held_most())) {
+    setup_.ready.remove(greeting.fd());  // or it would be reported for ever if it hangs up
+    held_.push_back(id);
+    return;
+  }
+  turned_away_.erase(from);
+  forget(from);
+  const Past past = setup_.keeper.give_up_connection(from, greeting.theirs().connection);
+  incoming.connection = past.connection;
+  greeting.accept(past);
 }
 
 void Switchboard::turn_away(Incoming& incoming) {
@@ -229,11 +318,9 @@ void Switchboard::turn_away(Incoming& incoming) {
   incoming.greeting.reject(Handshake::kNoDescriptor);
   const std::uint64_t now = os::now_ns(), since = turned_away_.try_emplace(from, now).first->second;
   if (setup_.keeper.is_settled(from) || now - since < setup_.time_limit / 2) return;
-  setup_.keeper.on_unreachable(
-      from,
-      {Errc::peer_lost, fmt::format("rank {} cannot be reached: its call finds no file descriptor left here; raise "
-                                    "the limit (ulimit -n)",
-                                    from)});
+  const std::string trouble = "its call finds no file descriptor left here; raise the limit (ulimit -n)";
+  setup_.keeper.on_unreachable(from, {Errc::peer_lost, fmt::format("rank {} cannot be reached: {}", from, trouble)},
+                               trouble);
 }
 
 void Switchboard::drop(std::map<std::uint32_t, Incoming>::iterator incoming) {
@@ -244,16 +331,23 @@ void Switchboard::drop(std::map<std::uint32_t, Incoming>::iterator incoming) {
 // ---- the calling side ----
 
 void Switchboard::dial(Rank to, Outgoing& call) {
-  const Endpoint& endpoint = call.endpoints[call.next];
+  const std::vector<Endpoint>& endpoints = call.known->endpoints;
+  const Endpoint& endpoint = endpoints[call.next];
   call.at = to_text(endpoint);
   ErrorCode ec;
   Socket socket = open_socket(setup_.io, endpoint, setup_.buffer, ec);
   if (ec || !start_connect(socket, endpoint, ec)) {
+    call.refused_now = ec == boost::asio::error::connection_refused;
     return try_failed(
         to, call, out_of_descriptors(ec) ? "no file descriptor left here; raise the limit (ulimit -n)" : ec.message());
   }
-  call.connect_by = os::now_ns() + setup_.time_limit;
-  call.greeting.emplace(std::move(socket), Handshake::calling(setup_.identity, to), true);
+  // A machine that is there answers at once, whatever the rank does.
+  const std::uint64_t limit = call.again ? setup_.silence / 2 : setup_.time_limit;
+  call.connect_by = os::now_ns() + limit / (endpoints.size() == 1 ? 1 : 2 * endpoints.size());
+  if (call.again) call.connect_by = std::min(call.connect_by, call.give_up_at);
+  call.greeting.emplace(std::move(socket),
+                        Handshake::calling(setup_.identity, to, setup_.keeper.next_call(to, call.later)), true,
+                        setup_.silence);
   if (auto added = setup_.ready.add(call.greeting->fd(), outgoing_tag(to), true); !added) {
     call.greeting.reset();
     try_failed(to, call, added.error().what);
@@ -270,24 +364,19 @@ void Switchboard::advance(Rank to) {
       break;
     case Greeting::State::open: {
       setup_.ready.remove(call.greeting->fd());
-      Socket socket = call.greeting->take_socket();
-      std::string at = std::move(call.at);
+      const Past theirs = call.greeting->theirs();
+      Opened opened{call.greeting->take_socket(), std::move(call.at), call.greeting->session(), theirs.received,
+                    theirs.connection};
+      auto& endpoints = call.known->endpoints;
+      std::rotate(endpoints.begin(), endpoints.begin() + static_cast<std::ptrdiff_t>(call.next),
+                  endpoints.begin() + static_cast<std::ptrdiff_t>(call.next) + 1);
+      call.known->first_is_good = true;
       outgoing_.erase(place);
-      setup_.keeper.on_connected(to, std::move(socket), std::move(at));
+      setup_.keeper.on_connected(to, std::move(opened));
       break;
     }
     case Greeting::State::rejected:
-      if (call.greeting->reason() == Handshake::kGivesWay) {
-        hang_up(call);
-        // If its call does not come through, ours is repeated: it may have died meanwhile.
-        call.awaited = true;
-        call.retry_at = os::now_ns() + setup_.time_limit;
-      } else {
-        try_failed(to, call,
-                   call.greeting->reason() == Handshake::kNoDescriptor
-                       ? "it has no file descriptor left; raise its limit (ulimit -n)"
-                       : "it refuses the connection");
-      }
+      rejected(to, call);
       break;
     default:
       try_failed(to, call, call.greeting->trouble());
@@ -295,23 +384,55 @@ void Switchboard::advance(Rank to) {
   }
 }
 
+void Switchboard::rejected(Rank to, Outgoing& call) {
+  switch (call.greeting->reason()) {
+    case Handshake::kGivesWay:
+      return give_way(call);
+    case Handshake::kNoDescriptor:
+      return try_failed(to, call, "it has no file descriptor left; raise its limit (ulimit -n)");
+    case Handshake::kLost:
+      hang_up(call);
+      call.trouble = "it has lost this rank";
+      call.hopeless = true;
+      call.retry_at = os::now_ns();
+      return;
+    default:
+      call.later = call.greeting->later();
+      return try_failed(to, call, "it refuses the connection");
+  }
+}
+
+// The other side is calling. If its call does not come through, ours is repeated: it may have died meanwhile.
+void Switchboard::give_way(Outgoing& call) {
+  hang_up(call);
+  call.awaited = true;
+  call.retry_at = os::now_ns() + std::min(setup_.time_limit, call.again ? setup_.silence / 5 : setup_.time_limit);
+}
+
 void Switchboard::try_failed(Rank to, Outgoing& call, std::string why) {
   const std::uint64_t now = os::now_ns();
   // A connection that broke after it had stood for longer than the limit shows that the rank was there: what failed
   // before is forgotten.
   const bool stood = call.greeting && !call.greeting->connecting() && now > call.connect_by;
-  if (stood && !call.greeting->trouble().empty()) call.give_up_at = 0;
+  if (stood && !call.greeting->trouble().empty()) call.give_up_at = call.again ? now + setup_.silence : 0;
+  const std::size_t tried = call.next++;
+  const bool refused = std::exchange(call.refused_now, false) || (call.greeting && call.greeting->refused());
+  call.refused += refused;
   hang_up(call);
   call.trouble = std::move(why);
-  if (++call.next < call.endpoints.size()) {
+  // Who was there and does not listen any more has ended. Of several addresses some may mean other machines elsewhere,
+  // but not the one that was good.
+  const std::size_t all = call.known->endpoints.size();
+  const bool ended = call.again && (call.refused == all || (refused && tried == 0 && call.known->first_is_good));
+  if (call.next < all && !ended) {
     dial(to, call);
     return;
   }
-  call.next = 0;
+  call.next = call.refused = 0;
   call.pause = std::clamp(call.pause * 2, kShortestPause, kLongestPause);
   call.retry_at = now + call.pause;
   if (call.give_up_at == 0) call.give_up_at = now + setup_.time_limit;
-  call.hopeless = now >= call.give_up_at;
+  call.hopeless = ended || now >= call.give_up_at;
   if (call.hopeless) call.retry_at = now;
 }
 
@@ -332,13 +453,7 @@ void Switchboard::expire() {
     const auto one = place++;
     if (one->second.due() <= now) overdue(one->first, one->second);
   }
-  if (deaf_until_ != 0 && deaf_until_ <= now) {
-    deaf_until_ = 0;
-    for (std::size_t i = 0; listener_ && i < listener_->size(); ++i) {
-      setup_.ready.remove(listener_->fd(i));
-      if (!setup_.ready.add(listener_->fd(i), listener_tag(i))) deaf_until_ = now + kLongestPause;
-    }
-  }
+  if (deaf_until_ <= now) listen_again();
 }
 
 // May erase the call.
@@ -350,8 +465,9 @@ void Switchboard::overdue(Rank to, Outgoing& call) {
   }
   const Error error{Errc::peer_lost, fmt::format("rank {}{}{} cannot be reached: {}", to, call.at.empty() ? "" : " at ",
                                                  call.at, call.trouble)};
+  const std::string trouble = call.trouble;
   outgoing_.erase(to);
-  setup_.keeper.on_unreachable(to, error);
+  setup_.keeper.on_unreachable(to, error, trouble);
 }
 
 std::uint64_t Switchboard::Outgoing::due() const {

@@ -20,10 +20,15 @@
 // is told what is missing; the called side counts it as lost when it has called in vain for half of the time limit, the
 // caller the called one after the whole.
 //
+// A rank keeps `most` connections, give or take an eighth. Calls beyond that wait in a queue, and so do callers who
+// have proved themselves, until the keeper has closed one that is idle: neither answers the other's wait, since callers
+// have that eighth for themselves.
+//
 // Nothing here waits. A rank that has not published its place yet is asked for until it has.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,19 +39,40 @@
 #include "tcp/greeting.hpp"
 #include "tcp/listener.hpp"
 #include "tcp/ready_set.hpp"
+#include "tcp/succession.hpp"
 
 namespace rmq::tcp {
 
-/// Who keeps the connections. Called from Switchboard::on_ready only.
+/// What came of a call.
+struct Opened {
+  Socket socket;
+  std::string address;           // how messages name the other end
+  std::uint64_t session = 0;     // of the other end
+  std::uint32_t received = 0;    // number of the last packet that it has received on earlier connections
+  std::uint32_t connection = 0;  // number of this one
+};
+
+/// Who keeps the connections. Called from call(), look_up(), advance_queue() and on_ready() only.
 class LinkKeeper {
  public:
   virtual ~LinkKeeper() = default;
-  /// Whether a new connection to the rank would be one too many: it has one, or is lost.
+  /// Whether nothing more is to be said to the rank: it is lost, or this one is leaving.
   virtual bool is_settled(Rank rank) const = 0;
-  /// The connection is open; `address` is how messages name the other end.
-  virtual void on_connected(Rank rank, Socket socket, std::string address) = 0;
-  /// The call has failed for good.
-  virtual void on_unreachable(Rank rank, const Error& error) = 0;
+  /// How many connections there are.
+  virtual int connections() const = 0;
+  /// What to say in a call to the rank, which has no connection now. `later`: number of a connection that it knows of.
+  virtual Past next_call(Rank rank, std::uint32_t later) = 0;
+  /// Number of the last connection to the rank.
+  virtual std::uint32_t last_connection(Rank rank) const = 0;
+  /// What to say to the rank, which has proved itself in the call of this number.
+  virtual Verdict answer(Rank rank, std::uint64_t session, std::uint32_t call) const = 0;
+  /// That call is going to be accepted with what this returns: the present connection, if there is one, has ended.
+  virtual Past give_up_connection(Rank rank, std::uint32_t call) = 0;
+  /// That call has broken all the same.
+  virtual void on_interrupted(Rank rank) = 0;
+  virtual void on_connected(Rank rank, Opened opened) = 0;
+  /// The call has failed for good. `trouble`: why, in a few words; `error` has them too.
+  virtual void on_unreachable(Rank rank, const Error& error, const std::string& trouble) = 0;
 };
 
 class Switchboard {
@@ -59,7 +85,9 @@ class Switchboard {
     Identity identity;
     std::string machine;           // machine_identity() of this rank
     std::uint64_t time_limit = 0;  // ns; see above
+    std::uint64_t silence = 0;     // ns: how long a host may answer nothing
     std::uint64_t buffer = 0;      // kernel buffers in bytes, 0: the system's
+    int most = 128;                // connections
   };
 
   /// `listener` may be null: then nobody can call. It is watched through `setup.ready` from here on.
@@ -68,13 +96,23 @@ class Switchboard {
   Switchboard(const Switchboard&) = delete;
   Switchboard& operator=(const Switchboard&) = delete;
 
-  /// Starts calling the rank, unless a call is under way. The outcome comes to the keeper, later.
+  /// Starts calling the rank, unless a call is under way. The outcome comes to the keeper, later; until then it is not
+  /// to be asked for again.
   void call(Rank to);
+  /// The same for a connection that has broken, until `give_up_at` (os::now_ns()).
+  void call_again(Rank to, std::uint64_t give_up_at);
+  /// Hangs up: the rank is lost.
+  void forget(Rank to);
+  /// Whether calls or callers wait for another connection to be closed; advance_queue() takes them up when there is
+  /// room, and returns how many.
+  bool waits_for_room() const { return !queue_.empty() || !held_.empty(); }
+  std::size_t waiting() const { return queue_.size() + held_.size(); }
+  int advance_queue();
   /// Asks again for the places of ranks that are not known yet. To be called by each poll; returns how much happened.
   int look_up();
 
   /// Whether something is under way that on_ready() should soon hear of.
-  bool busy() const { return !outgoing_.empty() || !incoming_.empty(); }
+  bool busy() const { return !outgoing_.empty() || !incoming_.empty() || !queue_.empty(); }
   /// Whether it waits for an address that a rank has not told yet: only look_up() sees when it has.
   bool asks() const { return asking_ != 0; }
 
@@ -88,10 +126,19 @@ class Switchboard {
   struct Incoming {
     Greeting greeting;
     std::uint64_t deadline;
+    std::uint32_t connection = 0;  // its number, once accepted
+  };
+  struct Known {
+    std::vector<Endpoint> endpoints;
+    bool first_is_good = false;  // it has been connected to
   };
   struct Outgoing {
-    std::vector<Endpoint> endpoints;
+    Known* known = nullptr;            // where the rank is; once that has been answered
     std::size_t next = 0;              // endpoint to try next
+    std::size_t refused = 0;           // endpoints of this round where nobody listens
+    bool refused_now = false;          // the same of the present try, where that shows at once
+    std::uint32_t later = 0;           // the called side knows of a connection with this number
+    bool again = false;                // a connection has broken
     std::optional<Greeting> greeting;  // while a try is under way
     bool asking = true;                // where the rank is has not been answered yet
     bool awaited = false;              // we gave way: the other side is calling
@@ -106,13 +153,20 @@ class Switchboard {
     std::uint64_t due() const;
   };
 
+  void start(Rank to, std::uint64_t give_up_at);
+  bool has_room(int beyond) const;
+  int held_most() const;
   bool keep_spare();
   void give_spare();
   void make_room();
   bool look_up(Rank to, Outgoing& call);
   void answer(std::size_t listener_index);
   void hear(std::uint32_t id);
-  void judge(Incoming& incoming);
+  void judge(std::uint32_t id, Incoming& incoming);
+  void listen_later();
+  void listen_again();
+  void give_way(Outgoing& call);
+  void rejected(Rank to, Outgoing& call);
   void turn_away(Incoming& incoming);
   void dial(Rank to, Outgoing& call);
   void advance(Rank to);
@@ -127,6 +181,9 @@ class Switchboard {
   std::unique_ptr<Listener> listener_;
   std::map<std::uint32_t, Incoming> incoming_;  // by id, hence by age
   std::map<Rank, Outgoing> outgoing_;
+  std::map<Rank, Known> known_;
+  std::deque<Rank> queue_;                     // calls that wait for room
+  std::deque<std::uint32_t> held_;             // callers who have proved themselves and wait for room; some may be gone
   std::map<Rank, std::uint64_t> turned_away_;  // for want of a descriptor: since when (os::now_ns())
   std::size_t asking_ = 0;                     // calls whose `asking` is set
   std::uint32_t next_id_ = 0;

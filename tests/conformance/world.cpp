@@ -37,6 +37,15 @@ Setup tcp() {
   return s;
 }
 
+// Connections break all the time, and a rank keeps few of them.
+Setup tcp_cut() {
+  Setup s = tcp();
+  s.name = "tcp_cut";
+  s.turns_to_a_cut = 40;
+  s.adjust = [](Config& c) { c.tcp_links = 4; };
+  return s;
+}
+
 // Rules that exercise every branch of the device: small packets, refusals, queued sends, payload in pieces.
 methods::InprocRules rough() {
   methods::InprocRules r;
@@ -71,6 +80,7 @@ const std::vector<Setup>& all_setups() {
       shm("shm_sysv", "sysv", true),
       shm("shm_no_single_copy", "memfd", false),
       tcp(),
+      tcp_cut(),
   };
   return setups;
 }
@@ -82,6 +92,7 @@ World::World(int n, const Setup& setup, const std::function<void(Config&)>& adju
 
 void World::open(int n, const Setup& setup, const std::function<void(Config&)>& adjust) {
   failures.clear();
+  turns_to_a_cut_ = setup.turns_to_a_cut;
   bootstraps_ = local_bootstraps(n);
   devices_.resize(static_cast<std::size_t>(n));
   if (setup.inproc) inproc_ = std::make_unique<methods::InprocWorld>(n, *setup.inproc);
@@ -128,6 +139,7 @@ World::~World() {
 }
 
 void World::turn() {
+  if (turns_to_a_cut_ != 0 && random_() % static_cast<unsigned>(turns_to_a_cut_) == 0) cutter_.cut_one();
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (!dead_[i]) devices_[i]->MPID_Poll(false);
   }

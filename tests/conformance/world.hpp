@@ -9,12 +9,14 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "adi/device.hpp"
 #include "conformance/buffer.hpp"
+#include "cuts/cutter.hpp"
 #include "methods/inproc.hpp"
 
 namespace rmq::testing {
@@ -26,6 +28,7 @@ struct Setup {
   std::string method;                          // … "shm" or "tcp"
   std::function<void(Config&)> adjust = {};    // applied to each device's configuration
   bool sleep_for_ever = false;                 // of the ranks: a wake-up that is lost hangs
+  int turns_to_a_cut = 0;  // about so many turns lie between two connections that break; 0: none does
 
   /// Whether this build has the method.
   bool available() const;
@@ -82,6 +85,9 @@ class World {
 
   bool ok_ = false;
   bool finalized_ = false;
+  int turns_to_a_cut_ = 0;
+  std::mt19937_64 random_{1};
+  test::Cutter cutter_{2};
   std::unique_ptr<methods::InprocWorld> inproc_;
   std::vector<std::unique_ptr<Bootstrap>> bootstraps_;
   std::vector<std::unique_ptr<adi::Device>> devices_;

@@ -66,6 +66,9 @@ TEST_F(HandshakeTest, WantsNeverMoreThanItsOwnBytes) {
   EXPECT_EQ(talk.called.wanted(), 0u);
   talk.called.accept();
   Bytes accept = drain(talk.called);
+  EXPECT_EQ(talk.caller.wanted(), kHeaderBytes);
+  feed(talk.caller, {accept.begin(), accept.begin() + kHeaderBytes});
+  accept.erase(accept.begin(), accept.begin() + kHeaderBytes);
   EXPECT_EQ(talk.caller.wanted(), accept.size());
   accept.resize(accept.size() + 50, std::byte{0xee});
   feed(talk.caller, accept);
@@ -108,7 +111,7 @@ TEST_F(HandshakeTest, BreaksOnTheWrongProofOnEitherSide) {
 }
 
 TEST_F(HandshakeTest, BelievesNoRejectionBeforeAProof) {
-  for (const std::uint32_t reason : {Handshake::kGivesWay, Handshake::kRefused, Handshake::kNoDescriptor}) {
+  for (const std::uint32_t reason : {Handshake::kGivesWay, Handshake::kStale, Handshake::kNoDescriptor}) {
     Handshake caller = Handshake::calling(identity(1), 2);
     drain(caller);
     Packet packet(Kind::LINK_REJECT);

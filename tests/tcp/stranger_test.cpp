@@ -237,7 +237,7 @@ TEST(BrokenPeers, AreLostWithAReason) {
       {"an unknown kind", packet_bytes(static_cast<Kind>(255), 1, 0), "unknown kind"},
       {"an endless payload", packet_bytes(Kind::SHORT, 1, 0xfffffff0), "too long"},
       {"a second handshake", packet_bytes(Kind::LINK_HELLO, 1, 0), "no place"},
-      {"a sudden end", {}, "without a good-bye"},
+      {"a sudden end, behind which another process answers", {}, "another process"},
   };
   for (const auto& one : cases) {
     World world(3);

@@ -1,0 +1,154 @@
+#include "tcp/journal.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace rmq::tcp {
+
+void Journal::add(std::size_t bytes, const Payload& payload, Request* owner) {
+  add(bytes);
+  bulks_.push_back({end_, sent_, payload, owner});
+  ++bulks_waiting_;
+}
+
+std::uint64_t Journal::waiting_bytes() const {
+  std::uint64_t sum = waiting_copies();
+  for (std::size_t i = next_bulk(); i < bulks_.size(); ++i) sum += bulks_[i].payload.bytes;
+  return sum - bulk_done_;
+}
+
+std::size_t Journal::gather(std::span<iovec> pieces, std::unique_ptr<std::byte[]>& scratch,
+                            std::size_t& covered) const {
+  std::size_t count = 0;
+  covered = 0;
+  std::uint64_t at = written_, done = bulk_done_;
+  for (std::size_t bulk = next_bulk(); count < pieces.size(); ++bulk) {
+    const std::uint64_t until = bulk < bulks_.size() ? bulks_[bulk].at : end_;
+    if (until != at) {
+      pieces[count++] = {place(at), static_cast<std::size_t>(until - at)};
+      covered += until - at;
+      at = until;
+    }
+    if (bulk == bulks_.size() || count == pieces.size()) break;
+    const Payload& payload = bulks_[bulk].payload;
+    const std::uint64_t left = payload.bytes - done;
+    std::uint64_t part = 0;
+    const std::size_t more = iovecs(payload.view, payload.offset + done, left, pieces.subspan(count), part);
+    if (more > 1 && part < more * kTiny) {
+      if (!scratch) scratch = std::make_unique_for_overwrite<std::byte[]>(kScratch);
+      part = std::min<std::uint64_t>(left, kScratch);
+      pack(scratch.get(), payload.view, payload.offset + done, part);
+      pieces[count] = {scratch.get(), part};
+      covered += part;
+      return count + 1;
+    }
+    count += more;
+    covered += part;
+    if (part != left) break;
+    done = 0;
+  }
+  return count;
+}
+
+void Journal::written(std::size_t bytes) {
+  for (;;) {
+    const std::uint64_t until = bulk_waits() ? bulks_[next_bulk()].at : end_;
+    const std::uint64_t copied = std::min<std::uint64_t>(bytes, until - written_);
+    written_ += copied;
+    bytes -= copied;
+    if (written_ != until || !bulk_waits()) return;
+    const std::uint64_t part = std::min<std::uint64_t>(bytes, bulks_[next_bulk()].payload.bytes - bulk_done_);
+    bulk_done_ += part;
+    bytes -= part;
+    if (bulk_done_ != bulks_[next_bulk()].payload.bytes) return;
+    --bulks_waiting_;
+    bulk_done_ = 0;
+  }
+}
+
+// Drops packets up to this number, which stands between those acknowledged and those sent, as far as they are written:
+// a peer that acknowledges what it cannot have got does no harm.
+void Journal::drop_to(std::uint32_t number, std::vector<Request*>& told) {
+  const std::size_t written = next_bulk();
+  std::size_t through = 0;
+  while (acked_ != number) {
+    Kind kind;
+    std::uint32_t length;
+    std::memcpy(&kind, place(begin_) + offsetof(HeaderFields, kind), sizeof kind);
+    std::memcpy(&length, place(begin_) + offsetof(HeaderFields, length), sizeof length);
+    const bool bulk = through < bulks_.size() && bulks_[through].number == acked_ + 1;
+    const std::uint64_t after = begin_ + wire_bytes(kind) + (bulk ? 0 : length);
+    if (after > written_ || (bulk && through == written)) break;
+    if (bulk) told.push_back(bulks_[through++].owner);
+    begin_ = after;
+    ++acked_;
+  }
+  bulks_.erase(bulks_.begin(), bulks_.begin() + static_cast<std::ptrdiff_t>(through));
+  if (begin_ == end_) base_ = end_;
+}
+
+void Journal::acknowledge(std::uint16_t seen, std::vector<Request*>& told) {
+  const auto more = static_cast<std::uint16_t>(seen - static_cast<std::uint16_t>(acked_));
+  if (more != 0 && more <= sent_ - acked_) drop_to(acked_ + more, told);
+}
+
+bool Journal::rewind(std::uint32_t received, std::vector<Request*>& told) {
+  if (received - acked_ > sent_ - acked_) return false;
+  drop_to(received, told);
+  if (acked_ != received) return false;
+  written_ = begin_;
+  bulks_waiting_ = bulks_.size();
+  bulk_done_ = 0;
+  return true;
+}
+
+void Journal::clear(std::vector<Request*>& told) {
+  for (const Bulk& bulk : bulks_) told.push_back(bulk.owner);
+  bulks_.clear();
+  bulks_waiting_ = 0;
+  bulk_done_ = 0;
+  begin_ = written_ = base_ = end_;
+  acked_ = sent_;
+  release();
+}
+
+void Journal::release() {
+  buffer_.reset();
+  capacity_ = 0;
+  begin_ = written_ = base_ = end_;
+  bulks_.shrink_to_fit();
+}
+
+bool Journal::has_room(std::size_t bytes, std::uint16_t seen) {
+  const auto fits = [&] { return begin_ == end_ || (end_ - begin_ + bytes <= kMost && sent_ - acked_ < kMostPackets); };
+  // What is acknowledged is dropped when the memory at hand is used up. Owners are told by acknowledge() only.
+  if (capacity_ - static_cast<std::size_t>(end_ - base_) < bytes || !fits()) {
+    const auto more = static_cast<std::uint16_t>(seen - static_cast<std::uint16_t>(acked_));
+    if (more != 0 && more <= sent_ - acked_ && bulks_.empty()) {
+      std::vector<Request*> nobody;
+      drop_to(acked_ + more, nobody);
+    }
+  }
+  return fits();
+}
+
+// Moves what is kept to the front, as long as that is less than half of the memory, or into twice as much.
+void Journal::make_room(std::size_t bytes) {
+  const auto kept = static_cast<std::size_t>(end_ - begin_);
+  const std::size_t needed = kept + bytes;
+  if (capacity_ != 0 && (needed * 2 <= capacity_ || (capacity_ >= 2 * kMost && needed <= capacity_))) {
+    std::memmove(buffer_.get(), place(begin_), kept);
+  } else {
+    std::size_t larger = std::max(kFirst, capacity_);
+    while (larger < needed * 2 && larger < 2 * kMost) larger *= 2;
+    larger = std::max(larger, needed);
+    auto fresh = std::make_unique_for_overwrite<std::byte[]>(larger);
+    if (kept != 0) std::memcpy(fresh.get(), place(begin_), kept);
+    buffer_ = std::move(fresh);
+    capacity_ = larger;
+  }
+  base_ = begin_;
+}
+
+}  // namespace rmq::tcp

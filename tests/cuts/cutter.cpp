@@ -1,0 +1,77 @@
+#include "cuts/cutter.hpp"
+
+#include <dirent.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <vector>
+
+namespace rmq::test {
+namespace {
+
+bool is_connected_tcp(int fd) {
+  int protocol = 0;
+  socklen_t length = sizeof protocol;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) != 0 || protocol != IPPROTO_TCP) return false;
+  sockaddr_storage address{};
+  length = sizeof address;
+  return ::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0;
+}
+
+template <class Use>
+void each_descriptor(Use use) {
+  DIR* const folder = ::opendir("/proc/self/fd");
+  if (folder == nullptr) return;
+  while (const dirent* entry = ::readdir(folder)) {
+    const int fd = std::atoi(entry->d_name);
+    if (entry->d_name[0] != '.' && fd != ::dirfd(folder)) use(fd);
+  }
+  ::closedir(folder);
+}
+
+}  // namespace
+
+bool Cutter::cut_one() {
+  std::vector<int> sockets;
+  each_descriptor([&](int fd) {
+    if (fd > 2 && is_connected_tcp(fd)) sockets.push_back(fd);
+  });
+  if (sockets.empty()) return false;
+  const int fd = sockets[random_() % sockets.size()];
+  if (random_() % 4 == 0) {
+    ::shutdown(fd, SHUT_RDWR);
+  } else {
+    sockaddr nobody{};
+    nobody.sa_family = AF_UNSPEC;  // dissolves the association: the other side gets a reset
+    if (::connect(fd, &nobody, sizeof nobody) != 0) return false;
+  }
+  ++cuts_;
+  return true;
+}
+
+CuttingThread::CuttingThread(std::uint64_t seed, unsigned every_us)
+    : thread_([this, seed, every_us] {
+        std::mt19937_64 random(seed);
+        Cutter cutter(seed + 1);
+        while (!over_.load(std::memory_order_relaxed)) {
+          std::this_thread::sleep_for(std::chrono::microseconds(random() % (2 * every_us)));
+          cutter.cut_one();
+          cuts_.store(cutter.cuts(), std::memory_order_relaxed);
+        }
+      }) {}
+
+void CuttingThread::stop() {
+  over_.store(true, std::memory_order_relaxed);
+  if (thread_.joinable()) thread_.join();
+}
+
+int open_descriptors() {
+  int count = 0;
+  each_descriptor([&](int) { ++count; });
+  return count;
+}
+
+}  // namespace rmq::test
