@@ -51,7 +51,7 @@ class Party {
   bool all_reached() const;
 
   const PartyFacts facts_;
-  const Config& config_;
+  const Config config_;  // but for the port to listen on, which the job's own method has
   PartyNumbers numbers_;
   PartyBootstrap bootstrap_;
   Trace trace_;  // records nothing: members' numbers mean nothing to who reads the job's trace
