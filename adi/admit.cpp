@@ -120,7 +120,8 @@ void* Device::MPID_Mem_alloc(std::size_t bytes, const Ranks& sharers) {
   const Ranks beside = MPID_Places_beside(rank_, sharers);
   for (const auto& party : parties_) {
     for (Relay* relay : party->relays()) {
-      if (!std::all_of(beside.begin(), beside.end(), [&](Rank place) { return relay->knows(sharers[place]); })) continue;
+      if (!std::all_of(beside.begin(), beside.end(), [&](Rank place) { return relay->knows(sharers[place]); }))
+        continue;
       if (void* const memory = relay->share(bytes)) return memory;
     }
   }
@@ -134,7 +135,8 @@ std::uint64_t Device::MPID_Mem_token(const void* memory, std::uint64_t bytes, co
   for (const auto& party : parties_) {
     for (const Relay* relay : party->relays()) {
       if (relay->tag() != Relay::party_of(token)) continue;
-      const bool all = std::all_of(beside.begin(), beside.end(), [&](Rank place) { return relay->knows(sharers[place]); });
+      const bool all =
+          std::all_of(beside.begin(), beside.end(), [&](Rank place) { return relay->knows(sharers[place]); });
       return all ? token : 0;
     }
   }

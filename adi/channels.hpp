@@ -218,11 +218,11 @@ class Channels {
   std::uint64_t eager_max_ = 0;
   bool connected_ = false;
   Rank me_;
-  std::uint64_t per_peer_ = 0;        // credit
-  std::uint64_t least_ = 0;           // the smallest allotment there is
-  std::size_t ours_;                  // ranks of this job
+  std::uint64_t per_peer_ = 0;          // credit
+  std::uint64_t least_ = 0;             // the smallest allotment there is
+  std::size_t ours_;                    // ranks of this job
   std::vector<std::uint32_t> foreign_;  // credit of each of the others; 0: dismissed
-  std::uint64_t foreign_credit_ = 0;  // of all of them
+  std::uint64_t foreign_credit_ = 0;    // of all of them
   std::uint64_t envelopes_left_ = 0;
   RequestPool& pool_;
   Trace& trace_;

@@ -205,7 +205,8 @@ class Device {
   Process MPID_Who(Rank number) const;
   /// Its number here; kNoRank: it has not been met, or has been dismissed since.
   Rank MPID_Number(const Process& process) const;
-  /// Where a process lives: to be told of all members of what foreign ones are in, since their hosts have no index here.
+  /// Where a process lives: to be told of all members of what foreign ones are in, since their hosts have no index
+  /// here.
   void MPID_Note_host(const Process& process);
   /// False: the process has been dismissed.
   bool MPID_Is_here(Rank number) const { return number < size() || MPID_Number(MPID_Who(number)) != kNoRank; }
@@ -586,14 +587,14 @@ class Device {
   std::uint64_t answers_ = 0;  // of the bootstrap, at the last attempt of the program to sleep
   methods::Sink sink_;
   std::unique_ptr<Doorbell> doorbell_;
-  std::vector<MethodMaker> makers_;  // of the options
+  std::vector<MethodMaker> makers_;              // of the options
   std::vector<std::unique_ptr<Party>> parties_;  // outlive their relays, which are among the methods
   std::vector<std::unique_ptr<methods::Method>> methods_;
-  std::vector<Process> foreign_;                                           // by number, behind the job's ranks
-  std::map<std::pair<std::uint64_t, std::uint32_t>, Rank> number_of_;     // of those that are not dismissed
-  std::map<std::pair<std::uint64_t, std::uint32_t>, Rank> dismissed_;     // the others
-  std::map<int, std::uint64_t> host_id_;                                   // of the job's hosts, as far as known
-  Atomic<std::uint32_t> visits_{0};  // polls by the program, while there is an agent
+  std::vector<Process> foreign_;                                       // by number, behind the job's ranks
+  std::map<std::pair<std::uint64_t, std::uint32_t>, Rank> number_of_;  // of those that are not dismissed
+  std::map<std::pair<std::uint64_t, std::uint32_t>, Rank> dismissed_;  // the others
+  std::map<int, std::uint64_t> host_id_;                               // of the job's hosts, as far as known
+  Atomic<std::uint32_t> visits_{0};                                    // polls by the program, while there is an agent
   std::vector<Extension*> extensions_;
   std::array<Extension*, 256> extension_of_{};  // by kind
 };

@@ -9,7 +9,11 @@ namespace rmq::adi {
 Party::Party(PartyFacts facts, const Config& config, const methods::Sink& up, std::vector<MethodMaker> makers,
              bool silent, void (*parted)(std::uint64_t))
     : facts_(std::move(facts)),
-      config_(config),
+      config_([&] {
+        Config own = config;
+        own.tcp_port = 0;
+        return own;
+      }()),
       bootstrap_(facts_),
       up_(up),
       silent_(silent),

@@ -2,8 +2,8 @@
 //
 //   Party::open()      makes the methods that need nothing of others; cards() is what others need of them
 //   Party::join()      with everybody's cards makes the rest
-//   Device::MPID_Admit numbers the members that are new, and gives them channels; the party is the device's from then on
-//   Device::MPID_Dismiss   when no communicator of any member needs it any more
+//   Device::MPID_Admit numbers the members that are new, and gives them channels; the party is the device's from then
+//   on Device::MPID_Dismiss   when no communicator of any member needs it any more
 //
 // Between open() and MPID_Admit nothing arrives: the methods are not polled.
 #pragma once
@@ -51,7 +51,7 @@ class Party {
   bool all_reached() const;
 
   const PartyFacts facts_;
-  const Config& config_;
+  const Config config_;  // but for the port to listen on, which the job's own method has
   PartyNumbers numbers_;
   PartyBootstrap bootstrap_;
   Trace trace_;  // records nothing: members' numbers mean nothing to who reads the job's trace

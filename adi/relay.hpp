@@ -19,9 +19,9 @@ namespace rmq::adi {
 
 /// Which number this process has for each member of a party, and which of them it has met there.
 struct PartyNumbers {
-  std::vector<Rank> number;      // by member
-  std::map<Rank, int> member;    // by number
-  std::map<Rank, bool> met_here; // those whom this process reaches by no other method
+  std::vector<Rank> number;       // by member
+  std::map<Rank, int> member;     // by number
+  std::map<Rank, bool> met_here;  // those whom this process reaches by no other method
 
   Rank of(Rank inner) const { return number[static_cast<std::size_t>(inner)]; }
   /// kNoRank: no member.

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -22,6 +23,7 @@
 #include "base/boot_wire.hpp"
 #include "base/bootstrap_env.hpp"
 #include "base/bootstrap_local.hpp"
+#include "base/launcher.hpp"
 #include "base/os/children.hpp"
 #include "base/os/clock.hpp"
 #include "base/pmi.hpp"
@@ -64,16 +66,6 @@ std::atomic<int> status_at_alarm{0};
   if (last) last();
   exit_with(code);
 }
-
-class SingletonBootstrap final : public boot::LocalBootstrap {
- public:
-  SingletonBootstrap() : LocalBootstrap(boot::singleton_job(), std::make_shared<boot::LocalBoard>(1)) {}
-
-  void abort(int code, std::string_view why, Blame) override {
-    std::fprintf(stderr, "rmq: %.*s\n", static_cast<int>(why.size()), why.data());
-    flush_and_exit(code);
-  }
-};
 
 class ServerBootstrap final : public Bootstrap {
  public:
@@ -452,6 +444,47 @@ void ServerBootstrap::on_watch() {
   std::fprintf(stderr, "rmq: %s\n", (frame ? unasked(**frame).value() : frame.error()).what.c_str());
   leave(1);
 }
+
+// Without a launcher, until it wants something of one.
+class SingletonBootstrap final : public boot::LocalBootstrap {
+ public:
+  SingletonBootstrap() : LocalBootstrap(describe(), std::make_shared<boot::LocalBoard>(1)) {}
+
+  Result<std::optional<std::string>> look_up(std::string_view key) override {
+    return launcher_ ? launcher_->look_up(key) : LocalBootstrap::look_up(key);
+  }
+  Result<void> wish(std::string_view what, std::string_view text) override {
+    if (!launcher_) {
+      const auto fd = boot::start_launcher(job());
+      if (!fd) return tl::unexpected(fd.error());
+      launcher_ = std::make_unique<ServerBootstrap>(job(), *fd);
+      if (auto sent = launcher_->hello(); !sent) return sent;
+    }
+    return launcher_->wish(what, text);
+  }
+  int watch_fd() const override { return launcher_ ? launcher_->watch_fd() : -1; }
+  void on_watch() override {
+    if (launcher_) launcher_->on_watch();
+  }
+  Result<void> finalize() override {
+    if (launcher_) static_cast<void>(launcher_->finalize());
+    return LocalBootstrap::finalize();
+  }
+  void abort(int code, std::string_view why, Blame blame) override {
+    std::fprintf(stderr, "rmq: %.*s\n", static_cast<int>(why.size()), why.data());
+    if (launcher_) launcher_->abort(code, why, blame);
+    flush_and_exit(code);
+  }
+
+ private:
+  // A launcher starts as many as are asked for; a CPU each, or at least one more.
+  static JobInfo describe() {
+    JobInfo job = boot::singleton_job();
+    job.universe_size = std::max(2, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+    return job;
+  }
+  std::unique_ptr<ServerBootstrap> launcher_;
+};
 
 // The rank is this process from now on: what it starts is no part of the job and need not be able to speak for it. The
 // text is wiped too, as /proc shows it to whoever may debug us, and core dumps keep it.

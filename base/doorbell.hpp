@@ -34,7 +34,8 @@ class Doorbell {
   /// Sleeps until rung, a watched fd is ready, or `timeout_ns` has passed (negative: for ever). Only the owner.
   void wait(std::int64_t timeout_ns);
 
-  /// Readable when somebody has rung or a watched fd is ready: for another doorbell to watch. clear() takes the rings in.
+  /// Readable when somebody has rung or a watched fd is ready: for another doorbell to watch. clear() takes the rings
+  /// in.
   int fd() const { return epoll_; }
   void clear() const;
 

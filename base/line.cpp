@@ -290,8 +290,8 @@ Result<std::unique_ptr<Line>> Call::step() {
         line_ = Line::call(std::exchange(connecting_, -1), key_);
         continue;
       }
-      trouble_ = fmt::format("{}:{}: {}", addresses_[next_ - 1].first, addresses_[next_ - 1].second,
-                             std::strerror(error));
+      trouble_ =
+          fmt::format("{}:{}: {}", addresses_[next_ - 1].first, addresses_[next_ - 1].second, std::strerror(error));
       ::close(std::exchange(connecting_, -1));
     }
     if (!dial()) return fail(Errc::peer_lost, fmt::format("nobody is at the port: {}", trouble_));

@@ -77,7 +77,7 @@ class Line {
   Secret key_;
   State state_;
   Secret secret_{};
-  Secret private_{};  // of join
+  Secret private_{};    // of join
   std::string nonces_;  // the caller's, the port's
   std::string in_, out_;
   bool joins_ = false;

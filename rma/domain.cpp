@@ -202,7 +202,8 @@ void Domain::on_ack(Rank from, const Packet& p) {
   if (p.rma_ack.ticket == 0) {  // an operation that wanted no answer has failed
     int member = -1;
     const Window* window = window_of(from, p, member);
-    if (Channel* channel = window ? window->sender_.find(member) : nullptr) channel->note_fault(fault, window->core_.named(p.rma_ack.culprit));
+    if (Channel* channel = window ? window->sender_.find(member) : nullptr)
+      channel->note_fault(fault, window->core_.named(p.rma_ack.culprit));
     return;
   }
   const Ticket* found = tickets_.find(p.rma_ack.ticket, from);

@@ -90,7 +90,8 @@ class Domain final : public adi::Extension {
   void protocol_error(Rank from, const Packet& p, const char* why);
   /// Whether more answers wait to leave to this rank than it may ask for before it has taken some.
   bool is_behind(Rank rank) const { return device_.MPID_Backlog(rank) > kBacklogMost; }
-  /// An epoch has ended here, by which window ever, whose operations that rank may still have to do; or it has done them.
+  /// An epoch has ended here, by which window ever, whose operations that rank may still have to do; or it has done
+  /// them.
   void begin_behind(Rank rank) { ++behind_epoch_[rank]; }
   void end_behind(Rank rank) {
     const auto at = behind_epoch_.find(rank);

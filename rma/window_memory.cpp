@@ -76,8 +76,7 @@ void WindowMemory::take_heap_memory() {
     if (!allocated_) trouble_ = Fault::no_memory;
   }
   // The control lies where the data is: shared, or not. What holds no data is shared as a matter of course.
-  core_.shares =
-      !core_.is_dynamic() && (core_.options.size == 0 || is_shared(core_.base, core_.options.size));
+  core_.shares = !core_.is_dynamic() && (core_.options.size == 0 || is_shared(core_.base, core_.options.size));
   const std::uint64_t bytes = control_bytes(core_);
   void* memory = core_.shares ? d.MPID_Mem_alloc(bytes, core_.options.ranks) : nullptr;
   if (memory && !is_shared(memory, bytes)) {

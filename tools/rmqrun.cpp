@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 #include "tools/launch/debug.hpp"
 #include "tools/launch/front.hpp"
@@ -34,6 +35,23 @@ int complain(const std::string& what, int code) {
 int main(int argc, char** argv) {
   open_standard_descriptors();
   const std::span<const char* const> arguments(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
+  // What base/launcher.cpp starts: --serve DESCRIPTOR JOB.
+  if (arguments.size() == 3 && std::string_view(arguments[0]) == "--serve") {
+    Options guest;
+    guest.apps.emplace_back();
+    guest.host_of_rank = {0};
+    const int fd = std::atoi(arguments[1]);
+    return run_kept(
+        [&](UniqueFd leash, UniqueFd table, const sigset_t& ranks_mask) {
+          auto loop = EventLoop::create();
+          if (!loop) return complain(loop.error().what, exit_cannot_start);
+          UniqueFd socket(fd);
+          ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+          return Keeper(guest, **loop, ranks_mask, std::move(leash), std::move(table))
+              .serve(std::move(socket), arguments[2]);
+        },
+        fd);
+  }
   const auto options = parse_options(arguments, Defaults::of_environment());
   if (!options) return complain(options.error().what, exit_usage);
   if (options->action == Options::Action::help) {

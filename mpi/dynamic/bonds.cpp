@@ -153,7 +153,9 @@ void meet_parties() {
 
 void end_for_parting(std::uint64_t job) {
   runtime().device->MPID_Abort(
-      1, fmt::format("job {}, which this one is connected with, has ended without MPI_Finalize or MPI_Comm_disconnect", job_name(job)),
+      1,
+      fmt::format("job {}, which this one is connected with, has ended without MPI_Finalize or MPI_Comm_disconnect",
+                  job_name(job)),
       Blame::lost_peer);
 }
 

@@ -96,7 +96,8 @@ void at_root(Comm& c, int root, const std::function<void()>& what) {
   if (c.rank != root) {
     broadcast(party_behind(c, root), word);
     if (word.at(0) != MPI_SUCCESS)
-      fail_call(class_of_code(static_cast<int>(word[0])), fmt::format("the root (rank {}) has failed; it says why", root));
+      fail_call(class_of_code(static_cast<int>(word[0])),
+                fmt::format("the root (rank {}) has failed; it says why", root));
     return;
   }
   try {
@@ -189,8 +190,7 @@ RMQ_MPI(int, Comm_connect, (const char* port_name, MPI_Info info, int root, MPI_
     check_root(c, root);
     connect_job();
     std::unique_ptr<Line> line;
-    at_root(c, root,
-            [&] { line = call_port(out(port_name, "port_name"), limit_of(optional_info_arg(info))); });
+    at_root(c, root, [&] { line = call_port(out(port_name, "port_name"), limit_of(optional_info_arg(info))); });
     *newcomm = connect_by(c, root, std::move(line));
   });
 }

@@ -20,7 +20,8 @@ constexpr std::size_t kSecretWords = sizeof(Secret) / sizeof(std::uint64_t);
 constexpr std::size_t kPerMember = 4;  // job, rank, host, credit
 constexpr int kIdsTried = 16;
 constexpr std::uint64_t kNotOpen = ~std::uint64_t{0};
-// Contexts in which two leaders who have just met agree on their first one: apart from all others, and even, like these.
+// Contexts in which two leaders who have just met agree on their first one: apart from all others, and even, like
+// these.
 constexpr std::uint32_t kMeetings = 1u << 30;
 
 Words words_of(std::string_view text) {
@@ -30,7 +31,8 @@ Words words_of(std::string_view text) {
   return words;
 }
 std::string text_of(std::span<const std::uint64_t> words) {
-  if (words.empty() || words[0] > (words.size() - 1) * 8) fail_call(MPI_ERR_INTERN, "the other side breaks the protocol");
+  if (words.empty() || words[0] > (words.size() - 1) * 8)
+    fail_call(MPI_ERR_INTERN, "the other side breaks the protocol");
   return {reinterpret_cast<const char*>(words.data() + 1), static_cast<std::size_t>(words[0])};
 }
 
@@ -55,8 +57,8 @@ struct Side {
   static Side of(const Words& w) {
     constexpr std::size_t kHead = 4;
     Side s;
-    if (w.size() < kHead || w[0] == 0 || (w.size() - kHead) / 3 < w[0] || w.size() < kHead + 3 * w[0] + kSecretWords + 1 ||
-        w[2] >= w[0])
+    if (w.size() < kHead || w[0] == 0 || (w.size() - kHead) / 3 < w[0] ||
+        w.size() < kHead + 3 * w[0] + kSecretWords + 1 || w[2] >= w[0])
       fail_call(MPI_ERR_INTERN, "the other side breaks the protocol");
     s.credit = w[1];
     s.leader = w[2];
@@ -107,7 +109,8 @@ bool are_of_one_job(const Side& a, const Side& b) {
 void check_apart(const Side& a, const Side& b) {
   for (const Process& p : b.members) {
     if (std::ranges::any_of(a.members, [&](const Process& q) { return q.is(p); }))
-      fail_call(MPI_ERR_COMM, fmt::format("the two groups overlap: rank {} of job {} is in both", p.rank, job_name(p.job)));
+      fail_call(MPI_ERR_COMM,
+                fmt::format("the two groups overlap: rank {} of job {} is in both", p.rank, job_name(p.job)));
   }
 }
 
@@ -123,12 +126,14 @@ void check_all(const std::function<Party()>& party, const Bridge& bridge, bool m
 
 std::vector<std::string> cards_in(const Words& words, std::size_t each) {
   std::vector<std::string> cards;
-  for (std::size_t at = 0; at + each <= words.size(); at += each) cards.push_back(text_of(std::span(words).subspan(at, each)));
+  for (std::size_t at = 0; at + each <= words.size(); at += each)
+    cards.push_back(text_of(std::span(words).subspan(at, each)));
   return cards;
 }
 
 /// Of all members; the same number of words for each.
-std::vector<std::string> gather_cards(const std::function<Party()>& party, const Bridge& bridge, const std::string& mine) {
+std::vector<std::string> gather_cards(const std::function<Party()>& party, const Bridge& bridge,
+                                      const std::string& mine) {
   Words size{~(1 + (mine.size() + 7) / 8)};  // the bitwise and of complements: at least the complement of the largest
   and_all(party(), size);
   const std::size_t each = std::bit_ceil(static_cast<std::size_t>(~size[0]) + 1);

@@ -129,8 +129,8 @@ RMQ_MPI(int, Comm_spawn_multiple,
       out(array_of_commands, "array_of_commands"), out(array_of_maxprocs, "array_of_maxprocs");
       for (int i = 0; i < count; ++i) {
         char** const argv = array_of_argv == MPI_ARGVS_NULL ? MPI_ARGV_NULL : array_of_argv[i];
-        programs.push_back({array_of_commands[i], argv, array_of_maxprocs[i],
-                            array_of_info ? array_of_info[i] : MPI_INFO_NULL});
+        programs.push_back(
+            {array_of_commands[i], argv, array_of_maxprocs[i], array_of_info ? array_of_info[i] : MPI_INFO_NULL});
       }
     }
     *intercomm = spawn(c, root, programs, array_of_errcodes);

@@ -45,8 +45,8 @@ Group* new_group(Ranks world, int session = MPI_SESSION_NULL);
 struct NewComm {
   std::uint32_t context;
   Group* group;
-  Group* remote = nullptr;          // of an inter-communicator
-  std::uint32_t local_context = 0;  // of an inter-communicator: context of its local intra-communicator
+  Group* remote = nullptr;             // of an inter-communicator
+  std::uint32_t local_context = 0;     // of an inter-communicator: context of its local intra-communicator
   const coll::Terms* terms = nullptr;  // where they are not those of the parent
 };
 Comm* new_comm(const Comm& parent, const NewComm& made);

@@ -34,7 +34,8 @@ int attend(pid_t keeper) {
 
 }  // namespace
 
-int run_kept(const std::function<int(UniqueFd leash, UniqueFd table, const sigset_t& ranks_mask)>& keep) {
+int run_kept(const std::function<int(UniqueFd leash, UniqueFd table, const sigset_t& ranks_mask)>& keep,
+             int of_keeper) {
   const sigset_t ranks_mask = block_launcher_signals();
   auto leash = Pipe::create(), table = Pipe::create();
   if (!leash || !table) {
@@ -56,6 +57,7 @@ int run_kept(const std::function<int(UniqueFd leash, UniqueFd table, const sigse
   }
   leash->reader.reset();
   table->writer.reset();
+  if (of_keeper >= 0) ::close(of_keeper);
   publish_ranks(table->reader.get());
   const int status = attend(keeper);
   if (WIFEXITED(status)) return WEXITSTATUS(status);

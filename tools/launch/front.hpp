@@ -20,7 +20,9 @@ namespace rmq::launch {
 
 /// Forks; runs `keep` in the keeper with the leash, the pipe for the ranks' table (tools/launch/debug.hpp; to be closed
 /// when all ranks have been started) and the signal mask of the ranks, and exits there with what it returns. In the
-/// front: returns the launcher's exit code when the keeper has ended. To be called with one thread only.
-int run_kept(const std::function<int(UniqueFd leash, UniqueFd table, const sigset_t& ranks_mask)>& keep);
+/// front: returns the launcher's exit code when the keeper has ended. `of_keeper`: a descriptor that is the keeper's
+/// alone; -1: none. To be called with one thread only.
+int run_kept(const std::function<int(UniqueFd leash, UniqueFd table, const sigset_t& ranks_mask)>& keep,
+             int of_keeper = -1);
 
 }  // namespace rmq::launch

@@ -33,7 +33,8 @@ Job::Job(JobPlan plan, int number, const HangRule& hangs, Household& household, 
           household.loop, server_, plan_.job.job, plan_.job.size,
           [this](int rank) { return starter_of(rank).facts(rank); }, [this](int rank) { starter_of(rank).prod(rank); }),
       aborts_(household.loop, plan_.job.size, [this](int rank) { return another_is_ending(rank); }),
-      ranks_(static_cast<std::size_t>(plan_.job.size)) {}
+      ranks_(static_cast<std::size_t>(plan_.job.size)),
+      codes_(static_cast<std::size_t>(plan_.job.size), 128 + SIGKILL) {}  // of those that are killed at the very end
 
 Result<void> Job::start() {
   for (Rank& rank : ranks_) rank.alive = true;
@@ -66,6 +67,7 @@ void Job::on_exit(int rank, int status) {
   server_.drain(rank);  // what it said last decides what its death means
   Rank& entry = rank_of(rank);
   entry.alive = false;
+  codes_[static_cast<std::size_t>(rank)] = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   --alive_;
   any_left_ = any_left_ || server_.state(rank) == RankState::finalized;
   if (!ending_ && !aborts_.has_aborted(rank) && !entry.buried) {

@@ -71,6 +71,8 @@ class Job final : private Server::Upcalls, private Starter::Upcalls {
   int number() const { return number_; }
   /// The exit code so far.
   int code() const { return code_; }
+  /// Of each rank: its exit code, or 128 + the signal that has ended it.
+  const std::vector<int>& codes() const { return codes_; }
   bool is_ending() const { return ending_; }
   bool is_finished() const { return finished_; }
   Server& server() { return server_; }
@@ -130,6 +132,7 @@ class Job final : private Server::Upcalls, private Starter::Upcalls {
   std::unique_ptr<HangWatch> watch_;  // --hang-after
   Aborts aborts_;
   std::vector<Rank> ranks_;
+  std::vector<int> codes_;
   int alive_ = 0;          // ranks whose process runs
   int code_ = 0;           // the job's exit code so far
   int first_death_ = 0;    // exit code of the first rank that has died while the job went on

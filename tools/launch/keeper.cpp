@@ -33,17 +33,36 @@ Keeper::Keeper(const Options& options, EventLoop& loop, const sigset_t& signal_m
       household_{loop, output_, children_, signal_mask_},
       wishes_(*this, loop) {}
 
-int Keeper::run() {
+Result<void> Keeper::begin() {
   adopt_orphans();
   loop_.watch(leash_.get(), EPOLLIN, [](std::uint32_t) {
     kill_descendants();
     ::_exit(128 + SIGKILL);
   });
+  return watch_signals();
+}
+
+int Keeper::serve(UniqueFd socket, const std::string& id) {
+  if (auto good = begin(); !good) {
+    output_.say("rmqrun: " + good.error().what);
+    return exit_cannot_start;
+  }
+  JobPlan plan = plan_job(options_);
+  plan.job.job = id;
+  jobs_made_ = kGuest + 1;
+  guest_.reset(new Guest(loop_, std::move(plan), std::move(socket), *this));
+  table_.reset();
+  loop_.run();
+  kill_descendants();
+  return other_code_;
+}
+
+int Keeper::run() {
   const auto say = [this](const std::string& what) {
     output_.say("rmqrun: " + what);
     return exit_cannot_start;
   };
-  if (auto good = watch_signals(); !good) return say(good.error().what);
+  if (auto good = begin(); !good) return say(good.error().what);
   const auto first = start_job(plan_job(options_), nullptr);
   if (!first) return say(first.error().what);
   // The front reads all of it. A front that is gone ends the job by the leash.
@@ -99,6 +118,18 @@ Job* Keeper::find(const std::string& id) {
   return found == jobs_.end() ? nullptr : found->get();
 }
 
+Server* Keeper::board_of(int number) {
+  if (guest_ && number == kGuest) return &guest_->server();
+  const auto found = std::ranges::find_if(jobs_, [&](const auto& job) { return job->number() == number; });
+  return found == jobs_.end() ? nullptr : &(*found)->server();
+}
+
+int Keeper::number_of(const std::string& id) {
+  if (guest_ && guest_->plan().job.job == id) return kGuest;
+  const Job* const job = find(id);
+  return job == nullptr ? -1 : job->number();
+}
+
 // ---- signals -------------------------------------------------------------------------------------------------------
 
 Result<void> Keeper::watch_signals() {
@@ -152,7 +183,16 @@ void Keeper::end_all(int code, const std::string& message) {
   }
 }
 
+// What it has started and not parted from ends with it, unless all went well.
+void Keeper::on_guest_end(int code) {
+  for (const auto& job : jobs_)
+    if (code != 0 && !job->is_ending() && connected_.contains(ordered(kGuest, job->number()))) job->end(code, "");
+  loop_.after(std::chrono::milliseconds(0), [this] { stop_when_done(); });
+}
+
 void Keeper::on_bad_end(Job& job) {
+  if (guest_ && guest_->is_here() && connected_.contains(ordered(kGuest, job.number())))
+    guest_->server().end(job.code(), "a job that it has started has come to a bad end");
   for (const auto& other : jobs_) {
     if (other.get() == &job || other->is_ending() || !connected_.contains(ordered(job.number(), other->number())))
       continue;
@@ -163,7 +203,7 @@ void Keeper::on_bad_end(Job& job) {
 }
 
 void Keeper::on_finished(Job& job) {
-  wishes_.forget(job.number());
+  wishes_.on_finished(job.number(), job.info().job, job.codes());
   if (job.number() == 0) code_ = job.code();
   if (other_code_ == 0) other_code_ = job.code();
   // It is in the middle of its last words.
@@ -175,7 +215,7 @@ void Keeper::on_finished(Job& job) {
 }
 
 void Keeper::stop_when_done() {
-  if (!jobs_.empty()) return;
+  if (!jobs_.empty() || (guest_ && guest_->is_here())) return;
   output_.on_written([this] { stop_when_done(); });
   if (output_.is_idle()) loop_.stop();
 }

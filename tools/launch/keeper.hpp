@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tools/launch/children.hpp"
+#include "tools/launch/guest.hpp"
 #include "tools/launch/job.hpp"
 #include "tools/launch/options.hpp"
 #include "tools/launch/output.hpp"
@@ -25,7 +26,7 @@
 
 namespace rmq::launch {
 
-class Keeper final : private Job::Upcalls {
+class Keeper final : private Job::Upcalls, private Guest::Upcalls {
  public:
   /// `signal_mask` is what ranks are to start with; the launcher's own signals must already be blocked. When `leash`
   /// ends (its writer died), all is killed and the process exits. Into `table` goes the list of the first job's
@@ -37,6 +38,8 @@ class Keeper final : private Job::Upcalls {
   /// Runs the job of the options and all that are started meanwhile; returns the launcher's exit code, and then nothing
   /// of them is left: that of the first job, or where it is 0, that of the first other that has failed.
   int run();
+  /// The same for a program that runs already, and whatever it has started: `id` is its job's, `socket` leads to it.
+  int serve(UniqueFd socket, const std::string& id);
 
   /// Starts a further job. It is connected with `parent`, unless that is nullptr: when one of two that are connected
   /// comes to a bad end, so does the other. The job is the keeper's, and lives until it has finished. An error says
@@ -52,6 +55,10 @@ class Keeper final : private Job::Upcalls {
   Job* first_job() { return jobs_.empty() || jobs_[0]->number() != 0 ? nullptr : jobs_[0].get(); }
   /// The job of this id; nullptr when it has finished, or there never was one.
   Job* find(const std::string& id);
+  /// Of the job of this id, a guest's included; -1: there is none.
+  int number_of(const std::string& id);
+  /// Of the job of this number; nullptr when it has finished.
+  Server* board_of(int number);
 
  private:
   Result<void> watch_signals();
@@ -62,9 +69,14 @@ class Keeper final : private Job::Upcalls {
   void stop_when_done();
   void on_bad_end(Job& job) override;
   bool on_wish(Job& job, int rank, std::string_view what, std::string_view text) override {
-    return wishes_.fulfil(job, rank, what, text);
+    return wishes_.fulfil({job.number(), job.plan(), job.server()}, rank, what, text);
   }
   void on_finished(Job& job) override;
+  bool on_guest_wish(std::string_view what, std::string_view text) override {
+    return wishes_.fulfil({kGuest, guest_->plan(), guest_->server()}, 0, what, text);
+  }
+  void on_guest_end(int code) override;
+  Result<void> begin();
 
   const Options& options_;
   EventLoop& loop_;
@@ -75,6 +87,8 @@ class Keeper final : private Job::Upcalls {
   std::optional<rlimit> users_limit_;  // RLIMIT_NOFILE as the user set it, when we had to raise ours
   Household household_;
   Wishes wishes_;
+  static constexpr int kGuest = 0;  // its number: there is no other first job then
+  std::unique_ptr<Guest> guest_;
   std::vector<std::unique_ptr<Job>> jobs_;        // that have not finished
   std::multiset<std::pair<int, int>> connected_;  // numbers of jobs, the smaller first; once for each connection
   int jobs_made_ = 0;

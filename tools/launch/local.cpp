@@ -129,6 +129,22 @@ Result<void> LocalStarter::start_rank(int rank, int app_num, const SpawnPlan& co
   plan.input = rank == 0 ? input_ : no_input_.get();
   plan.output = ends->output.get();
   plan.error = ends->error.get();
+  UniqueFd input, output, error;
+  if (const auto extras = plan_.extras.find(rank); extras != plan_.extras.end()) {
+    const Extras& own = extras->second;
+    for (const auto& [name, value] : own.environment) plan.environment.set(name, value);
+    const auto open = [&](const std::string& path, int flags, UniqueFd& fd, int& to) -> Result<void> {
+      if (path.empty()) return {};
+      fd.reset(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+      if (!fd.is_open()) return fail_errno(fmt::format("cannot start rank {}: cannot open '{}' for it", rank, path));
+      to = fd.get();
+      return {};
+    };
+    constexpr int kAppend = O_WRONLY | O_CREAT | O_APPEND;
+    if (auto ok = open(own.input, O_RDONLY, input, plan.input); !ok) return ok;
+    if (auto ok = open(own.output, kAppend, output, plan.output); !ok) return ok;
+    if (auto ok = open(own.error, kAppend, error, plan.error); !ok) return ok;
+  }
   plan.keep = {theirs.get(), flight_.descriptor()};
   if (flight_.descriptor() >= 0) plan.environment.set("RMQ_FLIGHT_MEMORY", flight_.variable(static_cast<int>(slot)));
   if (!cpus_.empty()) plan.cpu = cpus_[slot % cpus_.size()];

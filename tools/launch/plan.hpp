@@ -1,6 +1,7 @@
 // What a job is to be: all that a starter needs to know of it.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,12 @@ struct Section {
   Environment environment;           // whole, but for what only one rank knows (tools/launch/env.hpp)
 };
 
+/// What one process has for itself. Paths: of files, FIFOs or descriptors; empty: as the others.
+struct Extras {
+  Variables environment;
+  std::string input, output, error;
+};
+
 struct JobPlan {
   JobInfo job;                     // id, secret, size, hosts; those of no rank in particular
   std::vector<Section> sections;   // whose ranks follow each other
@@ -25,6 +32,7 @@ struct JobPlan {
   bool pretended = false;          // all hosts are this machine (--host-split)
   bool bind = false;               // each rank to a CPU, in turn
   bool pmi = false;                // ranks of another MPI's library (tools/launch/pmi.hpp)
+  std::map<int, Extras> extras;    // by rank; most have none
   int ranks_on_machine(int host) const { return pretended ? job.size : job.host_of_rank.count(host, job.size); }
 };
 

@@ -79,7 +79,8 @@ Result<int> soft_count(const std::string& text, int most) {
 }
 
 /// Indices of hosts, each as often as it is to be used in a turn.
-Result<std::vector<int>> hosts_of(const Keys& keys, const std::vector<std::string>& known, const std::string& own_name) {
+Result<std::vector<int>> hosts_of(const Keys& keys, const std::vector<std::string>& known,
+                                  const std::string& own_name) {
   std::vector<int> places;
   const auto add = [&](const std::string& key, const std::string& text, std::string name, int slots) -> Result<void> {
     auto at = std::ranges::find(known, name);
@@ -142,12 +143,37 @@ Result<Section> section_of(const json& program, const Keys& keys, const Section&
   if (const auto env = keys.find("env"); env != keys.end()) {
     for (const std::string& line : split(env->second, '\n')) {
       const std::size_t equals = line.find('=');
-      if (equals == std::string::npos || equals == 0)
-        return refuse("env", env->second, "expects lines NAME=VALUE");
+      if (equals == std::string::npos || equals == 0) return refuse("env", env->second, "expects lines NAME=VALUE");
       s.environment.set(line.substr(0, equals), line.substr(equals + 1));
     }
   }
   return s;
+}
+
+/// What the process of this number among its program's, and this rank, has for itself.
+Result<Extras> extras_of(const Keys& keys, int number_in_program, int rank) {
+  Extras own;
+  const auto path = [&](const char* key) {
+    const auto found = keys.find(key);
+    if (found == keys.end()) return std::string();
+    std::string text = found->second;
+    for (std::size_t at; (at = text.find("%r")) != std::string::npos;) text.replace(at, 2, std::to_string(rank));
+    return text;
+  };
+  own.input = path("rmq_stdin");
+  own.output = path("rmq_stdout");
+  own.error = path("rmq_stderr");
+  const auto each = keys.find("rmq_env_each");
+  if (each == keys.end()) return own;
+  for (const std::string& line : split(each->second, '\n')) {
+    const std::size_t space = line.find(' '), equals = line.find('=');
+    const auto whose = number(line.substr(0, space));
+    if (!whose || equals == std::string::npos || equals < space + 2)
+      return refuse("rmq_env_each", each->second, "expects lines NUMBER NAME=VALUE");
+    if (*whose == number_in_program)
+      own.environment.emplace_back(line.substr(space + 1, equals - space - 1), line.substr(equals + 1));
+  }
+  return own;
 }
 
 const Section& section_with(const JobPlan& plan, int rank) {
@@ -175,13 +201,20 @@ Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_r
     if (!section) return tl::unexpected(section.error());
     const auto hosts = hosts_of(*keys, parent.hosts, parent.job.host_name);
     if (!hosts) return tl::unexpected(hosts.error());
-    for (int i = 0; i < section->ranks; ++i) places.push_back((*hosts)[static_cast<std::size_t>(i) % hosts->size()]);
+    for (int i = 0; i < section->ranks; ++i) {
+      const int rank = static_cast<int>(places.size());
+      auto extras = extras_of(*keys, i, rank);
+      if (!extras) return tl::unexpected(extras.error());
+      plan.extras[rank] = std::move(*extras);
+      places.push_back((*hosts)[static_cast<std::size_t>(i) % hosts->size()]);
+    }
     plan.sections.push_back(std::move(*section));
   }
   if (places.empty()) return fail(Errc::argument, "no process is asked for: maxprocs, or soft, comes to 0");
   if (places.size() > kMostRanks) return fail(Errc::argument, fmt::format("{} processes are too many", places.size()));
   plan.job.size = static_cast<int>(places.size());
-  plan.job.universe_size = std::max(parent.job.universe_size, plan.job.size);
+  // Slots that this job does not take itself: there may always be more, which share CPUs (tools/launch/plan.cpp).
+  plan.job.universe_size = parent.job.universe_size > plan.job.size ? parent.job.universe_size : 2 * plan.job.size;
   // Those that are used, numbered without a gap.
   std::vector<int> host_of_rank;
   std::vector<int> used;

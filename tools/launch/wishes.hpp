@@ -5,35 +5,54 @@
 //   publish    {service, port}       -> {}
 //   unpublish  {service}             -> {}
 //   lookup     {service}             -> {port}
+//   signal     {job, signal}         -> {}
+//   await      {job}                 -> {codes}, when all its processes have ended
 //   bond, part  a job                   nothing: that job and this one have connected, or parted
 //
 // An answer {error} says why not.
 #pragma once
 
+#include <map>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tools/launch/names.hpp"
 
 namespace rmq::launch {
 
-class Job;
 class Keeper;
+class Server;
+struct JobPlan;
+
+/// The job whose rank wants something: its number at the keeper, what it was made of, and the board for the answer.
+struct Asker {
+  int number;
+  const JobPlan& plan;
+  Server& server;
+};
 
 class Wishes {
  public:
   Wishes(Keeper& keeper, EventLoop& loop) : keeper_(keeper), names_(loop) {}
 
   /// False: nobody knows such a wish.
-  bool fulfil(Job& job, int rank, std::string_view what, std::string_view text);
-  /// The job has finished.
-  void forget(int job) { names_.forget(job); }
+  bool fulfil(const Asker& job, int rank, std::string_view what, std::string_view text);
+  /// The job has finished: its names go, and who awaits it hears.
+  void on_finished(int number, const std::string& job, const std::vector<int>& codes);
 
  private:
   Keeper& keeper_;
   Names names_;
-  std::set<std::pair<int, int>> spawned_;  // which are connected from the start, and have yet to say so
+  struct Waiting {
+    int asker;
+    std::string job, key;
+  };
+  std::vector<Waiting> waiting_;
+  std::map<std::string, std::vector<int>> ended_;  // codes of jobs that nobody has asked about yet
+  std::set<std::pair<int, int>> spawned_;          // which are connected from the start, and have yet to say so
 };
 
 }  // namespace rmq::launch

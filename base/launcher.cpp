@@ -1,0 +1,76 @@
+#include "base/launcher.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <string>
+
+#include "base/os/children.hpp"
+
+namespace rmq::boot {
+namespace {
+
+bool can_run(const std::string& file) {
+  return ::access(file.c_str(), X_OK) == 0;
+}
+
+// Libraries are in <prefix>/lib or below, programs in <prefix>/bin.
+std::string find() {
+  if (const char* named = std::getenv("RMQ_LAUNCHER")) return named;
+  Dl_info info{};
+  char path[PATH_MAX];
+  if (::dladdr(reinterpret_cast<const void*>(&start_launcher), &info) != 0 && ::realpath(info.dli_fname, path)) {
+    for (std::string folder = path; folder.size() > 1;) {
+      folder.resize(folder.rfind('/'));
+      if (can_run(folder + "/bin/rmqrun")) return folder + "/bin/rmqrun";
+    }
+  }
+  std::string rest = std::getenv("PATH") ? std::getenv("PATH") : "";
+  while (!rest.empty()) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    if (can_run(rest.substr(0, colon) + "/rmqrun")) return rest.substr(0, colon) + "/rmqrun";
+    rest.erase(0, std::min(colon + 1, rest.size()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<int> start_launcher(const JobInfo& job) {
+  const std::string program = find();
+  if (program.empty())
+    return fail(Errc::argument,
+                "this program has no launcher, and rmqrun is not found: start it with rmqrun, or set "
+                "RMQ_LAUNCHER to where that is");
+  int sockets[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
+    return fail_errno("no socket for a launcher (see ulimit -n)");
+  const std::string fd = std::to_string(sockets[1]);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Its parent is not this process, which may wait for children of its own.
+    if (::fork() != 0) ::_exit(0);
+    ::setsid();
+    ::fcntl(sockets[1], F_SETFD, 0);
+    ::execl(program.c_str(), "rmqrun", "--serve", fd.c_str(), job.job.c_str(), nullptr);
+    ::_exit(127);
+  }
+  ::close(sockets[1]);
+  if (child < 0) {
+    ::close(sockets[0]);
+    return fail_errno("cannot fork for a launcher");
+  }
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) continue;
+  os::keep_from_children(sockets[0]);
+  return sockets[0];
+}
+
+}  // namespace rmq::boot
