@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <system_error>
 
 #include "base/bootstrap_env.hpp"
 
@@ -235,6 +237,13 @@ Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_r
     e.set("RMQ_SECRET", boot::to_hex(plan.job.secret));
     e.set("RMQ_UNIVERSE_SIZE", std::to_string(plan.job.universe_size));
     e.set("RMQ_PARENT_PORT", wish.value("port", ""));
+    // Files of traces are named by rank: each job has a folder of its own, below that of the one that is the user's.
+    if (const std::string folder = e.get("RMQ_TRACE"); !folder.empty()) {
+      const std::string own = folder + "/job-" + plan.job.job;
+      std::error_code error;
+      std::filesystem::create_directories(own, error);
+      e.set("RMQ_TRACE", own);  // which says so itself where it cannot be written
+    }
   }
   return plan;
 }
