@@ -181,6 +181,8 @@ Error become_minder(const Options& options, const Joined& joined, const sigset_t
 Result<Options> read_options(int argc, char** argv) {
   auto options = parse_options({argv + 1, static_cast<std::size_t>(argc - 1)}, {});
   if (!options) return options;
+  if (options->ft)
+    return fail(Errc::argument, "--ft needs rmqrun as the launcher: the host's MPI ends its job when a process dies");
   if (options->apps.size() != 1 || options->apps[0].ranks_given || options->host_of_rank.back() != 0 ||
       options->timeout || options->tag_output || options->bind || options->hang_after || options->pmi)
     return fail(Errc::argument,
