@@ -12,7 +12,7 @@
 #ifndef RMQ_SPAWN_H
 #define RMQ_SPAWN_H
 
-#include <mpi.h>
+#include "mpi.h"
 
 #ifdef __cplusplus
 extern "C" {
