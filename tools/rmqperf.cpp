@@ -152,9 +152,13 @@ int main(int argc, char** argv) {
     sub->add_option("--rounds", options.rounds, "runs of each")->check(CLI::PositiveNumber);
   for (CLI::App* sub : {run, beside}) {
     sub->add_flag("--rma", options.rma, "remote memory access instead");
+    sub->add_option("--collectives", options.collectives, "collectives instead, with so many ranks: 2,4,8")
+        ->delimiter(',')
+        ->check(CLI::Range(2, 1024));
     sub->add_flag("--quick", options.quick, "fewer and shorter samples: ends within 8 minutes");
     sub->add_option("--json", json_file, "also write the rows to this file");
-    sub->add_option("--transport", only, "only shm or tcp")->check(CLI::IsMember({"shm", "tcp"}));
+    sub->add_option("--transport", only, "only shm, tcp or two pretended hosts")
+        ->check(CLI::IsMember({"shm", "tcp", "hosts"}));
     sub->add_option("--rounds", options.rounds, "runs of each job and implementation")->check(CLI::PositiveNumber);
   }
   CLI11_PARSE(app, argc, argv);

@@ -5,11 +5,14 @@
 //   tree           up a tree of kFlatRanks branches and down again: 2 messages a rank, two waits for all but the top,
 //                  hence about one turn at the CPU for each rank where ranks share CPUs.
 //   batch          everybody tells everybody: p - 1 messages a rank, one wait. For a few ranks that share CPUs.
-//   hosts          any of these between the first ranks of all hosts, which the others of a host tell and hear from.
+//   board          in memory that all share: board.hpp.
+//   hosts          any of these between the first ranks of all hosts, which the others of a host tell and hear from, by
+//                  messages or in memory that they share (release_gather.hpp).
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
 #include "mpi/coll/meeting.hpp"
+#include "mpi/coll/shared.hpp"
 #include "mpi/coll/stages.hpp"
 
 namespace rmq::mpi::coll {
@@ -58,25 +61,40 @@ void tell_all(Steps& s) {
   }
 }
 
-// Everybody of a host tells its first rank, and hears from it when those have met.
+constexpr Set kAlways = set_of({Algorithm::batch, Algorithm::tree, Algorithm::dissemination});
+
+// Inside of a host, everybody tells its first rank …
+void tell_first(Steps& in, Shared* shared) {
+  if (shared) return shared->gather(in, nothing(), Blocks::uniform(nullptr, 0, byte_type()), 0);
+  if (in.rank() > 0) return in.send(0, nothing());
+  Batch up(in);
+  for (int i = 1; i < in.size(); ++i) up.recv(i, nothing());
+  up.finish();
+}
+
+// … and hears from it.
+void hear_from_first(Steps& in, Shared* shared) {
+  if (shared) return shared->bcast(in, nothing(), 0);
+  if (in.rank() > 0) return in.recv(0, nothing());
+  Batch down(in);
+  for (int i = 1; i < in.size(); ++i) down.send(i, nothing());
+  down.finish();
+}
+
 void by_hosts(Steps& s) {
   const Levels& l = levels_of(s.comm());
   const Part inside{l.mine}, between{l.firsts};
   Steps in(s, inside, l.me);
-  if (l.me > 0) {
-    in.send(0, nothing());
-    in.recv(0, nothing());
-    return s.note(in.error());
+  const Set possible = kAlways | board_if(in, Collective::barrier, true);
+  Shared* const shared =
+      choose(in, Collective::barrier, 0, possible) == Algorithm::board ? s.comm().shared.get() : nullptr;
+  tell_first(in, shared);
+  if (l.me == 0) {
+    Steps out(in, between, l.host);
+    barrier_to(out);
+    in.note(out.error());
   }
-  Batch up(in);
-  for (int i = 1; i < in.size(); ++i) up.recv(i, nothing());
-  up.finish();
-  Steps out(in, between, l.host);
-  barrier_to(out);
-  in.note(out.error());
-  Batch down(in);
-  for (int i = 1; i < in.size(); ++i) down.send(i, nothing());
-  down.finish();
+  hear_from_first(in, shared);
   s.note(in.error());
 }
 
@@ -85,7 +103,7 @@ void by_hosts(Steps& s) {
 void barrier_to(Steps& s) {
   if (s.size() == 1) return;
   using enum Algorithm;
-  switch (choose(s, Collective::barrier, 0, set_of({batch, tree, dissemination}) | hosts_if(has_levels(s)))) {
+  switch (choose(s, Collective::barrier, 0, kAlways | hosts_if(has_levels(s)))) {
     case hosts:
       return by_hosts(s);
     case batch:

@@ -9,7 +9,11 @@
 //             once: 2 log2(p) a + 2 (p-1)/p n b, whatever p.
 //   chain     a pipeline of segments through all ranks: J. Worringen, "Pipelining and overlapping for MPI collective
 //             operations", 2003. (n/s + p - 2) (a + s b) with segments of s bytes; the least data through each rank.
+//   board     in memory that all share (release_gather.hpp): n b at each rank, the root waits for nobody.
 //   hosts     any of these between the hosts, the root in its host's place, and then inside of each.
+//   trees     a pipeline of segments through two trees (two_trees.hpp, bcast_trees.cpp): (n/s + 2 log2(p)) (a + s b),
+//   as
+//             each rank passes on what it gets once. Between hosts.
 //
 // Ranks are counted from the root on. Data of any layout goes packed wherever it is cut.
 #include <bit>
@@ -19,6 +23,7 @@
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
 #include "mpi/coll/scratch.hpp"
+#include "mpi/coll/shared.hpp"
 #include "mpi/coll/stages.hpp"
 
 namespace rmq::mpi::coll {
@@ -152,6 +157,12 @@ void by_hosts(Steps& s, const Buffer& data, int root) {
   s.note(in.error());
 }
 
+/// Whether no two ranks are on the same host.
+bool is_between_hosts(const Steps& s) {
+  const Levels& l = levels_of(s.comm());
+  return s.is_part() ? !s.is_part(l.mine) : l.firsts.size() == s.size();
+}
+
 }  // namespace
 
 void bcast_to(Steps& s, const Buffer& data, int root) {
@@ -160,7 +171,10 @@ void bcast_to(Steps& s, const Buffer& data, int root) {
   constexpr Set kCuts = set_of({Algorithm::scatter, Algorithm::bruck, Algorithm::chain});
   const Algorithm algorithm =
       choose(s, Collective::bcast, bytes,
-             set_of({Algorithm::flat, Algorithm::binomial}) | (bytes > 0 ? kCuts : 0) | hosts_if(has_levels(s)));
+             set_of({Algorithm::flat, Algorithm::binomial}) | (bytes > 0 ? kCuts : 0) | hosts_if(has_levels(s)) |
+                 (bytes > 0 && is_between_hosts(s) ? set_of(Algorithm::trees) : 0) |
+                 board_if(s, Collective::bcast, bytes <= Shared::kBcastMost));
+  if (algorithm == Algorithm::board) return s.comm().shared->bcast(s, data, root);
   if (algorithm == Algorithm::hosts) return by_hosts(s, data, root);
   if (algorithm == Algorithm::flat) return bcast_flat(s, data, root);
   Broadcast b(s, root);
@@ -172,6 +186,8 @@ void bcast_to(Steps& s, const Buffer& data, int root) {
   if (packed && s.rank() == root) pack_at(memory, data);
   if (algorithm == Algorithm::chain) {
     b.chain(memory, bytes);
+  } else if (algorithm == Algorithm::trees) {
+    bcast_trees(s, memory, bytes, root);
   } else {
     b.scatter(memory, bytes);
     algorithm == Algorithm::bruck ? b.bruck(memory, bytes) : b.circle(memory, bytes);

@@ -1,7 +1,7 @@
 // The board of a communicator whose members all live on one host: a piece of the host's shared memory where they meet,
 // each with a few stores and loads instead of messages.
 //
-//    come | left | answer | place x members, twice
+//    come | answer | place x members, twice
 //
 // Rounds are numbered, and each member comes to each of them. It puts down what it brings in its place and then either
 //
@@ -94,13 +94,6 @@ class Board {
   /// Of the round that is open.
   const Brought& answered() const { return shared_->answer.brought; }
 
-  /// The member will not come any more.
-  void leave() { shared_->left.fetch_add(1, std::memory_order_release); }  // pairs with is_deserted()
-  /// Whether all have left: nobody touches the memory any more.
-  bool is_deserted() const {
-    return shared_->left.load(std::memory_order_acquire) == static_cast<std::uint32_t>(members_);
-  }
-
  private:
   struct alignas(kCacheLine) Place {
     Atomic<std::uint32_t> round{0};
@@ -109,7 +102,6 @@ class Board {
   static_assert(sizeof(Place) == kCacheLine);
   struct Shared {
     alignas(kCacheLine) Atomic<std::uint32_t> come{0};  // members, in all rounds together
-    alignas(kCacheLine) Atomic<std::uint32_t> left{0};
     Place answer;
   };
 

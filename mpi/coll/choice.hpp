@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/bootstrap.hpp"
+#include "mpi/coll/guests.hpp"
 #include "mpi/coll/rules.hpp"
 
 namespace rmq::adi {
@@ -36,10 +37,13 @@ class Terms {
   /// Whether ranks outnumber CPUs.
   bool crowded() const { return crowded_; }
 
+  Lent& lent() const { return lent_; }
+
  private:
   mutable Bootstrap* from_ = nullptr;  // until they are known
   mutable Choice choice_;
   mutable bool crowded_ = false;
+  mutable Lent lent_;
 };
 
 /// The terms of all communicators of the job: what rank 0 brings, RMQ_COLL and Device::crowded(). Once on every rank;

@@ -4,20 +4,23 @@
 //             W. Gropp, "Optimization of collective communication operations in MPICH", 2005. For equal, short blocks.
 //   linear    the root with every rank: (p-1) a + (p-1) n b, no copies, the root's data in place of any layout.
 //
+//   board     gather in memory that all share (release_gather.hpp): the root waits for all, and reads.
+//
 // Only the root knows the blocks of the variants with a count for each rank, so those are linear.
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
 #include "mpi/coll/scratch.hpp"
+#include "mpi/coll/shared.hpp"
 #include "mpi/coll/stages.hpp"
 #include "mpi/coll/subtree.hpp"
 
 namespace rmq::mpi::coll {
 namespace {
 
-bool goes_up_tree(Steps& s, Collective what, std::uint64_t block) {
+bool goes_up_tree(Steps& s, std::uint64_t block) {
   return s.size() > 1 &&
-         choose(s, what, block, set_of({Algorithm::binomial, Algorithm::linear})) == Algorithm::binomial;
+         choose(s, Collective::scatter, block, set_of({Algorithm::binomial, Algorithm::linear})) == Algorithm::binomial;
 }
 
 void gather_binomial(Steps& s, const Buffer& send, const Blocks& recv, int root, std::uint64_t block) {
@@ -86,10 +89,16 @@ void scatter_linear(Steps& s, const Blocks& send, const Buffer& recv, int root) 
 
 void gather_to(Steps& s, const Buffer& send, const Blocks& recv, int root) {
   const std::uint64_t block = s.rank() == root ? recv.bytes(root) : bytes_of(send);
-  if (goes_up_tree(s, Collective::gather, block)) {
-    gather_binomial(s, send, recv, root, block);
-  } else {
-    gather_linear(s, send, recv, root);
+  if (s.size() == 1) return gather_linear(s, send, recv, root);
+  switch (choose(s, Collective::gather, block,
+                 set_of({Algorithm::binomial, Algorithm::linear}) |
+                     board_if(s, Collective::gather, block <= Shared::kBlockMost))) {
+    case Algorithm::board:
+      return s.comm().shared->gather(s, send, recv, root);
+    case Algorithm::binomial:
+      return gather_binomial(s, send, recv, root, block);
+    default:
+      return gather_linear(s, send, recv, root);
   }
 }
 
@@ -114,7 +123,7 @@ int scatter(Comm& comm, const Blocks& send, const Buffer& recv, int root) {
     return inter::scatter(comm, send, recv, root);
   Steps s(comm);
   const std::uint64_t block = s.rank() == root ? send.bytes(root) : bytes_of(recv);
-  if (goes_up_tree(s, Collective::scatter, block)) {
+  if (goes_up_tree(s, block)) {
     scatter_binomial(s, send, recv, root, block);
   } else {
     scatter_linear(s, send, recv, root);

@@ -68,7 +68,7 @@ Reduction Kept::keep(const Comm&, const Reduction& r) {
 
 CollectiveRequest::CollectiveRequest(Comm& c, bool persistent)
     : Activity(&c),
-      Task(*c.device, persistent ? new_repeated_tag(c) : -1),
+      Task(*c.device, persistent ? new_repeated_tag(c) : -1, persistent ? &plan_ : nullptr),
       persistent_(persistent),
       active_(!persistent),
       name_(runtime().device->call_name()),
@@ -88,6 +88,7 @@ int CollectiveRequest::finish(MPI_Status* status) {
 void CollectiveRequest::start() {
   if (!persistent_) refuse("is not persistent");
   if (active_) refuse("is active already");
+  plan_.begin();
   run();
   active_ = true;
 }

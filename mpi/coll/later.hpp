@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "mpi/coll/args.hpp"
+#include "mpi/coll/plan.hpp"
 #include "mpi/internal/requests.hpp"
 #include "mpi/internal/task.hpp"
 
@@ -109,6 +110,7 @@ class CollectiveRequest : public Activity, private Task {
 
   const bool persistent_;
   bool active_;
+  Plan plan_;                   // of a persistent one
   const char* const name_;      // of the function that made it
   const std::uint32_t number_;  // of the call on its communicator
   Kept kept_;

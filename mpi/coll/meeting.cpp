@@ -1,15 +1,13 @@
 #include "mpi/coll/meeting.hpp"
 
-#include <memory>
 #include <new>
+#include <ranges>
+#include <utility>
 
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/combine.hpp"
 #include "mpi/coll/stages.hpp"
-#include "mpi/ft/failures.hpp"
-#include "mpi/internal/comms.hpp"
 #include "mpi/internal/failure.hpp"
-#include "mpi/internal/p2p.hpp"
 #include "mpi/internal/transfer.hpp"
 
 namespace rmq::mpi::coll {
@@ -24,16 +22,6 @@ constexpr int kAllRead = 8;
 constexpr int kAllReadCrowded = 2;
 // Beyond, where each has a CPU, the one counter is slower than log2(p) messages.
 constexpr int kCountedAlone = 16;
-// Looks at the memory between two polls, where nobody waits for this CPU.
-constexpr int kLooksPerPoll = 16;
-
-std::size_t owned_now = 0;  // boards in this rank's memory that are in use
-
-void* aligned(void* memory) {
-  const auto at = reinterpret_cast<std::uintptr_t>(memory);
-  return reinterpret_cast<void*>((at + kCacheLine - 1) / kCacheLine * kCacheLine);
-}
-
 bool on_one_host(const Comm& comm) {
   const adi::Device& d = *comm.device;
   const bool foreign = d.MPID_Any_foreign(comm.group->world);
@@ -43,29 +31,15 @@ bool on_one_host(const Comm& comm) {
 }
 
 std::shared_ptr<Meeting> make_meeting(Comm& comm, int& error) {
-  adi::Device& device = *comm.device;
-  std::shared_ptr<Meeting> made;
-  try {
-    made = std::make_shared<Meeting>(device, comm);
-  } catch (const std::bad_alloc&) {  // all go without
-  }
-  std::uint64_t token = made ? made->token() : 0;
-  Steps tell(comm);
-  bcast_to(tell, {&token, sizeof token, find_datatype(MPI_BYTE)}, 0);
-  std::uint64_t mine = made && made->open(token) ? 1 : 0, all = 0;
-  Steps agree(comm);
-  agree.note(tell.error());
-  allreduce_to(agree, {*find_op(MPI_MIN), *find_datatype(MPI_UINT64_T), 1, device}, &mine, &all);
+  Steps tell(comm), agree(comm);
+  auto memory =
+      HostMemory::share(tell, agree, Meeting::bytes(comm.size()), [&](void* at) { Meeting::make(at, comm.size()); });
   error = agree.error();
-  return error == MPI_SUCCESS && all == 1 ? made : nullptr;
+  return memory ? std::make_shared<Meeting>(std::move(memory), comm) : nullptr;
 }
 
-int lost_member(const Comm& comm) {
-  if (!comm.device->MPID_Any_lost()) [[likely]]
-    return kNoRank;
-  for (int r = 0; r < comm.size(); ++r)
-    if (!comm.device->peer_error(comm.world_of(r)).empty()) return comm.world_of(r);
-  return kNoRank;
+Rank lost_member(const Comm& comm) {
+  return lost_among(comm, std::views::iota(0, comm.size()));
 }
 
 [[noreturn]] void fail_for(Rank lost) {
@@ -118,40 +92,16 @@ struct Waiting {
 void tell(const void* object, ReportText& to) {
   const auto& w = *static_cast<const Waiting*>(object);
   for (int r = 0; r < w.comm.size() && to.has_room(); ++r) {
-    if (w.board.has_come(r) && w.board.brought(r).kind == w.board.brought(w.comm.rank).kind) continue;
-    to.begin_object();
-    to.field("kind", "recv");
-    to.field("context", w.comm.recv_context + kCollective);
-    to.field("source", r);
-    to.field("tag", 0);
-    to.field("peer", w.comm.world_of(r));
-    to.field("bytes", 0);
-    to.field("matched", false);
-    to.end_object();
+    if (!w.board.has_come(r) || w.board.brought(r).kind != w.board.brought(w.comm.rank).kind)
+      tell_awaited(w.comm, r, to);
   }
 }
 
 // Until the round is open; kNoRank, or a member that is lost.
 Rank wait(const Comm& comm, const Board& board) {
-  adi::Device& device = *comm.device;
-  const auto open = [&] { return board.is_open() && (board.one_answers() || same_kind(board)); };
-  const int looks = comm.terms->crowded() ? 1 : kLooksPerPoll;
   const Waiting waiting{comm, board};
-  for (bool polled = false;; polled = true) {
-    for (int i = 0; i < looks; ++i) {
-      if (!open()) continue;
-      if (polled) {
-        device.MPID_Waited();
-      } else {
-        device.MPID_Poll(false);  // whoever always comes last would never hear of messages
-      }
-      return kNoRank;
-    }
-    if (const Rank lost = lost_member(comm); lost != kNoRank) return lost;
-    ft::check_not_revoked(comm);
-    const adi::Watch watch(device.watches(), open);
-    device.MPID_Poll(true, {tell, &waiting});
-  }
+  const auto open = [&] { return board.is_open() && (board.one_answers() || same_kind(board)); };
+  return await_stores(comm, open, [&] { return lost_member(comm); }, {tell, &waiting});
 }
 
 // All come, each with `bytes` at `data`; `answer(result)` combines, on the last to come, where one answers for all. A
@@ -182,75 +132,23 @@ int hold(Comm& comm, Board& board, const void* data, std::size_t bytes, const An
 
 }  // namespace
 
-// ---- the board's life ----
-
-// This rank's memory, of communicators that are gone, where other members may still look.
-struct Meeting::Deserted {
-  void* memory;
-  Board board;
-};
-std::vector<Meeting::Deserted>& Meeting::deserted() {
-  static auto* const all = new std::vector<Deserted>;  // never destroyed, like the runtime
-  return *all;
-}
-
-Meeting::Meeting(adi::Device& device, const Comm& comm)
-    : device_(device),
-      first_(comm.world_of(0)),
+Meeting::Meeting(std::unique_ptr<HostMemory> memory, const Comm& comm)
+    : memory_(std::move(memory)),
       members_(comm.size()),
-      me_(comm.rank),
-      one_answers_(comm.size() > (comm.terms->crowded() ? kAllReadCrowded : kAllRead)) {
-  if (me_ != 0) return;
-  std::erase_if(deserted(), [&](const Deserted& d) {
-    const bool gone = d.board.is_deserted();
-    if (gone) device.MPID_Mem_free(d.memory);
-    return gone;
-  });
-  deserted().reserve(deserted().size() + 1 + owned_now);
-  owned_ = device.MPID_Mem_alloc(Board::bytes(members_) + kCacheLine, comm.group->world);
-  if (owned_ == nullptr) return;
-  ++owned_now;
-  Board::make(aligned(owned_), members_);
-}
-
-Meeting::~Meeting() {
-  if (board_) board_->leave();
-  if (owned_ == nullptr) return;
-  --owned_now;
-  if (board_) {
-    deserted().push_back({owned_, *board_});  // there is room
-  } else {
-    device_.MPID_Mem_free(owned_);  // nobody has come to it
-  }
-}
-
-void Meeting::forget_memory(const adi::Relay& relay) {
-  std::erase_if(deserted(), [&](const Deserted& d) { return relay.mem_token(d.memory, 1) != 0; });
-}
-
-std::uint64_t Meeting::token() const {
-  return owned_ != nullptr ? device_.MPID_Mem_token(aligned(owned_), Board::bytes(members_)) : 0;
-}
-
-bool Meeting::open(std::uint64_t token) {
-  if (token == 0) return false;
-  void* const memory = me_ == 0 ? aligned(owned_) : device_.MPID_Mem_map(first_, token, Board::bytes(members_));
-  if (memory != nullptr) board_.emplace(memory, members_, me_, one_answers_);
-  return memory != nullptr;
-}
+      board_(memory_->at(), members_, comm.rank, members_ > (comm.terms->crowded() ? kAllReadCrowded : kAllRead)) {}
 
 // In rank order, grouped as in the algorithms that this one stands in for.
 void Meeting::combine_brought(const Reduction& r, void* out) {
   const std::uint64_t bytes = bytes_of(r);
   if (bytes == 0) return;
   if (members_ == 2) {
-    std::memcpy(out, board_->brought(1).data.data(), bytes);
-    return combine(r, board_->brought(0).data.data(), out);
+    std::memcpy(out, board_.brought(1).data.data(), bytes);
+    return combine(r, board_.brought(0).data.data(), out);
   }
   operands_.clear();
   for (int i = 0; i < members_; ++i) {
     Brought& copy = copies_[static_cast<std::size_t>(i)];
-    copy = board_->brought(i);
+    copy = board_.brought(i);
     operands_.push_back({copy.data.data(), r.count, &r.type});
   }
   std::memcpy(out, combine_pairs(r, operands_, Grouping::doubling).data, bytes);
@@ -266,18 +164,18 @@ void Meeting::make_room() {
 int Meeting::allreduce(Comm& comm, const void* in, void* out, const Reduction& r) {
   const std::uint64_t bytes = bytes_of(r);
   make_room();
-  const int error = hold(comm, *board_, in, bytes, [&](Brought& result) { combine_brought(r, result.data.data()); });
+  const int error = hold(comm, board_, in, bytes, [&](Brought& result) { combine_brought(r, result.data.data()); });
   if (error != MPI_SUCCESS) return error;
-  if (!board_->one_answers()) {
+  if (!board_.one_answers()) {
     combine_brought(r, out);
   } else if (bytes > 0) {
-    std::memcpy(out, board_->answered().data.data(), bytes);
+    std::memcpy(out, board_.answered().data.data(), bytes);
   }
   return MPI_SUCCESS;
 }
 
 int Meeting::barrier(Comm& comm) {
-  return hold(comm, *board_, nullptr, 0, [](Brought&) {});
+  return hold(comm, board_, nullptr, 0, [](Brought&) {});
 }
 
 std::optional<int> meet(Comm& comm) {

@@ -1,47 +1,35 @@
 // Collectives that communicators of one host hold at their board (board.hpp), once they have one.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "mpi/coll/board.hpp"
 #include "mpi/coll/coll.hpp"
+#include "mpi/coll/host_memory.hpp"
 
 namespace rmq::mpi::coll {
 
-/// A communicator's board as this member has it; in the memory of the first one.
+/// A communicator's board as this member has it.
 class Meeting {
  public:
-  /// The first member takes the memory.
-  Meeting(adi::Device& device, const Comm& comm);
-  ~Meeting();
-  Meeting(const Meeting&) = delete;
-  Meeting& operator=(const Meeting&) = delete;
-
-  /// Boards of communicators that are gone lie in memory of this party's that is about to go.
-  static void forget_memory(const adi::Relay& relay);
-
-  /// What the others find the first member's memory by; 0: they cannot, or this is another one.
-  std::uint64_t token() const;
-  /// Whether this member reaches the memory. Once, before anything else is called.
-  bool open(std::uint64_t token);
+  /// What lays the memory out, and how much that is.
+  static std::size_t bytes(int members) { return Board::bytes(members); }
+  static void make(void* memory, int members) { Board::make(memory, members); }
+  Meeting(std::unique_ptr<HostMemory> memory, const Comm& comm);
 
   /// MPI error classes, or a Failure when a member is lost.
   int barrier(Comm& comm);
   int allreduce(Comm& comm, const void* in, void* out, const Reduction& r);
 
  private:
-  struct Deserted;
-  static std::vector<Deserted>& deserted();
   void make_room();
   void combine_brought(const Reduction& r, void* out);
 
-  adi::Device& device_;
-  const Rank first_;
-  const int members_, me_;
-  const bool one_answers_;
-  void* owned_ = nullptr;
-  std::optional<Board> board_;
+  const std::unique_ptr<HostMemory> memory_;
+  const int members_;
+  Board board_;
   std::vector<Brought> copies_;  // for combine_brought(): by member
   std::vector<Buffer> operands_;
 };

@@ -6,10 +6,13 @@
 //   binomial  log2(p) (a + n b + n c).
 //   halving   reduce-scatter by recursive halving, then the blocks go to the root: R. Rabenseifner, "Optimization of
 //             collective reduction operations", 2004. (log2(p) + p) a + 2 n b + n c; for predefined operations.
+//   board     to the root in memory that all share (release_gather.hpp): p n c at the root, which the others do not
+//             wait for.
 //   hosts     any of these inside of each host, and then between them, the root in its host's place.
 //
-// The order of operands is that of the ranks for flat and binomial; it is the same in every run for all three, but for
-// joins of exact numbers, where it makes no difference.
+// Flat, binomial and board group operands alike, counted from the root on, or from the first rank where the operation
+// does not commute. The order is the same in every run for all, but for joins of exact numbers, where it makes no
+// difference.
 #include <bit>
 #include <vector>
 
@@ -17,6 +20,7 @@
 #include "mpi/coll/combine.hpp"
 #include "mpi/coll/halving.hpp"
 #include "mpi/coll/inter.hpp"
+#include "mpi/coll/shared.hpp"
 #include "mpi/coll/stages.hpp"
 
 namespace rmq::mpi::coll {
@@ -61,9 +65,11 @@ void reduce_here(Steps& s, const Reduction& r, const void* in, void* out, Groupi
   Vectors others(r.count, r.type, p - 1);
   std::vector<Buffer> operands(static_cast<std::size_t>(p), mine);
   Batch batch(s);
+  const int top = top_of(r, me, grouping);
   for (int rank = 0; rank < p; ++rank) {
     if (rank == me) continue;
-    batch.recv(rank, operands[static_cast<std::size_t>(rank)] = others.buffer(rank < me ? rank : rank - 1));
+    const auto place = static_cast<std::size_t>((rank - top + p) % p);
+    batch.recv(rank, operands[place] = others.buffer(rank < me ? rank : rank - 1));
   }
   if (!sent) sends->finish();
   s.note(copy_local(mine, buffer_of(r, in)));
@@ -76,7 +82,7 @@ namespace {
 void reduce_binomial(Steps& s, const Reduction& r, const void* in, void* out, int root) {
   const int p = s.size();
   // The tree of an operation that does not commute stands on rank 0, whose operands come first.
-  const int top = r.op.commutative ? root : 0;
+  const int top = top_of(r, root, Grouping::binomial);
   const int me = (s.rank() - top + p) % p;
   const auto at = [&](int i) { return (i + top) % p; };
   const bool is_root = s.rank() == root, leaf = me % 2 == 1 || me + 1 == p;
@@ -152,7 +158,10 @@ void reduce_to(Steps& s, const Reduction& r, const void* in, void* out, int root
   using enum Algorithm;
   const Set cuts = may_cut(r) && r.count >= s.size() ? set_of(halving) : 0;
   switch (choose(s, Collective::reduce, bytes_of(r),
-                 set_of({flat, binomial}) | cuts | hosts_if(can_go_by_hosts(s, r, root)))) {
+                 set_of({flat, binomial}) | cuts | hosts_if(can_go_by_hosts(s, r, root)) |
+                     board_if(s, Collective::reduce, Shared::can_reduce(r)))) {
+    case board:
+      return s.comm().shared->reduce(s, r, in, out, root, Grouping::binomial);
     case hosts:
       return by_hosts(s, r, in, out, root);
     case flat:

@@ -23,9 +23,9 @@ constexpr Rule kTable[] = {
 
 constexpr std::string_view kCollectives[] = {"barrier", "bcast",     "reduce",   "allreduce",     "gather",
                                              "scatter", "allgather", "alltoall", "reduce_scatter"};
-constexpr std::string_view kAlgorithms[] = {"dissemination", "tree",     "flat",     "binomial", "linear",
-                                            "scatter",       "chain",    "doubling", "halving",  "ring",
-                                            "bruck",         "pairwise", "batch",    "board",    "hosts"};
+constexpr std::string_view kAlgorithms[] = {"dissemination", "tree",     "flat",    "binomial", "linear", "scatter",
+                                            "chain",         "doubling", "halving", "ring",     "bruck",  "pairwise",
+                                            "batch",         "board",    "hosts",   "trees"};
 static_assert(std::size(kCollectives) == kEachCollective.size() && std::size(kAlgorithms) == kEachAlgorithm.size());
 
 template <class Number>

@@ -43,6 +43,7 @@ enum class Algorithm : std::uint8_t {
   batch,  // all messages at once
   board,  // in memory that all members share
   hosts,  // two levels: inside of hosts, and between their first ranks
+  trees,  // a pipeline through two trees of hosts
 };
 
 template <class Enum, Enum last>
@@ -52,7 +53,7 @@ constexpr auto each_of() {
   return all;
 }
 inline constexpr auto kEachCollective = each_of<Collective, Collective::reduce_scatter>();
-inline constexpr auto kEachAlgorithm = each_of<Algorithm, Algorithm::hosts>();
+inline constexpr auto kEachAlgorithm = each_of<Algorithm, Algorithm::trees>();
 
 std::string_view name_of(Collective c);
 std::string_view name_of(Algorithm a);

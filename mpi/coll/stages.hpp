@@ -5,14 +5,20 @@
 
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/levels.hpp"
+#include "mpi/coll/plan.hpp"
 #include "mpi/coll/steps.hpp"
 
 namespace rmq::mpi::coll {
 
 /// Of the algorithms that can serve a call: rules.hpp. `bytes` are what choice.def says of the collective.
 inline Algorithm choose(const Steps& s, Collective what, std::uint64_t bytes, Set possible) {
-  const Terms& terms = s.terms();
-  return terms.choice().choose({what, s.size(), bytes, terms.crowded()}, possible);
+  const auto fresh = [&] {
+    const Terms& terms = s.terms();
+    return terms.choice().choose({what, s.size(), bytes, terms.crowded()}, possible);
+  };
+  if (Task* const task = Task::current(); task && task->plan()) [[unlikely]]
+    return task->plan()->next(what, fresh);
+  return fresh();
 }
 
 /// Whether a collective of two levels can be: its ranks lie on hosts like that, and are not a part of one.
@@ -32,6 +38,8 @@ void gather_to(Steps& s, const Buffer& send, const Blocks& recv, int root);
 
 /// Broadcast by the algorithm that fits.
 void bcast_to(Steps& s, const Buffer& data, int root);
+/// In segments through two trees.
+void bcast_trees(Steps& s, std::byte* data, std::uint64_t n, int root);
 /// The root sends to all.
 void bcast_flat(Steps& s, const Buffer& data, int root);
 
@@ -40,6 +48,10 @@ void reduce_to(Steps& s, const Reduction& r, const void* in, void* out, int root
 /// How the operands of a reduction are grouped; they keep the order of ranks. With rounding the bits depend on it, so
 /// algorithms that stand in for each other group alike.
 enum class Grouping { binomial, doubling };
+/// The rank whose operand comes first: where a tree stands on a root it counts from there, if it may.
+inline int top_of(const Reduction& r, int root, Grouping grouping) {
+  return grouping == Grouping::binomial && r.op.commutative ? root : 0;
+}
 /// Combines all operands, one of each rank, which are spoilt; where the result is.
 Buffer combine_pairs(const Reduction& r, std::vector<Buffer>& operands, Grouping grouping);
 /// All send to the root.

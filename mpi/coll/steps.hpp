@@ -40,7 +40,8 @@ class Steps {
         tag_(whole.tag_),
         error_(whole.error_),
         rank_(local.rank),
-        size_(local.size()) {}
+        size_(local.size()),
+        borrows_tag_(true) {}
   /// Begins the part of a collective that runs among some of its ranks, of which this one is the `me`-th: from here on
   /// ranks are places in `part`, which outlives this. Under the same tag; no two parts have the same two ranks.
   Steps(const Steps& whole, const Part& part, int me)
@@ -65,6 +66,12 @@ class Steps {
   int size() const { return size_; }
   /// Whether only some of the communicator's ranks take part.
   bool is_part() const { return part_ != nullptr; }
+  /// Whether those are these ranks, each for itself.
+  bool is_part(const Ranks& ranks) const { return part_ && &part_->ranks == &ranks && part_->place < 0; }
+  /// Whether the tag is another communicator's: then none may be taken of the one that this runs on.
+  bool borrows_tag() const { return borrows_tag_; }
+  /// World rank of a rank.
+  Rank world_of(int rank) const { return comm_.world_of(at(rank)); }
   /// The first error so far: what the collective returns.
   int error() const { return error_; }
   /// Whether messages of a later collective, or of another part of this one, may come under this tag before those of
@@ -137,6 +144,7 @@ class Steps {
   int rank_;
   int size_;
   const Part* part_ = nullptr;
+  const bool borrows_tag_ = false;
   Buffer nothing_ = nothing();
 };
 

@@ -7,7 +7,7 @@
 
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
-#include "mpi/coll/meeting.hpp"
+#include "mpi/coll/host_memory.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -90,21 +90,26 @@ class Roll {
   Request *send_ = nullptr, *recv_ = nullptr;
 };
 
+/// The terms of communicators of several jobs.
+struct KnownTerms {
+  bool crowded;
+  std::string forced;
+  coll::Terms terms;
+};
+std::list<KnownTerms>& known_terms() {
+  static auto* const all = new std::list<KnownTerms>;
+  return *all;
+}
+
 }  // namespace
 
 const coll::Terms& common_terms(bool crowded, std::string_view forced) {
-  struct Known {
-    bool crowded;
-    std::string forced;
-    coll::Terms terms;
-  };
-  static auto* const all = new std::list<Known>;
-  for (const Known& k : *all)
+  for (const KnownTerms& k : known_terms())
     if (k.crowded == crowded && k.forced == forced) return k.terms;
   auto choice = coll::Choice::parse(forced);
   if (!choice) fail_call(MPI_ERR_OTHER, "the other job's RMQ_COLL: " + choice.error().what);
-  all->push_back({crowded, std::string(forced), coll::Terms(std::move(*choice), crowded)});
-  return all->back().terms;
+  known_terms().push_back({crowded, std::string(forced), coll::Terms(std::move(*choice), crowded)});
+  return known_terms().back().terms;
 }
 
 bool is_mixed(const Comm& c) {
@@ -135,7 +140,10 @@ void tell_launcher(const char* what, std::uint64_t job) {
 
 void dismiss(adi::Party& party) {
   if (party.lifeline().tells()) tell_launcher("part", party.lifeline().job());
-  for (const adi::Relay* relay : party.relays()) coll::Meeting::forget_memory(*relay);
+  for (const adi::Relay* relay : party.relays()) {
+    coll::HostMemory::forget(runtime().terms, *relay);
+    for (const KnownTerms& k : known_terms()) coll::HostMemory::forget(k.terms, *relay);
+  }
   runtime().device->MPID_Dismiss(party);
 }
 

@@ -26,6 +26,7 @@ namespace rmq::mpi {
 
 namespace coll {
 class Meeting;
+class Shared;
 class Terms;
 struct Levels;
 }  // namespace coll
@@ -184,6 +185,8 @@ struct Comm {
   std::uint8_t calls_before_meeting = 0;               // of collectives that could meet, as far as it matters
   bool meeting_failed = false;                         // as a member was lost; others may have it
   std::shared_ptr<coll::Meeting> meeting;              // at a board; nullptr: none (coll/meeting.hpp)
+  std::uint8_t calls_before_shared = 0;                // the same of stages among the ranks of this host …
+  std::shared_ptr<coll::Shared> shared;                // … in memory that they share; nullptr: none (coll/shared.hpp)
   mutable std::shared_ptr<const coll::Levels> levels;  // how it lies on hosts, once asked (coll/levels.hpp)
   std::shared_ptr<BsendBuffer> bsend;                  // attached to it alone (internal/bsend.hpp); nullptr: none
   Activity* activities = nullptr;                      // the newest of those that hold it (internal/requests.hpp)

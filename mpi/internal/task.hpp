@@ -13,6 +13,10 @@
 
 namespace rmq::mpi {
 
+namespace coll {
+class Plan;
+}
+
 class Task {
  public:
   Task(const Task&) = delete;
@@ -23,6 +27,8 @@ class Task {
 
   /// Tag of all the collectives that this task runs; negative: each takes the next of its communicator.
   int fixed_tag() const { return fixed_tag_; }
+  /// What the collectives of a task that runs again and again have chosen (coll/plan.hpp); nullptr: they choose anew.
+  coll::Plan* plan() const { return plan_; }
 
   /// On the task's fiber: pauses until the request is complete.
   void sleep_until(Request* r);
@@ -37,7 +43,9 @@ class Task {
 
  protected:
   ~Task() = default;
-  explicit Task(adi::Device& device, int fixed_tag = -1) : device_(device), fixed_tag_(fixed_tag) {}
+  /// The plan, if there is one, is a member of what derives from this.
+  explicit Task(adi::Device& device, int fixed_tag = -1, coll::Plan* plan = nullptr)
+      : device_(device), fixed_tag_(fixed_tag), plan_(plan) {}
   /// Runs up to its first wait, or to the end. Throws std::bad_alloc when there is no stack; then nothing has happened.
   void run();
   bool running() const { return fiber_ != nullptr; }
@@ -64,6 +72,7 @@ class Task {
   void* outside_argument_ = nullptr;
   int result_ = 0;
   const int fixed_tag_ = -1;
+  coll::Plan* const plan_;
   bool ended_ = false;
 };
 

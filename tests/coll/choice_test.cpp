@@ -6,6 +6,7 @@
 
 #include "coll/data.hpp"
 #include "coll/team.hpp"
+#include "mpi/internal/transfer.hpp"
 
 namespace rmq::testing {
 namespace {
@@ -57,7 +58,7 @@ TEST(Choice, TakesTheFirstRuleThatHoldsAndCanBe) {
   EXPECT_EQ(chosen(17, 65536), Algorithm::binomial);
   EXPECT_EQ(chosen(8, 1 << 20), Algorithm::binomial);
   EXPECT_EQ(chosen(8, 5), Algorithm::flat);
-  EXPECT_EQ(chosen(8, 6), Algorithm::hosts);  // the table
+  EXPECT_EQ(chosen(8, 6), Algorithm::board);  // the table
   const coll::Set can = coll::set_of({Algorithm::doubling, Algorithm::flat});
   EXPECT_EQ(parsed->choose({Collective::allreduce, 4, 1 << 20, false}, can), Algorithm::doubling);
 }
@@ -66,7 +67,7 @@ TEST(Choice, TakesTheFirstRuleThatHoldsAndCanBe) {
 TEST(Choice, HasARowForEveryCaseAndACaseForEveryRow) {
   std::vector<int> used(coll::table().size());
   const coll::Choice choice;
-  const coll::Set flats = ~coll::set_of({Algorithm::board, Algorithm::hosts});
+  const coll::Set flats = ~coll::set_of({Algorithm::board, Algorithm::hosts, Algorithm::trees});
   const coll::Set uncut = ~coll::set_of({Algorithm::halving, Algorithm::ring, Algorithm::scatter, Algorithm::chain});
   for (const Collective what : coll::kEachCollective) {
     for (const int p : {2, 3, 4, 5, 8, 9, 17, 32, 64, 65, 130, 1024, 1100, 65536}) {
@@ -74,7 +75,7 @@ TEST(Choice, HasARowForEveryCaseAndACaseForEveryRow) {
         for (const bool crowded : {false, true}) {
           for (const coll::Set wanted :
                {~coll::Set{0}, flats, flats & uncut, flats & ~coll::set_of(Algorithm::doubling),
-                ~coll::set_of(Algorithm::board) & uncut}) {
+                ~coll::set_of(Algorithm::board) & uncut, ~coll::set_of({Algorithm::board, Algorithm::hosts})}) {
             const coll::Case c{what, p, bytes, crowded};
             const coll::Set possible = coll::algorithms_of(what) & wanted;
             const Algorithm chosen = choice.choose(c, possible);
@@ -97,6 +98,40 @@ TEST(Choice, HasARowForEveryCaseAndACaseForEveryRow) {
         r.what == Collective::reduce_scatter && r.algorithm == Algorithm::flat;  // for what does not commute
     EXPECT_TRUE(used[i] > 0 || last) << coll::name_of(r.what) << " " << coll::name_of(r.algorithm) << ": " << r.text();
   }
+}
+
+// A persistent collective that is started again does what it has chosen at first, whatever would be chosen now.
+TEST(Choice, OfAPersistentCollectiveIsMadeOnce) {
+  constexpr int kRanks = 8;
+  const auto way = [](Algorithm a) { return Terms(coll::Choice().force(Collective::barrier, a), false); };
+  static_cast<void>(moved_types());  // types are made on first use
+  methods::InprocRules plain;
+  Fibers fibers(kRanks, plain);
+  Terms terms = way(Algorithm::tree);
+  std::vector<int> all(kRanks);
+  std::iota(all.begin(), all.end(), 0);
+  Team team(fibers, 2, terms, all);
+  const auto run = [&](bool persistent, Background& task, int rank) {
+    const std::size_t before = fibers.sent(rank).size();
+    task.start();
+    while (!task.over()) fibers.device(rank).MPID_Poll(true);
+    EXPECT_EQ(task.code(), MPI_SUCCESS);
+    const std::size_t by_tree = rank == 0 ? kRanks - 1 : 1, by_dissemination = 3;
+    EXPECT_EQ(fibers.sent(rank).size() - before, persistent ? by_tree : by_dissemination) << rank;
+  };
+  int ready = 0;
+  EXPECT_TRUE(fibers.run([&](int rank) {
+    mpi::Comm& c = team.comm(rank);
+    Background again(c, mpi::new_repeated_tag(c), [&c] { return coll::barrier(c); });
+    run(true, again, rank);
+    fibers.barrier(rank);
+    if (++ready == 1) terms = way(Algorithm::dissemination);
+    fibers.barrier(rank);
+    run(true, again, rank);
+    Background fresh(c, -1, [&c] { return coll::barrier(c); });
+    run(false, fresh, rank);
+    fibers.barrier(rank);
+  }));
 }
 
 /// Messages that a collective takes, `call(comm)` on each rank of a new world.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <set>
@@ -116,6 +117,71 @@ TEST(Levels, AndLengthsDoNotChangeTheBitsOfASum) {
         };
         EXPECT_EQ(to_root(many, Algorithm::hosts), to_root(one, Algorithm::binomial)) << s.ranks << ", root " << root;
       }
+    }
+  }
+}
+
+// Stages inside of a host go by shared memory (shared.hpp), in any order of collectives and roots; who talks to no
+// other host sends no message once there is such memory.
+TEST(Levels, MeetInSharedMemoryInsideOfHosts) {
+  constexpr int kRanks = 11, kRounds = 40;
+  const auto root_of = [](int round) { return round * 7 % kRanks; };
+  const CollOp* sum = nullptr;
+  for (const auto& r : reductions())
+    if (r.op.builtin == ReduceOp::sum && r.type->type.basic == Basic::i32) sum = &r;
+  ASSERT_NE(sum, nullptr);
+  for (const bool crowded : {false, true}) {
+    for (const Hosts& hosts : {Hosts::blocks(kRanks, 4), Hosts::blocks(kRanks, kRanks),
+                               Hosts(std::vector<int>{0, 1, 0, 1, 2, 0, 1, 2, 2, 0, 1})}) {
+      methods::InprocRules shares;
+      shares.shared_memory = true;
+      Fibers fibers(hosts, shares);
+      Terms terms({}, crowded);
+      Team team(fibers, 2, terms, everyone(kRanks));
+      EXPECT_TRUE(fibers.run([&](int rank) {
+        mpi::Comm& c = team.comm(rank);
+        const auto round = [&](int i) {
+          const int root = root_of(i);
+          const auto n = static_cast<std::size_t>(i % 3 == 0 ? 1 : 100 + i);  // in the line, and beside it
+          std::vector<int> in(n), out(n, -1);
+          for (std::size_t k = 0; k < n; ++k) in[k] = rank + static_cast<int>(k) + i;
+          const auto expected = [&](std::size_t k) {
+            return kRanks * (kRanks - 1) / 2 + kRanks * (static_cast<int>(k) + i);
+          };
+          const coll::Reduction r{sum->op, const_cast<mpi::Datatype&>(sum->type->type), static_cast<MPI_Count>(n),
+                                  fibers.device(rank)};
+          switch (i % 4) {
+            case 0:
+              EXPECT_EQ(coll::bcast(c, coll::raw(rank == root ? in.data() : out.data(), 4 * n), root), MPI_SUCCESS);
+              for (std::size_t k = 0; k < n && rank != root; ++k) EXPECT_EQ(out[k], root + static_cast<int>(k) + i);
+              break;
+            case 1:
+              EXPECT_EQ(coll::reduce(c, in.data(), out.data(), r, root), MPI_SUCCESS);
+              for (std::size_t k = 0; k < n && rank == root; ++k) EXPECT_EQ(out[k], expected(k));
+              break;
+            case 2:
+              EXPECT_EQ(coll::allreduce(c, in.data(), out.data(), r), MPI_SUCCESS);
+              for (std::size_t k = 0; k < n; ++k) EXPECT_EQ(out[k], expected(k));
+              break;
+            default:
+              EXPECT_EQ(coll::barrier(c), MPI_SUCCESS);
+          }
+        };
+        const coll::Levels& l = coll::levels_of(c);
+        for (int i = 0; i < kRounds; ++i) {
+          const auto messages = [&] {  // and not what answers some
+            return std::ranges::count_if(fibers.sent(rank), [](const std::string& name) {
+              return name.starts_with("SHORT") || name.starts_with("REQUEST_SEND");
+            });
+          };
+          const auto before = messages();
+          round(i);
+          if (l.two && i >= 8 && l.me > 0 && rank != root_of(i)) {
+            EXPECT_EQ(messages(), before) << i << ": " << fibers.sent(rank).back();
+          }
+        }
+        fibers.barrier(rank);
+      }));
     }
   }
 }

@@ -173,6 +173,7 @@ bool run_seed(std::uint64_t seed) {
   const bool rough = chance.in(500);  // many small packets: less data
   methods::InprocRules rules = methods::InprocRules::drawn(seed);
   if (!rough) rules.eager_max = 4096, rules.fragment_max = 64 * 1024, rules.link_frames = 256, rules.retry = 0;
+  rules.shared_memory = seed % 2 == 1;
   const std::uint64_t budget = rough ? 256 * 1024 : 8 * 1024 * 1024;
   Fibers fibers(draw_hosts(chance, p), rules);
   std::vector<std::unique_ptr<Step>> steps;

@@ -7,6 +7,7 @@
 
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
+#include "mpi/coll/plan.hpp"
 #include "mpi/internal/task.hpp"
 #include "rma/fibers.hpp"
 
@@ -41,14 +42,18 @@ class Background final : public mpi::Task {
  public:
   /// `tag`: of a persistent collective; negative: the next of the communicator.
   Background(mpi::Comm& comm, int tag, std::function<int()> collective)
-      : Task(*comm.device, tag), collective_(std::move(collective)) {}
-  void start() { run(); }
+      : Task(*comm.device, tag, tag >= 0 ? &plan_ : nullptr), collective_(std::move(collective)) {}
+  void start() {
+    plan_.begin();
+    run();
+  }
   bool over() const { return !running(); }
   int code() const { return result(); }
 
  private:
   int body() override { return collective_(); }
   const std::function<int()> collective_;
+  mpi::coll::Plan plan_;
 };
 
 }  // namespace rmq::testing

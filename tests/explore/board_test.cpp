@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "mpi/coll/guests.hpp"
 #include "tests/explore/check.hpp"
 
 namespace rmq::mpi::coll {
@@ -25,6 +26,7 @@ struct Host {
   }
   std::vector<std::byte> memory;
   void* board;
+  Guests guests;
   std::vector<explore::Bell> bells;
   const bool one_answers;
   const int members;
@@ -76,8 +78,9 @@ Program meeting(int members, bool one_answers, int rounds, bool sleep) {
     p.threads.emplace_back([=] {
       Board b(host->board, members, me, one_answers);
       for (int i = 0; i < rounds; ++i) host->meet(b, me, sleep);
-      b.leave();
-      if (me == 0 && b.is_deserted()) explore::plain_write(&b.answered(), "the memory, for something else");
+      host->guests.leave();
+      if (me == 0 && host->guests.have_left(members))
+        explore::plain_write(&b.answered(), "the memory, for something else");
     });
   }
   return p;
@@ -112,8 +115,8 @@ TEST(Board, NeedsItsOrders) {
       {"board.hpp", "shared_->come.fetch_add(1", Change::torn},
       {"board.hpp", "shared_->answer.round.store(round_", Change::relaxed},
       {"board.hpp", "return shared_->answer.round.load(", Change::relaxed},
-      {"board.hpp", "shared_->left.fetch_add(1", Change::relaxed},
-      {"board.hpp", "return shared_->left.load(", Change::relaxed},
+      {"guests.hpp", "left.fetch_add(1", Change::relaxed},
+      {"guests.hpp", "return left.load(", Change::relaxed},
   };
   explore::kills([] { return meeting(2, true, 3, false); }, kBounds, one_answers);
 }

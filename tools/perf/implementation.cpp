@@ -1,5 +1,6 @@
 #include "tools/perf/implementation.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "tools/process/spawn.hpp"
@@ -15,7 +16,7 @@ std::vector<std::string> with(std::vector<std::string> words, const std::vector<
 std::vector<Way> mpich(const std::string& transport, bool crowded) {
   const std::vector<std::string> start = crowded ? std::vector<std::string>{"mpiexec.mpich"}
                                                  : std::vector<std::string>{"mpiexec.mpich", "-bind-to", "core"};
-  if (transport == "tcp") return {{start, {{"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", "lo"}}}};
+  if (transport != "shm") return {{start, {{"UCX_TLS", "tcp,self"}, {"UCX_NET_DEVICES", "lo"}}}};
   return {{start, {}}, {start, {{"UCX_TLS", "posix,self"}}}};
 }
 
@@ -24,7 +25,7 @@ std::vector<Way> openmpi(const std::string& transport, bool crowded) {
   if (::geteuid() == 0) start.emplace_back("--allow-run-as-root");
   start = with(start, crowded ? std::vector<std::string>{"--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"}
                               : std::vector<std::string>{"--bind-to", "core"});
-  if (transport == "tcp") {
+  if (transport != "shm") {
     return {
         {with(start, {"--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo", "--mca", "osc", "pt2pt"}), {}}};
   }
@@ -43,7 +44,12 @@ std::vector<Way> Implementation::ways(const std::string& transport, int ranks, i
   if (name == "mpich") return mpich(transport, crowded);
   if (name == "openmpi") return openmpi(transport, crowded);
   const std::string launcher = compiler.substr(0, compiler.rfind('/') + 1) + "rmqrun";
-  std::vector<std::string> words{launcher, "--method", transport};
+  std::vector<std::string> words{launcher};
+  if (transport == "hosts") {
+    words = with(words, {"--host-split", fmt::format("{},{}", ranks / 2, ranks - ranks / 2)});
+  } else {
+    words = with(words, {"--method", transport});
+  }
   return {{crowded ? words : with(words, {"--bind", "core"}), {}}};
 }
 

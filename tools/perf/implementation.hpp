@@ -8,7 +8,8 @@
 
 namespace rmq::perf {
 
-/// One way to start one implementation; the best of an implementation's ways counts (with and without single copy, say).
+/// One way to start one implementation; the best of an implementation's ways counts (with and without single copy,
+/// say).
 struct Way {
   std::vector<std::string> before;  // words before "-n"
   std::vector<std::pair<std::string, std::string>> variables;
@@ -19,7 +20,8 @@ struct Implementation {
   std::string compiler;  // mpicc of this implementation
   std::string program;   // the benchmark, compiled
 
-  /// Ways for `ranks` ranks over a transport ("shm" or "tcp") on a machine with `cpus` CPUs.
+  /// Ways for `ranks` ranks over a transport on a machine with `cpus` CPUs: "shm", "tcp" or "hosts", two pretended
+  /// hosts with half of them each; peers know none such, and go by TCP.
   std::vector<Way> ways(const std::string& transport, int ranks, int cpus) const;
 };
 

@@ -30,6 +30,11 @@ constexpr const char* kRmaTcp =
     "4194304,"
     "put_bandwidth:8,put_bandwidth:65536,put_flush_busy:8,idle_window";
 
+constexpr const char* kCollectives =
+    "barrier,bcast:8,bcast:65536,bcast:1048576,reduce:8,reduce:65536,reduce:1048576,allreduce:8,allreduce:65536,"
+    "allreduce:1048576,gather:8,scatter:8,allgather:8,allgather:1024,allgather:65536,alltoall:8,alltoall:1024,"
+    "alltoall:65536,reduce_scatter:65536";
+
 constexpr double kProbeSeconds = 0.002;
 constexpr double kSlow = 1.3;  // times the fastest cache line seen: a slow phase is at twice
 
@@ -87,6 +92,13 @@ std::vector<Job> plan(const Options& options) {
       std::stringstream list(metrics);
       for (std::string metric; std::getline(list, metric, ',');) jobs.push_back({2, transport, metric});
     }
+    return jobs;
+  }
+  if (!options.collectives.empty()) {
+    std::vector<Job> jobs;
+    for (const int ranks : options.collectives)
+      for (const char* transport : {"shm", "tcp", "hosts"})
+        if (ranks > 2 || transport != std::string("hosts")) jobs.push_back({ranks, transport, kCollectives});
     return jobs;
   }
   const bool quick = options.quick;
@@ -156,7 +168,8 @@ Samples measure(const std::vector<Job>& jobs, const std::vector<Implementation>&
   Runner runner(all, options);
   Phases phases;
   for (const Job& job : jobs) {
-    static_cast<void>(phases.repeat(options.rounds, [&] { return runner.run(job); }, samples));  // it cannot fail
+    static_cast<void>(phases.repeat(
+        options.rounds, [&] { return runner.run(job); }, samples));  // it cannot fail
   }
   return samples;
 }

@@ -34,6 +34,7 @@ bool higher_is_better(const std::string& metric);
 struct Options {
   bool quick = false;            // leave out what takes long and is derived from the rest
   bool rma = false;              // remote memory access instead of messages
+  std::vector<int> collectives;  // collectives instead, with so many ranks each; also on two pretended hosts
   int rounds = 5;                // of each job and implementation, in turn
   double sample_seconds = 0.02;  // of one batch in the benchmark
   int cpus = 2;
@@ -45,8 +46,8 @@ std::vector<Job> plan(const Options& options);
 using Samples = std::map<Row, std::map<std::string, std::vector<double>>>;
 using Figures = std::map<Row, std::map<std::string, double>>;
 
-/// Runs jobs, implementations in turn, each at its best setting. One that fails or hangs is named on stderr and left out
-/// of this job from then on; so is RMQ.
+/// Runs jobs, implementations in turn, each at its best setting. One that fails or hangs is named on stderr and left
+/// out of this job from then on; so is RMQ.
 class Runner {
  public:
   /// Both outlive it.

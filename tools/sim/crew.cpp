@@ -29,6 +29,7 @@ Crew::Crew(const CrewOptions& options)
       world_(options.hosts, options.cost) {}
 
 Crew::~Crew() {
+  comms_.clear();  // before the devices whose memory they share
   domains_.clear();
   devices_.clear();  // before the world that their methods belong to
 }
