@@ -32,7 +32,8 @@ Result<std::vector<Interface>> list_interfaces();
 
 /// The addresses to listen on. `wanted` is Config::tcp_interface: an interface's name, a network (10.0.0.0/8, ::1/128)
 /// or an address; at most one address of each family is chosen, IPv4 first. Empty: loopback and, unless `one_host`,
-/// also the first other interface that is up. Errc::config, with a list of what there is, when nothing fits.
+/// also the first four other interfaces that are up, in the system's order, in which callers try them. Errc::config,
+/// with a list of what there is, when nothing fits.
 Result<std::vector<Address>> choose_addresses(std::string_view wanted, bool one_host,
                                               std::span<const Interface> interfaces);
 
