@@ -20,6 +20,8 @@ namespace {
 
 namespace ip = boost::asio::ip;
 
+constexpr std::size_t kMostInterfaces = 4;  // besides the loopback: each costs every rank a descriptor
+
 std::optional<Address> address_of(const sockaddr* from) {
   if (from == nullptr) return std::nullopt;
   if (from->sa_family == AF_INET) {
@@ -96,7 +98,8 @@ Result<std::vector<Interface>> list_interfaces() {
   std::vector<Interface> found;
   for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
     if (const auto address = address_of(one->ifa_addr)) {
-      found.push_back({one->ifa_name, *address, (one->ifa_flags & IFF_UP) != 0});
+      constexpr unsigned kWorks = IFF_UP | IFF_RUNNING;  // with a cable that is plugged in
+      found.push_back({one->ifa_name, *address, (one->ifa_flags & kWorks) == kWorks});
     }
   }
   return found;
@@ -108,10 +111,14 @@ Result<std::vector<Address>> choose_addresses(std::string_view wanted, bool one_
     auto chosen = first_of_each_family(interfaces, [](const Interface& one) { return one.address.is_loopback(); });
     if (chosen.size() > 1) chosen.resize(1);  // everybody on this machine can reach the first one
     if (one_host && !chosen.empty()) return chosen;
-    const auto outer =
-        std::ranges::find_if(interfaces, [](const Interface& one) { return one.up && !one.address.is_loopback(); });
-    if (outer != interfaces.end()) {
-      const auto more = first_of_each_family(interfaces, [&](const Interface& one) { return one.name == outer->name; });
+    // Which of them leads to a peer nobody knows before it is tried.
+    std::vector<std::string_view> outer;
+    for (const Interface& one : interfaces) {
+      if (!one.up || one.address.is_loopback() || !is_publishable(one.address)) continue;
+      if (outer.size() == kMostInterfaces || std::ranges::find(outer, one.name) != outer.end()) continue;
+      outer.push_back(one.name);
+      const auto more =
+          first_of_each_family(interfaces, [&](const Interface& other) { return other.name == one.name; });
       chosen.insert(chosen.end(), more.begin(), more.end());
     }
     if (!chosen.empty()) return chosen;

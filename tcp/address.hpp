@@ -33,7 +33,7 @@ Result<std::vector<Interface>> list_interfaces();
 /// The addresses to listen on. `wanted` is Config::tcp_interface: an interface's name, a network (10.0.0.0/8, ::1/128)
 /// or an address, or several of these with commas between; of each at most one address of each family is chosen, IPv4
 /// first, and callers try them in that order. Those of a list that fit nothing are left out. Empty: loopback and,
-/// unless `one_host`, also the first other interface that is up. Errc::config, with a list of what there is, when
+/// unless `one_host`, also the first four other interfaces that are up, in the system's order. Errc::config, with a list of what there is, when
 /// nothing fits.
 Result<std::vector<Address>> choose_addresses(std::string_view wanted, bool one_host,
                                               std::span<const Interface> interfaces);

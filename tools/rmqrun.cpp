@@ -1,4 +1,5 @@
-// rmqrun: starts an MPI job on this machine. See --help, and tools/launch/front.hpp for its processes.
+// rmqrun: starts an MPI job. Also the agent that it starts on other hosts. See --help, and tools/launch/front.hpp for
+// its processes.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -8,6 +9,8 @@
 #include <span>
 #include <string_view>
 
+#include "tools/launch/agent.hpp"
+#include "tools/launch/agents.hpp"
 #include "tools/launch/debug.hpp"
 #include "tools/launch/front.hpp"
 #include "tools/launch/keeper.hpp"
@@ -52,6 +55,11 @@ int main(int argc, char** argv) {
         },
         fd);
   }
+  if (arguments.size() == 1 && std::string_view(arguments[0]) == agent_option)
+    return run_kept([](UniqueFd leash, UniqueFd table, const sigset_t& ranks_mask) {
+      table.reset();
+      return run_agent(std::move(leash), ranks_mask);
+    });
   const auto options = parse_options(arguments, Defaults::of_environment());
   if (!options) return complain(options.error().what, exit_usage);
   if (options->action == Options::Action::help) {

@@ -77,8 +77,8 @@ TEST(RmqrunEnds, ADeathIsTheCauseOfWhatOthersReportWhileItLasts) {
 }
 
 TEST(RmqrunEnds, ADeathIsTheCauseOfAnExitWhileItLasts) {
-  Process job(rmqrun({"-n", "1", "PROBE", "get", "victim", "strike", "exit", "3", ":", "-n", "1", "PROBE", "grow", "800",
-                      "put", "victim", "%p", "hang"}));
+  Process job(rmqrun({"-n", "1", "PROBE", "get", "victim", "strike", "exit", "3", ":", "-n", "1", "PROBE", "grow",
+                      "800", "put", "victim", "%p", "hang"}));
   const Outcome outcome = job.wait();
   job.await_nobody();
   EXPECT_EQ(outcome.code, 137) << outcome.err;
@@ -199,7 +199,7 @@ TEST(RmqrunEnds, WithUsageErrorsThatNameTheOption) {
       {{"-n", "3", "--host-split", "3,", "true"}, "--host-split"},
       {{"--method", "pigeon", "true"}, "pigeon"},
       {{"--timeout", "soon", "true"}, "soon"},
-      {{"-hosts", "a,b", "true"}, "rmqboot"},
+      {{"-hosts", "a,,b", "true"}, "-hosts a,,b"},
       {{"-ppn", "many", "true"}, "-ppn many"},
       {{"--map-by", "ppr:2:node", "true"}, "--map-by ppr:2:node does not say how many ranks to start here; add -n N"},
       {{"-n", "1", "true", ":"}, "':'"},

@@ -57,6 +57,20 @@ TEST(RmqrunIo, OptionsThatChangeNothingHereSaySo) {
   EXPECT_EQ(run(rmqrun({"-N", "3", "echo", "x"})).out, "x\nx\nx\n");
 }
 
+// Whatever this machine has, a rank that is bound may use no more than before.
+TEST(RmqrunIo, RanksAreBoundAndSaidToBe) {
+  const Outcome job = run(rmqrun(
+      {"-n", "2", "--bind", "hwthread", "--report-bindings", "sh", "-c", "grep Cpus_allowed_list /proc/self/status"}));
+  EXPECT_EQ(job.code, 0) << job.err;
+  Words said, found;
+  for (const std::string& line : sorted_lines(job.err)) said.push_back(line.substr(line.rfind(' ') + 1));
+  for (const std::string& line : sorted_lines(job.out)) found.push_back(line.substr(line.rfind('\t') + 1));
+  std::sort(said.begin(), said.end());
+  EXPECT_EQ(said, found) << job.err;
+  for (const std::string& cpu : found) EXPECT_EQ(cpu.find_first_of("-,"), std::string::npos) << cpu;
+  EXPECT_NE(run(rmqrun({"--bind", "board", "true"})).err.find("--bind board"), std::string::npos);
+}
+
 TEST(RmqrunIo, AnAllocationOfSlurmSaysHowManyRanks) {
   const Outcome job = run(rmqrun({"echo", "x"}), "", {{"SLURM_NTASKS", "3"}, {"SLURM_JOB_NUM_NODES", "1"}});
   EXPECT_EQ(job.out, "x\nx\nx\n");
@@ -67,7 +81,7 @@ TEST(RmqrunIo, AnAllocationOfSlurmSaysHowManyRanks) {
   const Outcome several = run(rmqrun({"echo", "x"}), "", {{"SLURM_NTASKS", "4"}, {"SLURM_JOB_NUM_NODES", "2"}});
   EXPECT_EQ(several.code, 2);
   EXPECT_EQ(several.out, "");
-  EXPECT_NE(several.err.find("srun --mpi=pmi2 rmqboot"), std::string::npos) << several.err;
+  EXPECT_NE(several.err.find("SLURM_JOB_NODELIST"), std::string::npos) << several.err;
 }
 
 TEST(RmqrunIo, PretendedHostsTalkOverTheLoopback) {

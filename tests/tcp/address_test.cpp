@@ -32,8 +32,11 @@ TEST(ChooseAddresses, TakesLoopbackForOneMachine) {
   EXPECT_EQ(chosen(""), Texts{"127.0.0.1"});
 }
 
-TEST(ChooseAddresses, AddsTheFirstOtherInterfaceThatIsUpForSeveralHosts) {
-  EXPECT_EQ(chosen("", false), (Texts{"127.0.0.1", "192.0.2.2", "2001:db8::2"}));
+TEST(ChooseAddresses, AddsTheOtherInterfacesThatAreUpForSeveralHosts) {
+  EXPECT_EQ(chosen("", false), (Texts{"127.0.0.1", "192.0.2.2", "2001:db8::2", "10.1.2.3", "2001:db8:1::3"}));
+  std::vector<Interface> many{{"lo", at("127.0.0.1"), true}};
+  for (int i = 0; i < 20; ++i) many.push_back({"eth" + std::to_string(i), at("10.0.0.1"), true});
+  EXPECT_EQ(choose_addresses("", false, many)->size(), 5u);  // each costs every rank a descriptor
 }
 
 TEST(ChooseAddresses, FollowsNamesNetworksAndAddresses) {

@@ -31,7 +31,10 @@ Keeper::Keeper(const Options& options, EventLoop& loop, const sigset_t& signal_m
       table_(std::move(table)),
       output_(loop, options.tag_output),
       household_{loop, output_, children_, signal_mask_},
-      wishes_(*this, loop) {}
+      wishes_(*this, loop),
+      agents_(loop, children_, signal_mask_,
+              {options.launcher, options.fan_out, options.silence, options.tag_output, output_.is_shared(), {}},
+              *this) {}
 
 Result<void> Keeper::begin() {
   adopt_orphans();
@@ -64,10 +67,11 @@ int Keeper::run() {
   };
   if (auto good = begin(); !good) return say(good.error().what);
   const auto first = start_job(plan_job(options_), nullptr);
-  if (!first) return say(first.error().what);
-  // The front reads all of it. A front that is gone ends the job by the leash.
-  write_all(table_.get(), (*first)->processes());
-  table_.reset();
+  if (!first) {
+    kill_descendants();
+    return say(first.error().what);
+  }
+  publish_processes();
   if (options_.timeout)
     loop_.after(*options_.timeout, [this] {
       const double seconds = std::chrono::duration<double>(*options_.timeout).count();
@@ -80,9 +84,29 @@ int Keeper::run() {
   return code_ != 0 ? code_ : other_code_;
 }
 
-Result<void> Keeper::raise_descriptor_limit(int ranks) {
+// For debuggers, when all ranks of the first job have been started. The front reads all of it. A front that is gone
+// ends the job by the leash.
+void Keeper::publish_processes() {
+  if (!table_.is_open()) return;
+  const auto processes = jobs_.empty() ? std::string() : jobs_[0]->processes();
+  if (!processes) return;
+  write_all(table_.get(), *processes);
+  table_.reset();
+}
+
+Result<void> Keeper::raise_descriptor_limit(const JobPlan& plan) {
   const int of_pmi = options_.pmi ? PmiBoard::descriptors_per_rank : 0;
-  const int needed = descriptors_ + ranks * (1 + output_.descriptors_per_rank(ranks) + of_pmi);
+  int ranks = 0, agents = 0;
+  for (std::size_t host = 0; host < plan.hosts.size(); ++host) {
+    if (plan.pretended) {
+      ranks = plan.job.size;
+    } else if (plan.here[host]) {
+      ranks += plan.job.host_of_rank.count(static_cast<int>(host), plan.job.size);
+    } else {
+      agents = std::min(agents + 1, options_.fan_out);
+    }
+  }
+  const int needed = descriptors_ + ranks * (1 + output_.descriptors_per_rank(plan.job.size) + of_pmi) + 2 * agents;
   auto raised = raise_open_files(ranks, static_cast<rlim_t>(needed));
   if (!raised) return tl::unexpected(raised.error());
   descriptors_ = needed;
@@ -93,16 +117,60 @@ Result<void> Keeper::raise_descriptor_limit(int ranks) {
 }
 
 Result<Job*> Keeper::start_job(JobPlan plan, Job* parent) {
-  if (auto raised = raise_descriptor_limit(plan.job.size); !raised) return tl::unexpected(raised.error());
+  if (auto raised = raise_descriptor_limit(plan); !raised) return tl::unexpected(raised.error());
+  if (auto reached = reach(plan); !reached) return tl::unexpected(reached.error());
   const int number = jobs_made_++;
+  plan.takes_input = number == 0;
   std::unique_ptr<Job> job(
-      new Job(std::move(plan), number, {options_.hang_after, options_.hang_abort}, household_, *this));
+      new Job(std::move(plan), number, {options_.hang_after, options_.hang_abort}, household_, agents_, *this));
   if (auto started = job->start(); !started) {
     job->kill();
     return tl::unexpected(started.error());
   }
   if (parent != nullptr) connect(parent->number(), number);
   return jobs_.emplace_back(std::move(job)).get();
+}
+
+// Sees to it that there is an agent on each host of the plan that needs one.
+Result<void> Keeper::reach(const JobPlan& plan) {
+  std::vector<std::string> missing;
+  for (std::size_t host = 0; host < plan.hosts.size(); ++host) {
+    if (plan.here[host]) continue;
+    const auto place = agents_.place_of(plan.hosts[host]);
+    if (!place) {
+      missing.push_back(plan.hosts[host]);
+    } else if (!agents_.is_up(*place)) {
+      return fail(Errc::system, fmt::format("host {} has been lost before", plan.hosts[host]));
+    }
+  }
+  return agents_.start(missing);
+}
+
+void Keeper::on_word(std::size_t place, const Link::Frame& frame) {
+  FieldReader body(frame.body);
+  if (frame.word == Word::output) {
+    const int fd = static_cast<int>(body.number());
+    const std::string_view text = body.rest();
+    return output_.accept(fd, text, [this, place, bytes = static_cast<std::uint32_t>(text.size())] {
+      agents_.send(place, Word::printed, 0, Fields().number(bytes));
+    });
+  }
+  if (frame.word == Word::lost) {
+    const std::string why = body.text();
+    std::vector<std::string> hosts(std::min<std::size_t>(body.number(), frame.body.size()));
+    for (std::string& host : hosts) host = body.text();
+    for (const auto& job : jobs_) job->on_lost_hosts(place, hosts, why);
+    return;
+  }
+  const auto job = std::ranges::find_if(jobs_, [&](const auto& one) { return one->number() == frame.job; });
+  if (job == jobs_.end()) return;
+  (*job)->on_word(place, frame);
+  if (frame.word == Word::started) publish_processes();
+}
+
+void Keeper::on_lost(std::size_t place, const std::string& why) {
+  for (const auto& job : jobs_) job->on_lost_agent(place, why);
+  stop_when_done();
 }
 
 void Keeper::connect(int a, int b) {
@@ -217,7 +285,12 @@ void Keeper::on_finished(Job& job) {
 void Keeper::stop_when_done() {
   if (!jobs_.empty() || (guest_ && guest_->is_here())) return;
   output_.on_written([this] { stop_when_done(); });
-  if (output_.is_idle()) loop_.stop();
+  // Agents leave when all that their ranks have printed is here.
+  if (!std::exchange(leaving_, true)) {
+    agents_.expect_ends();
+    agents_.send(Word::bye, 0);
+  }
+  if (agents_.up() == 0 && output_.is_idle()) loop_.stop();
 }
 
 }  // namespace rmq::launch

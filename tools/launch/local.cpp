@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -20,16 +19,6 @@
 namespace rmq::launch {
 
 namespace {
-
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> out;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return out;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) out.push_back(cpu);
-  return out;
-}
 
 // Whether a process was started by a rank of this job, or by what one has started.
 bool has_job_in_environment(pid_t pid, const std::string& job) {
@@ -56,7 +45,6 @@ LocalStarter::LocalStarter(Household& household, const JobPlan& plan, int host, 
     for (int rank = 0; rank < plan.job.size; ++rank)
       if (is_here(rank)) numbers_.push_back(rank);
   ranks_.resize(host < 0 ? static_cast<std::size_t>(plan.job.size) : numbers_.size());
-  if (plan.bind) cpus_ = allowed_cpus();
   if (plan.pmi)
     pmi_ = std::make_unique<PmiBoard>(household.loop, plan.job,
                                       [this](const std::string& what) { household_.output.say("rmqrun: " + what); });
@@ -79,6 +67,11 @@ std::size_t LocalStarter::place(int rank) const {
 
 Result<void> LocalStarter::start() {
   no_input_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (auto places = find_places(plan_.binding, allowed_cpus()); places) {
+    places_ = *std::move(places);
+  } else {
+    return tl::make_unexpected(places.error());
+  }
   int first = 0, app_num = 0;
   for (const Section& section : plan_.sections) {
     SpawnPlan common;
@@ -126,7 +119,7 @@ Result<void> LocalStarter::start_rank(int rank, int app_num, const SpawnPlan& co
   else
     set_rank(plan.environment,
              {rank, app_num, theirs.get(), plan_.hosts[static_cast<std::size_t>(host)], plan_.ranks_on_machine(host)});
-  plan.input = rank == 0 ? input_ : no_input_.get();
+  plan.input = rank == 0 && plan_.takes_input ? input_ : no_input_.get();
   plan.output = ends->output.get();
   plan.error = ends->error.get();
   UniqueFd input, output, error;
@@ -147,11 +140,16 @@ Result<void> LocalStarter::start_rank(int rank, int app_num, const SpawnPlan& co
   }
   plan.keep = {theirs.get(), flight_.descriptor()};
   if (flight_.descriptor() >= 0) plan.environment.set("RMQ_FLIGHT_MEMORY", flight_.variable(static_cast<int>(slot)));
-  if (!cpus_.empty()) plan.cpu = cpus_[slot % cpus_.size()];
+  if (!places_.empty()) plan.cpus = places_[slot % places_.size()];
+  if (plan_.binding.report)
+    household_.output.say(
+        fmt::format("rmqrun: rank {}{} on {} {}", label_, rank, plan_.hosts[static_cast<std::size_t>(host)],
+                    plan.cpus.empty() ? "is not bound" : "is bound to CPUs " + format_cpus(plan.cpus)));
   serve_(rank, std::move(ours));  // before the rank can send: the kernel signs only what is sent from then on
   const auto pid = spawn(plan);
   if (!pid) return fail(Errc::system, fmt::format("cannot start rank {}: {}", rank, pid.error().what));
-  processes_ += debug_entry(*pid, plan_.job.host_name, plan.program);
+  processes_ += debug_entry(*pid, plan_.pretended ? plan_.job.host_name : plan_.hosts[static_cast<std::size_t>(host)],
+                            plan.program);
   Rank& entry = ranks_[slot];
   entry.pid = *pid;
   entry.alive = true;
@@ -207,6 +205,10 @@ void LocalStarter::kill() {
 
 void LocalStarter::drain_output(int rank) {
   household_.output.drain(rank_of(rank).output);
+}
+
+void LocalStarter::drain_output() {
+  for (const Rank& rank : ranks_) household_.output.drain(rank.output);
 }
 
 void LocalStarter::on_exit(int rank, int status) {

@@ -15,6 +15,7 @@
 
 #include "base/config.hpp"
 #include "base/process_sets.hpp"
+#include "tools/launch/hostlist.hpp"
 
 namespace rmq::launch {
 
@@ -51,7 +52,12 @@ enum class Verb {
   per_host,
   placing,
   foreign,
-  elsewhere
+  hosts,
+  hostfile,
+  launcher,
+  fan_out,
+  host_timeout,
+  report_bindings
 };
 
 struct Known {
@@ -103,7 +109,7 @@ constexpr Known known[] = {
     {"quiet", 0, Verb::ignore},
     // With nothing to do on one machine, or of a library that is not this one: scripts that pass them keep working, and
     // are told.
-    {"report-bindings", 0, Verb::foreign},
+    {"report-bindings", 0, Verb::report_bindings},
     {"map-by", 1, Verb::placing},
     {"rank-by", 1, Verb::placing},
     {"ppn", 1, Verb::per_host},
@@ -111,13 +117,15 @@ constexpr Known known[] = {
     {"npernode", 1, Verb::per_host},
     {"N", 1, Verb::per_host},
     {"mca", 2, Verb::foreign},
-    // With a meaning that rmqrun cannot give them.
-    {"host", 1, Verb::elsewhere},
-    {"hosts", 1, Verb::elsewhere},
-    {"H", 1, Verb::elsewhere},
-    {"f", 1, Verb::elsewhere},
-    {"hostfile", 1, Verb::elsewhere},
-    {"machinefile", 1, Verb::elsewhere},
+    {"launcher", 1, Verb::launcher},
+    {"fan-out", 1, Verb::fan_out},
+    {"host-timeout", 1, Verb::host_timeout},
+    {"host", 1, Verb::hosts},
+    {"hosts", 1, Verb::hosts},
+    {"H", 1, Verb::hosts},
+    {"f", 1, Verb::hostfile},
+    {"hostfile", 1, Verb::hostfile},
+    {"machinefile", 1, Verb::hostfile},
 };
 
 tl::unexpected<Error> wrong(std::string what) {
@@ -286,19 +294,36 @@ class Parser {
         return {};
       }
       case Verb::placing:
-        if (value.starts_with("ppr:")) places_ranks_ = fmt::format("{} {}", word, value);
-        out_.notes.push_back(
-            fmt::format("{} {} changes nothing: all ranks run on this machine, in their order", word, value));
-        return {};
+        return set_placing(value, word);
       case Verb::foreign:
         out_.notes.push_back(fmt::format("{}{}{}{}{} is ignored: it means nothing to RMQ", word,
                                          value.empty() ? "" : " ", value, second.empty() ? "" : " ", second));
         return {};
-      case Verb::elsewhere:
-        return wrong(
-            fmt::format("{}: rmqrun starts ranks on this machine only; on several, use another MPI's launcher: "
-                        "mpiexec {} {} -n N rmqboot ./prog",
-                        word, word, value));
+      case Verb::hosts:
+        return take_hosts(parse_host_list(value), word, value);
+      case Verb::hostfile:
+        return take_hosts(read_host_file(value), word, value);
+      case Verb::launcher:
+        if (value.find_first_not_of(' ') == std::string::npos) return wrong(fmt::format("{} needs a command", word));
+        out_.launcher = value;
+        return {};
+      case Verb::fan_out: {
+        const auto count = parse_count(value, 1024);
+        if (!count) return wrong(fmt::format("{} {}: not a number of agents", word, value));
+        out_.fan_out = *count;
+        return {};
+      }
+      case Verb::report_bindings:
+        out_.binding.report = true;
+        return {};
+      case Verb::host_timeout: {
+        const auto time = seconds(value, word);
+        if (!time) return tl::make_unexpected(time.error());
+        if (!*time || **time < std::chrono::seconds(2))
+          return wrong(fmt::format("{} {}: at least 2 s, for agents tell each second that they live", word, value));
+        out_.silence = **time;
+        return {};
+      }
     }
     return {};
   }
@@ -356,11 +381,14 @@ class Parser {
     return {};
   }
 
+  // --bind is ours; --bind-to is other launchers', whose further words mean nothing here.
   Result<void> set_bind(const std::string& text, string_view word) {
-    // --bind is ours; --bind-to is other launchers', whose finer units mean a core here or nothing.
-    const bool ours = word.ends_with("bind");
-    if (ours && text != "core" && text != "none") return wrong(fmt::format("{} {}: core or none", word, text));
-    out_.bind = text.starts_with("core") || text.starts_with("hwthread");
+    out_.binding.to = part_of(split(text, ':')[0]);
+    if (out_.binding.to || text == "none") return {};
+    if (word.ends_with("bind"))
+      return wrong(fmt::format("{} {}: hwthread, core, l3cache, numa, socket or none", word, text));
+    out_.notes.push_back(
+        fmt::format("{} {} binds nothing; --bind hwthread, core, l3cache, numa or socket would", word, text));
     return {};
   }
 
@@ -376,20 +404,61 @@ class Parser {
     return {};
   }
 
+  // "slot" fills one host after the other, "node" deals ranks out in turn, "ppr:N:node" places N on each host.
+  Result<void> set_placing(const std::string& value, string_view word) {
+    const bool ranks_by = word.ends_with("rank-by");
+    if (value == "node" && !ranks_by) {
+      in_turn_ = true;
+      placing_word_ = fmt::format("{} {}", word, value);
+      return {};
+    }
+    if (value.starts_with("ppr:")) {
+      const auto parts = split(value, ':');
+      const auto count = parts.size() == 3 && parts[2] == "node" ? parse_count(parts[1], max_ranks) : std::nullopt;
+      if (count) {
+        per_host_ = count;
+        per_host_word_ = fmt::format("{} {}", word, value);
+        counts_ranks_here_ = false;
+        return {};
+      }
+    } else if (!ranks_by && value == "slot") {
+      return {};
+    } else if (const auto part = part_of(value); part && !ranks_by) {
+      out_.binding.spread = part;
+      placing_word_ = fmt::format("{} {}", word, value);
+      return {};
+    }
+    out_.notes.push_back(fmt::format("{} {} changes nothing: ranks of a host are placed in their order", word, value));
+    return {};
+  }
+
+  Result<void> take_hosts(Result<HostList> list, string_view word, const std::string& value) {
+    if (!list) return wrong(fmt::format("{} {}: {}", word, value, list.error().what));
+    for (HostSlots& host : *list) add_host(hosts_, std::move(host));
+    hosts_word_ = fmt::format("{} {}", word, value);
+    return {};
+  }
+
   Result<void> finish() {
     if (defaults_.timeout != nullptr && !timeout_given_)
       if (auto good = set_timeout(defaults_.timeout, "MPIEXEC_TIMEOUT"); !good) return good;
+    if (auto good = find_allocation(); !good) return good;
     if (auto good = count_ranks(); !good) return good;
     const int size = out_.size();
-    if (per_host_ && *per_host_ < size)
-      out_.notes.push_back(
-          fmt::format("{} {} changes nothing: all {} ranks run on this machine", per_host_word_, *per_host_, size));
     if (size > max_ranks) return wrong(fmt::format("{} ranks in all; at most {} are possible", size, max_ranks));
-    if (auto good = finish_sets(size); !good) return good;
     if (out_.hang_abort && !out_.hang_after) return wrong("--hang-abort needs --hang-after SECONDS");
+    if (out_.binding.spread && !out_.binding.to)
+      out_.notes.push_back(fmt::format("{} changes nothing without --bind", placing_word_));
+    if (auto good = finish_sets(size); !good) return good;
     if (out_.pmi && (!out_.methods.empty() || !out_.trace.empty() || !out_.coll.empty() || out_.hang_after))
       return wrong(
           "--pmi runs programs of another MPI, for which --method, --trace, --coll and --hang-after mean nothing");
+    if (!hosts_.empty()) return place_on_hosts(size);
+    if (per_host_ && *per_host_ < size)
+      out_.notes.push_back(
+          fmt::format("{} {} changes nothing: all {} ranks run on this machine", per_host_word_, *per_host_, size));
+    if (in_turn_ && split_.empty())
+      out_.notes.push_back(fmt::format("{} changes nothing: all ranks run on this machine", placing_word_));
     if (split_.empty()) {
       out_.host_of_rank.assign(static_cast<std::size_t>(size), 0);
       return {};
@@ -406,12 +475,53 @@ class Parser {
     return {};
   }
 
+  Result<void> place_on_hosts(int size) {
+    if (!split_.empty()) return wrong(fmt::format("--host-split pretends hosts, and {} names real ones", hosts_word_));
+    if (out_.ft || out_.pmi)
+      return wrong(fmt::format("{} is for jobs on one machine (--host-split pretends hosts), and {} names others",
+                               out_.ft ? "--ft" : "--pmi", hosts_word_));
+    if (per_host_)
+      for (HostSlots& host : hosts_) host.slots = *per_host_;
+    out_.host_of_rank = place_ranks(hosts_, size, in_turn_);
+    if (out_.universe_size == 0)
+      for (const HostSlots& host : hosts_) out_.universe_size += std::min(host.slots, max_ranks - out_.universe_size);
+    // Hosts without a rank need no agent.
+    const int used = 1 + *std::max_element(out_.host_of_rank.begin(), out_.host_of_rank.end());
+    for (int host = 0; host < used; ++host) out_.hosts.push_back(hosts_[static_cast<std::size_t>(host)].name);
+    return {};
+  }
+
+  // Of several nodes: their names, unless the command line has its own, or wants them all here.
+  Result<void> find_allocation() {
+    if (!hosts_.empty() || !split_.empty()) return {};
+    Result<HostList> list = HostList{};
+    if (defaults_.slurm_list != nullptr && defaults_.slurm_nodes != nullptr &&
+        string_view(defaults_.slurm_nodes) != "1") {
+      list = read_slurm(defaults_.slurm_list, defaults_.slurm_per_node == nullptr ? "" : defaults_.slurm_per_node);
+      hosts_word_ = "the Slurm allocation";
+    } else if (defaults_.pbs_file != nullptr) {
+      list = read_host_file(defaults_.pbs_file);
+      hosts_word_ = "PBS_NODEFILE";
+    }
+    if (!list) return wrong(fmt::format("{}: {}", hosts_word_, list.error().what));
+    hosts_ = *std::move(list);
+    if (out_.launcher.empty() && defaults_.slurm_list != nullptr && !hosts_.empty())
+      out_.launcher = "srun --nodes=1 --ntasks=1 --overlap --unbuffered --nodelist={}";
+    return {};
+  }
+
   // Of one program without -n: what other launchers take from the environment, or from the number for each host.
   Result<void> count_ranks() {
     App& app = out_.apps.front();
     if (out_.apps.size() > 1 || app.ranks_given) return {};
-    if (!places_ranks_.empty())
-      return wrong(fmt::format("{} does not say how many ranks to start here; add -n N", places_ranks_));
+    if (!hosts_.empty()) {
+      std::size_t ranks = 0;
+      for (const HostSlots& host : hosts_) ranks += static_cast<std::size_t>(per_host_.value_or(host.slots));
+      app.ranks = static_cast<int>(std::min<std::size_t>(ranks, max_ranks + 1));
+      return {};
+    }
+    if (per_host_ && !counts_ranks_here_)
+      return wrong(fmt::format("{} does not say how many ranks to start here; add -n N", per_host_word_));
     if (per_host_) {
       app.ranks = *per_host_;
       return {};
@@ -419,12 +529,11 @@ class Parser {
     if (!split_.empty() || defaults_.slurm_tasks == nullptr) return {};
     const auto tasks = parse_count(defaults_.slurm_tasks, max_ranks);
     if (!tasks) return {};
-    const std::string_view nodes = defaults_.slurm_nodes == nullptr ? "1" : defaults_.slurm_nodes;
-    if (nodes != "1")
-      return wrong(
-          fmt::format("this is a Slurm allocation of {} nodes, and rmqrun starts ranks on this machine only; "
-                      "use 'srun --mpi=pmi2 rmqboot ./prog', or say how many with -n N",
-                      nodes));
+    if (defaults_.slurm_nodes != nullptr && string_view(defaults_.slurm_nodes) != "1")
+      return wrong(fmt::format(
+          "this is a Slurm allocation of {} nodes, but SLURM_JOB_NODELIST, which would name them, is not set; "
+          "name them with --hosts, or say with -n N how many ranks are to run here",
+          defaults_.slurm_nodes));
     app.ranks = *tasks;
     if (*tasks > 1)
       out_.notes.push_back(fmt::format("starts {} ranks, as SLURM_NTASKS says (-n N: N of them)", *tasks));
@@ -438,9 +547,13 @@ class Parser {
   App app_;
   std::string split_;
   bool timeout_given_ = false;
-  std::optional<int> per_host_;  // -ppn
-  std::string per_host_word_;    // as it was written
-  std::string places_ranks_;     // --map-by ppr:…, as it was written
+  std::optional<int> per_host_;    // -ppn
+  std::string per_host_word_;      // as it was written
+  bool counts_ranks_here_ = true;  // without -n, as -ppn does and ppr:N:node does not
+  bool in_turn_ = false;           // --map-by node
+  std::string placing_word_;       // as it was written
+  HostList hosts_;                 // of all options that name some
+  std::string hosts_word_;         // the last of them, as it was written
 };
 
 }  // namespace
@@ -452,7 +565,8 @@ int Options::size() const {
 }
 
 Defaults Defaults::of_environment() {
-  return {std::getenv("MPIEXEC_TIMEOUT"), std::getenv("SLURM_NTASKS"), std::getenv("SLURM_JOB_NUM_NODES")};
+  return {std::getenv("MPIEXEC_TIMEOUT"),    std::getenv("SLURM_NTASKS"),         std::getenv("SLURM_JOB_NUM_NODES"),
+          std::getenv("SLURM_JOB_NODELIST"), std::getenv("SLURM_TASKS_PER_NODE"), std::getenv("PBS_NODEFILE")};
 }
 
 Result<Options> parse_options(std::span<const char* const> arguments, const Defaults& defaults) {
@@ -461,9 +575,18 @@ Result<Options> parse_options(std::span<const char* const> arguments, const Defa
 
 std::string help_text() {
   return "Usage: rmqrun [options] program [arguments] [ : [options] program [arguments] ] ...\n"
-         "Starts an MPI program on this machine. On several machines: mpiexec -n N rmqboot [options] program ...\n"
+         "Starts an MPI program on this machine, or on those that are named or allocated.\n"
          "\n"
-         "  -n, -np, -c N          ranks of this program (1; in a Slurm allocation of one node SLURM_NTASKS)\n"
+         "  -n, -np, -c N          ranks of this program (1; with hosts or in an allocation: one for each slot)\n"
+         "  --hosts A:2,B:2        where: names, and how many ranks are for each (1); also --host, -H\n"
+         "  --hostfile FILE        the same, a line each: A:2, A slots=2, or A twice; also -f, --machinefile\n"
+         "  -ppn N                 so many on each host; also --map-by ppr:N:node\n"
+         "  --map-by slot|node     fill one host after the other (slot), or deal ranks out in turn\n"
+         "  --launcher COMMAND     what runs a command on another host: its words, then the host (or where {} stands), "
+         "then the\n"
+         "                         command (ssh; srun in a Slurm allocation). It must pass standard input and output\n"
+         "  --host-timeout SECONDS a host that is silent for so long is lost (10); --fan-out N: agents that one starts "
+         "(32)\n"
          "  --method LIST          shm, tcp or shm,tcp (default: shm inside a host, tcp between hosts)\n"
          "  --host-split A,B,...   pretend hosts: the first A ranks on one, the next B on another, ...\n"
          "  -x VAR[=VALUE]         set a variable for all ranks; also -genv VAR VALUE, and -env VAR VALUE for this "
@@ -471,7 +594,9 @@ std::string help_text() {
          "                         (all other variables reach all ranks as well, named by -genvlist or not)\n"
          "  --wdir DIR             working folder of this program\n"
          "  -l, --tag-output       put [rank] before each line of output\n"
-         "  --bind core|none       bind each rank to a CPU, in turn (none)\n"
+         "  --bind PART            bind each rank to one, in turn: hwthread, core, l3cache, numa, socket (none)\n"
+         "  --map-by PART          with --bind: neighbours to different ones; --report-bindings: say where each rank "
+         "is\n"
          "  --timeout SECONDS      end the job after this time with exit code 124; also MPIEXEC_TIMEOUT\n"
          "  --hang-after SECONDS   say who waits for whom when all ranks wait and nothing has moved for so long\n"
          "  --hang-abort           and end the job with exit code 125\n"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "tools/launch/binding.hpp"
 
 namespace rmq::launch {
 
@@ -32,16 +33,20 @@ struct Options {
   enum class Action { run, help, version };
   Action action = Action::run;
   std::vector<App> apps;
-  Variables environment;          // -x and -genv: for all ranks
-  std::vector<int> host_of_rank;  // --host-split, by rank; all 0 without it
-  std::string methods;            // --method; empty: the library's default
-  std::string trace;              // --trace, an absolute path; empty: off
-  std::string sets;         // --pset, of sections as well, in the words of RMQ_PSETS
-  std::string coll;         // --coll: the file's words, with commas
+  Variables environment;           // -x and -genv: for all ranks
+  std::vector<int> host_of_rank;   // by rank: host of `hosts`, or pretended one (--host-split); all 0 without either
+  std::vector<std::string> hosts;  // names of --hosts, --hostfile or the allocation; empty: this machine
+  std::string methods;             // --method; empty: the library's default
+  std::string trace;               // --trace, an absolute path; empty: off
+  std::string sets;                // --pset, of sections as well, in the words of RMQ_PSETS
+  std::string coll;                // --coll: the file's words, with commas
   std::string trace_max;    // --trace-max, bytes of each rank's file (K, M, G); empty: RMQ_TRACE_MAX of the environment
   bool tag_output = false;  // -l
-  bool bind = false;        // --bind core
+  Binding binding;          // --bind, --map-by a part of the machine, --report-bindings
   bool pmi = false;         // --pmi
+  std::string launcher;     // --launcher: what runs a command on another host; empty: ssh
+  int fan_out = 32;         // --fan-out: agents that one process starts
+  std::chrono::milliseconds silence{10'000};  // --host-timeout: after which a host is given up
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> hang_after;  // --hang-after
   bool hang_abort = false;                              // --hang-abort
@@ -54,9 +59,12 @@ struct Options {
 
 /// What the environment says where the command line does not: texts of variables, nullptr where they are not set.
 struct Defaults {
-  const char* timeout = nullptr;      // MPIEXEC_TIMEOUT
-  const char* slurm_tasks = nullptr;  // SLURM_NTASKS: ranks, inside of an allocation
-  const char* slurm_nodes = nullptr;  // SLURM_JOB_NUM_NODES
+  const char* timeout = nullptr;         // MPIEXEC_TIMEOUT
+  const char* slurm_tasks = nullptr;     // SLURM_NTASKS: ranks, inside of an allocation
+  const char* slurm_nodes = nullptr;     // SLURM_JOB_NUM_NODES
+  const char* slurm_list = nullptr;      // SLURM_JOB_NODELIST: "n[1-3,7],m"
+  const char* slurm_per_node = nullptr;  // SLURM_TASKS_PER_NODE: "2(x3),1"
+  const char* pbs_file = nullptr;        // PBS_NODEFILE: a name for each rank
   static Defaults of_environment();
 };
 

@@ -193,7 +193,7 @@ Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_r
   plan.job = boot::singleton_job();
   plan.job.host_name = parent.job.host_name;
   plan.pretended = parent.pretended;
-  plan.bind = parent.bind;
+  plan.binding = parent.binding;
   std::vector<int> places;  // by rank, in the parent's hosts
   const json programs = wish.value("programs", json::array());
   for (const json& program : programs) {
@@ -226,6 +226,7 @@ Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_r
     if (at == used.end()) {
       used.push_back(place);
       plan.hosts.push_back(parent.hosts[static_cast<std::size_t>(place)]);
+      plan.here.push_back(parent.here[static_cast<std::size_t>(place)]);
     }
   }
   plan.job.host_of_rank = Hosts(host_of_rank);
@@ -233,7 +234,7 @@ Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_r
     Environment& e = s.environment;
     e.set("RMQ_JOB", plan.job.job);
     e.set("RMQ_SIZE", std::to_string(plan.job.size));
-    e.set("RMQ_HOSTS", boot::format_hosts(plan.job.host_of_rank));
+    e.set("RMQ_HOSTS", std::to_string(plan.job.host_of_rank.hosts()));
     e.set("RMQ_SECRET", boot::to_hex(plan.job.secret));
     e.set("RMQ_UNIVERSE_SIZE", std::to_string(plan.job.universe_size));
     e.set("RMQ_PARENT_PORT", wish.value("port", ""));

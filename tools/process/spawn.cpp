@@ -54,8 +54,9 @@ const char* prepare(const RawPlan& raw) {
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return "binding its life to the launcher's";
     if (::getppid() != raw.parent) ::_exit(1);  // the launcher died before the line above
   }
+  if (plan.own_session && ::setsid() < 0) return "leaving the terminal";
   if (plan.open_files != nullptr) ::setrlimit(RLIMIT_NOFILE, plan.open_files);
-  if (plan.cpu && ::sched_setaffinity(0, sizeof raw.cpus, &raw.cpus) != 0) return "binding it to a CPU";
+  if (!plan.cpus.empty() && ::sched_setaffinity(0, sizeof raw.cpus, &raw.cpus) != 0) return "binding it to its CPUs";
   if (!plan.folder.empty() && ::chdir(plan.folder.c_str()) != 0) return "changing to its folder";
   if (!become(plan.input, STDIN_FILENO) || !become(plan.output, STDOUT_FILENO) || !become(plan.error, STDERR_FILENO))
     return "connecting its input and output";
@@ -98,6 +99,12 @@ Environment Environment::inherited() {
   return out;
 }
 
+Environment Environment::of(std::vector<std::string> texts) {
+  Environment out;
+  out.texts_ = std::move(texts);
+  return out;
+}
+
 std::size_t Environment::index_of(std::string_view name) const {
   const auto found = std::find_if(texts_.begin(), texts_.end(), [&](const std::string& text) {
     return text.size() > name.size() && text[name.size()] == '=' && text.starts_with(name);
@@ -133,7 +140,8 @@ Result<pid_t> spawn(const SpawnPlan& plan) {
   const std::vector<char*> envp = pointers(plan.environment.texts());
   RawPlan raw{program->c_str(), argv.data(), shell_argv.data(), envp.data(), &plan, ::getpid(), {}};
   CPU_ZERO(&raw.cpus);
-  if (plan.cpu) CPU_SET(static_cast<std::size_t>(*plan.cpu), &raw.cpus);
+  for (const int cpu : plan.cpus)
+    if (cpu < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(cpu), &raw.cpus);
 
   Failure failure;
   const pid_t pid = vfork_and_exec(raw, failure);

@@ -7,7 +7,6 @@
 #include <sys/types.h>
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +20,8 @@ class Environment {
  public:
   /// A copy of this process's environment.
   static Environment inherited();
+  /// Of NAME=VALUE texts, each name once.
+  static Environment of(std::vector<std::string> texts);
 
   void set(const std::string& name, const std::string& value);
   void unset_matching(const std::function<bool(std::string_view name)>& unwanted);
@@ -39,12 +40,13 @@ struct SpawnPlan {
   Environment environment;
   std::string folder;                       // working folder; empty: the launcher's
   int input = -1, output = -1, error = -1;  // become descriptors 0, 1, 2; -1: the launcher's own
-  std::vector<int> keep;   // descriptors that stay open under their numbers (-1: none); all others close on exec
-  std::optional<int> cpu;  // bind to this CPU
+  std::vector<int> keep;  // descriptors that stay open under their numbers (-1: none); all others close on exec
+  std::vector<int> cpus;  // bind to these; none: the launcher's
   const sigset_t* signal_mask = nullptr;  // of the new process
   const rlimit* open_files = nullptr;     // RLIMIT_NOFILE of the new process; nullptr: the launcher's
   bool ignore_quit = false;               // SIGQUIT, which is the launcher's own
   bool die_with_parent = true;            // SIGKILL when the launcher dies
+  bool own_session = false;               // away from the launcher's terminal: its keys do not reach it
 };
 
 /// Starts the process and returns its id. Errc::system names the step that failed, the program and errno in words; no
