@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -76,6 +77,7 @@ class ServerBootstrap final : public Bootstrap {
 
   const JobInfo& job() const override { return job_; }
   Result<void> hello() { return send(boot::encode_hello(job_.rank)); }
+  Result<void> fetch_hosts();
   Result<void> put(std::string_view key, std::string_view value) override;
   Result<std::string> get(std::string_view key) override;
   Result<std::optional<std::string>> look_up(std::string_view key) override;
@@ -105,7 +107,7 @@ class ServerBootstrap final : public Bootstrap {
   Result<void> send_answer(std::uint32_t number, std::string_view text);
   tl::unexpected<Error> lost(const char* how) const;
 
-  const JobInfo job_;
+  JobInfo job_;  // complete, and constant, before anybody else has this object
   const int fd_;
   std::atomic<bool> finalized_{false};
   // Lock order: call_mutex_ before send_mutex_. call_mutex_ is held for a whole round trip and guards reader_, asked_
@@ -163,6 +165,16 @@ Result<void> ServerBootstrap::put(std::string_view key, std::string_view value) 
   if (auto open = check_open(); !open) return open;
   if (auto good = boot::check_put(key, value); !good) return good;
   return send(boot::encode_put(key, value));
+}
+
+Result<void> ServerBootstrap::fetch_hosts() {
+  auto hosts = boot::fetch_hosts(*this);
+  if (!hosts) return tl::make_unexpected(hosts.error());
+  const int machine = job_.machine_size;
+  job_.host_of_rank = std::move(*hosts);
+  boot::place_on_host(job_);
+  job_.machine_size = std::max(machine, job_.host_size);
+  return {};
 }
 
 Result<void> ServerBootstrap::fence() {
@@ -403,6 +415,8 @@ Result<std::unique_ptr<Bootstrap>> connect_bootstrap() {
   if (rank->job.flight_fd >= 0) ::fcntl(rank->job.flight_fd, F_SETFD, FD_CLOEXEC);
   auto server = std::make_unique<ServerBootstrap>(std::move(rank->job), rank->server_fd);
   if (auto sent = server->hello(); !sent) return tl::make_unexpected(sent.error());
+  if (rank->hosts > 1)
+    if (auto placed = server->fetch_hosts(); !placed) return tl::make_unexpected(placed.error());
   return server;
 }
 

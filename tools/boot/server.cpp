@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bootstrap_env.hpp"
 #include "tools/boot/address.hpp"
 #include "tools/boot/gate.hpp"
 #include "tools/diag/control.hpp"
@@ -30,12 +31,20 @@ constexpr std::chrono::milliseconds verdict_grace{250};
 
 class RemoteJob final : private Server::Upcalls {
  public:
+  RemoteJob(EventLoop& loop, UniqueFd listener, const Hosts& hosts, std::string tickets, const std::string& job)
+      : RemoteJob(loop, std::move(listener), hosts.size(), std::move(tickets), job) {
+    server_.publish_hosts(hosts);
+  }
+  void run() { loop_.run(); }
+
+ private:
   RemoteJob(EventLoop& loop, UniqueFd listener, int size, std::string tickets, const std::string& job)
       : loop_(loop),
         server_(loop, size, *this),
         minders_(static_cast<std::size_t>(size)),
         aborts_(loop, size, [](int) { return false; }),  // minders tell only of ends
-        inquiry_(loop, server_, job, size, [](int) { return ProcessFacts{}; }, [](int) {}),
+        inquiry_(
+            loop, server_, job, size, [](int) { return ProcessFacts{}; }, [](int) {}),
         control_(Control::open(loop, job,
                                [this](Control::Reply reply) {
                                  inquiry_.ask(
@@ -48,9 +57,7 @@ class RemoteJob final : private Server::Upcalls {
       if (gate_.missing() > 0) loop_.stop();  // rank 0 died before all had come, and the host's launcher ends the rest
     });
   }
-  void run() { loop_.run(); }
 
- private:
   struct Minder {
     UniqueFd socket;
     boot::FrameReader reader;
@@ -90,7 +97,8 @@ class RemoteJob final : private Server::Upcalls {
     server_.drain(rank);
     if (ending_) return;
     if (aborts_.has_aborted(rank)) return;  // its minder hears how the job ends
-    const Verdict verdict = judge(fmt::format("rank {} ({})", rank, program), server_.state(rank), status, minders_.size() == 1);
+    const Verdict verdict =
+        judge(fmt::format("rank {} ({})", rank, program), server_.state(rank), status, minders_.size() == 1);
     if (verdict.effect == Verdict::Effect::ends_job) return end_job(verdict.code, verdict.message);
     if (!verdict.message.empty()) std::fprintf(stderr, "rmqboot: %s\n", verdict.message.c_str());
     dismiss(rank);
@@ -171,7 +179,13 @@ int serve_remote_ranks(UniqueFd listener, int size, const std::string& job) {
   std::string tickets;
   while (tickets.size() < ticket_bytes)
     if (!read_some(STDIN_FILENO, tickets, ticket_bytes - tickets.size())) return exit_cannot_start;
-  RemoteJob(**loop, std::move(listener), size, std::move(tickets), job).run();
+  std::string table;
+  while (!table.ends_with('\n'))
+    if (!read_some(STDIN_FILENO, table)) return exit_cannot_start;
+  table.pop_back();
+  const auto hosts = boot::parse_hosts(table, size);
+  if (!hosts) return exit_cannot_start;
+  RemoteJob(**loop, std::move(listener), *hosts, std::move(tickets), job).run();
   return 0;
 }
 
