@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -90,6 +91,7 @@ class ServerBootstrap final : public Bootstrap {
     job_.host_of_rank = std::move(hosts);
     boot::place_on_host(job_);
   }
+  Result<void> fetch_hosts();
   Result<void> put(std::string_view key, std::string_view value) override;
   Result<std::string> get(std::string_view key) override;
   Result<std::optional<std::string>> look_up(std::string_view key) override;
@@ -120,7 +122,7 @@ class ServerBootstrap final : public Bootstrap {
   tl::unexpected<Error> lost(const char* how) const;
   [[noreturn]] void leave(int code) const;
 
-  JobInfo job_;
+  JobInfo job_;  // complete, and constant, before anybody else has this object
   const int fd_;
   const std::unique_ptr<pmi::Launcher> launcher_;  // nullptr: the launcher is rmqrun or rmqboot
   std::atomic<bool> finalized_{false};
@@ -189,6 +191,15 @@ Result<void> ServerBootstrap::put(std::string_view key, std::string_view value) 
   if (auto open = check_open(); !open) return open;
   if (auto good = boot::check_put(key, value); !good) return good;
   return send(boot::encode_put(key, value));
+}
+
+Result<void> ServerBootstrap::fetch_hosts() {
+  auto hosts = boot::fetch_hosts(*this);
+  if (!hosts) return tl::make_unexpected(hosts.error());
+  const int machine = job_.machine_size;
+  place(*std::move(hosts));
+  job_.machine_size = std::max(machine, job_.host_size);
+  return {};
 }
 
 Result<void> ServerBootstrap::fence() {
@@ -455,6 +466,8 @@ Result<std::unique_ptr<Bootstrap>> connect_bootstrap() {
   if (rank->job.flight_fd >= 0) ::fcntl(rank->job.flight_fd, F_SETFD, FD_CLOEXEC);
   auto server = std::make_unique<ServerBootstrap>(std::move(rank->job), rank->server_fd);
   if (auto sent = server->hello(); !sent) return tl::make_unexpected(sent.error());
+  if (rank->hosts > 1)
+    if (auto placed = server->fetch_hosts(); !placed) return tl::make_unexpected(placed.error());
   return server;
 }
 

@@ -74,33 +74,68 @@ std::string format_hosts(const Hosts& hosts) {
   std::string out;
   const auto runs = hosts.runs();
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const int end = i + 1 < runs.size() ? runs[i + 1].first : hosts.size();
+    const int end = i + 1 < runs.size() ? runs[i + 1].first : hosts.period();
     fmt::format_to(std::back_inserter(out), "{}{}*{}", i == 0 ? "" : ",", runs[i].host, end - runs[i].first);
   }
+  if (hosts.period() != hosts.size()) out += '~';
   return out;
 }
 
 Result<Hosts> parse_hosts(std::string_view text, int size) {
   const auto wrong = [&] {
-    return fail(Errc::config, fmt::format("'{}' does not place {} ranks on hosts", text, size));
+    return fail(Errc::config, fmt::format("'{}' does not place {} ranks on hosts", text.substr(0, 200), size));
   };
-  std::vector<int> hosts;
-  for (std::string_view rest = text; !rest.empty();) {
+  std::string_view rest = text;
+  const bool repeats = rest.ends_with('~');
+  if (repeats) rest.remove_suffix(1);
+  if (rest.ends_with(',')) return wrong();
+  std::vector<Hosts::Run> runs;
+  int placed = 0;
+  while (!rest.empty()) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
     const std::string_view run = rest.substr(0, comma);
     rest.remove_prefix(std::min(comma + 1, rest.size()));
     const std::size_t star = run.find('*');
     if (star == std::string_view::npos) return wrong();
     const auto host = parse_int(run.substr(0, star), 0, size - 1);
-    const auto count = parse_int(run.substr(star + 1), 1, size - static_cast<int>(hosts.size()));
+    const auto count = parse_int(run.substr(star + 1), 1, size - placed);
     if (!host || !count) return wrong();
-    hosts.insert(hosts.end(), static_cast<std::size_t>(*count), *host);
+    runs.push_back({placed, *host});
+    placed += *count;
   }
-  if (hosts.size() != static_cast<std::size_t>(size)) return wrong();
-  std::vector<bool> seen(hosts.size());
-  for (const int host : hosts) seen[static_cast<std::size_t>(host)] = true;
-  if (std::find(seen.begin(), seen.end(), false) < std::find(seen.rbegin(), seen.rend(), true).base()) return wrong();
-  return Hosts(hosts);
+  if (!repeats && placed != size) return wrong();
+  auto hosts = Hosts::of_runs(std::move(runs), placed, size);
+  if (!hosts) return wrong();
+  return *std::move(hosts);
+}
+
+std::vector<std::string> host_table(const Hosts& hosts) {
+  constexpr std::size_t kPart = 60 * 1024;
+  const std::string text = format_hosts(hosts);
+  const std::size_t parts = (text.size() + kPart - 1) / kPart;
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < parts; ++i)
+    out.push_back((i == 0 ? fmt::format("{};", parts) : "") + text.substr(i * kPart, kPart));
+  return out;
+}
+
+std::string host_table_key(std::size_t part) {
+  return fmt::format("hosts.{}", part);
+}
+
+Result<Hosts> fetch_hosts(Bootstrap& bootstrap) {
+  auto first = bootstrap.get(host_table_key(0));
+  if (!first) return tl::make_unexpected(first.error());
+  const std::size_t mark = std::min(first->find(';'), first->size());
+  const auto parts = parse_int(std::string_view(*first).substr(0, mark), 1, max_ranks);
+  if (!parts) return fail(Errc::protocol, "the connection server's table of hosts is damaged");
+  std::string text = first->substr(mark + 1);
+  for (std::size_t part = 1; part < static_cast<std::size_t>(*parts); ++part) {
+    auto more = bootstrap.get(host_table_key(part));
+    if (!more) return tl::make_unexpected(more.error());
+    text += *more;
+  }
+  return parse_hosts(text, bootstrap.job().size);
 }
 
 Hosts number_hosts(std::span<const std::string> identities) {
@@ -138,12 +173,12 @@ Result<LaunchedRank> read_launched_rank(const GetEnv& get) {
   out.job.app_num = *app;
   out.job.universe_size = std::max(*universe, *size);
 
-  const char* hosts_text = get("RMQ_HOSTS");
-  auto hosts = parse_hosts(hosts_text == nullptr ? "" : hosts_text, *size);
-  if (!hosts) return bad("RMQ_HOSTS", hosts_text);
-  out.job.host_of_rank = std::move(*hosts);
+  const auto hosts = read_int(get, "RMQ_HOSTS", 1, *size);
+  if (!hosts) return tl::make_unexpected(hosts.error());
+  out.hosts = *hosts;
+  out.job.host_of_rank = Hosts::blocks(*size, *size);
   place_on_host(out.job);
-  const auto machine = read_int(get, "RMQ_MACHINE_SIZE", out.job.host_size, *size, out.job.host_size);
+  const auto machine = read_int(get, "RMQ_MACHINE_SIZE", 1, *size, *hosts == 1 ? *size : 1);
   if (!machine) return tl::make_unexpected(machine.error());
   out.job.machine_size = *machine;
 

@@ -3,7 +3,7 @@
 //   RMQ_SERVER           fd:N, the inherited socket to the connection server; its presence makes the process a rank
 //   RMQ_JOB              id of the job, 16 hex digits
 //   RMQ_RANK, RMQ_SIZE   world rank and number of ranks
-//   RMQ_HOSTS            host index of each rank in rank order, runs as INDEX*COUNT: "0*2,1*2"
+//   RMQ_HOSTS            number of hosts; with several, each rank asks the server which rank is where (fetch_hosts)
 //   RMQ_SECRET           the job's key, 64 hex digits. Handed on by whatever the launcher starts (a shell, a debugger);
 //   the
 //                        process that calls MPI_Init takes it out, as what a rank starts is no part of the job
@@ -34,6 +34,7 @@ using GetEnv = std::function<const char*(const char* name)>;
 struct LaunchedRank {
   JobInfo job;
   int server_fd = -1;
+  int hosts = 1;  // with several, `job` has all ranks on one until their hosts have been fetched
 };
 
 /// The value of RMQ_FLIGHT_MEMORY for an open file, empty when it is none; and back into `job`, which stays without a
@@ -45,12 +46,19 @@ Result<LaunchedRank> read_launched_rank(const GetEnv& get);
 /// The message for a process that a foreign launcher started as one of several; nothing when there is none.
 std::optional<std::string> foreign_launcher(const GetEnv& get);
 
-/// "0*2,1*2" and back. Errc::config unless the entries are exactly `size` and number the hosts without a gap.
+/// "0*2,1*2", which is INDEX*COUNT for each run of ranks, with a '~' behind where the runs repeat until all ranks have
+/// theirs; and back. Errc::config unless the entries are exactly `size` and number the hosts without a gap.
 std::string format_hosts(const Hosts& hosts);
 Result<Hosts> parse_hosts(std::string_view text, int size);
 
 /// Numbers hosts in the order in which their names (of each rank, in rank order) first appear.
 Hosts number_hosts(std::span<const std::string> identities);
+/// That text as values for the board of a job of several hosts, and the key of each: what fetch_hosts() gets. The first
+/// begins with their number and ';'.
+std::vector<std::string> host_table(const Hosts& hosts);
+std::string host_table_key(std::size_t part);
+/// Waits for it. Errc::peer_lost when the job ends meanwhile.
+Result<Hosts> fetch_hosts(Bootstrap& bootstrap);
 
 /// Fills host_rank and host_size from rank and host_of_rank, and takes no other host to be on this machine.
 void place_on_host(JobInfo& job);

@@ -1,4 +1,4 @@
-// rmqrun: starts an MPI job on this machine. See --help, and tools/launch/front.hpp for its processes.
+// rmqrun: starts an MPI job. Also the agent that it starts on other hosts. See --help, and tools/launch/front.hpp for its processes.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -6,7 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
+#include "tools/launch/agent.hpp"
+#include "tools/launch/agents.hpp"
 #include "tools/launch/debug.hpp"
 #include "tools/launch/front.hpp"
 #include "tools/launch/keeper.hpp"
@@ -34,6 +37,11 @@ int complain(const std::string& what, int code) {
 int main(int argc, char** argv) {
   open_standard_descriptors();
   const std::span<const char* const> arguments(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
+  if (arguments.size() == 1 && std::string_view(arguments[0]) == agent_option)
+    return run_kept([](UniqueFd leash, UniqueFd table, const sigset_t& ranks_mask) {
+      table.reset();
+      return run_agent(std::move(leash), ranks_mask);
+    });
   const auto options = parse_options(arguments, Defaults::of_environment());
   if (!options) return complain(options.error().what, exit_usage);
   if (options->action == Options::Action::help) {

@@ -18,7 +18,7 @@ struct Stretch {
 std::vector<Stretch> stretches_of(const Ranks& world, const Hosts& hosts) {
   std::vector<Stretch> all;
   // Of the whole job, which may have a million ranks, hosts are known by their runs.
-  if (world == Ranks::rule(0, hosts.size())) {
+  if (hosts.period() == hosts.size() && world == Ranks::rule(0, hosts.size())) {
     const auto runs = hosts.runs();
     for (std::size_t i = 0; i < runs.size(); ++i)
       all.push_back({runs[i].first, i + 1 < runs.size() ? runs[i + 1].first : hosts.size(), runs[i].host});

@@ -125,6 +125,13 @@ void read_environment(Reader& in) {
     require(job.rank >= 0 && job.rank < job.size, "a rank is one of the job's");
     require(job.host_of_rank.size() == job.size, "each rank has a host");
   }
+  constexpr int kPlaced = 12;
+  if (const auto placed = boot::parse_hosts(hosts, kPlaced)) {
+    require(placed->size() == kPlaced, "each rank has a host");
+    int all = 0;
+    for (int host = 0; host < placed->hosts(); ++host) all += placed->count(host, kPlaced);
+    require(all == kPlaced, "each rank has one host");
+  }
 }
 
 }  // namespace

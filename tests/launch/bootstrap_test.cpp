@@ -24,8 +24,8 @@ boot::GetEnv lookup(const Facts& facts) {
 }
 
 Facts good_facts() {
-  return {{"RMQ_SERVER", "fd:5"}, {"RMQ_JOB", "0123456789abcdef"}, {"RMQ_RANK", "2"},
-          {"RMQ_SIZE", "4"},      {"RMQ_HOSTS", "0*1,1*2,0*1"},    {"RMQ_SECRET", std::string(64, 'a')}};
+  return {{"RMQ_SERVER", "fd:5"}, {"RMQ_JOB", "0123456789abcdef"},     {"RMQ_RANK", "2"}, {"RMQ_SIZE", "4"},
+          {"RMQ_HOSTS", "1"},     {"RMQ_SECRET", std::string(64, 'a')}};
 }
 
 TEST(BootstrapEnv, TellsARankItsPlace) {
@@ -34,28 +34,30 @@ TEST(BootstrapEnv, TellsARankItsPlace) {
   ASSERT_TRUE(rank) << rank.error().what;
   EXPECT_EQ(rank->server_fd, 5);
   EXPECT_EQ(rank->job.rank, 2);
-  EXPECT_EQ(rank->job.host_of_rank, Hosts(std::vector<int>{0, 1, 1, 0}));
-  EXPECT_EQ(rank->job.host_rank, 1);
-  EXPECT_EQ(rank->job.host_size, 2);
-  EXPECT_EQ(rank->job.machine_size, 2);
+  EXPECT_EQ(rank->hosts, 1);
+  EXPECT_EQ(rank->job.host_of_rank, Hosts::blocks(4, 4));
+  EXPECT_EQ(rank->job.host_rank, 2);
+  EXPECT_EQ(rank->job.host_size, 4);
+  EXPECT_EQ(rank->job.machine_size, 4);
   EXPECT_EQ(rank->job.universe_size, 4);
 }
 
-TEST(BootstrapEnv, PretendedHostsShareAMachine) {
+TEST(BootstrapEnv, OfSeveralHostsTheRanksPlacesAreToBeFetched) {
   Facts facts = good_facts();
-  facts["RMQ_MACHINE_SIZE"] = "4";
+  facts["RMQ_HOSTS"] = "2";
+  facts["RMQ_MACHINE_SIZE"] = "3";
   const auto rank = boot::read_launched_rank(lookup(facts));
   ASSERT_TRUE(rank) << rank.error().what;
-  EXPECT_EQ(rank->job.host_size, 2);
-  EXPECT_EQ(rank->job.machine_size, 4);
+  EXPECT_EQ(rank->hosts, 2);
+  EXPECT_EQ(rank->job.machine_size, 3);
 }
 
 TEST(BootstrapEnv, NamesTheVariableThatIsWrong) {
   const std::pair<const char*, const char*> damages[] = {
-      {"RMQ_SERVER", "tcp:x"},     {"RMQ_RANK", "4"},         {"RMQ_RANK", "-1"},       {"RMQ_SIZE", "0"},
-      {"RMQ_SIZE", "99999999999"}, {"RMQ_HOSTS", "0*5"},      {"RMQ_HOSTS", "0*2"},     {"RMQ_HOSTS", "0*2,2*2"},
-      {"RMQ_HOSTS", "0*2,"},       {"RMQ_HOSTS", "a"},        {"RMQ_JOB", "x/../../"},  {"RMQ_SECRET", "short"},
-      {"RMQ_UNIVERSE_SIZE", "x"},  {"RMQ_MACHINE_SIZE", "1"}, {"RMQ_MACHINE_SIZE", "5"}};
+      {"RMQ_SERVER", "tcp:x"},     {"RMQ_RANK", "4"},       {"RMQ_RANK", "-1"},         {"RMQ_SIZE", "0"},
+      {"RMQ_SIZE", "99999999999"}, {"RMQ_HOSTS", "0"},      {"RMQ_HOSTS", "5"},         {"RMQ_HOSTS", "a"},
+      {"RMQ_JOB", "x/../../"},     {"RMQ_SECRET", "short"}, {"RMQ_UNIVERSE_SIZE", "x"}, {"RMQ_MACHINE_SIZE", "0"},
+      {"RMQ_MACHINE_SIZE", "5"}};
   for (const auto& [name, value] : damages) {
     Facts facts = good_facts();
     facts[name] = value;
@@ -69,6 +71,44 @@ TEST(BootstrapEnv, NamesTheVariableThatIsWrong) {
 TEST(BootstrapEnv, HostsSurviveTheirText) {
   for (const std::vector<int>& hosts : {std::vector<int>{0}, {0, 0, 1, 1}, {0, 1, 0, 1}, {1, 0, 2, 2, 2}})
     EXPECT_EQ(boot::parse_hosts(boot::format_hosts(Hosts(hosts)), static_cast<int>(hosts.size())), Hosts(hosts));
+}
+
+TEST(BootstrapEnv, TextsThatPlaceNotEachRankAreRefused) {
+  for (const char* text :
+       {"", "a", "0", "0*5", "0*2", "0*2,2*2", "0*2,", "1*4", "0*2~~", "~", "0*0,0*4", "0*-1", "0*2,2*1~"})
+    EXPECT_FALSE(boot::parse_hosts(text, 4)) << text;
+}
+
+// What a rank of a very large job fetches, in several values where one cannot hold it.
+TEST(BootstrapEnv, TheTableOfHostsIsFetchedAtAnySize) {
+  constexpr int kRanks = 65536;
+  std::vector<int> irregular, dealt;
+  for (int r = 0; r < kRanks; ++r) {
+    irregular.push_back(r < 100 ? r : (r * r) % 97);
+    dealt.push_back(r % 1024);
+  }
+  for (const auto& [hosts, parts] :
+       {std::pair{Hosts(irregular), 4}, {Hosts(dealt), 1}, {Hosts::blocks(kRanks, 4), 3}}) {
+    const auto table = boot::host_table(hosts);
+    EXPECT_GE(static_cast<int>(table.size()), parts == 1 ? 1 : 2);
+    EXPECT_LE(static_cast<int>(table.size()), parts == 1 ? 1 : 32);
+    auto ranks = local_bootstraps(2);
+    for (std::size_t part = 0; part < table.size(); ++part)
+      ASSERT_TRUE(ranks[0]->put(boot::host_table_key(part), table[part]));
+    std::string all;
+    for (const std::string& part : table) all += part;
+    EXPECT_EQ(boot::parse_hosts(all.substr(all.find(';') + 1), kRanks), hosts);
+    EXPECT_FALSE(boot::fetch_hosts(*ranks[1]));  // of a job of another size
+  }
+  EXPECT_EQ(Hosts(dealt).runs().size(), 1024u);  // and not a word for each rank
+}
+
+TEST(BootstrapEnv, LocalRanksFetchWhatOneHasPut) {
+  const Hosts hosts(std::vector<int>{0, 1, 2, 0, 1, 2, 0, 1});
+  auto ranks = local_bootstraps(8);
+  for (std::size_t part = 0; const std::string& text : boot::host_table(hosts))
+    ASSERT_TRUE(ranks[0]->put(boot::host_table_key(part++), text));
+  for (const auto& rank : ranks) EXPECT_EQ(boot::fetch_hosts(*rank), hosts);
 }
 
 TEST(BootstrapEnv, ForeignLaunchersAreNamedWithARemedy) {

@@ -45,8 +45,18 @@ TEST(Ranks, OfAMillionAnswerForEachMember) {  // a search from the front would t
 }
 
 TEST(Hosts, SayWhereEachRankIs) {
-  const std::vector<std::vector<int>> all{{0},          {0, 0, 0},          {0, 0, 1, 1},          {0, 0, 0, 1},
-                                          {0, 1, 1, 1}, {0, 1, 0, 1, 2, 2}, {2, 2, 0, 0, 1, 1, 1}, {1, 0, 0, 2, 1}};
+  const std::vector<std::vector<int>> all{{0},
+                                          {0, 0, 0},
+                                          {0, 0, 1, 1},
+                                          {0, 0, 0, 1},
+                                          {0, 1, 1, 1},
+                                          {0, 1, 0, 1, 2, 2},
+                                          {2, 2, 0, 0, 1, 1, 1},
+                                          {1, 0, 0, 2, 1},
+                                          {0, 1, 0, 1},
+                                          {0, 1, 2, 0, 1, 2, 0, 1},
+                                          {1, 1, 0, 1, 1, 0, 1, 1},
+                                          {0, 1, 0, 1, 0}};
   for (const auto& list : all) {
     const Hosts hosts(list);
     ASSERT_EQ(hosts.size(), static_cast<int>(list.size()));
@@ -61,9 +71,17 @@ TEST(Hosts, SayWhereEachRankIs) {
   EXPECT_EQ(Hosts::blocks(4, 9), Hosts(std::vector<int>{0, 0, 0, 0}));
 }
 
+TEST(Hosts, KeepOnePeriodOfWhatRepeats) {
+  EXPECT_EQ(Hosts(std::vector<int>{0, 1, 2, 0, 1, 2, 0}).period(), 3);
+  EXPECT_EQ(Hosts(std::vector<int>{0, 1, 2, 0, 1}).period(), 5);  // too little of it
+  EXPECT_EQ(Hosts(std::vector<int>{0, 0, 0, 0}).runs().size(), 1u);
+  EXPECT_EQ(Hosts(std::vector<int>{0, 1, 2, 0, 1, 2, 0}).hosts(), 3);
+}
+
 TEST(Hosts, SayWhichMembersAreOnOne) {
   const Hosts mixed(std::vector<int>{0, 1, 0, 1, 2, 2, 0});
   const Hosts blocks = Hosts::blocks(64, 8);
+  const Hosts in_turn(std::vector<int>{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1});
   const auto expect = [](const Hosts& hosts, const Ranks& members) {
     for (int host = 0; host < 4; ++host) {
       std::vector<Rank> places;
@@ -77,6 +95,8 @@ TEST(Hosts, SayWhichMembersAreOnOne) {
     expect(mixed, members);
   for (const Ranks& members : {Ranks::rule(0, 64), Ranks::rule(3, 50), Ranks::rule(63, 32, -2), Ranks{9, 1, 30, 8}})
     expect(blocks, members);
+  for (const Ranks& members : {Ranks::rule(0, 11), Ranks::rule(10, 11, -1), Ranks::rule(1, 5, 2), Ranks{9, 1, 3, 8}})
+    expect(in_turn, members);
 }
 
 }  // namespace

@@ -78,9 +78,9 @@ Result<rmq::Hosts> place_ranks(int size) {
   return boot::number_hosts(identities);
 }
 
-// Starts the server process and hands it the tickets. The leash, the writing end of its stdin, stays open in this
-// process until it becomes the program.
-Result<void> start_server(const Listener& listener, int size, const string& job, const string& tickets) {
+// Starts the server process and hands it the tickets and the table of hosts. The leash, the writing end of its stdin,
+// stays open in this process until it becomes the program.
+Result<void> start_server(const Listener& listener, const JobInfo& job, const string& tickets) {
   auto leash = Pipe::create();
   if (!leash) return tl::unexpected(leash.error());
   const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -88,7 +88,7 @@ Result<void> start_server(const Listener& listener, int size, const string& job,
   sigemptyset(&none);
   SpawnPlan plan;
   plan.program = install_prefix(2) + "/bin/rmqboot";
-  plan.arguments = {"rmqboot", serve_option, std::to_string(listener.socket.get()), std::to_string(size), job};
+  plan.arguments = {"rmqboot", serve_option, std::to_string(listener.socket.get()), std::to_string(job.size), job.job};
   plan.environment = Environment::inherited();
   plan.input = leash->reader.get();
   plan.output = nowhere.get();  // a copy of our stdout would keep the host's launcher waiting
@@ -98,7 +98,9 @@ Result<void> start_server(const Listener& listener, int size, const string& job,
   const auto pid = spawn(plan);
   if (!pid) return tl::make_unexpected(pid.error());
   ::waitpid(*pid, nullptr, 0);  // it forks, so that the server is nobody's child
-  if (!write_all(leash->writer.get(), tickets)) return fail_errno("the connection server does not take its tickets");
+  const string hosts = boot::format_hosts(job.host_of_rank) + '\n';
+  if (!write_all(leash->writer.get(), tickets) || !write_all(leash->writer.get(), hosts))
+    return fail_errno("the connection server does not take its tickets");
   leash->writer.release();  // closes on exec
   return {};
 }
@@ -129,8 +131,7 @@ Result<Joined> join_job(const boot_mpi_world& world) {
     if (!listener) return tl::make_unexpected(listener.error());
     tickets.resize(static_cast<std::size_t>(world.size) * boot::ticket_bytes);
     boot::fill_random(std::as_writable_bytes(std::span(tickets)));
-    if (auto started = start_server(*listener, world.size, job.job, tickets); !started)
-      return tl::make_unexpected(started.error());
+    if (auto started = start_server(*listener, job, tickets); !started) return tl::make_unexpected(started.error());
     copy_text(news.addresses, listener->addresses);
     copy_text(news.job, job.job);
     std::copy(job.secret.begin(), job.secret.end(), news.secret);
@@ -180,7 +181,8 @@ Result<Options> read_options(int argc, char** argv) {
   auto options = parse_options({argv + 1, static_cast<std::size_t>(argc - 1)}, {});
   if (!options) return options;
   if (options->apps.size() != 1 || options->apps[0].ranks_given || options->host_of_rank.back() != 0 ||
-      options->timeout || options->tag_output || options->bind || options->hang_after || options->pmi)
+      !options->hosts.empty() || options->timeout || options->tag_output || options->bind || options->hang_after ||
+      options->pmi)
     return fail(Errc::argument,
                 "number, sections, hosts, binding, labels and time limit of the ranks are mpiexec's business; rmqboot "
                 "takes --method, --trace, -x, --wdir and --usize. For --hang-after: rmqps, on the machine of rank 0");

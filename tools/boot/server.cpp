@@ -9,9 +9,11 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/bootstrap_env.hpp"
 #include "base/pmi_wire.hpp"
 #include "tools/boot/address.hpp"
 #include "tools/boot/gate.hpp"
@@ -64,6 +66,7 @@ class RemoteJob final : private Server::Upcalls {
       if (gate_.missing() > 0) loop_.stop();  // rank 0 died before all had come, and the host's launcher ends the rest
     });
   }
+  void publish_hosts(const Hosts& hosts) { server_.publish_hosts(hosts); }
   void run() { loop_.run(); }
 
  private:
@@ -203,7 +206,19 @@ int serve(UniqueFd listener, int size, const std::string& job, Care care) {
   std::string tickets;
   while (tickets.size() < ticket_bytes)
     if (!read_some(STDIN_FILENO, tickets, ticket_bytes - tickets.size())) return exit_cannot_start;
-  RemoteJob(**loop, std::move(listener), size, std::move(tickets), job, std::move(care)).run();
+  std::string table;
+  while (care.minders && !table.ends_with('\n'))  // without them the ranks agree on it
+    if (!read_some(STDIN_FILENO, table)) return exit_cannot_start;
+  std::optional<Hosts> hosts;
+  if (care.minders) {
+    table.pop_back();
+    auto parsed = boot::parse_hosts(table, size);
+    if (!parsed) return exit_cannot_start;
+    hosts = std::move(*parsed);
+  }
+  RemoteJob served(**loop, std::move(listener), size, std::move(tickets), job, std::move(care));
+  if (hosts) served.publish_hosts(*hosts);
+  served.run();
   return 0;
 }
 

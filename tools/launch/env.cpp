@@ -56,10 +56,10 @@ Environment job_environment(const Options& options, const App& app, const JobInf
   }
   if (!options.trace_max.empty()) out.set("RMQ_TRACE_MAX", options.trace_max);
   // Hosts that are pretended are one machine, on which nobody else has to be able to call.
-  if (options.host_of_rank.back() > 0 && out.get("RMQ_TCP_INTERFACE").empty()) out.set("RMQ_TCP_INTERFACE", "lo");
+  if (options.hosts.empty() && options.host_of_rank.back() > 0 && out.get("RMQ_TCP_INTERFACE").empty()) out.set("RMQ_TCP_INTERFACE", "lo");
   out.set("RMQ_JOB", job.job);
   out.set("RMQ_SIZE", std::to_string(job.size));
-  out.set("RMQ_HOSTS", boot::format_hosts(job.host_of_rank));
+  out.set("RMQ_HOSTS", std::to_string(job.host_of_rank.hosts()));
   out.set("RMQ_SECRET", boot::to_hex(job.secret));
   out.set("RMQ_UNIVERSE_SIZE", std::to_string(std::max(job.size, options.universe_size)));
   return out;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tools/launch/verdict.hpp"
@@ -18,7 +19,8 @@ constexpr milliseconds verdict_grace{250};  // from the end of a rank's socket t
 
 }  // namespace
 
-Job::Job(JobPlan plan, int number, const HangRule& hangs, Household& household, Job::Upcalls& upcalls)
+Job::Job(JobPlan plan, int number, const HangRule& hangs, Household& household, Agents& agents,
+         Job::Upcalls& upcalls)
     : plan_(std::move(plan)),
       number_(number),
       hangs_(hangs),
@@ -27,18 +29,51 @@ Job::Job(JobPlan plan, int number, const HangRule& hangs, Household& household, 
       output_(household.output),
       upcalls_(upcalls),
       server_(household.loop, plan_.job.size, *this),
-      local_(household, plan_, -1, number > 0 ? fmt::format("{}.", number) : "", *this,
-             [this](int rank, UniqueFd socket) { server_.add(rank, std::move(socket)); }),
       inquiry_(
           household.loop, server_, plan_.job.job, plan_.job.size,
           [this](int rank) { return starter_of(rank).facts(rank); }, [this](int rank) { starter_of(rank).prod(rank); }),
       aborts_(household.loop, plan_.job.size, [this](int rank) { return another_is_ending(rank); }),
-      ranks_(static_cast<std::size_t>(plan_.job.size)) {}
+      ranks_(static_cast<std::size_t>(plan_.job.size)) {
+  const std::string label = number > 0 ? fmt::format("{}.", number) : "";
+  const auto start_here = [&](int host) {
+    locals_.push_back(std::make_unique<LocalStarter>(
+        household, plan_, host, label, static_cast<Starter::Upcalls&>(*this),
+        [this](int rank, UniqueFd socket) { server_.add(rank, std::move(socket)); }));
+    return locals_.back().get();
+  };
+  if (std::ranges::find(plan_.here, false) == plan_.here.end() && (plan_.pretended || plan_.hosts.size() == 1)) {
+    starter_of_host_.assign(plan_.hosts.size(), start_here(-1));
+    return;
+  }
+  for (std::size_t host = 0; host < plan_.hosts.size(); ++host) {
+    if (plan_.here[host]) {
+      starter_of_host_.push_back(start_here(static_cast<int>(host)));
+      continue;
+    }
+    const std::size_t place = agents.place_of(plan_.hosts[host]).value();
+    if (remote_at(place) == nullptr)
+      remotes_.push_back(std::make_unique<RemoteStarter>(household.loop, agents, place, plan_, number, server_,
+                                                         static_cast<RemoteStarter::Upcalls&>(*this)));
+    starter_of_host_.push_back(remote_at(place));
+  }
+}
+
+Starter& Job::starter_of(int rank) {
+  return *starter_of_host_[static_cast<std::size_t>(plan_.job.host_of_rank[rank])];
+}
+
+RemoteStarter* Job::remote_at(std::size_t place) {
+  const auto found = std::ranges::find_if(remotes_, [&](const auto& one) { return one->place() == place; });
+  return found == remotes_.end() ? nullptr : found->get();
+}
 
 Result<void> Job::start() {
   for (Rank& rank : ranks_) rank.alive = true;
   alive_ = plan_.job.size;
-  if (auto started = local_.start(); !started) return started;
+  server_.publish_hosts(plan_.job.host_of_rank);
+  for (const auto& remote : remotes_) static_cast<void>(remote->start());  // they report later
+  for (const auto& local : locals_)
+    if (auto started = local->start(); !started) return started;
   watch_for_questions();
   return {};
 }
@@ -56,7 +91,8 @@ std::string Job::name_of(int rank) {
 }
 
 void Job::signal(int signal, bool from_terminal) {
-  local_.signal(signal, from_terminal);
+  for (const auto& remote : remotes_) remote->signal(signal, from_terminal);
+  for (const auto& local : locals_) local->signal(signal, from_terminal);
 }
 
 // ---- ends ----------------------------------------------------------------------------------------------------------
@@ -155,7 +191,8 @@ void Job::end_job(int code, const std::string& message, int spared_rank) {
 }
 
 void Job::end_ranks(int spared_rank) {
-  local_.end(spared_rank);
+  for (const auto& remote : remotes_) remote->end(spared_rank);
+  for (const auto& local : locals_) local->end(spared_rank);
   timers_.after(term_grace, [this] { kill_rest(); });
 }
 
@@ -165,9 +202,17 @@ void Job::kill_rest() {
   finish();
 }
 
+void Job::kill_all() {
+  for (const auto& remote : remotes_) remote->kill();
+  for (const auto& local : locals_) {
+    local->kill();
+    local->drain_output();
+  }
+}
+
 void Job::kill() {
   ending_ = true;
-  local_.kill();
+  kill_all();
   alive_ = 0;
 }
 
@@ -175,8 +220,7 @@ void Job::kill() {
 void Job::finish() {
   if (finished_) return;
   finished_ = true;
-  local_.kill();
-  for (int rank = 0; rank < plan_.job.size; ++rank) local_.drain_output(rank);
+  kill_all();
   if (!last_word_.empty()) say(last_word_);
   control_.reset();
   upcalls_.on_finished(*this);
@@ -184,11 +228,68 @@ void Job::finish() {
 
 // Below the cause, which they must not bury.
 void Job::say_last_events(int rank, const std::string& cause) {
-  std::string text = local_.last_events(rank);
+  std::string text = starter_of(rank).last_events(rank);
+  for (const auto& local : locals_)
+    if (local.get() != &starter_of(rank)) text += local->last_events(rank);
+  for (const auto& remote : remotes_)
+    if (remote.get() != &starter_of(rank)) static_cast<void>(remote->last_events(rank));
   if (text.empty()) return;
   text.pop_back();  // say() ends the line
   output_.say(text);
   last_word_ = cause;
+}
+
+// Of ranks on other hosts that waited for the one that has died.
+void Job::on_events(const std::string& text) {
+  if (!finished_) output_.say(text.substr(0, text.find_last_not_of('\n') + 1));
+}
+
+void Job::on_failed(const std::string& what) {
+  end_job(exit_cannot_start, what);
+}
+
+// ---- agents --------------------------------------------------------------------------------------------------------
+
+void Job::on_word(std::size_t place, const Link::Frame& frame) {
+  if (RemoteStarter* const remote = remote_at(place); remote != nullptr && !finished_) remote->hear(frame);
+}
+
+void Job::on_lost_agent(std::size_t place, const std::string& why) {
+  if (RemoteStarter* const remote = remote_at(place); remote != nullptr && !finished_)
+    on_lost_ranks(remote->on_lost(), remote->has_started() ? 1 : exit_cannot_start, why);
+}
+
+void Job::on_lost_hosts(std::size_t place, const std::vector<std::string>& hosts, const std::string& why) {
+  RemoteStarter* const remote = remote_at(place);
+  if (remote == nullptr || finished_) return;
+  std::vector<int> ranks;
+  for (const std::string& host : hosts) {
+    const auto lost = remote->on_lost(host);
+    ranks.insert(ranks.end(), lost.begin(), lost.end());
+  }
+  on_lost_ranks(ranks, remote->has_started() ? 1 : exit_cannot_start, why);
+}
+
+void Job::on_lost_ranks(const std::vector<int>& ranks, int code, const std::string& why) {
+  if (ranks.empty()) return;
+  for (const int rank : ranks) rank_of(rank).alive = false;
+  alive_ -= static_cast<int>(ranks.size());
+  std::string named = fmt::format("{}", ranks[0]);
+  if (ranks.size() > 1) named += fmt::format("{}{}", ranks.size() == 2 ? " and " : " … ", ranks.back());
+  end_job(code,
+          fmt::format("{}: rank{} {} with it{}", why, ranks.size() > 1 ? "s" : "", named,
+                      alive_ > 0 ? "; the other ranks were ended" : ""));
+  if (alive_ == 0) finish();
+}
+
+std::optional<std::string> Job::processes() const {
+  std::string all;
+  for (const auto& local : locals_) all += local->processes();
+  for (const auto& remote : remotes_) {
+    if (!remote->has_started()) return std::nullopt;
+    all += remote->processes();
+  }
+  return all;
 }
 
 void Job::say(const std::string& message) {

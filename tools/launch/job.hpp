@@ -17,13 +17,14 @@
 #include "tools/launch/local.hpp"
 #include "tools/launch/output.hpp"
 #include "tools/launch/plan.hpp"
+#include "tools/launch/remote.hpp"
 #include "tools/launch/server.hpp"
 #include "tools/launch/starter.hpp"
 #include "tools/process/loop.hpp"
 
 namespace rmq::launch {
 
-class Job final : private Server::Upcalls, private Starter::Upcalls {
+class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
  public:
   /// What the keeper hears of a job; made from the event loop, or from within end().
   class Upcalls {
@@ -42,7 +43,8 @@ class Job final : private Server::Upcalls, private Starter::Upcalls {
   };
 
   /// `number`: 0 for the first job of the launcher; later ones are named with theirs.
-  Job(JobPlan plan, int number, const HangRule& hangs, Household& household, Upcalls& upcalls);
+  /// `agents` has one on each host of the plan that is not here.
+  Job(JobPlan plan, int number, const HangRule& hangs, Household& household, Agents& agents, Upcalls& upcalls);
   ~Job() override = default;
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -70,8 +72,13 @@ class Job final : private Server::Upcalls, private Starter::Upcalls {
   bool is_ending() const { return ending_; }
   bool is_finished() const { return finished_; }
   Server& server() { return server_; }
-  /// The ranks' processes as a debugger wants them.
-  const std::string& processes() const { return local_.processes(); }
+  /// The ranks' processes as a debugger wants them, once all have been started.
+  std::optional<std::string> processes() const;
+
+  /// What an agent has sent about this job, and its end, or that of one below it on these hosts.
+  void on_word(std::size_t place, const Link::Frame& frame);
+  void on_lost_agent(std::size_t place, const std::string& why);
+  void on_lost_hosts(std::size_t place, const std::vector<std::string>& hosts, const std::string& why);
 
  private:
   struct Rank {
@@ -83,11 +90,15 @@ class Job final : private Server::Upcalls, private Starter::Upcalls {
   void end_after_death(int rank, int code, const std::string& message);
   void end_ranks(int spared_rank);
   void kill_rest();
+  void kill_all();
   void finish();
   void say(const std::string& message);
   void say_last_events(int rank, const std::string& cause);
   Rank& rank_of(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
-  Starter& starter_of(int) { return local_; }
+  Starter& starter_of(int rank);
+  RemoteStarter* remote_at(std::size_t place);
+  void ask(Inquiry::Done done, std::chrono::milliseconds patience);
+  void on_lost_ranks(const std::vector<int>& ranks, int code, const std::string& why);
   std::string name_of(int rank);
   const std::string& program(int rank) const;
   bool another_is_ending(int rank);
@@ -98,6 +109,8 @@ class Job final : private Server::Upcalls, private Starter::Upcalls {
   // Of the starter.
   void on_exit(int rank, int status) override;
   void on_mpi_end(int rank) override;
+  void on_failed(const std::string& what) override;
+  void on_events(const std::string& text) override;
   // Of the server.
   void on_join(int rank, pid_t pid) override;
   void on_abort(int rank, int code, std::string_view why, bool for_loss) override;
@@ -113,7 +126,9 @@ class Job final : private Server::Upcalls, private Starter::Upcalls {
   OutputRelay& output_;
   Job::Upcalls& upcalls_;
   Server server_;
-  LocalStarter local_;
+  std::vector<std::unique_ptr<LocalStarter>> locals_;
+  std::vector<std::unique_ptr<RemoteStarter>> remotes_;
+  std::vector<Starter*> starter_of_host_;
   Inquiry inquiry_;
   std::unique_ptr<Control> control_;  // for rmqps; none where the name could not be had
   std::unique_ptr<HangWatch> watch_;  // --hang-after

@@ -30,7 +30,9 @@ Keeper::Keeper(const Options& options, EventLoop& loop, const sigset_t& signal_m
       leash_(std::move(leash)),
       table_(std::move(table)),
       output_(loop, options.tag_output),
-      household_{loop, output_, children_, signal_mask_} {}
+      household_{loop, output_, children_, signal_mask_},
+      agents_(loop, children_, signal_mask_,
+              {options.launcher, options.fan_out, options.silence, options.tag_output, output_.is_shared(), {}}, *this) {}
 
 int Keeper::run() {
   adopt_orphans();
@@ -44,10 +46,11 @@ int Keeper::run() {
   };
   if (auto good = watch_signals(); !good) return say(good.error().what);
   const auto first = start_job(plan_job(options_), nullptr);
-  if (!first) return say(first.error().what);
-  // The front reads all of it. A front that is gone ends the job by the leash.
-  write_all(table_.get(), (*first)->processes());
-  table_.reset();
+  if (!first) {
+    kill_descendants();
+    return say(first.error().what);
+  }
+  publish_processes();
   if (options_.timeout)
     loop_.after(*options_.timeout, [this] {
       const double seconds = std::chrono::duration<double>(*options_.timeout).count();
@@ -58,6 +61,16 @@ int Keeper::run() {
   loop_.run();
   kill_descendants();
   return code_ != 0 ? code_ : other_code_;
+}
+
+// For debuggers, when all ranks of the first job have been started. The front reads all of it. A front that is gone ends
+// the job by the leash.
+void Keeper::publish_processes() {
+  if (!table_.is_open()) return;
+  const auto processes = jobs_.empty() ? std::string() : jobs_[0]->processes();
+  if (!processes) return;
+  write_all(table_.get(), *processes);
+  table_.reset();
 }
 
 Result<void> Keeper::raise_descriptor_limit(int ranks) {
@@ -74,15 +87,59 @@ Result<void> Keeper::raise_descriptor_limit(int ranks) {
 
 Result<Job*> Keeper::start_job(JobPlan plan, Job* parent) {
   if (auto raised = raise_descriptor_limit(plan.job.size); !raised) return tl::unexpected(raised.error());
+  if (auto reached = reach(plan); !reached) return tl::unexpected(reached.error());
   const int number = jobs_made_++;
+  plan.takes_input = number == 0;
   std::unique_ptr<Job> job(
-      new Job(std::move(plan), number, {options_.hang_after, options_.hang_abort}, household_, *this));
+      new Job(std::move(plan), number, {options_.hang_after, options_.hang_abort}, household_, agents_, *this));
   if (auto started = job->start(); !started) {
     job->kill();
     return tl::unexpected(started.error());
   }
   if (parent != nullptr) connect(parent->number(), number);
   return jobs_.emplace_back(std::move(job)).get();
+}
+
+// Sees to it that there is an agent on each host of the plan that needs one.
+Result<void> Keeper::reach(const JobPlan& plan) {
+  std::vector<std::string> missing;
+  for (std::size_t host = 0; host < plan.hosts.size(); ++host) {
+    if (plan.here[host]) continue;
+    const auto place = agents_.place_of(plan.hosts[host]);
+    if (!place) {
+      missing.push_back(plan.hosts[host]);
+    } else if (!agents_.is_up(*place)) {
+      return fail(Errc::system, fmt::format("host {} has been lost before", plan.hosts[host]));
+    }
+  }
+  return agents_.start(missing);
+}
+
+void Keeper::on_word(std::size_t place, const Link::Frame& frame) {
+  FieldReader body(frame.body);
+  if (frame.word == Word::output) {
+    const int fd = static_cast<int>(body.number());
+    const std::string_view text = body.rest();
+    return output_.accept(fd, text, [this, place, bytes = static_cast<std::uint32_t>(text.size())] {
+      agents_.send(place, Word::printed, 0, Fields().number(bytes));
+    });
+  }
+  if (frame.word == Word::lost) {
+    const std::string why = body.text();
+    std::vector<std::string> hosts(std::min<std::size_t>(body.number(), frame.body.size()));
+    for (std::string& host : hosts) host = body.text();
+    for (const auto& job : jobs_) job->on_lost_hosts(place, hosts, why);
+    return;
+  }
+  const auto job = std::ranges::find_if(jobs_, [&](const auto& one) { return one->number() == frame.job; });
+  if (job == jobs_.end()) return;
+  (*job)->on_word(place, frame);
+  if (frame.word == Word::started) publish_processes();
+}
+
+void Keeper::on_lost(std::size_t place, const std::string& why) {
+  for (const auto& job : jobs_) job->on_lost_agent(place, why);
+  stop_when_done();
 }
 
 void Keeper::connect(int a, int b) {
@@ -175,7 +232,12 @@ void Keeper::on_finished(Job& job) {
 void Keeper::stop_when_done() {
   if (!jobs_.empty()) return;
   output_.on_written([this] { stop_when_done(); });
-  if (output_.is_idle()) loop_.stop();
+  // Agents leave when all that their ranks have printed is here.
+  if (!std::exchange(leaving_, true)) {
+    agents_.expect_ends();
+    agents_.send(Word::bye, 0);
+  }
+  if (agents_.up() == 0 && output_.is_idle()) loop_.stop();
 }
 
 }  // namespace rmq::launch

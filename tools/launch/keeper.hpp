@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/launch/agents.hpp"
 #include "tools/launch/children.hpp"
 #include "tools/launch/job.hpp"
 #include "tools/launch/options.hpp"
@@ -23,7 +24,7 @@
 
 namespace rmq::launch {
 
-class Keeper final : private Job::Upcalls {
+class Keeper final : private Job::Upcalls, private Agents::Upcalls {
  public:
   /// `signal_mask` is what ranks are to start with; the launcher's own signals must already be blocked. When `leash`
   /// ends (its writer died), all is killed and the process exits. Into `table` goes the list of the first job's
@@ -38,7 +39,8 @@ class Keeper final : private Job::Upcalls {
 
   /// Starts a further job. It is connected with `parent`, unless that is nullptr: when one of two that are connected
   /// comes to a bad end, so does the other. The job is the keeper's, and lives until it has finished. An error says
-  /// which rank cannot be started, and why; nothing of the job is left then. From the event loop only.
+  /// which rank cannot be started, and why; nothing of the job is left then. On hosts where there is no agent yet one is
+  /// started; what fails there ends the job later. From the event loop only.
   Result<Job*> start_job(JobPlan plan, Job* parent);
 
   /// Two jobs have connected, or parted again, as often as they did. Numbers of jobs; those that have finished are
@@ -58,6 +60,10 @@ class Keeper final : private Job::Upcalls {
   void forward(int signal, bool from_terminal);
   void end_all(int code, const std::string& message);
   void stop_when_done();
+  Result<void> reach(const JobPlan& plan);
+  void publish_processes();
+  void on_word(std::size_t place, const Link::Frame& frame) override;
+  void on_lost(std::size_t place, const std::string& why) override;
   void on_bad_end(Job& job) override;
   void on_finished(Job& job) override;
 
@@ -69,9 +75,11 @@ class Keeper final : private Job::Upcalls {
   Children children_;
   std::optional<rlimit> users_limit_;  // RLIMIT_NOFILE as the user set it, when we had to raise ours
   Household household_;
+  Agents agents_;
   std::vector<std::unique_ptr<Job>> jobs_;        // that have not finished
   std::multiset<std::pair<int, int>> connected_;  // numbers of jobs, the smaller first; once for each connection
   int jobs_made_ = 0;
+  bool leaving_ = false;
   int descriptors_ = 64;                                // that all jobs so far need
   int code_ = 0, other_code_ = 0;                       // of the first job, of the others
   int forwarded_ = 0;                                   // the last deadly signal that was passed on …

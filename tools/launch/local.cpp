@@ -126,7 +126,7 @@ Result<void> LocalStarter::start_rank(int rank, int app_num, const SpawnPlan& co
   else
     set_rank(plan.environment,
              {rank, app_num, theirs.get(), plan_.hosts[static_cast<std::size_t>(host)], plan_.ranks_on_machine(host)});
-  plan.input = rank == 0 ? input_ : no_input_.get();
+  plan.input = rank == 0 && plan_.takes_input ? input_ : no_input_.get();
   plan.output = ends->output.get();
   plan.error = ends->error.get();
   plan.keep = {theirs.get(), flight_.descriptor()};
@@ -135,7 +135,8 @@ Result<void> LocalStarter::start_rank(int rank, int app_num, const SpawnPlan& co
   serve_(rank, std::move(ours));  // before the rank can send: the kernel signs only what is sent from then on
   const auto pid = spawn(plan);
   if (!pid) return fail(Errc::system, fmt::format("cannot start rank {}: {}", rank, pid.error().what));
-  processes_ += debug_entry(*pid, plan_.job.host_name, plan.program);
+  processes_ += debug_entry(*pid, plan_.pretended ? plan_.job.host_name : plan_.hosts[static_cast<std::size_t>(host)],
+                            plan.program);
   Rank& entry = ranks_[slot];
   entry.pid = *pid;
   entry.alive = true;
@@ -183,6 +184,10 @@ void LocalStarter::kill() {
 
 void LocalStarter::drain_output(int rank) {
   household_.output.drain(rank_of(rank).output);
+}
+
+void LocalStarter::drain_output() {
+  for (const Rank& rank : ranks_) household_.output.drain(rank.output);
 }
 
 void LocalStarter::on_exit(int rank, int status) {

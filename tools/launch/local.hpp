@@ -41,7 +41,8 @@ class LocalStarter final : public Starter {
   LocalStarter(const LocalStarter&) = delete;
   LocalStarter& operator=(const LocalStarter&) = delete;
 
-  /// Where rank 0 reads from, if it is here; -1: the launcher's own stdin.
+  /// Where rank 0 reads from, if it is here and the plan has input for it; -1: the launcher's own stdin. To be called
+  /// before start(); the descriptor stays the caller's.
   void set_input(int fd) { input_ = fd; }
 
   Result<void> start() override;
@@ -56,8 +57,9 @@ class LocalStarter final : public Starter {
 
   /// The ranks' processes as a debugger wants them (tools/launch/debug.hpp).
   const std::string& processes() const { return processes_; }
-  /// Reads what the rank has printed so far.
+  /// Reads what the rank has printed so far; of all of them.
   void drain_output(int rank);
+  void drain_output();
 
  private:
   struct Rank {

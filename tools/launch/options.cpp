@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/config.hpp"
+#include "tools/launch/hostlist.hpp"
 
 namespace rmq::launch {
 
@@ -48,7 +49,11 @@ enum class Verb {
   per_host,
   placing,
   foreign,
-  elsewhere
+  hosts,
+  hostfile,
+  launcher,
+  fan_out,
+  host_timeout
 };
 
 struct Known {
@@ -105,13 +110,15 @@ constexpr Known known[] = {
     {"npernode", 1, Verb::per_host},
     {"N", 1, Verb::per_host},
     {"mca", 2, Verb::foreign},
-    // With a meaning that rmqrun cannot give them.
-    {"host", 1, Verb::elsewhere},
-    {"hosts", 1, Verb::elsewhere},
-    {"H", 1, Verb::elsewhere},
-    {"f", 1, Verb::elsewhere},
-    {"hostfile", 1, Verb::elsewhere},
-    {"machinefile", 1, Verb::elsewhere},
+    {"launcher", 1, Verb::launcher},
+    {"fan-out", 1, Verb::fan_out},
+    {"host-timeout", 1, Verb::host_timeout},
+    {"host", 1, Verb::hosts},
+    {"hosts", 1, Verb::hosts},
+    {"H", 1, Verb::hosts},
+    {"f", 1, Verb::hostfile},
+    {"hostfile", 1, Verb::hostfile},
+    {"machinefile", 1, Verb::hostfile},
 };
 
 tl::unexpected<Error> wrong(std::string what) {
@@ -270,19 +277,33 @@ class Parser {
         return {};
       }
       case Verb::placing:
-        if (value.starts_with("ppr:")) places_ranks_ = fmt::format("{} {}", word, value);
-        out_.notes.push_back(
-            fmt::format("{} {} changes nothing: all ranks run on this machine, in their order", word, value));
-        return {};
+        return set_placing(value, word);
       case Verb::foreign:
         out_.notes.push_back(fmt::format("{}{}{}{}{} is ignored: it means nothing to RMQ", word,
                                          value.empty() ? "" : " ", value, second.empty() ? "" : " ", second));
         return {};
-      case Verb::elsewhere:
-        return wrong(
-            fmt::format("{}: rmqrun starts ranks on this machine only; on several, use another MPI's launcher: "
-                        "mpiexec {} {} -n N rmqboot ./prog",
-                        word, word, value));
+      case Verb::hosts:
+        return take_hosts(parse_host_list(value), word, value);
+      case Verb::hostfile:
+        return take_hosts(read_host_file(value), word, value);
+      case Verb::launcher:
+        if (value.find_first_not_of(' ') == std::string::npos) return wrong(fmt::format("{} needs a command", word));
+        out_.launcher = value;
+        return {};
+      case Verb::fan_out: {
+        const auto count = parse_count(value, 1024);
+        if (!count) return wrong(fmt::format("{} {}: not a number of agents", word, value));
+        out_.fan_out = *count;
+        return {};
+      }
+      case Verb::host_timeout: {
+        const auto time = seconds(value, word);
+        if (!time) return tl::make_unexpected(time.error());
+        if (!*time || **time < std::chrono::seconds(2))
+          return wrong(fmt::format("{} {}: at least 2 s, for agents tell each second that they live", word, value));
+        out_.silence = **time;
+        return {};
+      }
     }
     return {};
   }
@@ -347,19 +368,56 @@ class Parser {
     return {};
   }
 
+  // "slot" fills one host after the other, "node" deals ranks out in turn, "ppr:N:node" places N on each host.
+  Result<void> set_placing(const std::string& value, string_view word) {
+    const bool ranks_by = word.ends_with("rank-by");
+    if (value == "node" && !ranks_by) {
+      in_turn_ = true;
+      placing_word_ = fmt::format("{} {}", word, value);
+      return {};
+    }
+    if (value.starts_with("ppr:")) {
+      const auto parts = split(value, ':');
+      const auto count = parts.size() == 3 && parts[2] == "node" ? parse_count(parts[1], max_ranks) : std::nullopt;
+      if (count) {
+        per_host_ = count;
+        per_host_word_ = fmt::format("{} {}", word, value);
+        counts_ranks_here_ = false;
+        return {};
+      }
+    } else if (!ranks_by && (value == "slot" || value == "core" || value == "hwthread")) {
+      return {};
+    }
+    out_.notes.push_back(fmt::format("{} {} changes nothing: ranks of a host are placed in their order", word, value));
+    return {};
+  }
+
+  Result<void> take_hosts(Result<HostList> list, string_view word, const std::string& value) {
+    if (!list) return wrong(fmt::format("{} {}: {}", word, value, list.error().what));
+    for (HostSlots& host : *list) add_host(hosts_, std::move(host));
+    hosts_word_ = fmt::format("{} {}", word, value);
+    return {};
+  }
+
   Result<void> finish() {
     if (defaults_.timeout != nullptr && !timeout_given_)
       if (auto good = set_timeout(defaults_.timeout, "MPIEXEC_TIMEOUT"); !good) return good;
+    if (auto good = find_allocation(); !good) return good;
     if (auto good = count_ranks(); !good) return good;
     const int size = out_.size();
-    if (per_host_ && *per_host_ < size)
-      out_.notes.push_back(
-          fmt::format("{} {} changes nothing: all {} ranks run on this machine", per_host_word_, *per_host_, size));
     if (size > max_ranks) return wrong(fmt::format("{} ranks in all; at most {} are possible", size, max_ranks));
     if (out_.hang_abort && !out_.hang_after) return wrong("--hang-abort needs --hang-after SECONDS");
     if (out_.pmi && (!out_.methods.empty() || !out_.trace.empty() || !out_.coll.empty() || out_.hang_after))
       return wrong(
           "--pmi runs programs of another MPI, for which --method, --trace, --coll and --hang-after mean nothing");
+    if (out_.pmi && !hosts_.empty())
+      return wrong(fmt::format("{}: --pmi starts ranks on this machine only; leave the hosts out", hosts_word_));
+    if (!hosts_.empty()) return place_on_hosts(size);
+    if (per_host_ && *per_host_ < size)
+      out_.notes.push_back(
+          fmt::format("{} {} changes nothing: all {} ranks run on this machine", per_host_word_, *per_host_, size));
+    if (in_turn_ && split_.empty())
+      out_.notes.push_back(fmt::format("{} changes nothing: all ranks run on this machine", placing_word_));
     if (split_.empty()) {
       out_.host_of_rank.assign(static_cast<std::size_t>(size), 0);
       return {};
@@ -376,12 +434,48 @@ class Parser {
     return {};
   }
 
+  Result<void> place_on_hosts(int size) {
+    if (!split_.empty()) return wrong(fmt::format("--host-split pretends hosts, and {} names real ones", hosts_word_));
+    if (per_host_)
+      for (HostSlots& host : hosts_) host.slots = *per_host_;
+    out_.host_of_rank = place_ranks(hosts_, size, in_turn_);
+    // Hosts without a rank need no agent.
+    const int used = 1 + *std::max_element(out_.host_of_rank.begin(), out_.host_of_rank.end());
+    for (int host = 0; host < used; ++host) out_.hosts.push_back(hosts_[static_cast<std::size_t>(host)].name);
+    return {};
+  }
+
+  // Of several nodes: their names, unless the command line has its own, or wants them all here.
+  Result<void> find_allocation() {
+    if (!hosts_.empty() || !split_.empty()) return {};
+    Result<HostList> list = HostList{};
+    if (defaults_.slurm_list != nullptr && defaults_.slurm_nodes != nullptr &&
+        string_view(defaults_.slurm_nodes) != "1") {
+      list = read_slurm(defaults_.slurm_list, defaults_.slurm_per_node == nullptr ? "" : defaults_.slurm_per_node);
+      hosts_word_ = "the Slurm allocation";
+    } else if (defaults_.pbs_file != nullptr) {
+      list = read_host_file(defaults_.pbs_file);
+      hosts_word_ = "PBS_NODEFILE";
+    }
+    if (!list) return wrong(fmt::format("{}: {}", hosts_word_, list.error().what));
+    hosts_ = *std::move(list);
+    if (out_.launcher.empty() && defaults_.slurm_list != nullptr && !hosts_.empty())
+      out_.launcher = "srun --nodes=1 --ntasks=1 --overlap --unbuffered --nodelist={}";
+    return {};
+  }
+
   // Of one program without -n: what other launchers take from the environment, or from the number for each host.
   Result<void> count_ranks() {
     App& app = out_.apps.front();
     if (out_.apps.size() > 1 || app.ranks_given) return {};
-    if (!places_ranks_.empty())
-      return wrong(fmt::format("{} does not say how many ranks to start here; add -n N", places_ranks_));
+    if (!hosts_.empty()) {
+      std::size_t ranks = 0;
+      for (const HostSlots& host : hosts_) ranks += static_cast<std::size_t>(per_host_.value_or(host.slots));
+      app.ranks = static_cast<int>(std::min<std::size_t>(ranks, max_ranks + 1));
+      return {};
+    }
+    if (per_host_ && !counts_ranks_here_)
+      return wrong(fmt::format("{} does not say how many ranks to start here; add -n N", per_host_word_));
     if (per_host_) {
       app.ranks = *per_host_;
       return {};
@@ -389,12 +483,6 @@ class Parser {
     if (!split_.empty() || defaults_.slurm_tasks == nullptr) return {};
     const auto tasks = parse_count(defaults_.slurm_tasks, max_ranks);
     if (!tasks) return {};
-    const std::string_view nodes = defaults_.slurm_nodes == nullptr ? "1" : defaults_.slurm_nodes;
-    if (nodes != "1")
-      return wrong(
-          fmt::format("this is a Slurm allocation of {} nodes, and rmqrun starts ranks on this machine only; "
-                      "use 'srun --mpi=pmi2 rmqboot ./prog', or say how many with -n N",
-                      nodes));
     app.ranks = *tasks;
     if (*tasks > 1)
       out_.notes.push_back(fmt::format("starts {} ranks, as SLURM_NTASKS says (-n N: N of them)", *tasks));
@@ -408,9 +496,13 @@ class Parser {
   App app_;
   std::string split_;
   bool timeout_given_ = false;
-  std::optional<int> per_host_;  // -ppn
-  std::string per_host_word_;    // as it was written
-  std::string places_ranks_;     // --map-by ppr:…, as it was written
+  std::optional<int> per_host_;    // -ppn
+  std::string per_host_word_;      // as it was written
+  bool counts_ranks_here_ = true;  // without -n, as -ppn does and ppr:N:node does not
+  bool in_turn_ = false;           // --map-by node
+  std::string placing_word_;       // as it was written
+  HostList hosts_;                 // of all options that name some
+  std::string hosts_word_;         // the last of them, as it was written
 };
 
 }  // namespace
@@ -422,7 +514,8 @@ int Options::size() const {
 }
 
 Defaults Defaults::of_environment() {
-  return {std::getenv("MPIEXEC_TIMEOUT"), std::getenv("SLURM_NTASKS"), std::getenv("SLURM_JOB_NUM_NODES")};
+  return {std::getenv("MPIEXEC_TIMEOUT"),    std::getenv("SLURM_NTASKS"),         std::getenv("SLURM_JOB_NUM_NODES"),
+          std::getenv("SLURM_JOB_NODELIST"), std::getenv("SLURM_TASKS_PER_NODE"), std::getenv("PBS_NODEFILE")};
 }
 
 Result<Options> parse_options(std::span<const char* const> arguments, const Defaults& defaults) {
@@ -431,9 +524,18 @@ Result<Options> parse_options(std::span<const char* const> arguments, const Defa
 
 std::string help_text() {
   return "Usage: rmqrun [options] program [arguments] [ : [options] program [arguments] ] ...\n"
-         "Starts an MPI program on this machine. On several machines: mpiexec -n N rmqboot [options] program ...\n"
+         "Starts an MPI program on this machine, or on those that are named or allocated.\n"
          "\n"
-         "  -n, -np, -c N          ranks of this program (1; in a Slurm allocation of one node SLURM_NTASKS)\n"
+         "  -n, -np, -c N          ranks of this program (1; with hosts or in an allocation: one for each slot)\n"
+         "  --hosts A:2,B:2        where: names, and how many ranks are for each (1); also --host, -H\n"
+         "  --hostfile FILE        the same, a line each: A:2, A slots=2, or A twice; also -f, --machinefile\n"
+         "  -ppn N                 so many on each host; also --map-by ppr:N:node\n"
+         "  --map-by slot|node     fill one host after the other (slot), or deal ranks out in turn\n"
+         "  --launcher COMMAND     what runs a command on another host: its words, then the host (or where {} stands), "
+         "then the\n"
+         "                         command (ssh; srun in a Slurm allocation). It must pass standard input and output\n"
+         "  --host-timeout SECONDS a host that is silent for so long is lost (10); --fan-out N: agents that one starts "
+         "(32)\n"
          "  --method LIST          shm, tcp or shm,tcp (default: shm inside a host, tcp between hosts)\n"
          "  --host-split A,B,...   pretend hosts: the first A ranks on one, the next B on another, ...\n"
          "  -x VAR[=VALUE]         set a variable for all ranks; also -genv VAR VALUE, and -env VAR VALUE for this "

@@ -32,7 +32,8 @@ struct Options {
   Action action = Action::run;
   std::vector<App> apps;
   Variables environment;          // -x and -genv: for all ranks
-  std::vector<int> host_of_rank;  // --host-split, by rank; all 0 without it
+  std::vector<int> host_of_rank;  // by rank: host of `hosts`, or pretended one (--host-split); all 0 without either
+  std::vector<std::string> hosts; // names of --hosts, --hostfile or the allocation; empty: this machine
   std::string methods;            // --method; empty: the library's default
   std::string trace;              // --trace, an absolute path; empty: off
   std::string coll;               // --coll: the file's words, with commas
@@ -40,6 +41,9 @@ struct Options {
   bool tag_output = false;  // -l
   bool bind = false;        // --bind core
   bool pmi = false;         // --pmi
+  std::string launcher;     // --launcher: what runs a command on another host; empty: ssh
+  int fan_out = 32;         // --fan-out: agents that one process starts
+  std::chrono::milliseconds silence{10'000};  // --host-timeout: after which a host is given up
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::chrono::milliseconds> hang_after;  // --hang-after
   bool hang_abort = false;                              // --hang-abort
@@ -54,6 +58,9 @@ struct Defaults {
   const char* timeout = nullptr;      // MPIEXEC_TIMEOUT
   const char* slurm_tasks = nullptr;  // SLURM_NTASKS: ranks, inside of an allocation
   const char* slurm_nodes = nullptr;  // SLURM_JOB_NUM_NODES
+  const char* slurm_list = nullptr;   // SLURM_JOB_NODELIST: "n[1-3,7],m"
+  const char* slurm_per_node = nullptr;  // SLURM_TASKS_PER_NODE: "2(x3),1"
+  const char* pbs_file = nullptr;        // PBS_NODEFILE: a name for each rank
   static Defaults of_environment();
 };
 

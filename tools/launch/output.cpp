@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 namespace rmq::launch {
 
@@ -51,6 +52,38 @@ OutputRelay::OutputRelay(EventLoop& loop, bool tag) : loop_(loop), tag_(tag) {
     sink->plain_file = is_plain_file(sink->fd);
   }
   shared_ = is_same_file(output_.fd, error_.fd);
+}
+
+OutputRelay::OutputRelay(EventLoop& loop, bool tag, bool shared, Pass pass)
+    : loop_(loop), tag_(tag), pass_(std::move(pass)), shared_(shared) {
+  output_.fd = STDOUT_FILENO;
+  error_.fd = STDERR_FILENO;
+}
+
+void OutputRelay::accept(int fd, std::string_view text, std::function<void()> taken) {
+  Sink& sink = fd == STDERR_FILENO ? error_ : output_;
+  sink.held += text;
+  sink.awaits_room.push_back(std::move(taken));
+  write_out(sink);
+}
+
+void OutputRelay::taken(std::size_t bytes) {
+  not_taken_ -= std::min(bytes, not_taken_);
+  for (Sink* sink : {&output_, &error_})
+    if (!sink->held.empty()) resume(*sink);
+  if (written_) written_();
+}
+
+void OutputRelay::pass_on(Sink& sink) {
+  constexpr std::size_t kMostAtOnce = 32 * 1024;
+  std::size_t done = 0;
+  while (done < sink.held.size() && not_taken_ < most_held) {
+    const auto part = std::string_view(sink.held).substr(done, kMostAtOnce);
+    done += part.size();
+    not_taken_ += part.size();
+    pass_(sink.fd, part);
+  }
+  sink.held.erase(0, done);
 }
 
 int OutputRelay::descriptors_per_rank(int ranks) const {
@@ -152,10 +185,20 @@ void OutputRelay::say(std::string_view line) {
 }
 
 bool OutputRelay::is_idle() const {
-  return output_.held.empty() && error_.held.empty();
+  return output_.held.empty() && error_.held.empty() && not_taken_ == 0;
 }
 
 void OutputRelay::write_out(Sink& sink) {
+  if (pass_) {
+    pass_on(sink);
+  } else {
+    write_to_file(sink);
+  }
+  if (sink.held.size() > most_held) return;
+  for (const auto& taken : std::exchange(sink.awaits_room, {})) taken();
+}
+
+void OutputRelay::write_to_file(Sink& sink) {
   std::size_t done = 0;
   while (done < sink.held.size() && !sink.broken && (sink.plain_file || has_room(sink.fd))) {
     const std::size_t size = sink.plain_file ? sink.held.size() - done : std::min(sink.held.size() - done, safe_write);

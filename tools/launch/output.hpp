@@ -6,6 +6,8 @@
 // Where nothing could mix (one rank, a terminal, /dev/null) and no label is wanted, ranks write for themselves.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -21,6 +23,10 @@ class OutputRelay {
  public:
   /// `tag` puts a label before each line.
   OutputRelay(EventLoop& loop, bool tag);
+  /// Of an agent: hands all to `pass`, as text for stdout (1) or stderr (2), so much at most at once that is not
+  /// taken() yet. `shared`: both are one file there.
+  using Pass = std::function<void(int fd, std::string_view text)>;
+  OutputRelay(EventLoop& loop, bool tag, bool shared, Pass pass);
   OutputRelay(const OutputRelay&) = delete;
   OutputRelay& operator=(const OutputRelay&) = delete;
 
@@ -39,6 +45,15 @@ class OutputRelay {
   /// Reads what the rank of this `stream` has printed so far; to be called when it has ended.
   void drain(int stream);
 
+  /// Whole lines that another host's agent has sent, for stdout (1) or stderr (2). `taken` is called once not too much
+  /// waits any more: at once, or from the event loop.
+  void accept(int fd, std::string_view text, std::function<void()> taken);
+  /// The launcher has taken so many bytes of what was passed.
+  void taken(std::size_t bytes);
+
+  /// Whether stdout and stderr are one file.
+  bool is_shared() const { return shared_; }
+
   /// Puts a line of the launcher's own on stderr, in order with the ranks'.
   void say(std::string_view line);
 
@@ -55,6 +70,7 @@ class OutputRelay {
     bool broken = false;      // its reader is gone
     bool waiting = false;     // the loop watches for room
     std::string held;         // what it has not taken yet
+    std::vector<std::function<void()>> awaits_room;
   };
   struct Stream {  // one pipe from one rank
     int id;        // of the rank's streams
@@ -65,17 +81,21 @@ class OutputRelay {
     bool paused = false;  // not read until the sink has taken something
   };
 
-  bool relays(const Sink& sink, int ranks) const { return tag_ || (ranks > 1 && !sink.terminal); }
+  bool relays(const Sink& sink, int ranks) const { return pass_ || tag_ || (ranks > 1 && !sink.terminal); }
   Result<UniqueFd> open_stream(const std::string& label, Sink& sink);
   bool read_some(Stream& stream);
   void pass_lines(Stream& stream, std::string_view text);
   void append(Stream& stream, std::string_view line);
   void close(Stream& stream);
   void write_out(Sink& sink);
+  void write_to_file(Sink& sink);
+  void pass_on(Sink& sink);
   void resume(Sink& sink);
 
   EventLoop& loop_;
   const bool tag_;
+  const Pass pass_;
+  std::size_t not_taken_ = 0;  // bytes that have been passed
   Sink output_, error_;
   bool shared_ = false;  // stdout and stderr are one file: one pipe keeps a rank's own order
   int streams_made_ = 0;

@@ -3,11 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "base/bootstrap_env.hpp"
 #include "tools/launch/env.hpp"
+#include "tools/launch/link.hpp"
 
 namespace rmq::launch {
+
+bool is_this_host(std::string_view name) {
+  const std::string own = boot::host_name();
+  return name == "localhost" || name == own || name == own.substr(0, own.find('.'));
+}
 
 JobPlan plan_job(const Options& options) {
   JobPlan plan;
@@ -17,13 +25,83 @@ JobPlan plan_job(const Options& options) {
   plan.job.universe_size = std::max(plan.job.size, options.universe_size);
   plan.bind = options.bind;
   plan.pmi = options.pmi;
-  plan.pretended = !plan.job.host_of_rank.is_one();
-  const int hosts = 1 + *std::max_element(options.host_of_rank.begin(), options.host_of_rank.end());
-  for (int host = 0; host < hosts; ++host)
-    plan.hosts.push_back(plan.pretended ? fmt::format("{}-{}", plan.job.host_name, host) : plan.job.host_name);
+  plan.hosts = options.hosts;
+  if (plan.hosts.empty()) {
+    plan.pretended = !plan.job.host_of_rank.is_one();
+    for (int host = 0; host < plan.job.host_of_rank.hosts(); ++host)
+      plan.hosts.push_back(plan.pretended ? fmt::format("{}-{}", plan.job.host_name, host) : plan.job.host_name);
+    plan.here.assign(plan.hosts.size(), true);
+  } else {
+    for (const std::string& host : plan.hosts) plan.here.push_back(is_this_host(host));
+  }
+  const bool elsewhere = std::ranges::find(plan.here, false) != plan.here.end();
   const std::string prefix = install_prefix(1);
-  for (const App& app : options.apps)
-    plan.sections.push_back({app.ranks, app.command, app.folder, job_environment(options, app, plan.job, prefix)});
+  for (const App& app : options.apps) {
+    Section section{app.ranks, app.command, app.folder, job_environment(options, app, plan.job, prefix)};
+    // Where an agent starts is the other host's business.
+    std::error_code unreadable;
+    if (elsewhere) section.folder = std::filesystem::absolute(app.folder.empty() ? "." : app.folder, unreadable);
+    plan.sections.push_back(std::move(section));
+  }
+  return plan;
+}
+
+std::string plan_text(const JobPlan& plan) {
+  Fields out;
+  out.text(plan.job.job).text(boot::to_hex(plan.job.secret)).text(boot::format_hosts(plan.job.host_of_rank));
+  const auto count = [&](std::size_t n) { out.number(static_cast<std::uint32_t>(n)); };
+  count(static_cast<std::size_t>(plan.job.size));
+  count(static_cast<std::size_t>(plan.job.universe_size));
+  count(plan.bind);
+  count(plan.takes_input);
+  const auto list = [&](const std::vector<std::string>& texts) {
+    count(texts.size());
+    for (const std::string& text : texts) out.text(text);
+  };
+  list(plan.hosts);
+  count(plan.sections.size());
+  for (const Section& section : plan.sections) {
+    count(static_cast<std::size_t>(section.ranks));
+    out.text(section.folder);
+    list(section.command);
+    list(section.environment.texts());
+  }
+  return out.whole();
+}
+
+Result<JobPlan> read_plan(std::string_view text) {
+  FieldReader in(text);
+  const auto damaged = [] { return fail(Errc::protocol, "the plan of a job is damaged"); };
+  const auto list = [&] {
+    std::vector<std::string> texts(in.ok() ? std::min<std::size_t>(in.number(), text.size()) : 0);
+    for (std::string& one : texts) one = in.text();
+    return texts;
+  };
+  JobPlan plan;
+  plan.job.job = in.text();
+  const std::string secret = in.text(), hosts = in.text();
+  plan.job.size = static_cast<int>(in.number());
+  plan.job.universe_size = static_cast<int>(in.number());
+  plan.bind = in.number() != 0;
+  plan.takes_input = in.number() != 0;
+  plan.hosts = list();
+  const std::size_t sections = std::min<std::size_t>(in.number(), text.size());
+  int ranks = 0;
+  for (std::size_t i = 0; i < sections && in.ok(); ++i) {
+    Section section;
+    section.ranks = static_cast<int>(in.number());
+    section.folder = in.text();
+    section.command = list();
+    section.environment = Environment::of(list());
+    if (section.command.empty() || section.ranks < 1 || section.ranks > plan.job.size - ranks) return damaged();
+    ranks += section.ranks;
+    plan.sections.push_back(std::move(section));
+  }
+  if (!in.ok() || !boot::from_hex(secret, plan.job.secret) || ranks != plan.job.size) return damaged();
+  auto placed = boot::parse_hosts(hosts, plan.job.size);
+  if (!placed || static_cast<std::size_t>(placed->hosts()) > plan.hosts.size()) return damaged();
+  plan.job.host_of_rank = *std::move(placed);
+  plan.job.host_name = boot::host_name();
   return plan;
 }
 

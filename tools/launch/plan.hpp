@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bootstrap.hpp"
@@ -22,6 +23,8 @@ struct JobPlan {
   JobInfo job;                     // id, secret, size, hosts; those of no rank in particular
   std::vector<Section> sections;   // whose ranks follow each other
   std::vector<std::string> hosts;  // name of each host
+  std::vector<bool> here;          // by host: it is the launcher's own, where no agent is needed
+  bool takes_input = false;        // rank 0 has the launcher's standard input
   bool pretended = false;          // all hosts are this machine (--host-split)
   bool bind = false;               // each rank to a CPU, in turn
   bool pmi = false;                // ranks of another MPI's library (tools/launch/pmi.hpp)
@@ -30,5 +33,12 @@ struct JobPlan {
 
 /// A fresh job, with id and secret of its own.
 JobPlan plan_job(const Options& options);
+
+/// A plan as an agent is told it, secret and all, and back. Errc::protocol.
+std::string plan_text(const JobPlan& plan);
+Result<JobPlan> read_plan(std::string_view text);
+
+/// Whether a name of the user's means the host that this process runs on.
+bool is_this_host(std::string_view name);
 
 }  // namespace rmq::launch

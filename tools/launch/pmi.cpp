@@ -19,12 +19,12 @@ namespace {
 
 constexpr int key_max = 256, value_max = 4096;
 
-// Blocks of ranks as MPICH's libraries read them: (host, hosts alike, ranks on each).
+// Blocks of ranks as MPICH's libraries read them, over and over: (host, hosts alike, ranks on each).
 std::string process_mapping(const Hosts& hosts) {
   std::string out = "(vector";
   const auto runs = hosts.runs();
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const int end = i + 1 < runs.size() ? runs[i + 1].first : hosts.size();
+    const int end = i + 1 < runs.size() ? runs[i + 1].first : hosts.period();
     out += fmt::format(",({},1,{})", runs[i].host, end - runs[i].first);
   }
   return out + ")";

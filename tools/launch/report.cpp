@@ -16,11 +16,18 @@ namespace {
 // busy host in their turn, and those that compute when a signal has asked them.
 constexpr std::chrono::milliseconds last_words{1000};
 
+constexpr std::chrono::milliseconds answers{1500};  // to any other question
+
 }  // namespace
+
+void Job::ask(Inquiry::Done done, std::chrono::milliseconds patience) {
+  for (const auto& remote : remotes_) remote->refresh();
+  inquiry_.ask(std::move(done), patience);
+}
 
 void Job::watch_for_questions() {
   control_ = Control::open(loop_, plan_.job.job, [this](Control::Reply reply) {
-    inquiry_.ask([reply = std::move(reply)](const nlohmann::json& job) { reply(job.dump()); });
+    ask([reply = std::move(reply)](const nlohmann::json& job) { reply(job.dump()); }, answers);
   });
   if (!hangs_.after) return;
   watch_ = std::make_unique<HangWatch>(loop_, server_, plan_.job.size, *hangs_.after, [this] { on_hang(); });
@@ -32,7 +39,7 @@ void Job::on_answer(int rank, std::uint32_t number, std::string_view text) {
 }
 
 void Job::diagnose() {
-  inquiry_.ask([this](const nlohmann::json& job) { say_diagnosis("", job); });
+  ask([this](const nlohmann::json& job) { say_diagnosis("", job); }, answers);
 }
 
 void Job::say_diagnosis(const std::string& why, const nlohmann::json& job) {
@@ -43,14 +50,15 @@ void Job::say_diagnosis(const std::string& why, const nlohmann::json& job) {
 }
 
 void Job::on_hang() {
-  inquiry_.ask([this](const nlohmann::json& job) {
+  const auto tell = [this](const nlohmann::json& job) {
     if (ending_) return;
     const double seconds = std::chrono::duration<double>(*hangs_.after).count();
     const std::string why =
         fmt::format("the job hangs: all ranks wait, and nothing has moved for {} s (--hang-after)", seconds);
     say_diagnosis(why, job);
     if (hangs_.abort) end_job(exit_hang, "the job was ended because it hangs (--hang-abort)");
-  });
+  };
+  ask(tell, answers);
 }
 
 // The others can tell who waited for the rank that has died, if they are asked at once.
@@ -72,7 +80,7 @@ void Job::end_after_death(int rank, int code, const std::string& message) {
     died_ = -1;
     if (!finished_) end_ranks(-1);
   };
-  inquiry_.ask(done, last_words);
+  ask(done, last_words);
 }
 
 }  // namespace rmq::launch

@@ -1,101 +1,64 @@
 #include "tools/launch/server.hpp"
 
 #include <fmt/format.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
 
-#include <array>
-#include <cerrno>
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "base/bootstrap_env.hpp"
 #include "base/os/clock.hpp"
 
 namespace rmq::launch {
 
 using boot::FrameKind;
 
-Server::Server(EventLoop& loop, int size, Upcalls& upcalls)
-    : loop_(loop), upcalls_(upcalls), peers_(static_cast<std::size_t>(size)) {}
-
-Server::~Server() {
-  for (const Peer& p : peers_)
-    if (p.socket.is_open()) loop_.forget(p.socket.get());
+Server::Server(EventLoop& loop, int size, Upcalls& upcalls) : upcalls_(upcalls) {
+  for (int rank = 0; rank < size; ++rank) peers_.emplace_back(loop);
 }
 
 void Server::add(int rank, UniqueFd socket) {
-  Peer& p = peer(rank);
-  RMQ_CHECK(!p.socket.is_open());
-  p.socket = std::move(socket);
-  const int on = 1;
-  ::setsockopt(p.socket.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on);  // without effect on TCP
   ++connected_;
-  loop_.watch(p.socket.get(), EPOLLIN, [this, rank](std::uint32_t events) { on_ready(rank, events); });
+  peer(rank).connected = true;
+  peer(rank).line.open(
+      std::move(socket), [this, rank](const boot::Frame& frame) { handle(rank, frame); },
+      [this, rank](const std::string& damage) {
+        if (damage.empty()) return hear_end(rank);
+        hear_damage(rank, damage);
+      });
 }
 
-void Server::on_ready(int rank, std::uint32_t events) {
-  if (events & EPOLLOUT) flush(rank);
-  if (is_connected(rank) && (events & (EPOLLIN | EPOLLHUP | EPOLLERR))) receive(rank);
+void Server::add_remote(int rank, Route& via) {
+  ++connected_;
+  peer(rank).connected = true;
+  peer(rank).via = &via;
 }
 
-void Server::drain(int rank) {
-  while (is_connected(rank) && receive(rank)) {
-  }
+void Server::hear(int rank, const boot::Frame& frame) {
+  if (is_connected(rank)) handle(rank, frame);
 }
 
-// Reads and handles one chunk; false when there was nothing (more).
-bool Server::receive(int rank) {
-  Peer& p = peer(rank);
-  constexpr std::size_t chunk = 16 * 1024;
-  const ssize_t got = read_socket(p, p.reader.reserve(chunk), chunk);
-  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
-  if (got < 0 && errno == EINTR) return true;
-  if (got <= 0) {
-    disconnect(rank);
-    upcalls_.on_disconnect(rank);
-    check_absent();
-    return false;
-  }
-  p.reader.commit(static_cast<std::size_t>(got));
-  while (p.socket.is_open()) {
-    const auto frame = p.reader.next();
-    if (!frame) {
-      disconnect(rank);
-      upcalls_.on_violation(rank, frame.error().what);
-      return false;
-    }
-    if (!*frame) break;
-    handle(rank, **frame);
-  }
-  return true;
+void Server::hear_end(int rank) {
+  if (!is_connected(rank)) return;
+  disconnect(rank);
+  upcalls_.on_disconnect(rank);
+  check_absent();
 }
 
-// As recv; before hello, also notes which process sends. Only the kernel knows its id in our terms: the rank may live
-// in a PID namespace of its own.
-ssize_t Server::read_socket(Peer& p, char* at, std::size_t size) {
-  if (p.state != RankState::silent) return ::recv(p.socket.get(), at, size, MSG_DONTWAIT);
-  iovec data{at, size};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control{};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  const ssize_t got = ::recvmsg(p.socket.get(), &message, MSG_DONTWAIT);
-  const cmsghdr* header = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_CREDENTIALS) {
-    ucred sender{};
-    std::memcpy(&sender, CMSG_DATA(header), sizeof sender);
-    p.pid = sender.pid;
-  }
-  return got;
+void Server::hear_damage(int rank, std::string_view what) {
+  disconnect(rank);
+  upcalls_.on_violation(rank, what);
 }
 
 void Server::disconnect(int rank) {
   Peer& p = peer(rank);
-  if (!p.socket.is_open()) return;
-  loop_.forget(p.socket.get());
-  p.socket.reset();
+  if (!std::exchange(p.connected, false)) return;
+  p.line.close();
   --connected_;
+}
+
+void Server::drain(int rank) {
+  peer(rank).line.drain();
 }
 
 void Server::handle(int rank, const boot::Frame& frame) {
@@ -154,10 +117,11 @@ void Server::on_hello(int rank, std::string_view body) {
          boot::encode(FrameKind::refused, "a second MPI program in one rank; start each with an rmqrun of its own"));
   } else {
     peer(rank).state = RankState::joined;
-    const int off = 0;
-    ::setsockopt(peer(rank).socket.get(), SOL_SOCKET, SO_PASSCRED, &off, sizeof off);
+    RankLine& line = peer(rank).line;
+    const pid_t sender = line.sender();
+    if (line.is_open()) line.forget_senders();
     any_joined_ = true;
-    upcalls_.on_join(rank, peer(rank).pid);
+    upcalls_.on_join(rank, sender);
     check_absent();
   }
 }
@@ -170,15 +134,26 @@ void Server::on_put(int rank, std::string_view body) {
     upcalls_.on_violation(rank, "it sent a damaged put");
     return;
   }
-  Entry& entry = board_[std::string(key)];
-  if (entry.published) {
+  if (const auto found = board_.find(key); found != board_.end() && found->second.published) {
     send(rank, boot::encode(FrameKind::refused, fmt::format("the start-up key '{}' was published twice", key)));
     return;
   }
+  publish(key, reader.rest());
+}
+
+void Server::publish(std::string_view key, std::string_view value) {
+  Entry& entry = board_[std::string(key)];
+  if (entry.published) return;
   entry.published = true;
-  entry.value = reader.rest();
-  for (const int waiting : entry.waiting) send(waiting, boot::encode_value(key, entry.value));
-  entry.waiting.clear();
+  entry.value = value;
+  for (const int waiting : std::exchange(entry.waiting, {})) send(waiting, boot::encode_value(key, entry.value));
+  for (Route* waiting : std::exchange(entry.routes, {})) waiting->value(key, entry.value);
+}
+
+void Server::publish_hosts(const Hosts& hosts) {
+  if (hosts.is_one()) return;
+  const auto table = boot::host_table(hosts);
+  for (std::size_t part = 0; part < table.size(); ++part) publish(boot::host_table_key(part), table[part]);
 }
 
 void Server::on_get(int rank, std::string_view key) {
@@ -190,19 +165,48 @@ void Server::on_get(int rank, std::string_view key) {
   }
 }
 
+void Server::hear_get(Route& via, std::string_view key) {
+  Entry& entry = board_[std::string(key)];
+  if (entry.published) return via.value(key, entry.value);
+  if (std::ranges::find(entry.routes, &via) == entry.routes.end()) entry.routes.push_back(&via);
+}
+
+void Server::hear_fence(Route& via, int ranks) {
+  via.in_fence += ranks;
+  fence_arrived_ += ranks;
+  finish_fence();
+}
+
+void Server::forget(const Route& via) {
+  for (auto& [key, entry] : board_) std::erase(entry.routes, &via);
+  for (Peer& p : peers_)
+    if (p.via == &via && std::exchange(p.connected, false)) --connected_;
+}
+
 void Server::on_fence(int rank) {
   if (peer(rank).in_fence) {
     send(rank, boot::encode(FrameKind::refused, "two fences of one rank at once"));
     return;
   }
   peer(rank).in_fence = true;
-  if (++fence_arrived_ < static_cast<int>(peers_.size())) return check_fence();
+  ++fence_arrived_;
+  finish_fence();
+}
+
+void Server::finish_fence() {
+  if (fence_arrived_ < static_cast<int>(peers_.size())) return check_fence();
   fence_arrived_ = 0;
   const std::string done = boot::encode(FrameKind::fence_done);
-  for (std::size_t r = 0; r < peers_.size(); ++r) {
-    peers_[r].in_fence = false;
-    send(static_cast<int>(r), done);
+  std::vector<Route*> routes;
+  for (Peer& p : peers_) {
+    p.in_fence = false;
+    if (p.via == nullptr) {
+      p.line.send(done);
+    } else if (std::exchange(p.via->in_fence, 0) > 0) {
+      routes.push_back(p.via);
+    }
   }
+  for (Route* route : routes) route->fence_done();
 }
 
 void Server::depart(int rank) {
@@ -216,7 +220,7 @@ void Server::depart(int rank) {
 void Server::check_fence() {
   if (fence_arrived_ == 0 || departed_ == 0) return;
   for (std::size_t r = 0; r < peers_.size(); ++r)
-    if (peers_[r].departed && !peers_[r].in_fence)
+    if (peers_[r].departed && !peers_[r].in_fence && (peers_[r].via == nullptr || peers_[r].via->in_fence == 0))
       return upcalls_.on_violation(static_cast<int>(r),
                                    "it left while other ranks wait for it in MPI_Init or MPI_Finalize");
 }
@@ -226,7 +230,7 @@ void Server::check_fence() {
 void Server::check_absent() {
   if (!any_joined_ || departed_ == 0) return;
   for (std::size_t r = 0; r < peers_.size(); ++r)
-    if (peers_[r].departed && peers_[r].state == RankState::silent && !peers_[r].socket.is_open())
+    if (peers_[r].departed && peers_[r].state == RankState::silent && !peers_[r].connected)
       return upcalls_.on_violation(static_cast<int>(r),
                                    "it left without calling MPI_Init, which other ranks have called");
 }
@@ -234,29 +238,14 @@ void Server::check_absent() {
 void Server::end(int code, std::string_view why) {
   const std::string frame = boot::encode_code(FrameKind::end, code, why);
   for (std::size_t r = 0; r < peers_.size(); ++r)
-    if (peers_[r].socket.is_open()) send(static_cast<int>(r), frame);
+    send(static_cast<int>(r), frame);
 }
 
-void Server::send(int rank, std::string frame) {
+void Server::send(int rank, const std::string& frame) {
   Peer& p = peer(rank);
-  if (!p.socket.is_open()) return;
-  p.outgoing += frame;
-  flush(rank);
-}
-
-// A socket that fails is left to receive(), which sees the same failure and reports it once.
-void Server::flush(int rank) {
-  Peer& p = peer(rank);
-  while (!p.outgoing.empty()) {
-    const ssize_t sent = ::send(p.socket.get(), p.outgoing.data(), p.outgoing.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK) p.outgoing.clear();
-    if (sent < 0) break;
-    p.outgoing.erase(0, static_cast<std::size_t>(sent));
-  }
-  if (p.awaits_room == !p.outgoing.empty()) return;
-  p.awaits_room = !p.outgoing.empty();
-  loop_.change(p.socket.get(), EPOLLIN | (p.awaits_room ? static_cast<std::uint32_t>(EPOLLOUT) : 0u));
+  if (!p.connected) return;
+  if (p.via != nullptr) return p.via->to_rank(rank, frame);
+  p.line.send(frame);
 }
 
 }  // namespace rmq::launch

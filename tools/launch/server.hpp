@@ -1,15 +1,19 @@
-// The connection server of a job: one socket per rank, a board of published values, the fence. It knows nothing of
-// processes; whoever runs the job hears through Upcalls what the ranks said, and decides.
+// The connection server of a job: one socket for each rank of this host, a route for those of others, whose agents keep
+// values that they have asked for and gather their ranks' fences (tools/launch/branch.hpp); a board of published values,
+// the fence. It knows nothing of processes; whoever runs the job hears through Upcalls what the ranks said, and decides.
 #pragma once
 
 #include <sys/types.h>
 
+#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/boot_wire.hpp"
+#include "base/hosts.hpp"
+#include "tools/launch/line.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/loop.hpp"
 
@@ -41,16 +45,42 @@ class Server {
     virtual void on_violation(int rank, std::string_view what) = 0;
   };
 
+  /// To ranks of other hosts.
+  class Route {
+   public:
+    virtual ~Route() = default;
+    /// A frame for one rank.
+    virtual void to_rank(int rank, std::string_view frame) = 0;
+    /// The answer to hear_get, for all that have asked there.
+    virtual void value(std::string_view key, std::string_view value) = 0;
+    /// All ranks of the job have come to the fence.
+    virtual void fence_done() = 0;
+
+   private:
+    friend class Server;
+    int in_fence = 0;  // ranks behind it
+  };
+
   Server(EventLoop& loop, int size, Upcalls& upcalls);
-  ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   /// Serves this rank on the socket from now on.
   void add(int rank, UniqueFd socket);
+  /// Or by this route, which must outlive the server or be forgotten: the ranks behind it are gone then.
+  void add_remote(int rank, Route& via);
+  void forget(const Route& via);
+
+  /// What comes by a route: a frame of a rank, the end of its socket, a key that is asked for, so many ranks that have
+  /// come to the fence.
+  void hear(int rank, const boot::Frame& frame);
+  void hear_end(int rank);
+  void hear_damage(int rank, std::string_view what);
+  void hear_get(Route& via, std::string_view key);
+  void hear_fence(Route& via, int ranks);
 
   RankState state(int rank) const { return peer(rank).state; }
-  bool is_connected(int rank) const { return peer(rank).socket.is_open(); }
+  bool is_connected(int rank) const { return peer(rank).connected; }
   int connected() const { return connected_; }
 
   /// Asks a rank that has joined what it is doing: all there is to tell, or its counters only.
@@ -62,45 +92,46 @@ class Server {
   /// The rank's process is gone: whoever waits for it in a fence, or to call MPI_Init, waits in vain.
   void depart(int rank);
 
+  /// As if a rank had put it.
+  void publish(std::string_view key, std::string_view value);
+  /// What ranks of a job of several hosts fetch (boot::fetch_hosts).
+  void publish_hosts(const Hosts& hosts);
+
   /// Tells all connected ranks to exit with `code`.
   void end(int code, std::string_view why);
 
  private:
   struct Peer {
-    UniqueFd socket;
+    explicit Peer(EventLoop& loop) : line(loop) {}
+    RankLine line;
+    Route* via = nullptr;
+    bool connected = false;
     RankState state = RankState::silent;
-    pid_t pid = 0;  // of the sender as the kernel tells it, until hello
     bool in_fence = false;
     bool departed = false;
-    boot::FrameReader reader;
-    std::string outgoing;      // what the socket has not taken yet
-    bool awaits_room = false;  // the loop watches for EPOLLOUT
   };
   struct Entry {
     bool published = false;
     std::string value;
-    std::vector<int> waiting;  // ranks whose get awaits it
+    std::vector<int> waiting;     // ranks whose get awaits it
+    std::vector<Route*> routes;   // by which it has been asked for
   };
 
   Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
   const Peer& peer(int rank) const { return peers_[static_cast<std::size_t>(rank)]; }
-  void on_ready(int rank, std::uint32_t events);
-  bool receive(int rank);
-  ssize_t read_socket(Peer& peer, char* at, std::size_t size);
   void disconnect(int rank);
   void handle(int rank, const boot::Frame& frame);
   void on_hello(int rank, std::string_view body);
   void on_put(int rank, std::string_view body);
   void on_get(int rank, std::string_view key);
   void on_fence(int rank);
+  void finish_fence();
   void check_fence();
   void check_absent();
-  void send(int rank, std::string frame);
-  void flush(int rank);
+  void send(int rank, const std::string& frame);
 
-  EventLoop& loop_;
   Upcalls& upcalls_;
-  std::vector<Peer> peers_;  // by rank
+  std::deque<Peer> peers_;  // by rank; they do not move
   std::map<std::string, Entry, std::less<>> board_;
   int connected_ = 0;
   int fence_arrived_ = 0;

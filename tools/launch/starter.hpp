@@ -57,8 +57,11 @@ class Starter {
   /// Reminds a rank that is not in MPI of a question (tools/diag/inquiry.hpp).
   virtual void prod(int rank) = 0;
 
-  /// The last events of a rank that has come to a bad end, and those of ranks of this host that waited for it: lines,
-  /// empty when there are none.
+  /// Asks for facts that are not known at once, as soon as the caller has gone back to the event loop.
+  virtual void refresh() {}
+
+  /// The last events of a rank that has come to a bad end, if it was here, and those of ranks here that waited for it:
+  /// lines, empty when there are none, or when they come later by an upcall of their own.
   virtual std::string last_events(int rank) = 0;
 };
 

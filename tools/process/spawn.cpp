@@ -54,6 +54,7 @@ const char* prepare(const RawPlan& raw) {
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return "binding its life to the launcher's";
     if (::getppid() != raw.parent) ::_exit(1);  // the launcher died before the line above
   }
+  if (plan.own_session && ::setsid() < 0) return "leaving the terminal";
   if (plan.open_files != nullptr) ::setrlimit(RLIMIT_NOFILE, plan.open_files);
   if (plan.cpu && ::sched_setaffinity(0, sizeof raw.cpus, &raw.cpus) != 0) return "binding it to a CPU";
   if (!plan.folder.empty() && ::chdir(plan.folder.c_str()) != 0) return "changing to its folder";
@@ -95,6 +96,12 @@ int check_executable(const std::string& file) {
 Environment Environment::inherited() {
   Environment out;
   for (char** entry = environ; *entry != nullptr; ++entry) out.texts_.emplace_back(*entry);
+  return out;
+}
+
+Environment Environment::of(std::vector<std::string> texts) {
+  Environment out;
+  out.texts_ = std::move(texts);
   return out;
 }
 

@@ -21,6 +21,8 @@ class Environment {
  public:
   /// A copy of this process's environment.
   static Environment inherited();
+  /// Of NAME=VALUE texts, each name once.
+  static Environment of(std::vector<std::string> texts);
 
   void set(const std::string& name, const std::string& value);
   void unset_matching(const std::function<bool(std::string_view name)>& unwanted);
@@ -45,6 +47,7 @@ struct SpawnPlan {
   const rlimit* open_files = nullptr;     // RLIMIT_NOFILE of the new process; nullptr: the launcher's
   bool ignore_quit = false;               // SIGQUIT, which is the launcher's own
   bool die_with_parent = true;            // SIGKILL when the launcher dies
+  bool own_session = false;               // away from the launcher's terminal: its keys do not reach it
 };
 
 /// Starts the process and returns its id. Errc::system names the step that failed, the program and errno in words; no

@@ -1,0 +1,250 @@
+// Jobs on several hosts, each with an agent: here processes of one machine, which the launcher cannot know.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "tests/launch/family.hpp"
+#include "tests/launch/processes.hpp"
+
+namespace rmq::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr const char* kLauncher = "env AGENT_OF={}";
+
+Words on_hosts(const std::string& hosts, Words more) {
+  Words words = {"--launcher", kLauncher, "--hosts", hosts};
+  words.insert(words.end(), more.begin(), more.end());
+  return rmqrun(words);
+}
+
+TEST(Hosts, RanksMeetOverAgents) {
+  for (const char* fan_out : {"32", "1", "2"}) {
+    Words expected;
+    for (int rank = 0; rank < 20; ++rank) expected.push_back("v" + std::to_string(rank));
+    std::sort(expected.begin(), expected.end());
+    const Outcome job = run(on_hosts("a:3,b:5,c:1,d:4,e:2,f:4,g:1", {"--fan-out", fan_out, "PROBE", "put", "k%r", "v%r", "get",
+                                                                    "k%n", "fence", "fence", "print", "finalize"}));
+    EXPECT_EQ(job.code, 0) << job.err;
+    EXPECT_EQ(job.err, "");
+    EXPECT_EQ(sorted_lines(job.out), expected);
+  }
+}
+
+TEST(Hosts, EachRankKnowsWhereItIs) {
+  const Outcome job = run(on_hosts("a:2,b:1", {"-n", "3", "sh", "-c", "PROBE where finalize; echo $AGENT_OF $RMQ_HOST_NAME"}));
+  EXPECT_EQ(sorted_lines(job.out),
+            (Words{"0 of 3 host 0: 0 of 2 app 0 universe 3", "1 of 3 host 0: 1 of 2 app 0 universe 3",
+                   "2 of 3 host 1: 0 of 1 app 0 universe 3", "a a", "a a", "b b"}))
+      << job.err;
+  EXPECT_EQ(run(on_hosts("a:2,b:2", {"--map-by", "node", "-n", "1", "true", ":", "-n", "3", "PROBE", "env", "AGENT_OF"})).out.size(), 6u);
+}
+
+// This host needs no agent.
+TEST(Hosts, TheLaunchersOwnTakesPart) {
+  const Outcome job = run(on_hosts("localhost:2,a:2", {"sh", "-c", "PROBE put k%r v%r get k%n fence print finalize; echo .$AGENT_OF"}));
+  EXPECT_EQ(sorted_lines(job.out), (Words{".", ".", ".a", ".a", "v0", "v1", "v2", "v3"})) << job.err;
+}
+
+TEST(Hosts, RanksHaveTheLaunchersEnvironmentFolderAndSecretInNoCommandLine) {
+  Process job(on_hosts("a,b", {"-x", "OF_RANKS=yes", "sh", "-c", "echo $OF_RANKS $OF_LAUNCHER; pwd; PROBE init; PROBE say up hang"}),
+              "", {{"OF_LAUNCHER", "too"}});
+  job.await_lines(6);
+  std::set<std::string> commands;
+  for (const pid_t pid : job.family()) {
+    const std::string folder = "/proc/" + std::to_string(pid);
+    const std::string command = read_all(folder + "/cmdline");
+    if (command.find("--agent") == std::string::npos) continue;
+    commands.insert(command);
+    EXPECT_EQ(read_all(folder + "/environ").find("RMQ_SECRET"), std::string::npos);
+  }
+  EXPECT_EQ(commands.size(), 1u);
+  EXPECT_LT(commands.begin()->size(), 200u);
+  ::kill(job.pid(), SIGTERM);
+  const Outcome outcome = job.wait();
+  EXPECT_EQ(outcome.code, 128 + SIGTERM);
+  EXPECT_NE(outcome.out.find("yes too"), std::string::npos) << outcome.out;
+  job.await_nobody();
+}
+
+TEST(Hosts, OutputIsWholeAndLabelled) {
+  const Outcome job = run(on_hosts("a:2,b:1", {"-l", "--fan-out", "1", "sh", "-c", "echo out; echo err >&2"}));
+  EXPECT_EQ(sorted_lines(job.out), (Words{"[0] out", "[1] out", "[2] out"}));
+  EXPECT_EQ(sorted_lines(job.err), (Words{"[0] err", "[1] err", "[2] err"}));
+  const Outcome much = run(on_hosts("a:2,b:2", {"--fan-out", "1", "seq", "200000"}));
+  EXPECT_EQ(std::count(much.out.begin(), much.out.end(), '\n'), 800000);
+  EXPECT_EQ(much.out.size(), 4 * 1288895u);
+}
+
+TEST(Hosts, InputGoesToRank0WhereverItIs) {
+  std::string text;
+  for (int i = 0; i < 100000; ++i) text += std::to_string(i) + "\n";
+  const Outcome job = run(on_hosts("a:1,b:2", {"PROBE", "cat"}), text);
+  EXPECT_EQ(job.code, 0) << job.err;
+  EXPECT_EQ(job.out, text);
+  EXPECT_EQ(run(on_hosts("a:1,b:1", {"true"}), text).code, 0);  // nobody reads it
+}
+
+struct Death {
+  const char* name;
+  Words words;  // what the rank does after MPI_Init; the others wait for ever
+  int code;
+  const char* said;  // part of the message
+};
+
+class HostsDeath : public ::testing::TestWithParam<Death> {};
+
+TEST_P(HostsDeath, EndsTheOthersAndIsNamed) {
+  for (const char* fan_out : {"32", "1"}) {
+    Words command = {"--fan-out", fan_out, "-n", "3", "PROBE", "init", "hang", ":", "-n", "1", "PROBE", "init"};
+    command.insert(command.end(), GetParam().words.begin(), GetParam().words.end());
+    command.insert(command.end(), {":", "-n", "1", "PROBE", "init", "watch", ":", "-n", "1", "PROBE", "init", "spin"});
+    Process job(on_hosts("a:2,b:2,c:2", command));
+    const Outcome outcome = job.wait();
+    job.await_nobody();
+    EXPECT_EQ(outcome.code, GetParam().code) << outcome.err;
+    EXPECT_NE(outcome.err.find("rank 3 ("), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find(GetParam().said), std::string::npos) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, HostsDeath,
+                         ::testing::Values(Death{"Sigkill", {"kill", "9"}, 137, "SIGKILL"},
+                                           Death{"ExitCode", {"exit", "42"}, 42, "code 42"},
+                                           Death{"NoFinalize", {"exit", "0"}, 1, "MPI_Finalize"},
+                                           Death{"Abort", {"abort", "7"}, 7, "as told"},
+                                           Death{"LeftTheFence", {"finalize", "exit", "0"}, 1, "MPI_Finalize"}),
+                         [](const auto& death) { return std::string(death.param.name); });
+
+// Ranks that no signal but SIGKILL reaches and that never look at their server.
+const Words kStubborn = {"sh", "-c", "trap '' TERM INT HUP; setsid sleep 1000 & PROBE say up spin; sleep 1000"};
+
+std::vector<pid_t> agents_of(const Process& job, const char* name) {
+  std::vector<pid_t> out;
+  for (const pid_t pid : job.family(name))
+    if (read_all("/proc/" + std::to_string(pid) + "/cmdline").find("--agent") != std::string::npos) out.push_back(pid);
+  return out;
+}
+
+TEST(HostsKill, OfALauncherLeavesNothingOnAnyHost) {
+  for (const char* who : {"front", "keeper"}) {
+    for (const char* fan_out : {"32", "1"}) {
+      Words words = {"--fan-out", fan_out};
+      words.insert(words.end(), kStubborn.begin(), kStubborn.end());
+      Process job(on_hosts("a:1,b:2,c:1", words));
+      job.await_lines(4);
+      const auto agents = agents_of(job, "rmqkeeper");
+      EXPECT_EQ(agents.size(), 3u);
+      if (std::string(who) == "front") {
+        ::kill(job.pid(), SIGKILL);
+      } else {
+        for (const pid_t pid : job.family("rmqkeeper"))
+          if (std::ranges::find(agents, pid) == agents.end()) ::kill(pid, SIGKILL);
+      }
+      EXPECT_EQ(job.wait().code, 137);
+      job.await_nobody();
+    }
+  }
+}
+
+TEST(HostsKill, OfAnAgentEndsTheJobAndNamesItsHost) {
+  for (const char* part : {"rmqrun", "rmqkeeper"}) {
+    Process job(on_hosts("a:1,b:2", kStubborn));
+    job.await_lines(3);
+    for (const pid_t pid : agents_of(job, part))
+      if (read_all("/proc/" + std::to_string(pid) + "/environ").find("AGENT_OF=b") != std::string::npos) ::kill(pid, SIGKILL);
+    const Outcome outcome = job.wait();
+    EXPECT_NE(outcome.code, 0);
+    EXPECT_NE(outcome.err.find("host b is lost"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("ranks 1 and 2"), std::string::npos) << outcome.err;
+    job.await_nobody();
+  }
+}
+
+TEST(HostsKill, OfAnAgentInTheMiddleOfTheTreeEndsTheJob) {
+  Process job(on_hosts("a:1,b:1,c:1", {"--fan-out", "1", "PROBE", "init", "say", "up", "hang"}));
+  job.await_lines(3);
+  for (const pid_t pid : agents_of(job, "rmqkeeper"))
+    if (read_all("/proc/" + std::to_string(pid) + "/environ").find("AGENT_OF=b") != std::string::npos) ::kill(pid, SIGKILL);
+  const Outcome outcome = job.wait();
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("host b is lost"), std::string::npos) << outcome.err;
+  job.await_nobody();
+}
+
+TEST(HostsKill, AHostThatSaysNothingIsLost) {
+  Process job(on_hosts("a:1,b:1", {"--host-timeout", "2", "PROBE", "init", "say", "up", "hang"}));
+  job.await_lines(2);
+  std::vector<pid_t> stopped;
+  for (const pid_t pid : job.family())
+    if (read_all("/proc/" + std::to_string(pid) + "/environ").find("AGENT_OF=b") != std::string::npos) stopped.push_back(pid);
+  for (const pid_t pid : stopped) ::kill(pid, SIGSTOP);
+  const Outcome outcome = job.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("host b is lost: it has been silent for"), std::string::npos) << outcome.err;
+  for (const pid_t pid : stopped) ::kill(pid, SIGCONT);
+  job.await_nobody();
+}
+
+TEST(Hosts, ASignalReachesAllRanks) {
+  Process job(on_hosts("a:1,b:2", {"--fan-out", "1", "sh", "-c", "trap 'echo got; exit 0' USR1; echo up; while :; do sleep 0.05; done"}));
+  job.await_lines(3);
+  ::kill(job.pid(), SIGUSR1);
+  const Outcome outcome = job.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(sorted_lines(outcome.out), (Words{"got", "got", "got", "up", "up", "up"}));
+}
+
+TEST(Hosts, SigquitTellsOfAllHosts) {
+  Process job(on_hosts("a:1,b:1", {"PROBE", "init", "say", "up", "watch"}));
+  job.await_lines(2);
+  ::kill(job.pid(), SIGQUIT);
+  ::kill(job.pid(), SIGTERM);
+  const Outcome outcome = job.wait();
+  EXPECT_EQ(outcome.code, 128 + SIGTERM);
+}
+
+TEST(Hosts, WhatCannotBeStartedIsNamed) {
+  const Outcome no_program = run(on_hosts("a:1,b:1", {"./no-such-program"}));
+  EXPECT_EQ(no_program.code, 127);
+  EXPECT_NE(no_program.err.find("rank "), std::string::npos) << no_program.err;
+  EXPECT_NE(no_program.err.find("no-such-program"), std::string::npos) << no_program.err;
+
+  const Outcome no_agent = run(rmqrun({"--launcher", "false", "--hosts", "a,b", "true"}));
+  EXPECT_EQ(no_agent.code, 127);
+  EXPECT_NE(no_agent.err.find("host a is lost"), std::string::npos) << no_agent.err;
+  EXPECT_NE(no_agent.err.find("'false', which was to run its agent, has left with code 1"), std::string::npos) << no_agent.err;
+
+  const Outcome no_launcher = run(rmqrun({"--launcher", "no-such-launcher", "--hosts", "a,b", "true"}));
+  EXPECT_EQ(no_launcher.code, 127);
+  EXPECT_NE(no_launcher.err.find("host a cannot be reached: no-such-launcher"), std::string::npos) << no_launcher.err;
+
+  const Outcome noise = run(rmqrun({"--launcher", "echo", "--hosts", "a", "true"}));
+  EXPECT_EQ(noise.code, 127);
+}
+
+// What a login shell prints comes before the agent's first word.
+TEST(Hosts, NoiseBeforeTheAgentIsReadOver) {
+  const std::string folder = ::testing::TempDir();
+  const std::string shell = folder + "rmq-noisy-shell";
+  {
+    std::FILE* file = std::fopen(shell.c_str(), "w");
+    std::fputs("#!/bin/sh\necho Welcome; seq 1000\nshift\nexec \"$@\"\n", file);
+    std::fclose(file);
+    ASSERT_EQ(::chmod(shell.c_str(), 0700), 0);
+  }
+  const Outcome job = run(rmqrun({"--launcher", shell, "--hosts", "a,b", "PROBE", "fence", "say", "x", "finalize"}));
+  EXPECT_EQ(job.code, 0) << job.err;
+  EXPECT_EQ(sorted_lines(job.out), (Words{"0 x", "1 x"}));
+  ::unlink(shell.c_str());
+}
+
+}  // namespace
+}  // namespace rmq::test

@@ -1,0 +1,71 @@
+// One agent's part of a job's connection server: serves the ranks of its host, so that the launcher hears once of what
+// many ask. Values that have passed are kept; a fence goes up when all ranks of this host and of the agents below have
+// come; everything else that a rank says goes up as it is, and what the launcher answers comes down.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/boot_wire.hpp"
+#include "tools/launch/line.hpp"
+#include "tools/launch/link.hpp"
+#include "tools/process/loop.hpp"
+
+namespace rmq::launch {
+
+class Branch {
+ public:
+  class Upcalls {
+   public:
+    virtual ~Upcalls() = default;
+    /// Towards the launcher.
+    virtual void up(Word word, std::string_view body) = 0;
+    /// To the agent below in this place.
+    virtual void down(std::size_t place, Word word, std::string_view body) = 0;
+    /// A rank of this host has initialised MPI, in this process.
+    virtual void on_join(int rank, pid_t pid) = 0;
+  };
+
+  /// `ranks`: of this host and of all agents below.
+  Branch(EventLoop& loop, int ranks, Upcalls& upcalls) : loop_(loop), ranks_(ranks), upcalls_(upcalls) {}
+  Branch(const Branch&) = delete;
+  Branch& operator=(const Branch&) = delete;
+
+  /// Serves this rank on the socket from now on.
+  void add(int rank, UniqueFd socket);
+  void drain(int rank);
+
+  /// What an agent below has sent: a key, or ranks that have come to the fence.
+  void hear_get(std::size_t place, std::string_view key);
+  void hear_fence(int ranks, std::string_view body);
+  /// It is gone, or does not want to hear.
+  void forget(std::size_t place);
+
+  /// What comes from the launcher: for a rank of this host, or for whoever waits for it here and below.
+  void to_rank(int rank, std::string_view frame);
+  void value(std::string_view key, std::string_view value);
+  void fence_done(std::string_view body, std::size_t below);
+
+ private:
+  struct Entry {
+    bool published = false, asked = false;
+    std::string value;
+    std::vector<int> waiting;         // ranks of this host
+    std::vector<std::size_t> places;  // agents below
+  };
+  void hear(int rank, const boot::Frame& frame);
+  void ask(Entry& entry, std::string_view key);
+
+  EventLoop& loop_;
+  const int ranks_;
+  Upcalls& upcalls_;
+  std::map<int, RankLine> lines_;
+  std::map<std::string, Entry, std::less<>> values_;
+  int in_fence_ = 0;
+  std::string fence_body_;
+};
+
+}  // namespace rmq::launch
