@@ -177,9 +177,7 @@ Result<Hosts> agree_on_hosts(Bootstrap& bootstrap) {
   const std::string mine = boot::host_identity();
   if (rank > 0) {
     if (auto put = bootstrap.put(fmt::format("host/{}", rank), mine); !put) return tl::make_unexpected(put.error());
-    const auto table = bootstrap.get("hosts");
-    if (!table) return tl::make_unexpected(table.error());
-    return boot::parse_hosts(*table, size);
+    return boot::fetch_hosts(bootstrap);
   }
   std::vector<std::string> identities{mine};
   for (int other = 1; other < size; ++other) {
@@ -188,7 +186,10 @@ Result<Hosts> agree_on_hosts(Bootstrap& bootstrap) {
     identities.push_back(std::move(*identity));
   }
   const Hosts hosts = boot::number_hosts(identities);
-  if (auto put = bootstrap.put("hosts", boot::format_hosts(hosts)); !put) return tl::make_unexpected(put.error());
+  const auto table = boot::host_table(hosts);
+  for (std::size_t part = 0; part < table.size(); ++part)
+    if (auto put = bootstrap.put(boot::host_table_key(part), table[part]); !put)
+      return tl::make_unexpected(put.error());
   return hosts;
 }
 
