@@ -82,7 +82,8 @@ nobody "a host that is none"
 # Killed while it runs: WHO SIGNAL CODE TEXT.
 start() {
   rm -f "$work/out"
-  setsid "$bin/rmqrun" --launcher "ip netns exec" --hosts "$hosts" "$@" "$probe" fence say up spin >"$work/out" 2>"$work/err" &
+  # A shell in the background ignores SIGINT, and hands that on.
+  setsid env --default-signal=INT "$bin/rmqrun" --launcher "ip netns exec" --hosts "$hosts" "$@" "$probe" fence say up spin >"$work/out" 2>"$work/err" &
   job=$!
   until [ "$(grep -c up "$work/out" 2>/dev/null)" = 8 ]; do kill -0 $job || break; done
 }
