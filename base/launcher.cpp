@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@
 
 namespace rmq::boot {
 namespace {
+
+constexpr unsigned kCloseOnExec = 1u << 2;  // CLOSE_RANGE_CLOEXEC, Linux 5.11
 
 bool can_run(const std::string& file) {
   return ::access(file.c_str(), X_OK) == 0;
@@ -59,6 +62,8 @@ Result<int> start_launcher(const JobInfo& job) {
     // Its parent is not this process, which may wait for children of its own.
     if (::fork() != 0) ::_exit(0);
     ::setsid();
+    // What the program has open is none of the launcher's: a pipe would not end.
+    ::syscall(SYS_close_range, 3u, ~0u, kCloseOnExec);
     ::fcntl(sockets[1], F_SETFD, 0);
     ::execl(program.c_str(), "rmqrun", "--serve", fd.c_str(), job.job.c_str(), nullptr);
     ::_exit(127);

@@ -57,7 +57,7 @@ int Keeper::serve(UniqueFd socket, const std::string& id) {
   table_.reset();
   loop_.run();
   kill_descendants();
-  return other_code_;
+  return other_codes_.empty() ? 0 : other_codes_.begin()->second;
 }
 
 int Keeper::run() {
@@ -81,7 +81,7 @@ int Keeper::run() {
     });
   loop_.run();
   kill_descendants();
-  return code_ != 0 ? code_ : other_code_;
+  return code_ != 0 || other_codes_.empty() ? code_ : other_codes_.begin()->second;
 }
 
 // For debuggers, when all ranks of the first job have been started. The front reads all of it. A front that is gone
@@ -271,9 +271,9 @@ void Keeper::on_bad_end(Job& job) {
 }
 
 void Keeper::on_finished(Job& job) {
-  wishes_.on_finished(job.number(), job.info().job, job.codes());
   if (job.number() == 0) code_ = job.code();
-  if (other_code_ == 0) other_code_ = job.code();
+  if (job.number() != 0 && job.code() != 0) other_codes_[job.number()] = job.code();
+  wishes_.on_finished(job.number(), job.info().job, job.codes());
   // It is in the middle of its last words.
   loop_.after(std::chrono::milliseconds(0), [this, number = job.number()] {
     std::erase_if(connected_, [&](const auto& pair) { return pair.first == number || pair.second == number; });

@@ -7,6 +7,7 @@
 #include <sys/signalfd.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -59,6 +60,8 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
   Job* find(const std::string& id);
   /// Of the job of this id, a guest's included; -1: there is none.
   int number_of(const std::string& id);
+  /// How this job has ended is its parent's to judge, who has asked: it counts for nothing here.
+  void excuse(int number) { other_codes_.erase(number); }
   /// Of the job of this number; nullptr when it has finished.
   Server* board_of(int number);
 
@@ -101,7 +104,8 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
   int jobs_made_ = 0;
   bool leaving_ = false;
   int descriptors_ = 64;                                // that all jobs so far need
-  int code_ = 0, other_code_ = 0;                       // of the first job, of the others
+  int code_ = 0;                                        // of the first job
+  std::map<int, int> other_codes_;                      // of others that have failed, by number
   int forwarded_ = 0;                                   // the last deadly signal that was passed on …
   std::chrono::steady_clock::time_point forwarded_at_;  // … and when it last came
 };

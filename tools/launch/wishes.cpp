@@ -35,7 +35,10 @@ void Wishes::on_finished(int number, const std::string& job, const std::vector<i
     if (Server* const board = keeper_.board_of(w.asker)) board->publish(w.key, json{{"codes", codes}}.dump());
     return told = true;
   });
-  if (!told) ended_[job] = codes;
+  if (told)
+    keeper_.excuse(number);
+  else
+    ended_[job] = {number, codes};
 }
 
 bool Wishes::fulfil(const Asker& job, int rank, std::string_view what, std::string_view text) {
@@ -72,7 +75,8 @@ bool Wishes::fulfil(const Asker& job, int rank, std::string_view what, std::stri
   } else if (what == "await") {
     const std::string name = wish.value("job", "");
     if (const auto codes = ended_.extract(name); !codes.empty()) {
-      answer = {{"codes", codes.mapped()}};
+      answer = {{"codes", codes.mapped().second}};
+      keeper_.excuse(codes.mapped().first);
     } else if (keeper_.find(name)) {
       waiting_.push_back({job.number, name, wish.value("answer", "")});
       return true;

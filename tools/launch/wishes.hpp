@@ -51,7 +51,7 @@ class Wishes {
     std::string job, key;
   };
   std::vector<Waiting> waiting_;
-  std::map<std::string, std::vector<int>> ended_;  // codes of jobs that nobody has asked about yet
+  std::map<std::string, std::pair<int, std::vector<int>>> ended_;  // number and codes of jobs that nobody has asked about yet
   std::set<std::pair<int, int>> spawned_;          // which are connected from the start, and have yet to say so
 };
 
