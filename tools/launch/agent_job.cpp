@@ -141,6 +141,10 @@ void AgentJob::on_launcher(const Link::Frame& frame) {
       const int rank = body.rank();
       return is_here(rank) ? local_.prod(rank) : to_place_of(rank, frame);
     }
+    case Word::kill_one: {
+      const int rank = body.rank();
+      return is_here(rank) ? local_.kill_one(rank) : to_place_of(rank, frame);
+    }
     case Word::input:
       return input_ ? input_->add(frame.body) : to_place_of(0, frame);
     case Word::value: {

@@ -35,6 +35,7 @@ enum class Word : std::uint8_t {
   end,           // down  u32 rank to spare or 2^32 - 1: SIGTERM
   kill,          // down  SIGKILL; nothing more of the job is wanted
   prod,          // down  u32 rank: remind it of a question
+  kill_one,      // down  u32 rank: SIGKILL to it alone
   look,          // down  answered by `facts` for each rank
   tell,          // down  u32 rank that has died: answered by `events` where others waited for it
   input,         // down  text for rank 0; empty: its end

@@ -104,6 +104,10 @@ void RemoteStarter::signal(int signal, bool) {
   say(Word::signal, Fields().number(word_of(signal)));
 }
 
+void RemoteStarter::kill_one(int rank) {
+  if (ranks_.at(rank).alive) say(Word::kill_one, Fields().number(word_of(rank)));
+}
+
 void RemoteStarter::end(int spared) {
   say(Word::end, Fields().number(word_of(spared)));
 }

@@ -65,6 +65,7 @@ class RemoteStarter final : public Starter, private Server::Route {
 
   Result<void> start() override;
   void signal(int signal, bool from_terminal) override;
+  void kill_one(int rank) override;
   void end(int spared) override;
   void kill() override;
   void on_join(int, pid_t) override {}  // the agent watches that process
