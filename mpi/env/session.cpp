@@ -79,10 +79,20 @@ std::string_view tag_text_arg(const char* stringtag) {
   return stringtag;
 }
 
+/// Ranks meet here by the numbers that all of a job have for each other.
+void check_own_job(const Group& g, const char* name) {
+  if (runtime().device->MPID_Any_foreign(g.world)) {
+    fail_call(MPI_ERR_GROUP, fmt::format("argument {} has processes of another job: their communicators come from "
+                                         "MPI_Comm_accept, MPI_Comm_spawn and what is made of these",
+                                         name));
+  }
+}
+
 /// A group that this rank is a member of.
 Group& own_group_arg(MPI_Group handle, const char* name) {
   Group& g = group_arg(handle, name);
   if (g.rank == MPI_UNDEFINED) fail_call(MPI_ERR_GROUP, fmt::format("this rank is not in argument {}", name));
+  check_own_job(g, name);
   return g;
 }
 
@@ -154,6 +164,7 @@ MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int rem
   Rank leaders[2] = {local.world[leader], 0};
   if (local.rank == leader) {
     const Group& remote = group_arg(remote_handle, "remote_group");
+    check_own_job(remote, "remote_group");
     if (remote_leader < 0 || remote_leader >= remote.size()) {
       fail_call(MPI_ERR_RANK, fmt::format("invalid rank {} (argument remote_leader; allowed 0..{})", remote_leader,
                                           remote.size() - 1));

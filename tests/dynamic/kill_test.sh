@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for ((round = 1; round <= rounds; ++round)); do
   : > "$work/pids"
-  timeout 60 "$rmqrun" -n 2 "$@" "$mortal" "$work/pids" > "$work/out" 2>&1 &
+  "$rmqrun" -n 2 --timeout 60 "$@" "$mortal" "$work/pids" > "$work/out" 2>&1 &
   job=$!
   until [ "$(wc -l < "$work/pids")" -ge 2 ]; do read -rt 0.01 <> <(:); done
   ((wait_ms = RANDOM % 400))
