@@ -56,6 +56,7 @@ Result<void> Doorbell::watch(int, bool) {
   return {};
 }
 void Doorbell::unwatch(int) {}
+void Doorbell::clear() const {}
 void Doorbell::wait(std::int64_t timeout_ns) {
   const auto& timed_out = explore::seams().timed_out;
   std::function<bool()> ended;
