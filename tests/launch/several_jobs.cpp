@@ -13,7 +13,7 @@ namespace {
 
 using namespace rmq::launch;
 
-struct Part {
+struct JobWords {
   std::vector<const char*> words;
   bool connected = false;
 };
@@ -21,7 +21,7 @@ struct Part {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<Part> parts(1);
+  std::vector<JobWords> parts(1);
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word == "+" || word == "/") {
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
     }
   }
   std::vector<Options> options;
-  for (const Part& part : parts) {
+  for (const JobWords& part : parts) {
     auto read = parse_options(part.words, {});
     if (!read) return std::fprintf(stderr, "%s\n", read.error().what.c_str()), exit_usage;
     options.push_back(std::move(*read));
