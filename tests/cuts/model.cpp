@@ -74,9 +74,9 @@ struct End {
   }
 };
 
-methods::Sink sink_of(End& end) {
+methods::Sink sink_of(End& of) {
   methods::Sink sink;
-  sink.device = &end;
+  sink.device = &of;
   sink.on_packet.fill([](void* device, Rank, const Packet& packet, const std::byte* payload) {
     static_cast<End*>(device)->check(packet, payload, packet.length);
   });
