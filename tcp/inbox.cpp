@@ -130,6 +130,8 @@ bool Inbox::cut_one(Rank from, const methods::Sink& sink, Arrival& arrival) {
   }
   if (whole) {
     ++received_;
+    if (packet.length > kAckAtOnce) [[unlikely]]
+      fresh_ = kAckEvery;
     begin_ += packet.length;
     ++arrival.events;
     sink.on_packet[kind](sink.device, from, packet, at + head);

@@ -1,5 +1,6 @@
 // The start by another launcher with no rmqboot: Hydra over PMI-1, Open MPI's over PMIx, and rmqrun --pmi over PMI-1;
 // and rmqrun --pmi with programs of MPICH's own library.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -62,7 +63,7 @@ TEST_P(Direct, OneRankStartsNoServer) {
   const Outcome job =
       run(start(1, {probe_path(), "where", "run", "ps -eo args | grep -c '^rmqboot --serve-started 1 '", "finalize"}));
   EXPECT_EQ(job.code, 0) << job.err;
-  EXPECT_EQ(sorted_lines(job.out), (Words{"0", "0 of 1 host 0: 0 of 1 app 0 universe 1"}));
+  EXPECT_EQ(sorted_lines(job.out), (Words{"0", fmt::format("0 of 1 host 0: 0 of 1 app 0 universe {}", slots_of_one())}));
 }
 
 TEST_P(Direct, NoLibraryOfTheOtherMpiIsLoaded) {

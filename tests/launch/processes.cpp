@@ -38,6 +38,10 @@ launch::UniqueFd input_file(const std::string& input) {
 
 }  // namespace
 
+int slots_of_one() {
+  return std::max(2, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
 Process::Process(const std::vector<std::string>& command, const std::string& input, const Variables& environment)
     : mark_(next_mark()), err_file_(fmt::format("/tmp/rmq-test-err-{}", mark_)) {
   const launch::UniqueFd in = input_file(input);

@@ -12,6 +12,9 @@
 
 namespace rmq::test {
 
+/// MPI_UNIVERSE_SIZE of a program that is alone: a slot for each CPU, and one more than itself at least.
+int slots_of_one();
+
 struct Outcome {
   int code = -1;  // exit code, or 128 + signal
   std::string out, err;

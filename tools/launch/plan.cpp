@@ -34,7 +34,8 @@ JobPlan plan_job(const Options& options) {
   plan.job = boot::singleton_job();
   plan.job.size = options.size();
   plan.job.host_of_rank = Hosts(options.host_of_rank);
-  plan.job.universe_size = slots(options, plan.job.size);
+  // What speaks PMI-1 is refused what it spawns.
+  plan.job.universe_size = options.pmi && options.universe_size == 0 ? plan.job.size : slots(options, plan.job.size);
   plan.job.ft = options.ft;
   plan.pmi = options.pmi;
   plan.binding = options.binding;
