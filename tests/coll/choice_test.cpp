@@ -63,6 +63,19 @@ TEST(Choice, TakesTheFirstRuleThatHoldsAndCanBe) {
   EXPECT_EQ(parsed->choose({Collective::allreduce, 4, 1 << 20, false}, can), Algorithm::doubling);
 }
 
+// A message that is copied once beats two copies by the board, where only one rank is to read it.
+TEST(Choice, SendsLongBroadcastsToOneRankByAMessage) {
+  const coll::Choice choice;
+  for (const bool crowded : {false, true}) {
+    const auto chosen = [&](int p, std::uint64_t bytes) {
+      return choice.choose({Collective::bcast, p, bytes, crowded}, coll::algorithms_of(Collective::bcast));
+    };
+    EXPECT_EQ(chosen(2, 8 * 1024), Algorithm::board);
+    EXPECT_NE(chosen(2, 16 * 1024), Algorithm::board);
+    EXPECT_EQ(chosen(3, 32 * 1024), Algorithm::board);
+  }
+}
+
 // Whatever a call cannot do, some row is left for it, and each row can be the one.
 TEST(Choice, HasARowForEveryCaseAndACaseForEveryRow) {
   std::vector<int> used(coll::table().size());
