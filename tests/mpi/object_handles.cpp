@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   stale<MPI_Info>("argument info is an info object that has been freed", MPI_ERR_INFO, MPI_Info_create, MPI_Info_free,
                   [&](MPI_Info i) { return MPI_Info_get_nkeys(i, &x); });
   stale<MPI_Errhandler>(
-      "argument errhandler is an error handler that has been freed", MPI_ERR_ARG,
+      "argument errhandler is an error handler that has been freed", MPI_ERR_ERRHANDLER,
       [](MPI_Errhandler* e) { MPI_Comm_create_errhandler(no_handler, e); }, MPI_Errhandler_free,
       [&](MPI_Errhandler e) {
         const int code = MPI_Comm_set_errhandler(MPI_COMM_SELF, e);
