@@ -121,7 +121,11 @@ void Journal::release() {
 }
 
 bool Journal::has_room(std::size_t bytes, std::uint16_t seen) {
-  const auto fits = [&] { return begin_ == end_ || (end_ - begin_ + bytes <= kMost && sent_ - acked_ < kMostPackets); };
+  // The peer need not acknowledge the last kLeft bytes, so nothing may wait for that.
+  const auto fits = [&] {
+    const std::uint64_t kept = end_ - begin_;
+    return (kept <= kLeft || kept + bytes <= kMost) && sent_ - acked_ < kMostPackets;
+  };
   // What is acknowledged is dropped when the memory at hand is used up. Owners are told by acknowledge() only.
   if (capacity_ - static_cast<std::size_t>(end_ - base_) < bytes || !fits()) {
     const auto more = static_cast<std::uint16_t>(seen - static_cast<std::uint16_t>(acked_));

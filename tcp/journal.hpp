@@ -9,8 +9,8 @@
 // nothing. The payload of a large one stays where it is, in its owner's memory ("bulk"), and stands in the stream
 // behind its header; its owner is told when it is acknowledged.
 //
-// Memory: kMost bytes of copies and kMostPackets packets at most (a single packet beyond kMost where nothing else is
-// kept); beyond that nothing is taken until the peer acknowledges. It begins with kFirst bytes, and as soon as
+// Memory: kMost bytes of copies and kMostPackets packets at most (a single packet beyond kMost where kLeft bytes at
+// most are kept); beyond that nothing is taken until the peer acknowledges. It begins with kFirst bytes, and as soon as
 // everything is acknowledged it starts over at its warm beginning. Knows no socket.
 #pragma once
 
@@ -31,6 +31,8 @@ class Journal {
  public:
   static constexpr std::size_t kFirst = 64 * 1024;
   static constexpr std::size_t kMost = 512 * 1024;
+  /// More than a peer that says nothing else leaves unacknowledged (twice Inbox's kAckEvery).
+  static constexpr std::size_t kLeft = 192 * 1024;
   /// Headers travel with the lower 16 bits of a number: so many packets that an old one is told from a new one.
   static constexpr std::uint32_t kMostPackets = 16 * 1024;
   static_assert(kMostPackets < 32 * 1024);

@@ -55,12 +55,13 @@ struct Link {
   bool watched_writable = false;  // … also for writability
   bool calling = false;           // the switchboard has been asked to call
   Pause pause;
-  bool goodbye_said = false;   // our LINK_CLOSE has been queued
-  bool goodbye_heard = false;  // the peer's LINK_CLOSE has come
-  bool shut = false;           // our side of the connection is shut down
-  std::uint64_t used = 0;      // the poll that saw it used last, by the peer or by us
-  std::uint32_t direct = 0;    // reads that brought something while hot and watched
-  std::uint32_t quiet = 0;     // reads in a row that brought nothing while hot
+  std::uint64_t pausing_since = 0;  // os::now_ns()
+  bool goodbye_said = false;        // our LINK_CLOSE has been queued
+  bool goodbye_heard = false;       // the peer's LINK_CLOSE has come
+  bool shut = false;                // our side of the connection is shut down
+  std::uint64_t used = 0;           // the poll that saw it used last, by the peer or by us
+  std::uint32_t direct = 0;         // reads that brought something while hot and watched
+  std::uint32_t quiet = 0;          // reads in a row that brought nothing while hot
 
   bool connected() const { return fd >= 0; }
 };

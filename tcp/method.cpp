@@ -228,7 +228,7 @@ void TcpMethod::drain(Link& link, int error) {
 int TcpMethod::look() {
   int happened = switchboard_->look_up();
   if (switchboard_->waits_for_room()) {
-    make_room();
+    if (epoch_ % kToMakeRoom == 0) make_room();
     happened += switchboard_->advance_queue();
   }
   for (const Tag tag : ready_->ready()) {

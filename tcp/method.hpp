@@ -66,6 +66,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   static constexpr std::uint32_t kCold = 4096;             // idle reads until a hot connection is hot no more
   static constexpr std::uint32_t kLongestInterval = 32;    // polls between two looks at the ready set
   static constexpr std::uint64_t kIdle = 8;                // polls without use until a connection may be closed
+  static constexpr std::uint64_t kToMakeRoom = 4;          // polls from one look for idle connections to the next
   static constexpr std::uint64_t kFarewell = 2000000000u;  // ns that close() waits for the peers' good-byes
 
   explicit TcpMethod(const methods::MethodContext& context);

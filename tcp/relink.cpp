@@ -151,11 +151,13 @@ void TcpMethod::declare_lost(Link& link, const Error& error) {
 // Starts closing those that have been idle for longest, as many as are wanted. False when there are none, but will be
 // after some polls.
 bool TcpMethod::make_room() {
+  const std::uint64_t now = os::now_ns();
   std::size_t pausing = 0, up = 0;
   std::vector<Link*> idle;
   for (const auto& one : links_) {
     if (!one || !one->connected()) continue;
-    pausing += one->state == Link::State::pausing;
+    // Who has not answered for so long computes, perhaps for minutes.
+    pausing += one->state == Link::State::pausing && now - one->pausing_since < Switchboard::kPatience;
     up += one->state == Link::State::up;
     const std::uint64_t used = std::max(one->used, one->burst.last_epoch());
     if (one->state == Link::State::up && epoch_ - used >= kIdle) idle.push_back(one.get());
@@ -171,6 +173,7 @@ bool TcpMethod::make_room() {
 
 void TcpMethod::start_pause(Link& link) {
   link.state = Link::State::pausing;
+  link.pausing_since = os::now_ns();
   link.pause.said = true;
   link.out.owe(Kind::LINK_PAUSE);
   make_busy(link);
@@ -190,6 +193,7 @@ void TcpMethod::advance_pause(Link& link) {
     link.in.release();
     link.out.release();
     ++paused_;
+    if (link.ended) declare_lost(link, *link.ended);
   }
 }
 

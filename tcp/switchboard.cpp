@@ -62,6 +62,7 @@ void Switchboard::call(Rank to) {
   if (outgoing_.contains(to)) return;
   if (queue_.empty() && has_room(0)) return start(to, 0);
   queue_.push_back(to);
+  if (queue_.size() == 1) set_timer();
 }
 
 void Switchboard::call_again(Rank to, std::uint64_t give_up_at) {
@@ -478,6 +479,7 @@ std::uint64_t Switchboard::Outgoing::due() const {
 
 void Switchboard::set_timer() {
   std::uint64_t earliest = deaf_until_ != 0 ? deaf_until_ : ReadySet::kNever;
+  if (waits_for_room()) earliest = std::min(earliest, os::now_ns() + kPatience);
   for (const auto& [id, caller] : incoming_) earliest = std::min(earliest, caller.deadline);
   for (const auto& [rank, call] : outgoing_) earliest = std::min(earliest, call.due());
   setup_.ready.set_timer(earliest);

@@ -99,6 +99,9 @@ class Switchboard {
   /// Starts calling the rank, unless a call is under way. The outcome comes to the keeper, later; until then it is not
   /// to be asked for again.
   void call(Rank to);
+  /// Where calls or callers wait for room, a sleeper is woken after so long (ns), to look for other connections to
+  /// close than those whose ranks do not answer.
+  static constexpr std::uint64_t kPatience = 1000000000;
   /// The same for a connection that has broken, until `give_up_at` (os::now_ns()).
   void call_again(Rank to, std::uint64_t give_up_at);
   /// Hangs up: the rank is lost.

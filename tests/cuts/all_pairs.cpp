@@ -26,13 +26,11 @@ int main(int argc, char** argv) {
     out[static_cast<std::size_t>(to)] = rank * 100000L + to;
     MPI_Isend(&out[static_cast<std::size_t>(to)], 1, MPI_LONG, to, 3, MPI_COMM_WORLD, &all.emplace_back());
   }
+  std::vector<int> indices(all.size());
   int done = 0, seen = 0;
-  for (unsigned turn = 0; !done; ++turn) {
-    MPI_Status status;
-    int index;
-    MPI_Waitany(static_cast<int>(all.size()), all.data(), &index, &status);
-    done = index == MPI_UNDEFINED;
-    if (turn % 8 == 0) seen = std::max(seen, rmq::test::open_descriptors());
+  for (int turn = 0; done != MPI_UNDEFINED; ++turn) {
+    MPI_Waitsome(static_cast<int>(all.size()), all.data(), &done, indices.data(), MPI_STATUSES_IGNORE);
+    if (turn % 16 == 0) seen = std::max(seen, rmq::test::open_descriptors());
   }
   for (int from = 0; from < size; ++from) {
     if (from != rank && in[static_cast<std::size_t>(from)] != from * 100000L + rank) {

@@ -239,6 +239,52 @@ TEST(Journal, TakesNoMoreThanItsBoundBeforeThePeerReads) {
   ASSERT_TRUE(world.until([&] { return world[1].received.size() == taken - 1 + 20000; }, "all packets"));
 }
 
+// A payload that is longer than the journal's bound, and must be copied, does not wait for an acknowledgement of the
+// little before it: the peer, which only receives, owes none yet.
+TEST(Journal, TakesAPacketBeyondItsBoundBehindLittle) {
+  World world(2);
+  world.connect();
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(world[0].say(1, i, "little"));
+  for (const std::size_t bytes : {480'000u, 600'000u, 600'000u}) {
+    const auto data = pattern(bytes, 3);
+    Outcome outcome = Outcome::retry;
+    ASSERT_TRUE(world.until(
+        [&] {
+          outcome = world[0].method().send(1, short_packet(1, bytes),
+                                           {DataView::contiguous(data.data(), bytes), 0, bytes}, nullptr);
+          return outcome != Outcome::retry;
+        },
+        "the journal to take it"));
+    EXPECT_EQ(outcome, Outcome::done);
+    ASSERT_TRUE(world[0].say(1, 1, "behind"));
+  }
+  ASSERT_TRUE(world.until([&] { return world[1].received.size() == 50 + 6; }, "all"));
+}
+
+// Both send what fits, and neither says anything else: acknowledgements flow all the same.
+TEST(Journal, OfBothSidesIsEmptiedWhileBothOnlySend) {
+  Config config;
+  config.tcp_buffer = 64 * 1024;
+  World world(2, config);
+  world.connect();
+  std::size_t taken[2] = {};
+  const auto data = pattern(3000, 3);
+  ASSERT_TRUE(world.until(
+      [&] {
+        for (int rank = 0; rank < 2; ++rank) {
+          while (taken[rank] < 20000 &&
+                 world[rank].method().send(1 - rank, short_packet(1, taken[rank] % 3000),
+                                           {DataView::contiguous(data.data(), data.size()), 0, taken[rank] % 3000},
+                                           nullptr) == Outcome::done) {
+            ++taken[rank];
+          }
+        }
+        return taken[0] == 20000 && taken[1] == 20000 && world[0].received.size() == 20000 &&
+               world[1].received.size() == 20000;
+      },
+      "both to have all"));
+}
+
 // All pairs with few connections: they are closed in good order and made again.
 TEST(FewLinks, ServeAllPairs) {
   constexpr int kRanks = 24;
@@ -302,6 +348,91 @@ TEST(FewLinks, WakeWhoWaitsForRoom) {
   EXPECT_LT(os::now_ns() - start, 15'000'000'000u);
   over = true;
   others.join();
+}
+
+// A rank that computes does not answer the wish to close its connection. Others that are idle are closed instead.
+TEST(FewLinks, WaitForNoRankThatComputes) {
+  Config config;
+  config.tcp_links = 4;
+  World world(6, config);
+  Node& node = world[0];
+  for (int rank = 1; rank < 5; ++rank) {
+    node.others.push_back(&world[rank]);
+    ASSERT_TRUE(node.say(rank, 1, "first"));
+  }
+  // From here on rank 1, whose connection is idle for longest, computes.
+  std::atomic<bool> over{false};
+  std::thread others([&] {
+    while (!over) {
+      for (int rank = 2; rank < 6; ++rank) world[rank].method().poll();
+    }
+  });
+  bool taken = false;
+  const std::uint64_t until = os::now_ns() + 10'000'000'000;
+  while (!taken && os::now_ns() < until) {
+    taken = node.method().send(5, short_packet(1, 0), {}, nullptr) == Outcome::done;
+    if (taken || node.method().poll() > 0) continue;
+    if (node.method().arm()) node.doorbell().wait(20'000'000'000);
+    node.method().disarm();
+  }
+  EXPECT_LT(os::now_ns(), until);
+  over = true;
+  others.join();
+  EXPECT_TRUE(taken);
+}
+
+// A process that ends while its connection is being closed for others is missed as any other.
+TEST(FewLinks, DoNotHideAnEnd) {
+  Config config;
+  config.tcp_links = 4;
+  World world(6, config);
+  Node& node = world[0];
+  for (int rank = 1; rank < 5; ++rank) {
+    node.others.push_back(&world[rank]);
+    ASSERT_TRUE(node.say(rank, 1, "first"));
+  }
+  ASSERT_EQ(node.method().send(5, short_packet(1, 0), {}, nullptr), Outcome::retry);
+  // Each of the others has heard LINK_PAUSE, and answers it with its last breath.
+  for (int i = 0; i < 40; ++i) node.method().poll();
+  for (int rank = 1; rank < 5; ++rank) world[rank].method().poll();
+  for (int rank = 1; rank < 5; ++rank) {
+    node.method().ended(rank, {Errc::peer_lost, "its process has ended"});
+  }
+  const auto all = [&] {
+    node.method().poll();
+    return node.lost.size() == 4;
+  };
+  for (const std::uint64_t until = os::now_ns() + 3'000'000'000; !all() && os::now_ns() < until;) {
+  }
+  ASSERT_EQ(node.lost.size(), 4u);
+  for (const auto& [rank, error] : node.lost) EXPECT_EQ(error.what, "its process has ended");
+}
+
+// A rank that sleeps with a cut link wakes to call again, and to be called.
+TEST(Cut, IsMendedInItsSleep) {
+  World world(2);
+  world.connect();
+  std::atomic<bool> over{false};
+  const auto sleep_and_poll = [&](Node& node) {
+    if (node.method().poll() > 0) return;
+    if (node.method().arm()) node.doorbell().wait(20'000'000'000);
+    node.method().disarm();
+  };
+  std::thread other([&] {
+    while (!over) sleep_and_poll(world[1]);
+  });
+  Cutter cutter(1);
+  const std::uint64_t start = os::now_ns();
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(cutter.cut_one());
+    while (world[0].method().remade() == static_cast<std::uint64_t>(i)) sleep_and_poll(world[0]);
+    while (world[0].method().send(1, short_packet(i, 0), {}, nullptr) == Outcome::retry) sleep_and_poll(world[0]);
+  }
+  EXPECT_LT(os::now_ns() - start, 10'000'000'000u);
+  EXPECT_TRUE(world[0].lost.empty());
+  over = true;
+  world[1].doorbell().ring(1);
+  other.join();
 }
 
 // The rank that is called computes meanwhile: the connection is made again when it polls, however late.
