@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <boost/asio/ip/network_v4.hpp>
 #include <boost/asio/ip/network_v6.hpp>
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -167,6 +169,19 @@ std::string format_place(const Place& place) {
 
 namespace {
 
+template <class Bytes>
+int common_bits(const Bytes& one, const Bytes& other) {
+  const auto [a, b] = std::ranges::mismatch(one, other);
+  if (a == one.end()) return static_cast<int>(8 * one.size());
+  return static_cast<int>(8 * (a - one.begin())) + std::countl_zero(static_cast<unsigned char>(*a ^ *b));
+}
+
+int common_bits(const Address& one, const Address& other) {
+  if (one.is_v6() != other.is_v6()) return 0;
+  return one.is_v4() ? common_bits(one.to_v4().to_bytes(), other.to_v4().to_bytes())
+                     : common_bits(one.to_v6().to_bytes(), other.to_v6().to_bytes());
+}
+
 std::optional<Endpoint> parse_endpoint(std::string_view text) {
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
@@ -211,6 +226,11 @@ std::vector<Endpoint> usable(const Place& place, std::string_view machine) {
   if (place.machine != machine) return far;
   near.insert(near.end(), far.begin(), far.end());
   return near;
+}
+
+void prefer(std::vector<Endpoint>& endpoints, const Address& good) {
+  std::ranges::stable_sort(endpoints, std::greater{},
+                           [&](const Endpoint& one) { return common_bits(one.address(), good); });
 }
 
 }  // namespace rmq::tcp

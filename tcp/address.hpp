@@ -33,8 +33,8 @@ Result<std::vector<Interface>> list_interfaces();
 /// The addresses to listen on. `wanted` is Config::tcp_interface: an interface's name, a network (10.0.0.0/8, ::1/128)
 /// or an address, or several of these with commas between; of each at most one address of each family is chosen, IPv4
 /// first, and callers try them in that order. Those of a list that fit nothing are left out. Empty: loopback and,
-/// unless `one_host`, also the first four other interfaces that are up, in the system's order. Errc::config, with a list of what there is, when
-/// nothing fits.
+/// unless `one_host`, also the first four other interfaces that are up, in the system's order. Errc::config, with a
+/// list of what there is, when nothing fits.
 Result<std::vector<Address>> choose_addresses(std::string_view wanted, bool one_host,
                                               std::span<const Interface> interfaces);
 
@@ -55,5 +55,9 @@ std::string to_text(const Endpoint& endpoint);
 
 /// The place's endpoints that a process on `machine` can call, the nearest first. May be empty.
 std::vector<Endpoint> usable(const Place& place, std::string_view machine);
+
+/// Puts first what has most leading bits in common with `good`, else keeps the order: hosts whose addresses are alike
+/// are joined by the same network, as a rule.
+void prefer(std::vector<Endpoint>& endpoints, const Address& good);
 
 }  // namespace rmq::tcp

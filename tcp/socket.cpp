@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -81,6 +82,11 @@ ErrorCode connect_result(Socket& socket) {
   socklen_t length = sizeof error;
   if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) return last_error();
   return {error, boost::system::system_category()};
+}
+
+bool is_writable(int fd) {
+  pollfd one{fd, POLLOUT, 0};
+  return ::poll(&one, 1, 0) > 0;
 }
 
 Socket accept_socket(asio::io_context& io, Acceptor& acceptor, ErrorCode& ec) {

@@ -37,6 +37,8 @@ Socket open_socket(boost::asio::io_context& io, const Endpoint& endpoint, std::u
 /// Starts connecting. True: under way or done; then writability and connect_result() tell.
 bool start_connect(Socket& socket, const Endpoint& endpoint, ErrorCode& ec);
 ErrorCode connect_result(Socket& socket);
+/// Whether that is known yet.
+bool is_writable(int fd);
 
 /// The next caller waiting at `acceptor`; `ec` is would_block when there is none.
 Socket accept_socket(boost::asio::io_context& io, Acceptor& acceptor, ErrorCode& ec);

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMillisecond = 1000000;
 constexpr std::uint64_t kShortestPause = 2 * kMillisecond, kLongestPause = 100 * kMillisecond;
+constexpr std::uint64_t kShortestTry = 250 * kMillisecond;  // far longer than a way there and back
 constexpr std::size_t kUnmarked = 64;  // callers without the mark of a member that are heard at once
 constexpr int kAnswersAtOnce = 64;
 
@@ -147,6 +148,7 @@ bool Switchboard::look_up(Rank to, Outgoing& call) {
     const auto theirs = text ? parse_place(**text) : Result<Place>(tl::unexpected(text.error()));
     if (!theirs) return give_up(theirs.error().what), true;
     known = known_.try_emplace(to, Known{usable(*theirs, setup_.machine)}).first;
+    if (good_ && theirs->machine != setup_.machine) prefer(known->second.endpoints, *good_);
   } else {
     call.asking = false;
     --asking_;
@@ -279,7 +281,10 @@ void Switchboard::hear(std::uint32_t id) {
   incoming_.erase(place);
   ErrorCode ec;
   const Endpoint from = opened.socket.remote_endpoint(ec);
-  if (!ec) opened.address = to_text(from);
+  if (!ec) {
+    opened.address = to_text(from);
+    remember(from);
+  }
   setup_.keeper.on_connected(peer, std::move(opened));
 }
 
@@ -342,9 +347,13 @@ void Switchboard::dial(Rank to, Outgoing& call) {
     return try_failed(
         to, call, out_of_descriptors(ec) ? "no file descriptor left here; raise the limit (ulimit -n)" : ec.message());
   }
-  // A machine that is there answers at once, whatever the rank does.
-  const std::uint64_t limit = call.again ? setup_.silence / 2 : setup_.time_limit;
-  call.connect_by = os::now_ns() + limit / (endpoints.size() == 1 ? 1 : 2 * endpoints.size());
+  // A machine that is there answers at once, whatever the rank does. Which of several addresses leads there is found
+  // out by rounds of short tries: one that leads nowhere, without a word, costs little. The rounds grow longer.
+  const std::uint64_t now = os::now_ns(), limit = call.again ? setup_.silence / 2 : setup_.time_limit;
+  std::uint64_t patience = limit;
+  if (endpoints.size() > 1) patience = std::min(limit / (2 * endpoints.size()), kShortestTry << call.round);
+  call.connect_by = now + patience;
+  call.stands_from = now + limit;
   if (call.again) call.connect_by = std::min(call.connect_by, call.give_up_at);
   call.greeting.emplace(std::move(socket),
                         Handshake::calling(setup_.identity, to, setup_.keeper.next_call(to, call.later)), true,
@@ -372,6 +381,7 @@ void Switchboard::advance(Rank to) {
       std::rotate(endpoints.begin(), endpoints.begin() + static_cast<std::ptrdiff_t>(call.next),
                   endpoints.begin() + static_cast<std::ptrdiff_t>(call.next) + 1);
       call.known->first_is_good = true;
+      remember(endpoints.front());
       outgoing_.erase(place);
       setup_.keeper.on_connected(to, std::move(opened));
       break;
@@ -414,7 +424,7 @@ void Switchboard::try_failed(Rank to, Outgoing& call, std::string why) {
   const std::uint64_t now = os::now_ns();
   // A connection that broke after it had stood for longer than the limit shows that the rank was there: what failed
   // before is forgotten.
-  const bool stood = call.greeting && !call.greeting->connecting() && now > call.connect_by;
+  const bool stood = call.greeting && !call.greeting->connecting() && now > call.stands_from;
   if (stood && !call.greeting->trouble().empty()) call.give_up_at = call.again ? now + setup_.silence : 0;
   const std::size_t tried = call.next++;
   const bool refused = std::exchange(call.refused_now, false) || (call.greeting && call.greeting->refused());
@@ -430,11 +440,16 @@ void Switchboard::try_failed(Rank to, Outgoing& call, std::string why) {
     return;
   }
   call.next = call.refused = 0;
+  call.round = std::min(call.round + 1, 10);
   call.pause = std::clamp(call.pause * 2, kShortestPause, kLongestPause);
   call.retry_at = now + call.pause;
   if (call.give_up_at == 0) call.give_up_at = now + setup_.time_limit;
   call.hopeless = ended || now >= call.give_up_at;
   if (call.hopeless) call.retry_at = now;
+}
+
+void Switchboard::remember(const Endpoint& endpoint) {
+  if (!endpoint.address().is_loopback()) good_ = endpoint.address();
 }
 
 void Switchboard::hang_up(Outgoing& call) {
@@ -459,6 +474,8 @@ void Switchboard::expire() {
 
 // May erase the call.
 void Switchboard::overdue(Rank to, Outgoing& call) {
+  // It may have answered while this rank was computing.
+  if (call.greeting && is_writable(call.greeting->fd())) return advance(to);
   if (call.greeting) return try_failed(to, call, "it does not answer");
   if (!call.hopeless) {
     call.awaited = false;

@@ -9,6 +9,9 @@
 // Time: the limit counts what fails, not what is slow. A try that fails (refused, reset, no answer from the machine, a
 // stranger answers) is repeated, with pauses growing to 100 ms, until the limit has passed since the first failure;
 // a connection that stood for longer than the limit starts that count anew.
+// Of a rank with several addresses each is tried for a quarter of a second, in turn, in the next round for twice as
+// long, and so on; and first the one that is most alike the one by which another machine was reached last. (A try that
+// is cut short does no harm: an address that answers late is connected to in a later round.)
 // Once connected, the caller waits for as long as the connection lives: the called rank may compute for minutes before
 // it polls, and its death shows as a reset. The called side hangs up on a caller that has not proved itself within the
 // limit, or speaks nonsense; a true one calls again. At most job size + 64 callers are heard at once, of whom at most
@@ -138,6 +141,7 @@ class Switchboard {
   struct Outgoing {
     Known* known = nullptr;            // where the rank is; once that has been answered
     std::size_t next = 0;              // endpoint to try next
+    int round = 0;                     // how often all endpoints have been tried
     std::size_t refused = 0;           // endpoints of this round where nobody listens
     bool refused_now = false;          // the same of the present try, where that shows at once
     std::uint32_t later = 0;           // the called side knows of a connection with this number
@@ -146,13 +150,14 @@ class Switchboard {
     bool asking = true;                // where the rank is has not been answered yet
     bool awaited = false;              // we gave way: the other side is calling
     // Times are os::now_ns(); due() tells which of them counts.
-    std::uint64_t connect_by = 0;  // when the present try fails unless it is connected
-    std::uint64_t retry_at = 0;    // when the next try is due, while there is none
-    std::uint64_t give_up_at = 0;  // the first failure from then on is the last; 0 until one has been
-    bool hopeless = false;         // that has been
-    std::uint64_t pause = 0;       // the last pause between tries
-    std::string at;                // endpoint of the last try
-    std::string trouble;           // why it failed
+    std::uint64_t connect_by = 0;   // when the present try fails unless it is connected
+    std::uint64_t stands_from = 0;  // whose connection breaks after that was there: a failure that begins anew
+    std::uint64_t retry_at = 0;     // when the next try is due, while there is none
+    std::uint64_t give_up_at = 0;   // the first failure from then on is the last; 0 until one has been
+    bool hopeless = false;          // that has been
+    std::uint64_t pause = 0;        // the last pause between tries
+    std::string at;                 // endpoint of the last try
+    std::string trouble;            // why it failed
     std::uint64_t due() const;
   };
 
@@ -178,6 +183,7 @@ class Switchboard {
   void overdue(Rank to, Outgoing& call);
   void drop(std::map<std::uint32_t, Incoming>::iterator incoming);
   void hang_up(Outgoing& call);
+  void remember(const Endpoint& endpoint);
   void set_timer();
 
   Setup setup_;
@@ -185,6 +191,7 @@ class Switchboard {
   std::map<std::uint32_t, Incoming> incoming_;  // by id, hence by age
   std::map<Rank, Outgoing> outgoing_;
   std::map<Rank, Known> known_;
+  std::optional<Address> good_;                // of another machine, from the last connection with one
   std::deque<Rank> queue_;                     // calls that wait for room
   std::deque<std::uint32_t> held_;             // callers who have proved themselves and wait for room; some may be gone
   std::map<Rank, std::uint64_t> turned_away_;  // for want of a descriptor: since when (os::now_ns())

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <optional>
@@ -22,6 +23,18 @@ using methods::Outcome;
 
 bool sh(const std::string& command) {
   return std::system((command + " 2>/dev/null").c_str()) == 0;
+}
+
+// The kernel finds a moment after both ends are up that a cable has a carrier.
+void await_carriers() {
+  const auto has_both = [] {
+    const auto interfaces = list_interfaces();
+    return interfaces && std::ranges::count_if(*interfaces, [](const Interface& one) {
+                           return one.up && one.address.is_v4() && !one.address.is_loopback();
+                         }) == 2;
+  };
+  for (const std::uint64_t end = os::now_ns() + 5'000'000'000u; !has_both() && os::now_ns() < end;) {
+  }
 }
 
 class Hosts : public testing::Test {
@@ -45,6 +58,8 @@ class Hosts : public testing::Test {
       for (const char n : {'1', '2'}) {
         sh(std::string("ip addr add 10.77.") + n + ".2/24 dev there" + n + " && ip link set there" + n + " up");
       }
+      await_carriers();
+      if (::write(ready[1], &byte, 1) != 1) ::_exit(1);
       const auto boot = job_.join(1);
       Node mine(*boot, config);
       if (mine.is_open()) life(mine);
@@ -58,6 +73,8 @@ class Hosts : public testing::Test {
       ASSERT_TRUE(sh(std::string("ip addr add 10.77.") + n + ".1/24 dev " + here + " && ip link set " + here + " up"));
     }
     ASSERT_EQ(::write(go[1], &byte, 1), 1);
+    await_carriers();
+    ASSERT_EQ(::read(ready[0], &byte, 1), 1);
     boot_ = job_.join(0);
     node_.emplace(*boot_, config);
     ASSERT_TRUE(node_->is_open()) << node_->open_error().what;
@@ -110,6 +127,17 @@ TEST_F(Hosts, ThatFallSilentAreNamedWithinTheLimit) {
   EXPECT_LT(seconds, 5.0);
   EXPECT_NE(node().lost[0].second.what.find("rank 1"), std::string::npos);
   EXPECT_NE(node().lost[0].second.what.find("timed out"), std::string::npos);
+}
+
+// The first address leads nowhere from the beginning.
+TEST_F(Hosts, AreReachedSoonByTheInterfaceThatWorks) {
+  ASSERT_NO_FATAL_FAILURE(start(echo));
+  if (IsSkipped()) return;
+  silence('1');
+  const std::uint64_t start = os::now_ns();
+  ASSERT_TRUE(node().say(1, 1));
+  ASSERT_TRUE(until([&] { return node().received.size() == 1; }));
+  EXPECT_LT(static_cast<double>(os::now_ns() - start) / 1e9, 1.0);
 }
 
 TEST_F(Hosts, AreReachedByAnotherInterfaceWhenOneFails) {

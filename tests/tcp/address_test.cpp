@@ -83,6 +83,19 @@ TEST(Place, OffersLoopbackToTheSameMachineOnly) {
   EXPECT_EQ(usable(place, "there"), (std::vector<Endpoint>{{at("192.0.2.2"), 1}}));
 }
 
+TEST(Place, PrefersWhatIsAlikeToAGoodAddress) {
+  const Endpoint a(at("10.77.1.4"), 1), b(at("fd00:1::4"), 2), c(at("10.77.2.4"), 3), d(at("192.0.2.4"), 4);
+  const auto order = [&](const char* good) {
+    std::vector<Endpoint> endpoints{a, b, c, d};
+    prefer(endpoints, at(good));
+    return endpoints;
+  };
+  EXPECT_EQ(order("10.77.2.3"), (std::vector<Endpoint>{c, a, b, d}));
+  EXPECT_EQ(order("10.77.1.4"), (std::vector<Endpoint>{a, c, b, d}));
+  EXPECT_EQ(order("fd00:1::9"), (std::vector<Endpoint>{b, a, c, d}));
+  EXPECT_EQ(order("192.0.2.4"), (std::vector<Endpoint>{d, a, b, c}));
+}
+
 TEST(Machine, HasLoopbackAndAnIdentity) {
   const auto interfaces = list_interfaces();
   ASSERT_TRUE(interfaces);

@@ -161,6 +161,39 @@ TEST(Connect, CountsTheLimitAnewBehindAConnectionThatStood) {
   ::close(listener);
 }
 
+// A full listener drops what comes, as an address does that leads nowhere.
+TEST(Connect, TriesTheNextAddressSoonWhenOneSwallowsCalls) {
+  const auto boots = local_bootstraps(2);
+  std::vector<Endpoint> endpoints;
+  int listeners[2];
+  for (int& listener : listeners) {
+    listener = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    Endpoint endpoint(boost::asio::ip::address_v4::loopback(), 0);
+    socklen_t length = static_cast<socklen_t>(endpoint.size());
+    ASSERT_EQ(::bind(listener, endpoint.data(), length), 0);
+    ASSERT_EQ(::getsockname(listener, endpoint.data(), &length), 0);
+    ASSERT_EQ(::listen(listener, 0), 0);
+    endpoints.push_back(endpoint);
+  }
+  std::vector<int> crowd;
+  for (int i = 0; i < 4; ++i) {
+    crowd.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    ::connect(crowd.back(), endpoints[0].data(), static_cast<socklen_t>(endpoints[0].size()));
+  }
+  ASSERT_TRUE(boots[1]->put("tcp.1", format_place({machine_identity(), endpoints})));
+  Node caller(*boots[0], Config{});
+  const std::uint64_t start = os::now_ns();
+  ASSERT_EQ(caller.method().send(1, short_packet(1, 0), {}, nullptr), Outcome::retry);
+  int fd = -1;
+  while ((fd = ::accept(listeners[1], nullptr, nullptr)) < 0 && os::now_ns() < start + 20'000'000'000u) {
+    caller.method().poll();
+  }
+  EXPECT_GE(fd, 0);
+  EXPECT_LT(static_cast<double>(os::now_ns() - start) / 1e9, 1.5);
+  for (const int one : {fd, listeners[0], listeners[1]}) ::close(one);
+  for (const int one : crowd) ::close(one);
+}
+
 TEST(Open, NamesAPortThatIsTaken) {
   const auto boots = local_bootstraps(2);
   const auto again = local_bootstraps(2);
