@@ -43,7 +43,7 @@ fail() {
   failed=1
 }
 run() {
-  timeout 100 "$bin/rmqrun" --launcher "ip netns exec" --hosts "$hosts" "$@" >"$work/out" 2>"$work/err"
+  timeout 30 "$bin/rmqrun" --hang-after 10 --launcher "ip netns exec" --hosts "$hosts" "$@" >"$work/out" 2>"$work/err"
 }
 # No process with our mark but this shell and what it runs.
 nobody() {
