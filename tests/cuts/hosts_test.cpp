@@ -46,8 +46,9 @@ class Hosts : public testing::Test {
         sh(std::string("ip addr add 10.77.") + n + ".2/24 dev there" + n + " && ip link set there" + n + " up");
       }
       const auto boot = job_.join(1);
-      Node mine(*boot, config);
-      if (mine.is_open()) life(mine);
+      std::optional<Node> mine;
+      open(mine, *boot, config);
+      if (mine->is_open()) life(*mine);
       ::_exit(0);
     }
     char byte = 'g';
@@ -59,8 +60,15 @@ class Hosts : public testing::Test {
     }
     ASSERT_EQ(::write(go[1], &byte, 1), 1);
     boot_ = job_.join(0);
-    node_.emplace(*boot_, config);
+    open(node_, *boot_, config);
     ASSERT_TRUE(node_->is_open()) << node_->open_error().what;
+  }
+  // A cable has a carrier only when both of its ends are up.
+  static void open(std::optional<Node>& node, Bootstrap& boot, const Config& config) {
+    const std::uint64_t until = os::now_ns() + 10'000'000'000;
+    while (!sh("test $(ip -o link show | grep -c 'LOWER_UP.*state UP') -ge 2") && os::now_ns() < until) {
+    }
+    node.emplace(boot, config);
   }
   void end() {
     if (child_ > 0) {
