@@ -61,8 +61,9 @@ class Hosts : public testing::Test {
       await_carriers();
       if (::write(ready[1], &byte, 1) != 1) ::_exit(1);
       const auto boot = job_.join(1);
-      Node mine(*boot, config);
-      if (mine.is_open()) life(mine);
+      std::optional<Node> mine;
+      open(mine, *boot, config);
+      if (mine->is_open()) life(*mine);
       ::_exit(0);
     }
     char byte = 'g';
@@ -76,8 +77,15 @@ class Hosts : public testing::Test {
     await_carriers();
     ASSERT_EQ(::read(ready[0], &byte, 1), 1);
     boot_ = job_.join(0);
-    node_.emplace(*boot_, config);
+    open(node_, *boot_, config);
     ASSERT_TRUE(node_->is_open()) << node_->open_error().what;
+  }
+  // A cable has a carrier only when both of its ends are up.
+  static void open(std::optional<Node>& node, Bootstrap& boot, const Config& config) {
+    const std::uint64_t until = os::now_ns() + 10'000'000'000;
+    while (!sh("test $(ip -o link show | grep -c 'LOWER_UP.*state UP') -ge 2") && os::now_ns() < until) {
+    }
+    node.emplace(boot, config);
   }
   void end() {
     if (child_ > 0) {
