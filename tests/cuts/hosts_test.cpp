@@ -62,7 +62,7 @@ class Hosts : public testing::Test {
       if (::write(ready[1], &byte, 1) != 1) ::_exit(1);
       const auto boot = job_.join(1);
       std::optional<Node> mine;
-      open(mine, *boot, config);
+      mine.emplace(*boot, config);
       if (mine->is_open()) life(*mine);
       ::_exit(0);
     }
@@ -77,15 +77,8 @@ class Hosts : public testing::Test {
     await_carriers();
     ASSERT_EQ(::read(ready[0], &byte, 1), 1);
     boot_ = job_.join(0);
-    open(node_, *boot_, config);
+    node_.emplace(*boot_, config);
     ASSERT_TRUE(node_->is_open()) << node_->open_error().what;
-  }
-  // A cable has a carrier only when both of its ends are up.
-  static void open(std::optional<Node>& node, Bootstrap& boot, const Config& config) {
-    const std::uint64_t until = os::now_ns() + 10'000'000'000;
-    while (!sh("test $(ip -o link show | grep -c 'LOWER_UP.*state UP') -ge 2") && os::now_ns() < until) {
-    }
-    node.emplace(boot, config);
   }
   void end() {
     if (child_ > 0) {

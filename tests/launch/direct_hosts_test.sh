@@ -30,6 +30,10 @@ for space in $a $b; do
   ip -n $space link set lo up
   ip -n $space link set v0 up
 done
+# The kernel finds a moment after both ends are up that a cable has a carrier.
+for space in $a $b; do
+  until ip -n $space -o link show v0 | grep -q 'state UP'; do :; done
+done
 printf '#!/bin/sh\nexec "%s" --remote "$@"\n' "$(realpath "$0")" >"$folder/shell"
 chmod +x "$folder/shell"
 
