@@ -47,6 +47,7 @@ class Channel {
 
   /// A member as packets name it: WindowCore::named().
   Rank named(std::uint32_t name) const { return core_.named(name); }
+  bool is_name(std::uint32_t name) const { return core_.is_name(name); }
   Channel(WindowCore& core, int rank) : core_(core), rank_(rank), to_(core.world(rank)), stream_(core, *this, to_) {}
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;

@@ -163,7 +163,7 @@ void Domain::on_packet(Rank from, const Packet& p, const std::byte* payload) {
   if (!window) return;
   if (p.kind == Kind::RMA_LOCK_GRANTED) {
     const auto& [fault, culprit] = p.rma_lock_granted;
-    if (!is_known(fault)) return protocol_error(from, p, kNoFault);
+    if (!is_known(fault) || !window->core_.is_name(culprit)) return protocol_error(from, p, kNoFault);
     if (Channel* channel = window->sender_.find(member)) {
       channel->note_writers((p.flags & kWriters) != 0);
       channel->lock_answered(static_cast<Fault>(fault), window->core_.named(culprit));
@@ -202,12 +202,14 @@ void Domain::on_ack(Rank from, const Packet& p) {
   if (p.rma_ack.ticket == 0) {  // an operation that wanted no answer has failed
     int member = -1;
     const Window* window = window_of(from, p, member);
+    if (window && !window->core_.is_name(p.rma_ack.culprit)) return protocol_error(from, p, kNoFault);
     if (Channel* channel = window ? window->sender_.find(member) : nullptr)
       channel->note_fault(fault, window->core_.named(p.rma_ack.culprit));
     return;
   }
   const Ticket* found = tickets_.find(p.rma_ack.ticket, from);
   if (!found) return stray_answer(from, p, p.rma_ack.ticket);
+  if (!found->channel->is_name(p.rma_ack.culprit)) return protocol_error(from, p, kNoFault);
   if (Op* const op = found->op) {
     if (fault == Fault::none || op->arrived >= op->sent) return protocol_error(from, p, kNotAsked);
     op->channel->answer_arrived(op, 0, fault);

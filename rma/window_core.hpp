@@ -78,6 +78,8 @@ struct WindowCore {
     return name == 0 || name > static_cast<std::uint32_t>(options.ranks.size()) ? kNoRank
                                                                                 : world(static_cast<int>(name) - 1);
   }
+  /// Whether it is the name of a member, or of none.
+  bool is_name(std::uint32_t name) const { return name <= static_cast<std::uint32_t>(options.ranks.size()); }
   bool is_dynamic() const { return options.flavor == Flavor::dynamic; }
   /// A packet of this kind from this member of this window.
   Packet packet(Kind kind) const {
