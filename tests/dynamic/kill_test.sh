@@ -1,6 +1,6 @@
 #!/bin/bash
 # kill_test.sh RMQRUN MORTAL ROUNDS SEED [OPTION...]: kills one of the processes of parents and children, at a random
-# time; the launcher has to end, with an error, and nothing may be left. Killed may also be the launcher itself.
+# time; the launcher has to end, with an error, and nothing may be left.
 set -u
 rmqrun=$1 mortal=$2 rounds=$3
 RANDOM=$4
@@ -14,11 +14,16 @@ for ((round = 1; round <= rounds; ++round)); do
   until [ "$(wc -l < "$work/pids")" -ge 2 ]; do read -rt 0.01 <> <(:); done
   ((wait_ms = RANDOM % 400))
   read -rt "$(printf '0.%03d' "$wait_ms")" <> <(:)
-  # One of the latest four, which may have come to its end meanwhile: then another one.
-  for ((try = 0; try < 100; ++try)); do
-    mapfile -t pids < <(tail -4 "$work/pids")
-    victim=${pids[RANDOM % ${#pids[@]}]}
-    kill -KILL "$victim" 2> /dev/null && break
+  # One of the latest four, which may have come to its end meanwhile: then another one. So, too, where a child died that
+  # had just parted from its parents, who go on without it and spawn others.
+  while kill -0 "$job" 2> /dev/null; do
+    known=$(wc -l < "$work/pids")
+    for ((try = 0; try < 100; ++try)); do
+      mapfile -t pids < <(tail -4 "$work/pids")
+      victim=${pids[RANDOM % ${#pids[@]}]}
+      kill -KILL "$victim" 2> /dev/null && break
+    done
+    while kill -0 "$job" 2> /dev/null && [ "$(wc -l < "$work/pids")" -le $((known + 4)) ]; do read -rt 0.02 <> <(:); done
   done
   wait "$job"
   code=$?
