@@ -1,7 +1,6 @@
 #include "mpi/coll/meeting.hpp"
 
 #include <new>
-#include <ranges>
 #include <utility>
 
 #include "mpi/coll/choice.hpp"
@@ -39,7 +38,7 @@ std::shared_ptr<Meeting> make_meeting(Comm& comm, int& error) {
 }
 
 Rank lost_member(const Comm& comm) {
-  return lost_among(comm, std::views::iota(0, comm.size()));
+  return lost_among(comm, Ranks::rule(0, comm.size()));
 }
 
 [[noreturn]] void fail_for(Rank lost) {

@@ -19,7 +19,6 @@ using Words = std::vector<std::uint64_t>;
 constexpr std::size_t kSecretWords = sizeof(Secret) / sizeof(std::uint64_t);
 constexpr std::size_t kPerMember = 4;  // job, rank, host, credit
 constexpr int kIdsTried = 16;
-constexpr std::uint64_t kNotOpen = ~std::uint64_t{0};
 // Contexts in which two leaders who have just met agree on their first one: apart from all others, and even, like
 // these.
 constexpr std::uint32_t kMeetings = 1u << 30;
