@@ -96,7 +96,9 @@ class PmiTranslator {
     boot::BodyReader body(question);
     constexpr std::string_view text = R"({"state":"of another MPI"})";
     const auto head = boot::encode_answer(body.u32(), text.size());
-    frame(std::string(head.data(), head.size()) + std::string(text));
+    std::string whole(head.data(), head.size());
+    whole += text;
+    frame(whole);
   }
 
   void answer(const std::string& line) { send(lines_, line + "\n"); }
