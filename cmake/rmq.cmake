@@ -16,6 +16,11 @@ function(rmq_precompile target)
   endif()
 endfunction()
 
+# rmq_unite(<target>): its sources are compiled eight at a time.
+function(rmq_unite target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${RMQ_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
 # rmq_floor(<folder> [LIBS <lib>...]): the static library rmq_<folder> from all sources of one folder.
 function(rmq_floor name)
   cmake_parse_arguments(ARG "" "" "LIBS;EXCLUDE" ${ARGN})
@@ -26,6 +31,7 @@ function(rmq_floor name)
   add_library(rmq_${name} STATIC ${sources})
   target_link_libraries(rmq_${name} PUBLIC rmq_options ${ARG_LIBS})
   rmq_precompile(rmq_${name})
+  rmq_unite(rmq_${name})
 endfunction()
 
 # rmq_uses_contract(<target>): has a file that includes methods/contract.hpp.

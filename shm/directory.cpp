@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/os/fence.hpp"
+#include "shm/segment.hpp"
 #include "shm/single_copy.hpp"
 
 namespace rmq::shm {
@@ -18,7 +19,6 @@ namespace {
 
 constexpr std::array<char, 8> kMagic = {'R', 'M', 'Q', 'S', 'H', 'M', '4', '\0'};
 constexpr std::uint32_t kMaxHostRanks = 16384;
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kLeastHeap = 1 << 20;  // of a rank, where the address space is small
 
 std::array<char, 40> job_name(const JobInfo& job) {

@@ -8,13 +8,8 @@
 namespace rmq::shm {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kGiveBack = 64 << 20;  // free bytes at the end that go back to the system
 constexpr std::uint64_t kStep = 256 * 1024;    // the heap grows by at least this much
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
-  return (value + to - 1) / to * to;
-}
 
 }  // namespace
 

@@ -3,18 +3,15 @@
 #include <algorithm>
 #include <bit>
 
+#include "shm/segment.hpp"
+
 namespace rmq::shm {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint32_t kFirstBytes = 16 * 1024;  // stays in the first-level cache
 constexpr std::uint32_t kLeastFirstBytes = 512;
 constexpr std::uint32_t kMostInboxCells = 1024;  // for a packet of each, up to so many
 constexpr std::uint64_t kAllHeaps = std::uint64_t{8} << 40;
-
-std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) {
-  return (bytes + to - 1) / to * to;
-}
 
 struct Sizes {
   std::uint32_t up_to_ranks, cells, ring_bytes;

@@ -18,6 +18,13 @@
 
 namespace rmq::shm {
 
+inline constexpr std::uint64_t kPage = 4096;
+
+/// The next multiple of `to`.
+constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) {
+  return (bytes + to - 1) / to * to;
+}
+
 enum class SegmentKind : std::uint8_t { memfd, posix, sysv };
 
 /// The value of RMQ_SHM_SEGMENT. Errc::config for any other word.

@@ -6,12 +6,14 @@ set(RMQ_LIBEXEC_DIR ${CMAKE_BINARY_DIR}/libexec/rmq)
 # Children, descriptors, signals, the event loop: for launchers, rmqperf and the tests that start processes.
 add_library(rmq_process STATIC process/fd.cpp process/loop.cpp process/reap.cpp process/spawn.cpp)
 target_link_libraries(rmq_process PUBLIC rmq_base)
+rmq_unite(rmq_process)
 
 # What hangs, and why: for rmqrun and rmqps.
 add_library(rmq_diagnosis STATIC
   diag/collectives.cpp diag/cycles.cpp diag/job.cpp diag/messages.cpp diag/text.cpp diag/windows.cpp)
 target_link_libraries(rmq_diagnosis PUBLIC rmq_base nlohmann_json::nlohmann_json)
 rmq_precompile(rmq_diagnosis <nlohmann/json.hpp>)
+rmq_unite(rmq_diagnosis)
 
 add_library(rmq_launch STATIC
   diag/control.cpp diag/inquiry.cpp diag/watch.cpp
@@ -21,6 +23,7 @@ add_library(rmq_launch STATIC
   boot/address.cpp boot/gate.cpp boot/minder.cpp boot/server.cpp)
 target_link_libraries(rmq_launch PUBLIC rmq_process rmq_diagnosis rmq_trace_text PRIVATE PkgConfig::SODIUM)
 rmq_precompile(rmq_launch <nlohmann/json.hpp>)
+rmq_unite(rmq_launch)
 
 add_executable(rmqrun rmqrun.cpp)
 add_executable(rmqboot rmqboot.cpp)

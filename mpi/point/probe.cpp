@@ -33,7 +33,7 @@ void await(Comm& c, int source, int tag, adi::Envelope& e) {
   }
 }
 
-void tell(MPI_Status* status, const adi::Envelope& e) {
+void describe(MPI_Status* status, const adi::Envelope& e) {
   set_status(status, e.source, e.tag, e.bytes);
 }
 
@@ -108,7 +108,7 @@ RMQ_MPI(int, Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status)) {
     if (source == MPI_PROC_NULL) return set_proc_null_status(status);
     adi::Envelope e;
     await(c, source, tag, e);
-    tell(status, e);
+    describe(status, e);
   });
 }
 
@@ -119,7 +119,7 @@ RMQ_MPI(int, Iprobe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Status*
     if (source == MPI_PROC_NULL) return set_proc_null_status(status);
     adi::Envelope e;
     *flag = runtime().device->MPID_Iprobe(pattern(c, source, tag), e);
-    *flag ? tell(status, e) : check_peer(c, source);
+    *flag ? describe(status, e) : check_peer(c, source);
   });
 }
 
@@ -132,7 +132,7 @@ RMQ_MPI(int, Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message* message, 
     await(c, source, tag, e);
     Request* const found = runtime().device->MPID_Improbe(pattern(c, source, tag), e);  // nobody polls in between
     *message = hold(c, found);
-    tell(status, e);
+    describe(status, e);
   });
 }
 
@@ -146,7 +146,7 @@ RMQ_MPI(int, Improbe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Messag
     Request* found = runtime().device->MPID_Improbe(pattern(c, source, tag), e);
     *flag = found != nullptr;
     *message = found ? hold(c, found) : MPI_MESSAGE_NULL;
-    found ? tell(status, e) : check_peer(c, source);
+    found ? describe(status, e) : check_peer(c, source);
   });
 }
 
