@@ -7,9 +7,6 @@
 namespace rmq::layout_detail {
 namespace {
 
-// A list that holds other lists takes over their entries while the sum stays below this: flat lists pack fastest, but a
-// DAG of shared lists could grow exponentially.
-constexpr std::size_t kSpliceLimit = 1024;
 // Loops over runs that are this short are unrolled into the list around them.
 constexpr std::uint64_t kUnrollLimit = 8;
 

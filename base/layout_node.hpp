@@ -14,6 +14,10 @@
 
 namespace rmq::layout_detail {
 
+/// A list that holds other lists takes over their entries while the sum stays below this: flat lists pack fastest, but
+/// a DAG of shared lists could grow exponentially. For signatures as for nodes.
+inline constexpr std::size_t kSpliceLimit = 1024;
+
 /// Deeper nests are refused: packing recurses once per level.
 inline constexpr std::uint32_t kMaxDepth = 256;
 

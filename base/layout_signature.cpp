@@ -8,8 +8,7 @@
 namespace rmq::layout_detail {
 namespace {
 
-constexpr std::size_t kSpliceLimit = 1024;  // as for nodes: flatten, but not without bound
-constexpr std::uint64_t kMaxUnit = 64;      // bytes; the largest predefined type has 32
+constexpr std::uint64_t kMaxUnit = 64;  // bytes; the largest predefined type has 32
 
 /// Packed bytes of the first member of a pair type; 0 for any other. MPI_Get_elements counts the members of a pair.
 std::uint32_t first_of_pair(Basic type, std::uint32_t unit) {

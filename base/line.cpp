@@ -18,7 +18,7 @@
 namespace rmq {
 namespace {
 
-constexpr std::string_view kMagic = "RMQ-LINE";
+constexpr std::string_view kGreeting = "RMQ-LINE";
 constexpr std::size_t kNonce = 32, kProof = 32;
 constexpr std::uint64_t kLongest = std::uint64_t{1} << 32;  // message
 
@@ -64,7 +64,7 @@ std::unique_ptr<Line> Line::call(int fd, const Secret& key) {
   tune(fd);
   std::unique_ptr<Line> line(new Line(fd, key, State::calls));
   line->nonces_ = random_text(kNonce);
-  line->out_ = std::string(kMagic) + line->nonces_;
+  line->out_ = std::string(kGreeting) + line->nonces_;
   return line;
 }
 
@@ -154,10 +154,11 @@ Result<bool> Line::step() {
       state_ = State::open;
       break;
     case State::is_called:
-      if (in_.compare(0, std::min(in_.size(), kMagic.size()), kMagic, 0, std::min(in_.size(), kMagic.size())) != 0)
+      if (in_.compare(0, std::min(in_.size(), kGreeting.size()), kGreeting, 0,
+                      std::min(in_.size(), kGreeting.size())) != 0)
         return gone("the caller is none of ours");
-      if (!take(kMagic.size() + kNonce, word)) break;
-      nonces_ = word.substr(kMagic.size()) + random_text(kNonce);
+      if (!take(kGreeting.size() + kNonce, word)) break;
+      nonces_ = word.substr(kGreeting.size()) + random_text(kNonce);
       out_ = nonces_.substr(kNonce) + proof("port");
       state_ = State::waits_for_proof;
       break;

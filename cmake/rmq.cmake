@@ -21,6 +21,20 @@ function(rmq_unite target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${RMQ_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
+# rmq_unite_folders(<target>): the same, with none beside one of another folder.
+function(rmq_unite_folders target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${RMQ_UNITY} UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${sources})
+    get_filename_component(folder ${source} DIRECTORY)
+    get_filename_component(folder ${folder} NAME)
+    list(APPEND in_${folder} ${source})
+    list(LENGTH in_${folder} number)
+    math(EXPR batch "(${number} - 1) / 8")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${batch})
+  endforeach()
+endfunction()
+
 # rmq_floor(<folder> [LIBS <lib>...]): the static library rmq_<folder> from all sources of one folder.
 function(rmq_floor name)
   cmake_parse_arguments(ARG "" "" "LIBS;EXCLUDE" ${ARGN})

@@ -12,8 +12,6 @@
 namespace rmq::rma {
 namespace {
 
-constexpr std::uint64_t kCopyMost = 512;  // bytes of an answer that are copied when it has to wait
-
 // Bytes that a get may fetch when its datatype names the same bytes again and again: a definition of a few bytes could
 // ask for any number.
 constexpr std::uint64_t kRepeatedMost = std::uint64_t{1} << 30;

@@ -10,7 +10,6 @@ namespace rmq::rma {
 namespace {
 
 // Data of so many bytes is copied when it has to wait: cheaper than a request that watches it leave.
-constexpr std::uint64_t kCopyMost = 512;
 
 }  // namespace
 

@@ -42,6 +42,8 @@ inline void set_ticket(Packet& p, std::uint32_t ticket) {
     p.rma_put.ticket = ticket;  // the four of this shape have it in the same place
 }
 
+/// Data of an operation, in bytes, up to which it is copied when it has to wait.
+inline constexpr std::uint64_t kCopyMost = 512;
 inline constexpr std::uint8_t kLockFlags = rma_flag::lock_shared | rma_flag::lock_exclusive;
 /// In a request for the lock: the origin waits for it in its call, so nobody counts on its having come in already.
 inline constexpr std::uint8_t kInLine = rma_flag::ack;

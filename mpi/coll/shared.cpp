@@ -9,7 +9,7 @@ namespace rmq::mpi::coll {
 namespace {
 
 // Stages that could go by shared memory before there is some: most communicators never come so far.
-constexpr std::uint8_t kCallsBefore = 2;
+constexpr std::uint8_t kStagesBefore = 2;
 
 bool is_forced(const Choice& choice, Collective what) {
   return std::ranges::any_of(choice.forced(),
@@ -38,9 +38,9 @@ Shared* shared_of(Steps& s, Collective what) {
   if (s.size() == 1 || s.borrows_tag() || Task::current()) return nullptr;
   const Levels& l = levels_of(comm);
   if (!s.is_part(l.mine) && (s.is_part() || l.mine.size() != s.size())) return nullptr;
-  if (comm.calls_before_shared <= kCallsBefore) {
-    const bool now = comm.calls_before_shared == kCallsBefore || is_forced(s.terms().choice(), what);
-    comm.calls_before_shared = now ? kCallsBefore + 1 : comm.calls_before_shared + 1;
+  if (comm.calls_before_shared <= kStagesBefore) {
+    const bool now = comm.calls_before_shared == kStagesBefore || is_forced(s.terms().choice(), what);
+    comm.calls_before_shared = now ? kStagesBefore + 1 : comm.calls_before_shared + 1;
     if (now) make_shared_of(s);
   }
   return comm.shared.get();

@@ -10,14 +10,14 @@ namespace rmq::mpi {
 
 // Data symbols of the ABI. Only their addresses or null values mean anything.
 namespace {
-int unweighted, weights_empty;
+int unweighted_place, weights_empty_place;
 int ignored_status[5], ignored_statuses[5];
 }  // namespace
 }  // namespace rmq::mpi
 
 extern "C" {
-int* const MPI_UNWEIGHTED = &rmq::mpi::unweighted;
-int* const MPI_WEIGHTS_EMPTY = &rmq::mpi::weights_empty;
+int* const MPI_UNWEIGHTED = &rmq::mpi::unweighted_place;
+int* const MPI_WEIGHTS_EMPTY = &rmq::mpi::weights_empty_place;
 MPI_Fint* MPI_F_STATUS_IGNORE = rmq::mpi::ignored_status;
 MPI_Fint* MPI_F_STATUSES_IGNORE = rmq::mpi::ignored_statuses;
 MPI_F08_status* MPI_F08_STATUS_IGNORE = reinterpret_cast<MPI_F08_status*>(rmq::mpi::ignored_status);

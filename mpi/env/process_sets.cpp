@@ -13,7 +13,7 @@ namespace rmq::mpi {
 namespace {
 
 constexpr const char *kWorld = "mpi://WORLD", *kSelf = "mpi://SELF";
-constexpr std::string_view kHost = "rmq://host/";  // and its number
+constexpr std::string_view kHostName = "rmq://host/";  // and its number
 
 Ranks on_host(int host) {
   const adi::Device& device = *runtime().device;
@@ -29,8 +29,8 @@ std::vector<ProcessSet> named_sets() {
 }
 
 std::optional<int> host_number(std::string_view name) {
-  if (!name.starts_with(kHost)) return std::nullopt;
-  name.remove_prefix(kHost.size());
+  if (!name.starts_with(kHostName)) return std::nullopt;
+  name.remove_prefix(kHostName.size());
   int host = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), host);
   if (error != std::errc{} || end != name.data() + name.size() || host < 0) return std::nullopt;
@@ -41,7 +41,8 @@ std::optional<int> host_number(std::string_view name) {
 
 std::vector<std::string> own_process_sets() {
   const adi::Device& device = *runtime().device;
-  std::vector<std::string> names{kWorld, kSelf, fmt::format("{}{}", kHost, device.job().host_of_rank[device.rank()])};
+  std::vector<std::string> names{kWorld, kSelf,
+                                 fmt::format("{}{}", kHostName, device.job().host_of_rank[device.rank()])};
   for (const ProcessSet& s : named_sets()) {
     if (s.ranks.place_of(device.rank()) >= 0) names.push_back(s.name);
   }

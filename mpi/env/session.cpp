@@ -25,7 +25,7 @@ constexpr std::array<const char*, 4> kLevels{"MPI_THREAD_SINGLE", "MPI_THREAD_FU
 static_assert(MPI_THREAD_SINGLE == 0 && MPI_THREAD_MULTIPLE == 3);
 
 // Contexts in which groups agree on the context of a communicator: apart from all others, and even, like these.
-constexpr std::uint32_t kMeetings = 1u << 29;
+constexpr std::uint32_t kSessions = 1u << 29;
 
 // ---- arguments ----
 
@@ -116,7 +116,7 @@ class Meeting {
       for (int shift = 0; shift < 32; shift += 8) add((static_cast<std::uint32_t>(r) >> shift) & 0xff);
     }
     const Comm& world = *runtime().world;
-    place_.context = place_.recv_context = kMeetings | (static_cast<std::uint32_t>(h >> 32) & (kMeetings - 2));
+    place_.context = place_.recv_context = kSessions | (static_cast<std::uint32_t>(h >> 32) & (kSessions - 2));
     place_.group = world.group;
     place_.rank = world.rank;
     place_.device = world.device;

@@ -11,9 +11,9 @@
 namespace rmq::mpi {
 namespace {
 
-using Place = std::shared_ptr<BsendBuffer>;
+using BufferPlace = std::shared_ptr<BsendBuffer>;
 
-void attach(Place& place, void* memory, MPI_Count size) {
+void attach(BufferPlace& place, void* memory, MPI_Count size) {
   if (size < 0) fail_call(MPI_ERR_ARG, fmt::format("argument size is negative: {}", size));
   if (place) fail_call(MPI_ERR_BUFFER, "a buffer is attached already");
   const bool automatic = memory == MPI_BUFFER_AUTOMATIC;
@@ -22,7 +22,7 @@ void attach(Place& place, void* memory, MPI_Count size) {
 }
 
 template <class Size>
-void detach(Place& place, void* address, Size* size) {
+void detach(BufferPlace& place, void* address, Size* size) {
   out(address, "buffer_addr");
   out(size, "size");
   if (!place) {
@@ -34,21 +34,22 @@ void detach(Place& place, void* address, Size* size) {
     fail_call(MPI_ERR_VALUE_TOO_LARGE, "the size of the buffer does not fit an int: use the function that ends in _c");
   }
   // Another thread must not find it while this one waits.
-  const Place mine = std::move(place);
+  const BufferPlace mine = std::move(place);
   place.reset();
   drain(*mine);
   *static_cast<void**>(address) = mine->memory();
   *size = static_cast<Size>(mine->size());
 }
 
-void flush(const Place& place) {
-  if (const Place mine = place) drain(*mine);
+void flush(const BufferPlace& place) {
+  if (const BufferPlace mine = place) drain(*mine);
 }
 
 /// A flush in the background: of what the buffer holds as it begins.
 class Flush final : public Activity {
  public:
-  Flush(Comm* comm, const Place& place) : Activity(comm), buffer_(place), until_(place ? place->next_number() : 0) {}
+  Flush(Comm* comm, const BufferPlace& place)
+      : Activity(comm), buffer_(place), until_(place ? place->next_number() : 0) {}
   bool complete() override { return !buffer_ || buffer_->has_sent(until_); }
   int peek(MPI_Status* status) override {
     set_empty_status(status);
@@ -57,11 +58,11 @@ class Flush final : public Activity {
   int finish(MPI_Status* status) override { return peek(status); }
 
  private:
-  const Place buffer_;  // lives on when it is detached meanwhile
+  const BufferPlace buffer_;  // lives on when it is detached meanwhile
   const std::uint64_t until_;
 };
 
-void iflush(Comm* comm, const Place& place, MPI_Request* request) {
+void iflush(Comm* comm, const BufferPlace& place, MPI_Request* request) {
   *out(request, "request") = MPI_REQUEST_NULL;
   *request = new_activity_request(std::make_unique<Flush>(comm, place));
 }

@@ -13,11 +13,11 @@
 namespace rmq::mpi {
 namespace {
 
-using Numbers = std::vector<int>;
+using Factors = std::vector<int>;
 
 /// Ascending, each as often as it divides n.
-Numbers prime_factors(int n) {
-  Numbers primes;
+Factors prime_factors(int n) {
+  Factors primes;
   for (int p = 2; p <= n / p; ++p) {
     for (; n % p == 0; n /= p) primes.push_back(p);
   }
@@ -26,8 +26,8 @@ Numbers prime_factors(int n) {
 }
 
 /// Ascending.
-Numbers divisors(const Numbers& primes) {
-  Numbers all{1};
+Factors divisors(const Factors& primes) {
+  Factors all{1};
   for (std::size_t i = 0, before = 0; i < primes.size(); ++i) {
     // A repeated prime only extends what its last occurrence has added.
     const bool again = i > 0 && primes[i] == primes[i - 1];
@@ -52,7 +52,7 @@ bool power_exceeds(std::int64_t base, int exponent, std::int64_t limit) {
 /// Finds the best product of k factors, kept in ascending order, by trying them from the smallest on.
 class Search {
  public:
-  Search(int n, int k, const Numbers& primes)
+  Search(int n, int k, const Factors& primes)
       : k_(k), divisors_(divisors(primes)), best_(some_factors(k, primes)), trial_(static_cast<std::size_t>(k)) {
     // The smallest factor from its largest possible value down, until even equal others would not be closer to it.
     for (std::size_t i = divisors_.size(); i-- > 0;) {
@@ -63,14 +63,14 @@ class Search {
       extend(1, i, n / smallest);
     }
   }
-  const Numbers& best() const { return best_; }
+  const Factors& best() const { return best_; }
 
  private:
-  static int spread(const Numbers& f) { return f.back() - f.front(); }
+  static int spread(const Factors& f) { return f.back() - f.front(); }
 
   /// Each prime, from the largest on, goes to the smallest factor so far.
-  static Numbers some_factors(int k, const Numbers& primes) {
-    Numbers f(static_cast<std::size_t>(k), 1);
+  static Factors some_factors(int k, const Factors& primes) {
+    Factors f(static_cast<std::size_t>(k), 1);
     for (std::size_t i = primes.size(); i-- > 0;) *std::min_element(f.begin(), f.end()) *= primes[i];
     std::sort(f.begin(), f.end());
     return f;
@@ -98,19 +98,19 @@ class Search {
   }
 
   const int k_;
-  const Numbers divisors_;
-  Numbers best_, trial_;
+  const Factors divisors_;
+  Factors best_, trial_;
 };
 
 /// k factors of n, descending.
-Numbers balanced(int n, int k) {
-  const Numbers primes = prime_factors(n);
-  Numbers factors;
+Factors balanced(int n, int k) {
+  const Factors primes = prime_factors(n);
+  Factors factors;
   if (static_cast<int>(primes.size()) <= k) {  // nothing is closer than the primes themselves
     factors.assign(static_cast<std::size_t>(k) - primes.size(), 1);
     factors.insert(factors.end(), primes.begin(), primes.end());
   } else {
-    factors = k == 1 ? Numbers{n} : Search(n, k, primes).best();
+    factors = k == 1 ? Factors{n} : Search(n, k, primes).best();
   }
   std::reverse(factors.begin(), factors.end());
   return factors;
@@ -134,7 +134,7 @@ void create_dims(int nnodes, int ndims, int* dims) {
                                         fixed, free == 0 ? "is not" : "does not divide", nnodes));
   }
   if (free == 0) return;
-  const Numbers factors = balanced(static_cast<int>(nnodes / fixed), free);
+  const Factors factors = balanced(static_cast<int>(nnodes / fixed), free);
   auto next = factors.begin();
   for (int i = 0; i < ndims; ++i) {
     if (dims[i] == 0) dims[i] = *next++;

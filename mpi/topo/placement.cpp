@@ -12,7 +12,7 @@ namespace {
 
 using Ints = std::vector<int>;
 
-std::size_t at(int i) {
+std::size_t slot(int i) {
   return static_cast<std::size_t>(i);
 }
 
@@ -27,7 +27,7 @@ std::map<int, int> rooms_of(std::span<const int> host_of) {
 class Growth {
  public:
   Growth(const PlacementGraph& graph, std::span<const int> host_of)
-      : graph_(graph), rooms_(rooms_of(host_of)), host_(at(graph.size()), kNone), bound_(at(graph.size()), 0) {
+      : graph_(graph), rooms_(rooms_of(host_of)), host_(slot(graph.size()), kNone), bound_(slot(graph.size()), 0) {
     for (const int h : host_of) {
       if (const int room = std::exchange(rooms_[h], 0); room > 0) grow(h, room);
     }
@@ -49,16 +49,16 @@ class Growth {
     std::priority_queue<Candidate> edge;
     for (; room > 0; --room) {
       const int place = next(edge);
-      host_[at(place)] = host;
+      host_[slot(place)] = host;
       for (const auto& e : graph_.edges(place)) {
-        if (host_[at(e.to)] == kNone) edge.push({bound_[at(e.to)] += e.weight, e.to});
+        if (host_[slot(e.to)] == kNone) edge.push({bound_[slot(e.to)] += e.weight, e.to});
       }
     }
   }
   int next(std::priority_queue<Candidate>& edge) {
     for (; !edge.empty(); edge.pop()) {
       const auto [bound, place] = edge.top();
-      if (host_[at(place)] == kNone && bound == bound_[at(place)]) return place;
+      if (host_[slot(place)] == kNone && bound == bound_[slot(place)]) return place;
     }
     return loneliest();
   }
@@ -67,9 +67,9 @@ class Growth {
     int best = kNone;
     std::int64_t least = 0;
     for (int p = 0; p < graph_.size(); ++p) {
-      if (host_[at(p)] != kNone) continue;
+      if (host_[slot(p)] != kNone) continue;
       std::int64_t to_free = 0;
-      for (const auto& e : graph_.edges(p)) to_free += host_[at(e.to)] == kNone ? e.weight : 0;
+      for (const auto& e : graph_.edges(p)) to_free += host_[slot(e.to)] == kNone ? e.weight : 0;
       if (best == kNone || to_free < least) best = p, least = to_free;
     }
     return best;
@@ -98,7 +98,7 @@ class Exchange {
     Ints border;
     for (int p = 0; p < graph_.size(); ++p) {
       const auto& edges = graph_.edges(p);
-      if (std::any_of(edges.begin(), edges.end(), [&](const auto& e) { return host_[at(e.to)] != host_[at(p)]; }))
+      if (std::any_of(edges.begin(), edges.end(), [&](const auto& e) { return host_[slot(e.to)] != host_[slot(p)]; }))
         border.push_back(p);
     }
     return border;
@@ -107,8 +107,8 @@ class Exchange {
   std::int64_t gain(int place, int to) {
     std::int64_t g = 0;
     for (const auto& e : graph_.edges(place)) {
-      if (host_[at(e.to)] == to) g += e.weight;
-      if (host_[at(e.to)] == host_[at(place)]) g -= e.weight;
+      if (host_[slot(e.to)] == to) g += e.weight;
+      if (host_[slot(e.to)] == host_[slot(place)]) g -= e.weight;
     }
     budget_ -= static_cast<std::int64_t>(graph_.edges(place).size());
     return g;
@@ -123,11 +123,11 @@ class Exchange {
     int with = -1;
     for (const int q : border) {
       if (budget_ <= 0) break;
-      if (host_[at(q)] == host_[at(p)]) continue;
-      const std::int64_t g = gain(p, host_[at(q)]) + gain(q, host_[at(p)]) - 2 * between(p, q);
+      if (host_[slot(q)] == host_[slot(p)]) continue;
+      const std::int64_t g = gain(p, host_[slot(q)]) + gain(q, host_[slot(p)]) - 2 * between(p, q);
       if (g > most) most = g, with = q;
     }
-    if (with >= 0) std::swap(host_[at(p)], host_[at(with)]);
+    if (with >= 0) std::swap(host_[slot(p)], host_[slot(with)]);
     return with >= 0;
   }
 
@@ -141,10 +141,10 @@ Ints processes_for(std::span<const int> host_of_place, std::span<const int> host
   Ints process(host_of_place.size(), -1);
   std::map<int, std::queue<int>> free;
   for (int i = 0; i < static_cast<int>(process.size()); ++i) {
-    if (host_of_place[at(i)] == host_of[at(i)]) {
-      process[at(i)] = i;
+    if (host_of_place[slot(i)] == host_of[slot(i)]) {
+      process[slot(i)] = i;
     } else {
-      free[host_of[at(i)]].push(i);
+      free[host_of[slot(i)]].push(i);
     }
   }
   for (std::size_t place = 0; place < process.size(); ++place) {
@@ -192,14 +192,14 @@ class Shapes {
 
 void PlacementGraph::add(int from, int to, std::int64_t weight) {
   if (to < 0 || from == to) return;
-  edges_[at(from)].push_back({to, weight});
-  edges_[at(to)].push_back({from, weight});
+  edges_[slot(from)].push_back({to, weight});
+  edges_[slot(to)].push_back({from, weight});
 }
 
 std::int64_t PlacementGraph::cut(std::span<const int> part) const {
   std::int64_t cut = 0;
   for (int p = 0; p < size(); ++p) {
-    for (const Edge& e : edges(p)) cut += part[at(p)] != part[at(e.to)] ? e.weight : 0;
+    for (const Edge& e : edges(p)) cut += part[slot(p)] != part[slot(e.to)] ? e.weight : 0;
   }
   return cut / 2;  // each edge is at both ends
 }
@@ -235,10 +235,10 @@ std::vector<int> blocks_on_hosts(std::span<const int> dims, std::span<const int>
   for (std::size_t place = 0; place < hosts.size(); ++place) {
     std::size_t rest = place, block = 0, stride = 1;
     for (std::size_t i = dims.size(); i-- > 0;) {
-      const std::size_t coordinate = rest % at(dims[i]);
-      rest /= at(dims[i]);
-      block += coordinate / at(shape[i]) * stride;
-      stride *= at(dims[i] / shape[i]);
+      const std::size_t coordinate = rest % slot(dims[i]);
+      rest /= slot(dims[i]);
+      block += coordinate / slot(shape[i]) * stride;
+      stride *= slot(dims[i] / shape[i]);
     }
     hosts[place] = order[block];
   }

@@ -6,12 +6,11 @@
 
 #include <algorithm>
 
+#include "rma/packets.hpp"
 #include "tools/trace/check_parts.hpp"
 
 namespace rmq::trace {
 namespace {
-
-constexpr std::uint8_t kLockFlags = rma_flag::lock_shared | rma_flag::lock_exclusive;
 
 std::string_view name_of(bool exclusive) {
   return exclusive ? "exclusive" : "shared";
@@ -35,7 +34,7 @@ Finding Locks::look(const Entry& e, const Packet& p) {
 void Locks::asked(const Entry& e, const Packet& p, Table& t) {
   const int origin = e.record.peer;
   const bool operation = p.kind != Kind::RMA_LOCK && p.kind != Kind::RMA_UNLOCK && p.kind != Kind::RMA_FLUSH;
-  if ((p.flags & kLockFlags) != 0 && (operation || p.kind == Kind::RMA_LOCK)) {
+  if ((p.flags & rma::kLockFlags) != 0 && (operation || p.kind == Kind::RMA_LOCK)) {
     t.waiting.push_back({origin, (p.flags & rma_flag::lock_exclusive) != 0, (p.flags & rma_flag::unlock) != 0,
                          operation ? field_of(p, "ticket") : 0, 0, missed_.contains({e.rank, origin})});
   } else if (p.kind == Kind::RMA_UNLOCK || (operation && (p.flags & rma_flag::unlock) != 0)) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rma/packets.hpp"
 #include "tools/trace/check_parts.hpp"
 
 namespace rmq::trace {
@@ -14,8 +15,6 @@ const PacketField* find_field(Kind kind, std::string_view name) {
       std::find_if(k->fields.begin(), k->fields.end(), [&](const PacketField& f) { return f.name == name; });
   return at == k->fields.end() ? nullptr : &*at;
 }
-
-constexpr std::uint8_t kLockFlags = rma_flag::lock_shared | rma_flag::lock_exclusive;
 
 }  // namespace
 
@@ -100,7 +99,7 @@ Finding Machines::take(const Step& step, const Entry& e, const Packet& p) {
 }
 
 bool Machines::passes(Guard guard, const Packet& p, const Conversation& c) {
-  const bool lock = (p.flags & kLockFlags) != 0, unlock = (p.flags & rma_flag::unlock) != 0;
+  const bool lock = (p.flags & rma::kLockFlags) != 0, unlock = (p.flags & rma_flag::unlock) != 0;
   const bool defn = p.kind == Kind::DATATYPE_DEFN;
   const std::uint64_t at = defn ? p.datatype_defn.at : p.rndv_data.offset;  // of kinds that come in pieces
   const std::uint64_t size = defn ? p.datatype_defn.size : c.size;

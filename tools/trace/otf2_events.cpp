@@ -39,7 +39,7 @@ constexpr Operation kOperations[] = {
     {"Win_free", OTF2_COLLECTIVE_OP_DESTROY_HANDLE},
 };
 
-bool is_message(Kind k) {
+bool begins_message(Kind k) {
   return k == Kind::SHORT || k == Kind::SHORT_SYNC || k == Kind::REQUEST_SEND;
 }
 
@@ -124,7 +124,7 @@ void Otf2Events::packet(Rank& r, const Entry& e) {
   const auto peer = static_cast<std::uint32_t>(e.record.peer);
   const auto kind = static_cast<std::uint32_t>(p.kind);
   const bool inside = (p.context & 1) != 0;  // of a collective
-  if (inside && is_message(p.kind) && !r.calls.empty()) {
+  if (inside && begins_message(p.kind) && !r.calls.empty()) {
     Call& c = r.calls.back();
     c.context = p.context;
     (e.sends() ? c.sent : c.received) += p.kind == Kind::REQUEST_SEND ? p.request_send.size : p.length;
@@ -134,7 +134,7 @@ void Otf2Events::packet(Rank& r, const Entry& e) {
   OTF2_CommRef comm = kPackets;
   std::uint32_t tag = kind;
   std::uint64_t length = p.length;
-  if (!inside && is_message(p.kind)) {
+  if (!inside && begins_message(p.kind)) {
     comm = contexts_(p.context);
     tag = static_cast<std::uint32_t>(p.tag);
     if (p.kind == Kind::REQUEST_SEND) length = p.request_send.size;
