@@ -19,8 +19,8 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_set>
 #include <utility>
+#include <unordered_set>
 #include <vector>
 
 #include "adi/channels.hpp"
@@ -344,11 +344,6 @@ class Device {
   }
   /// Whether ranks outnumber CPUs on this host: then each context switch counts more than each message.
   bool crowded() const { return waiter_.crowded(); }
-  /// Whether messages between ranks of this host go by memory that they share.
-  bool MPID_Shares_memory() const {
-    return std::any_of(methods_.begin(), methods_.end(),
-                       [](const auto& m) { return m->id() == methods::MethodId::shm; });
-  }
   const Waiter& waiter() const { return waiter_; }
 
  private:
