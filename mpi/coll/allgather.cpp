@@ -7,6 +7,7 @@
 //             1997. The same for any p and any blocks, with copies to and from a packed buffer.
 //   ring      (p-1) a + (p-1)/p n b, neighbours only, straight in the receive buffer.
 //   batch     everybody sends to all at once: p a, no dependencies.
+//   board     short blocks in memory that all share: board.hpp.
 //   hosts     to each host's first rank, any of these between those, and a broadcast inside of each.
 //
 // Boundaries after R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
@@ -16,6 +17,7 @@
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
+#include "mpi/coll/meeting.hpp"
 #include "mpi/coll/scratch.hpp"
 #include "mpi/coll/stages.hpp"
 
@@ -167,8 +169,11 @@ void allgather_to(Steps& s, const Buffer& own, const Blocks& recv) {
 int allgather(Comm& comm, const Buffer& send, const Blocks& recv) {
   if (comm.is_inter()) [[unlikely]]
     return inter::allgather(comm, send, recv);
+  const Buffer own = is_in_place(send.data) ? recv[comm.rank] : send;
+  if (recv.is_uniform()) {
+    if (const auto error = meet(comm, own, recv, is_in_place(send.data))) return *error;
+  }
   Steps s(comm);
-  const Buffer own = is_in_place(send.data) ? recv[s.rank()] : send;
   if (bytes_of(own) != recv.bytes(s.rank())) s.note(MPI_ERR_TRUNCATE);  // packed blocks would not fit their places
   allgather_to(s, own, recv);
   return s.error();

@@ -5,6 +5,7 @@
 //   batch     all messages at once, to the next rank first: p a + p n b, no dependencies between them.
 //   pairwise  p - 1 exchanges, with another partner each: the same, but each link and each rank serves one long message
 //             at a time.
+//   board     short blocks in memory that all share: board.hpp.
 //   hosts     each host's blocks go by way of its first rank, those for another host in one message: J. Träff,
 //             A. Rougier, "MPI collectives and datatypes for hierarchical all-to-all communication", 2014, and others
 //             before. For h hosts of m: two messages of p n inside, h - 1 of m^2 n between, for equal, short blocks.
@@ -16,6 +17,7 @@
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/inter.hpp"
+#include "mpi/coll/meeting.hpp"
 #include "mpi/coll/scratch.hpp"
 #include "mpi/coll/stages.hpp"
 #include "mpi/coll/steps.hpp"
@@ -195,6 +197,9 @@ bool can_go_by_hosts(const Steps& s, std::uint64_t block) {
 int alltoall(Comm& comm, const Blocks& send, const Blocks& recv) {
   if (comm.is_inter()) [[unlikely]]
     return inter::alltoall(comm, send, recv);
+  if (recv.is_uniform()) {
+    if (const auto error = meet(comm, send, recv)) return *error;
+  }
   Steps s(comm);
   Exchange x(s, send, recv);
   x.own_block();

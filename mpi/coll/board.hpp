@@ -11,8 +11,9 @@
 //                the answer opens the round. Two lines a member, and one turn at the CPU: for any number.
 //
 // A place has two sides, for odd and for even rounds: a member that is a round ahead fills the other one, and none can
-// be two ahead, because the round between needs everybody. There is one answer: whoever overwrites it has found that
-// all have come to the next round, and so have read it.
+// be two ahead, because the round between needs everybody. So all may read all places once the round is open, also
+// where one answers. There is one answer: whoever overwrites it has found that all have come to the next round, and so
+// have read it.
 #pragma once
 
 #include <array>
@@ -26,7 +27,7 @@
 
 namespace rmq::mpi::coll {
 
-/// What a member brings to a round, or takes away.
+/// What a member brings to a round, or takes away. More than kMost bytes lie beside it.
 struct Brought {
   static constexpr std::size_t kMost = 48;  // bytes: with the rest a line of memory
   std::uint32_t kind = 0;                   // of the collective: equal everywhere, or the program is wrong
@@ -36,6 +37,9 @@ struct Brought {
 
 class Board {
  public:
+  /// Bytes that a member can bring where nobody combines them.
+  static constexpr std::size_t kRowMost = 3 * kCacheLine;
+
   /// Bytes for so many members.
   static std::size_t bytes(int members) {
     return sizeof(Shared) + 2 * static_cast<std::size_t>(members) * sizeof(Place);
@@ -66,7 +70,7 @@ class Board {
     os::writes_plain(&mine.brought);
     mine.brought.kind = kind;
     mine.brought.bytes = static_cast<std::uint32_t>(bytes);
-    if (bytes > 0) std::memcpy(mine.brought.data.data(), data, bytes);
+    if (bytes > 0) std::memcpy(bytes <= Brought::kMost ? mine.brought.data.data() : mine.row.data(), data, bytes);
     // Release pairs with has_come(): what this member has brought, and all it did before.
     mine.round.store(round_, std::memory_order_release);
     if (!one_answers_) return false;
@@ -91,6 +95,11 @@ class Board {
   bool has_come(int member) const { return place(member).round.load(std::memory_order_acquire) == round_; }
   /// Of the round that is open, or that this member has to answer.
   const Brought& brought(int member) const { return place(member).brought; }
+  /// The bytes of brought(member).
+  const std::byte* row(int member) const {
+    const Place& p = place(member);
+    return p.brought.bytes <= Brought::kMost ? p.brought.data.data() : p.row.data();
+  }
   /// Of the round that is open.
   const Brought& answered() const { return shared_->answer.brought; }
 
@@ -98,8 +107,9 @@ class Board {
   struct alignas(kCacheLine) Place {
     Atomic<std::uint32_t> round{0};
     Brought brought;
+    std::array<std::byte, kRowMost> row;  // not touched for what fits before it
   };
-  static_assert(sizeof(Place) == kCacheLine);
+  static_assert(sizeof(Place) == kCacheLine + kRowMost);
   struct Shared {
     alignas(kCacheLine) Atomic<std::uint32_t> come{0};  // members, in all rounds together
     Place answer;

@@ -68,7 +68,7 @@ template <class Open, class Lost>
 Rank await_stores(const Comm& comm, const Open& open, const Lost& lost, const StoresAwaited& awaited) {
   adi::Device& device = *comm.device;
   // Looks at the memory between two polls, where nobody waits for this CPU.
-  const int looks = comm.terms->crowded() ? 1 : 16;
+  const int looks = device.crowded() ? 1 : 16;
   for (bool polled = false;; polled = true) {
     for (int i = 0; i < looks; ++i) {
       if (!open()) continue;

@@ -5,6 +5,7 @@
 
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/combine.hpp"
+#include "mpi/coll/scratch.hpp"
 #include "mpi/coll/stages.hpp"
 #include "mpi/internal/failure.hpp"
 #include "mpi/internal/transfer.hpp"
@@ -50,15 +51,13 @@ Rank lost_member(const Comm& comm) {
 Meeting* meeting_of(Comm& comm, Collective what, std::uint64_t bytes, int& error) {
   error = MPI_SUCCESS;
   if (comm.size() == 1 || Task::current()) return nullptr;
-  if (!comm.terms->known()) [[unlikely]]
-    comm.terms->await(*comm.device);
-  const Choice& choice = comm.terms->choice();
-  const Case c{what, comm.size(), bytes, comm.terms->crowded()};
+  const Choice& choice = terms_of(comm).choice();
+  const Case c{what, comm.size(), bytes, traits_of(comm).crowded};
   if (!choice.forced().empty() && choice.choose(c, algorithms_of(what)) != Algorithm::board) [[unlikely]]
     return nullptr;  // else the board comes first
   if (comm.calls_before_meeting <= kCallsBefore) {
     if (comm.calls_before_meeting++ < kCallsBefore || !on_one_host(comm)) return nullptr;
-    if (comm.size() > kCountedAlone && !comm.terms->crowded()) return nullptr;
+    if (comm.size() > kCountedAlone && !traits_of(comm).crowded) return nullptr;
     comm.meeting = make_meeting(comm, error);
     comm.meeting_failed = error != MPI_SUCCESS;
   }
@@ -134,7 +133,7 @@ int hold(Comm& comm, Board& board, const void* data, std::size_t bytes, const An
 Meeting::Meeting(std::unique_ptr<HostMemory> memory, const Comm& comm)
     : memory_(std::move(memory)),
       members_(comm.size()),
-      board_(memory_->at(), members_, comm.rank, members_ > (comm.terms->crowded() ? kAllReadCrowded : kAllRead)) {}
+      board_(memory_->at(), members_, comm.rank, members_ > (traits_of(comm).crowded ? kAllReadCrowded : kAllRead)) {}
 
 // In rank order, grouped as in the algorithms that this one stands in for.
 void Meeting::combine_brought(const Reduction& r, void* out) {
@@ -177,6 +176,29 @@ int Meeting::barrier(Comm& comm) {
   return hold(comm, board_, nullptr, 0, [](Brought&) {});
 }
 
+int Meeting::allgather(Comm& comm, const Buffer& own, const Blocks& recv, bool in_place) {
+  const std::uint64_t block = recv.bytes(0);
+  const bool good = bytes_of(own) == block;  // else the others hear of it
+  if (good && block > 0) pack_at(row_.data(), own);
+  const int error = hold(comm, board_, row_.data(), good ? block : 0, [](Brought&) {});
+  if (error != MPI_SUCCESS || !good) return error != MPI_SUCCESS ? error : MPI_ERR_TRUNCATE;
+  for (int i = 0; i < members_ && block > 0; ++i)
+    if (i != comm.rank || !in_place) unpack_at(recv[i], board_.row(i));
+  return MPI_SUCCESS;
+}
+
+int Meeting::alltoall(Comm& comm, const Blocks& send, const Blocks& recv) {
+  const std::uint64_t block = recv.bytes(0);
+  const bool good = send.in_place() || send.bytes(0) == block;
+  const auto at = [&](int rank) { return static_cast<std::uint64_t>(rank) * block; };
+  for (int i = 0; i < members_ && good && block > 0; ++i)
+    pack_at(row_.data() + at(i), send.in_place() ? recv[i] : send[i]);
+  const int error = hold(comm, board_, row_.data(), good ? at(members_) : 0, [](Brought&) {});
+  if (error != MPI_SUCCESS || !good) return error != MPI_SUCCESS ? error : MPI_ERR_TRUNCATE;
+  for (int i = 0; i < members_ && block > 0; ++i) unpack_at(recv[i], board_.row(i) + at(comm.rank));
+  return MPI_SUCCESS;
+}
+
 std::optional<int> meet(Comm& comm) {
   int error;
   Meeting* const meeting = meeting_of(comm, Collective::barrier, 0, error);
@@ -190,6 +212,23 @@ std::optional<int> meet(Comm& comm, const void* in, void* out, const Reduction& 
   if (error != MPI_SUCCESS) return error;
   const bool fits = bytes_of(r) <= Brought::kMost && r.op.builtin != ReduceOp::none && r.type.dense;
   return meeting != nullptr && fits ? std::optional(meeting->allreduce(comm, in, out, r)) : std::nullopt;
+}
+
+std::optional<int> meet(Comm& comm, const Buffer& own, const Blocks& recv, bool in_place) {
+  if (recv.bytes(0) > Board::kRowMost) return std::nullopt;
+  int error;
+  Meeting* const meeting =
+      meeting_of(comm, Collective::allgather, recv.bytes(0) * static_cast<std::uint64_t>(comm.size()), error);
+  if (error != MPI_SUCCESS) return error;
+  return meeting != nullptr ? std::optional(meeting->allgather(comm, own, recv, in_place)) : std::nullopt;
+}
+
+std::optional<int> meet(Comm& comm, const Blocks& send, const Blocks& recv) {
+  if (recv.bytes(0) > Board::kRowMost / static_cast<std::uint64_t>(comm.size())) return std::nullopt;
+  int error;
+  Meeting* const meeting = meeting_of(comm, Collective::alltoall, recv.bytes(0), error);
+  if (error != MPI_SUCCESS) return error;
+  return meeting != nullptr ? std::optional(meeting->alltoall(comm, send, recv)) : std::nullopt;
 }
 
 }  // namespace rmq::mpi::coll

@@ -1,6 +1,7 @@
 // Collectives that communicators of one host hold at their board (board.hpp), once they have one.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -22,6 +23,8 @@ class Meeting {
   /// MPI error classes, or a Failure when a member is lost.
   int barrier(Comm& comm);
   int allreduce(Comm& comm, const void* in, void* out, const Reduction& r);
+  int allgather(Comm& comm, const Buffer& own, const Blocks& recv, bool in_place);
+  int alltoall(Comm& comm, const Blocks& send, const Blocks& recv);
 
  private:
   void make_room();
@@ -30,7 +33,8 @@ class Meeting {
   const std::unique_ptr<HostMemory> memory_;
   const int members_;
   Board board_;
-  std::vector<Brought> copies_;  // for combine_brought(): by member
+  std::array<std::byte, Board::kRowMost> row_{};  // that this member is about to bring
+  std::vector<Brought> copies_;                   // for combine_brought(): by member
   std::vector<Buffer> operands_;
 };
 
@@ -39,5 +43,9 @@ class Meeting {
 std::optional<int> meet(Comm& comm);
 /// The same for an allreduce.
 std::optional<int> meet(Comm& comm, const void* in, void* out, const Reduction& r);
+/// The same for an allgather of equal blocks; `own` is this rank's, and in its place already if so.
+std::optional<int> meet(Comm& comm, const Buffer& own, const Blocks& recv, bool in_place);
+/// The same for an alltoall of equal blocks.
+std::optional<int> meet(Comm& comm, const Blocks& send, const Blocks& recv);
 
 }  // namespace rmq::mpi::coll

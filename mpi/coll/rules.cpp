@@ -106,6 +106,7 @@ std::string Rule::text() const {
   std::string out;
   const auto add = [&out](const std::string& s) { out += (out.empty() ? "" : ", ") + s; };
   if (is_crowded != If::any) add(is_crowded == If::yes ? "ranks outnumber CPUs" : "a CPU for each rank");
+  if (is_together != If::any) add(is_together == If::yes ? "one host's memory" : "several hosts, or no shared memory");
   if (ranks_most == std::numeric_limits<int>::max()) {
     if (ranks_least > 1) add(fmt::format("{} ranks or more", ranks_least));
   } else if (ranks_least == ranks_most) {

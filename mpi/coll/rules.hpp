@@ -74,7 +74,8 @@ struct Case {
   Collective what;
   int ranks;
   std::uint64_t bytes;
-  bool crowded;  // ranks outnumber CPUs
+  bool crowded;           // ranks outnumber CPUs
+  bool together = false;  // all on one host, and messages go by its shared memory
 };
 
 struct Rule {
@@ -83,6 +84,7 @@ struct Rule {
   enum class If : std::uint8_t { any, yes, no };
   If is_crowded = If::any;
   If is_power = If::any;
+  If is_together = If::any;
   int ranks_least = 1, ranks_most = std::numeric_limits<int>::max();
   std::uint64_t bytes_least = 0, bytes_most = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t a_rank_least = 0;
@@ -104,6 +106,8 @@ struct Rule {
   constexpr Rule total(std::uint64_t most) const { return with(&Rule::total_most, most); }
   constexpr Rule crowded() const { return with(&Rule::is_crowded, If::yes); }
   constexpr Rule uncrowded() const { return with(&Rule::is_crowded, If::no); }
+  constexpr Rule together() const { return with(&Rule::is_together, If::yes); }
+  constexpr Rule apart() const { return with(&Rule::is_together, If::no); }
   constexpr Rule power() const { return with(&Rule::is_power, If::yes); }
   constexpr Rule no_power() const { return with(&Rule::is_power, If::no); }
 
@@ -111,7 +115,8 @@ struct Rule {
     const auto p = static_cast<std::uint64_t>(c.ranks);
     const auto fits = [](If wanted, bool is) { return wanted == If::any || (wanted == If::yes) == is; };
     return what == c.what && c.ranks >= ranks_least && c.ranks <= ranks_most && c.bytes >= bytes_least &&
-           c.bytes <= bytes_most && fits(is_crowded, c.crowded) && c.bytes >= a_rank_least * p &&
+           c.bytes <= bytes_most && fits(is_crowded, c.crowded) && fits(is_together, c.together) &&
+           c.bytes >= a_rank_least * p &&
            (total_most == std::numeric_limits<std::uint64_t>::max() || c.bytes * p <= total_most) &&
            fits(is_power, (p & (p - 1)) == 0);
   }

@@ -10,11 +10,19 @@
 
 namespace rmq::mpi::coll {
 
+/// Whether all ranks are on one host.
+inline bool are_together(const Steps& s) {
+  if (s.comm().is_inter()) return false;
+  const Levels& l = levels_of(s.comm());
+  return s.is_part() ? s.is_part(l.mine) : l.mine.size() == s.size();
+}
+
 /// Of the algorithms that can serve a call: rules.hpp. `bytes` are what choice.def says of the collective.
 inline Algorithm choose(const Steps& s, Collective what, std::uint64_t bytes, Set possible) {
   const auto fresh = [&] {
-    const Terms& terms = s.terms();
-    return terms.choice().choose({what, s.size(), bytes, terms.crowded()}, possible);
+    const Choice& choice = s.terms().choice();
+    const Traits traits = traits_of(s.comm());
+    return choice.choose({what, s.size(), bytes, traits.crowded, traits.shares && are_together(s)}, possible);
   };
   if (Task* const task = Task::current(); task && task->plan()) [[unlikely]]
     return task->plan()->next(what, fresh);

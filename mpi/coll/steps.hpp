@@ -19,6 +19,17 @@
 
 namespace rmq::mpi::coll {
 
+/// The terms of its job, once they are known, and what else its collectives need of them.
+inline const Terms& terms_of(const Comm& c) {
+  if (!c.terms->known(!c.traits)) [[unlikely]]
+    c.terms->await(*c.device, !c.traits);
+  return *c.terms;
+}
+/// Once those are known.
+inline Traits traits_of(const Comm& c) {
+  return c.traits ? *c.traits : c.terms->traits();
+}
+
 /// Some ranks of a communicator, in order. One of them may stand in for another.
 struct Part {
   const Ranks& ranks;
@@ -57,11 +68,7 @@ class Steps {
 
   Comm& comm() const { return comm_; }
   adi::Device& device() { return device_; }
-  const Terms& terms() const {
-    if (!comm_.terms->known()) [[unlikely]]
-      comm_.terms->await(device_);
-    return *comm_.terms;
-  }
+  const Terms& terms() const { return terms_of(comm_); }
   int rank() const { return rank_; }
   int size() const { return size_; }
   /// Whether only some of the communicator's ranks take part.

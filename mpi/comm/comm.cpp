@@ -50,10 +50,14 @@ int contexts_of(const Comm& c) {
   return c.is_inter() ? 2 : 1;
 }
 
-void give_contexts(Comm& d, const std::vector<std::uint32_t>& contexts) {
+void give_contexts(Comm& d, const Contexts& contexts) {
   if (d.context != 0) return;
   d.context = d.recv_context = contexts[0];
-  if (d.local) d.local->context = d.local->recv_context = contexts[1];
+  d.traits = contexts.traits;
+  if (d.local) {
+    d.local->context = d.local->recv_context = contexts[1];
+    d.local->traits = contexts.traits;
+  }
   ft::begin(d);
 }
 

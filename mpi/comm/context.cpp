@@ -13,11 +13,15 @@
 #include <bit>
 #include <set>
 
+#include "mpi/coll/choice.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/p2p.hpp"
 
 namespace rmq::mpi {
 namespace {
+
+// In the last word of a round: all members own their masks. Beside it are their traits.
+constexpr std::uint64_t kOwned = 1;
 
 constexpr std::uint32_t kFirstOwn = 2 * 64 * kContextWords;
 
@@ -78,18 +82,19 @@ void ContextTurn::offer(std::span<std::uint64_t, kWords> words) {
   } else {
     std::fill(words.begin(), words.end(), 0);
   }
-  words[kContextWords] = owner_;  // "I own my mask"
+  words[kContextWords] = coll::own_traits(*runtime().device).bits() << 1 | (owner_ ? kOwned : 0);
 }
 
-bool ContextTurn::end_round(std::span<const std::uint64_t, kWords> words, int wanted, bool failed,
-                            std::vector<std::uint32_t>& contexts) {
+bool ContextTurn::end_round(std::span<const std::uint64_t, kWords> words, int wanted, bool failed, Contexts& agreed) {
   Masks& m = masks();
   if (owner_) m.owned = owner_ = false;
   if (failed) return true;
-  if (!words[kContextWords]) {
+  if (!(words[kContextWords] & kOwned)) {
     join_order();
     return false;
   }
+  std::vector<std::uint32_t>& contexts = agreed.list;
+  agreed.traits = coll::Traits::of(words[kContextWords] >> 1);
   for (std::size_t word = 0; word < kContextWords; ++word) {
     for (std::uint64_t left = words[word]; left && std::ssize(contexts) < wanted; left &= left - 1) {
       contexts.push_back(
@@ -195,28 +200,29 @@ void ContextAgreement::settle(const Step& s) {
 void ContextAgreement::end_round() {
   const bool failed = error_ != MPI_SUCCESS;
   // The others hear in the next round that this one has failed.
-  if (failed && !unheard_ && !words_[kContextWords]) return start_round();
+  if (failed && !unheard_ && !(words_[kContextWords] & kOwned)) return start_round();
   if (!turn_->end_round(words_, wanted_, failed, contexts_)) return start_round();
   turn_.reset();
-  if (!failed && contexts_.empty()) error_ = MPI_ERR_OTHER;
+  if (!failed && contexts_.list.empty()) error_ = MPI_ERR_OTHER;
   done_ = true;
 }
 
 void ContextAgreement::take_own() {
   Masks& m = masks();
+  contexts_.traits = coll::own_traits(*runtime().device);
   for (int i = 0; i < wanted_; ++i) {
     if (m.free_own.empty()) {
-      contexts_.push_back(m.next_own);
+      contexts_.list.push_back(m.next_own);
       m.next_own += 2;
     } else {
-      contexts_.push_back(m.free_own.back());
+      contexts_.list.push_back(m.free_own.back());
       m.free_own.pop_back();
     }
   }
   done_ = true;
 }
 
-std::vector<std::uint32_t> agree_on_contexts(const Party& p, const Bridge& b, int n) {
+Contexts agree_on_contexts(const Party& p, const Bridge& b, int n) {
   ContextAgreement agreement(p, b, n, true);
   while (!agreement.done()) runtime().device->MPID_Poll(true);
   if (agreement.error() == MPI_ERR_OTHER)

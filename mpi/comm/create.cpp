@@ -33,7 +33,9 @@ MPI_Comm create_group(Comm& c, const Group& group, int tag) {
   Party party{c, {}, group.rank, kGroupTags + tag};
   for (const Rank r : group.world) party.ranks.push_back(c.group->place_of(r));
   const auto contexts = agree_on_contexts(party, {}, 1);
-  return new_comm(c, NewComm{contexts[0], new_group(group.world, group.session)})->handle;
+  NewComm made{contexts[0], new_group(group.world, group.session)};
+  made.traits = contexts.traits;
+  return new_comm(c, made)->handle;
 }
 
 }  // namespace
@@ -42,10 +44,11 @@ Comm* create_comm(Comm& parent, Ranks world, Ranks remote) {
   const bool inter = parent.is_inter();
   const auto contexts = agree_on_contexts(whole_party(parent), bridge_of(parent), inter ? 2 : 1);
   if (world.place_of(runtime().device->rank()) < 0 || (inter && remote.empty())) {
-    for (const std::uint32_t c : contexts) free_context(c);
+    for (const std::uint32_t c : contexts.list) free_context(c);
     return nullptr;
   }
   NewComm made{contexts[0], new_group(std::move(world), parent.group->session)};
+  made.traits = contexts.traits;  // of more than its members: they agree all the same
   if (inter) {
     made.remote = new_group(std::move(remote), parent.group->session);
     made.local_context = contexts[1];

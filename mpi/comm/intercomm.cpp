@@ -23,7 +23,8 @@ MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge, std::un
     if (met.party->lifeline().tells()) tell_launcher("bond", met.other_job);
   }
   retain(*local.group);
-  NewComm made{contexts[0], local.group, new_group(std::move(met.remote), local.group->session), contexts[1], met.terms};
+  NewComm made{contexts[0], local.group, new_group(std::move(met.remote), local.group->session),
+               contexts[1], met.terms,   contexts.traits};
   return new_comm(local, made)->handle;
 }
 
@@ -45,7 +46,9 @@ MPI_Comm merge(Comm& c, bool high) {
   const Group& after = first ? *c.remote : *c.group;
   std::vector<Rank> world = before.world.list();
   world.insert(world.end(), after.world.begin(), after.world.end());
-  return new_comm(c, NewComm{contexts[0], new_group(std::move(world), c.group->session)})->handle;
+  NewComm made{contexts[0], new_group(std::move(world), c.group->session)};
+  made.traits = contexts.traits;
+  return new_comm(c, made)->handle;
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ Comm* new_comm(const Comm& parent, const NewComm& made) {
   auto c = std::make_unique<Comm>();
   c->device = parent.device;
   c->terms = made.terms ? made.terms : parent.terms;
+  c->traits = made.traits;
   c->context = c->recv_context = made.context;
   c->group = made.group;
   c->rank = made.group->rank;
@@ -57,6 +58,7 @@ Comm* new_comm(const Comm& parent, const NewComm& made) {
     auto local = std::make_unique<Comm>();
     local->device = c->device;
     local->terms = parent.terms;
+    local->traits = made.traits;
     local->context = local->recv_context = made.local_context;
     local->group = made.group;
     retain(*local->group);

@@ -92,7 +92,6 @@ class Roll {
 
 /// The terms of communicators of several jobs.
 struct KnownTerms {
-  bool crowded;
   std::string forced;
   coll::Terms terms;
 };
@@ -103,12 +102,12 @@ std::list<KnownTerms>& known_terms() {
 
 }  // namespace
 
-const coll::Terms& common_terms(bool crowded, std::string_view forced) {
+const coll::Terms& common_terms(std::string_view forced) {
   for (const KnownTerms& k : known_terms())
-    if (k.crowded == crowded && k.forced == forced) return k.terms;
+    if (k.forced == forced) return k.terms;
   auto choice = coll::Choice::parse(forced);
   if (!choice) fail_call(MPI_ERR_OTHER, "the other job's RMQ_COLL: " + choice.error().what);
-  known_terms().push_back({crowded, std::string(forced), coll::Terms(std::move(*choice), crowded)});
+  known_terms().push_back({std::string(forced), coll::Terms(std::move(*choice), {})});
   return known_terms().back().terms;
 }
 

@@ -11,7 +11,7 @@
 namespace rmq::mpi {
 
 /// What collectives of communicators of several jobs go by; never destroyed.
-const coll::Terms& common_terms(bool crowded, std::string_view forced);
+const coll::Terms& common_terms(std::string_view forced);
 
 /// Whether one of the communicator's members is of another job.
 bool is_mixed(const Comm& c);

@@ -40,12 +40,11 @@ struct Side {
   std::vector<Process> members;
   std::uint64_t credit = 0;  // the least of all
   std::uint64_t leader = 0;
-  std::uint64_t crowded = 0;
   Secret seed{};
   std::string forced;  // RMQ_COLL
 
   Words words() const {
-    Words w{members.size(), credit, leader, crowded};
+    Words w{members.size(), credit, leader};
     for (const Process& p : members) w.insert(w.end(), {p.job, p.rank, p.host});
     const auto seed_words = std::bit_cast<std::array<std::uint64_t, kSecretWords>>(seed);
     w.insert(w.end(), seed_words.begin(), seed_words.end());
@@ -54,14 +53,13 @@ struct Side {
     return w;
   }
   static Side of(const Words& w) {
-    constexpr std::size_t kHead = 4;
+    constexpr std::size_t kHead = 3;
     Side s;
     if (w.size() < kHead || w[0] == 0 || (w.size() - kHead) / 3 < w[0] ||
         w.size() < kHead + 3 * w[0] + kSecretWords + 1 || w[2] >= w[0])
       fail_call(MPI_ERR_INTERN, "the other side breaks the protocol");
     s.credit = w[1];
     s.leader = w[2];
-    s.crowded = w[3];
     std::size_t at = kHead;
     for (std::uint64_t i = 0; i < w[0]; ++i, at += 3)
       s.members.push_back({w[at], static_cast<std::uint32_t>(w[at + 1]), w[at + 2]});
@@ -93,7 +91,6 @@ Side gather_side(Comm& local, int leader) {
     side.credit = std::min(side.credit, w[3]);
   }
   for (const Process& process : side.members) d.MPID_Note_host(process);
-  side.crowded = d.crowded();
   side.forced = d.config().coll;
   boot::fill_random(side.seed);
   return side;
@@ -247,7 +244,7 @@ Introduction introduce(Comm& local, int leader, const Bridge& bridge) {
     std::memcpy(secret.data(), w.data(), sizeof secret);
   }
   if (!are_of_one_job(ours, theirs)) {
-    made.terms = &common_terms(a.crowded != 0 || b.crowded != 0, a.forced);
+    made.terms = &common_terms(a.forced);
     const auto id = [&](int i) {
       return std::bit_cast<std::array<std::uint64_t, kSecretWords>>(derive(secret, fmt::format("id{}", i)))[0];
     };

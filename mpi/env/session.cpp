@@ -137,7 +137,9 @@ Comm* create(Group& group, std::string_view tag, Errhandler& errhandler) {
   const Party party{meeting.place(), {group.world.begin(), group.world.end()}, group.rank, meeting.tag()};
   const auto contexts = agree_on_contexts(party, {}, 1);
   retain(group);
-  Comm* c = new_comm(*runtime().world, NewComm{contexts[0], &group});
+  NewComm made{contexts[0], &group};
+  made.traits = contexts.traits;
+  Comm* c = new_comm(*runtime().world, made);
   release(c->errhandler);
   retain(errhandler);
   c->errhandler = &errhandler;

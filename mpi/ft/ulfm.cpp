@@ -75,8 +75,9 @@ class Shrink {
   /// Once over. MPI_COMM_NULL where the other side of an inter-communicator is gone.
   MPI_Comm make() {
     if (mixed_up_) fail_call(MPI_ERR_OTHER, kMixedUp);
-    if (contexts_.empty()) fail_call(MPI_ERR_OTHER, "too many communicators are alive: no context is left");
+    if (contexts_.list.empty()) fail_call(MPI_ERR_OTHER, "too many communicators are alive: no context is left");
     NewComm made{contexts_[0], new_group(living(*comm_.group))};
+    made.traits = contexts_.traits;
     if (comm_.is_inter()) {
       Ranks remote = living(*comm_.remote);
       if (remote.empty()) {
@@ -115,7 +116,7 @@ class Shrink {
 
   Comm& comm_;
   ContextTurn turn_;
-  std::vector<std::uint32_t> contexts_;
+  Contexts contexts_;
   Places failed_;
   bool mixed_up_ = false;
   bool over_ = false;

@@ -48,6 +48,7 @@ struct NewComm {
   Group* remote = nullptr;             // of an inter-communicator
   std::uint32_t local_context = 0;     // of an inter-communicator: context of its local intra-communicator
   const coll::Terms* terms = nullptr;  // where they are not those of the parent
+  std::optional<coll::Traits> traits = std::nullopt;  // nothing: they come with the contexts
 };
 Comm* new_comm(const Comm& parent, const NewComm& made);
 
@@ -115,11 +116,18 @@ std::vector<std::uint64_t> exchange(const Party& p, const Bridge& b, const std::
 inline constexpr std::uint32_t kWorldContext = 0, kSelfContext = 2;
 inline constexpr std::size_t kContextWords = 256;  // of 64 contexts each
 
+/// What an agreement comes to.
+struct Contexts {
+  std::vector<std::uint32_t> list;
+  coll::Traits traits;  // of all members
+  std::uint32_t operator[](std::size_t i) const { return list[i]; }
+};
+
 /// This process's part in one agreement on contexts, whichever way the members agree: what it offers to each round, and
 /// what comes of it. For who agrees: context.cpp says why there are rounds.
 class ContextTurn {
  public:
-  static constexpr std::size_t kWords = kContextWords + 1;
+  static constexpr std::size_t kWords = kContextWords + 1;  // the last for one bit and the traits
   /// `order`: among the agreements of this process, the same in all processes. `at_once`: the caller does nothing else
   /// until it is over, and may own the mask in the first round if no other agreement is under way.
   ContextTurn(std::uint64_t order, bool at_once);
@@ -127,12 +135,11 @@ class ContextTurn {
   ContextTurn(const ContextTurn&) = delete;
   ContextTurn& operator=(const ContextTurn&) = delete;
 
-  /// What this process brings to the next round.
+  /// What this process brings to the next round: its traits as well.
   void offer(std::span<std::uint64_t, kWords> words);
   /// The round is over, with the bitwise and of all offers; `failed`: or without. Whether the agreement is over: then
-  /// `contexts` are what it has come to, `wanted` of them or, when there are not as many left, none.
-  bool end_round(std::span<const std::uint64_t, kWords> words, int wanted, bool failed,
-                 std::vector<std::uint32_t>& contexts);
+  /// `agreed` is what it has come to, with `wanted` contexts or, when there are not as many left, none.
+  bool end_round(std::span<const std::uint64_t, kWords> words, int wanted, bool failed, Contexts& agreed);
 
  private:
   void join_order();
@@ -155,7 +162,7 @@ class ContextAgreement {
   bool done() const { return done_; }
   /// Once done: MPI_SUCCESS or an error class.
   int error() const { return error_; }
-  const std::vector<std::uint32_t>& contexts() const { return contexts_; }
+  const Contexts& contexts() const { return contexts_; }
 
  private:
   struct Step {
@@ -183,11 +190,11 @@ class ContextAgreement {
   int error_ = MPI_SUCCESS;
   bool unheard_ = false;  // what this round has come to: a message has failed that would have told
   std::uint64_t words_[ContextTurn::kWords], other_[ContextTurn::kWords];
-  std::vector<std::uint32_t> contexts_;
+  Contexts contexts_;
 };
 
 /// The same at once. Throws MPI_ERR_OTHER when there are none left.
-std::vector<std::uint32_t> agree_on_contexts(const Party& p, const Bridge& b, int n);
+Contexts agree_on_contexts(const Party& p, const Bridge& b, int n);
 void free_context(std::uint32_t context);
 
 }  // namespace rmq::mpi

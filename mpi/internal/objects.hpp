@@ -15,6 +15,7 @@
 #include "base/packet.hpp"
 #include "base/ranks.hpp"
 #include "base/reduction.hpp"
+#include "mpi/coll/traits.hpp"
 #include "mpi/include/mpi.h"
 #include "mpi/internal/handles.hpp"
 
@@ -96,8 +97,8 @@ struct Info {
   std::vector<std::pair<std::string, std::string>> entries;  // in insertion order
 };
 
-/// MPI-4.1: kinds of memory that may be passed to MPI: whatever this process can read and write, by all their names. For
-/// info objects of sessions, communicators and windows.
+/// MPI-4.1: kinds of memory that may be passed to MPI: whatever this process can read and write, by all their names.
+/// For info objects of sessions, communicators and windows.
 inline constexpr const char *kMemoryKindsKey = "mpi_memory_alloc_kinds",
                             *kMemoryKinds = "system,mpi,mpi:alloc_mem,mpi:win_allocate,mpi:win_allocate_shared";
 
@@ -174,7 +175,8 @@ struct Comm {
   Group* remote = nullptr;       // inter-communicator: remote group, referenced; else nullptr
   struct Comm* local = nullptr;  // inter-communicator: intra-communicator of the local group
   adi::Device* device = nullptr;       // that its messages go through
-  const coll::Terms* terms = nullptr;  // what its members have agreed on for collectives (coll/choice.hpp)
+  const coll::Terms* terms = nullptr;  // what the job has settled for collectives (coll/choice.hpp)
+  std::optional<coll::Traits> traits;  // that its members have agreed on; nothing: those of the job, in `terms`
   Errhandler* errhandler = nullptr;
   std::string name;
   Attributes attributes;

@@ -87,9 +87,10 @@ void start(int thread_level, std::uint32_t call, bool connect) {
   init_builtin_types(rt);
   rt.world = make_builtin_comm(rt, MPI_COMM_WORLD, kWorldContext, Ranks::rule(0, rt.device->size()), "MPI_COMM_WORLD");
   rt.self = make_builtin_comm(rt, MPI_COMM_SELF, kSelfContext, {rt.device->rank()}, "MPI_COMM_SELF");
+  rt.self->traits = coll::own_traits(*rt.device);
   if (connect) rt.world_handle = MPI_COMM_WORLD;
   tell_fortran();
-  const auto terms = coll::settle_terms(*rt.bootstrap, rt.device->config().coll, rt.device->crowded());
+  const auto terms = coll::settle_terms(*rt.bootstrap, rt.device->config().coll, coll::own_traits(*rt.device));
   if (!terms) give_up(rt.bootstrap.get(), terms.error());
   rt.terms = *terms;
   start_reports();

@@ -22,7 +22,9 @@ Comm* window_comm(Comm& c) {
   own->device = c.device;
   own->terms = c.terms;
   note_collective(c);
-  own->context = own->recv_context = agree_on_contexts(whole_party(c), {}, 1).front();
+  const Contexts agreed = agree_on_contexts(whole_party(c), {}, 1);
+  own->context = own->recv_context = agreed[0];
+  own->traits = agreed.traits;
   own->group = c.group;
   retain(*own->group);
   own->rank = c.rank;

@@ -1,4 +1,5 @@
-// What is chosen, and by whom: all ranks go by what rank 0 has settled, and what is chosen takes few messages.
+// What is chosen, and by whom: all ranks go by what rank 0 forces and any host says, and what is chosen takes few
+// messages.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -18,21 +19,55 @@ using coll::Terms;
 
 TEST(Terms, AreThoseOfRankZeroEverywhere) {
   const auto board = local_bootstraps(3);
-  const auto second = coll::settle_terms(*board[1], "allreduce=halving", false);  // before rank 0 has settled anything
-  EXPECT_FALSE(second->ask().value());
-  const auto first = coll::settle_terms(*board[0], "allreduce=ring,barrier=tree", true);
-  const auto third = coll::settle_terms(*board[2], "", false);
+  const auto second = coll::settle_terms(*board[1], "allreduce=halving", {});  // before rank 0 has settled anything
+  EXPECT_FALSE(second->ask(true).value());
+  const auto first = coll::settle_terms(*board[0], "allreduce=ring,barrier=tree", {true});
+  const auto third = coll::settle_terms(*board[2], "", {});
   for (const auto* terms : {&first, &second, &third}) {
     ASSERT_TRUE(terms->has_value());
-    EXPECT_TRUE((*terms)->ask().value());
+    EXPECT_TRUE((*terms)->ask(true).value());
     const coll::Choice& choice = (*terms)->choice();
     ASSERT_EQ(choice.forced().size(), 2u);
     EXPECT_EQ(choice.choose({Collective::allreduce, 4, 8, false}, coll::algorithms_of(Collective::allreduce)),
               Algorithm::ring);
     EXPECT_EQ(choice.choose({Collective::barrier, 4, 0, false}, coll::algorithms_of(Collective::barrier)),
               Algorithm::tree);
-    EXPECT_TRUE((*terms)->crowded());
+    EXPECT_TRUE((*terms)->traits().crowded);
   }
+}
+
+// Whichever host has fewer CPUs than ranks, all of the job know.
+TEST(Terms, AreCrowdedWhereAnyHostIs) {
+  for (const Hosts& hosts : {Hosts::blocks(7, 2), Hosts(std::vector<int>{2, 0, 1, 1, 2, 0, 3})}) {
+    const int n = hosts.size();
+    for (int crowded = -1; crowded < hosts.hosts(); ++crowded) {
+      for (const int first : {0, 1, n - 1}) {  // who asks first
+        const auto board = local_bootstraps(hosts);
+        std::vector<Terms> terms;
+        for (int r = 0; r < n; ++r) {
+          const coll::Traits own{hosts[r] == crowded};
+          terms.push_back(*coll::settle_terms(*board[static_cast<std::size_t>(r)], "", own));
+        }
+        for (int i = 0; i < n; ++i) {
+          const Terms& mine = terms[static_cast<std::size_t>((first + i) % n)];
+          for (int asked = 0; !mine.ask(true).value(); ++asked) ASSERT_LT(asked, hosts.hosts());
+          EXPECT_EQ(mine.traits().crowded, crowded >= 0) << hosts.hosts() << " hosts, " << crowded << ", " << first + i;
+        }
+      }
+    }
+  }
+}
+
+// A host whose ranks have not begun yet may be crowded.
+TEST(Terms, WaitForEachHost) {
+  const Hosts hosts = Hosts::blocks(3, 1);
+  const auto board = local_bootstraps(hosts);
+  const auto first = coll::settle_terms(*board[0], "", {}), second = coll::settle_terms(*board[1], "", {});
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(first->ask(true).value() || second->ask(true).value());
+  EXPECT_TRUE(second->ask(false).value());  // for communicators that have agreed themselves
+  const auto third = coll::settle_terms(*board[2], "", {true});
+  EXPECT_TRUE(second->ask(true).value() && first->ask(true).value() && third->known(false) == false);
+  EXPECT_TRUE(first->traits().crowded && second->traits().crowded);
 }
 
 TEST(Terms, RefuseWordsThatNameNothing) {
@@ -41,9 +76,9 @@ TEST(Terms, RefuseWordsThatNameNothing) {
        {"allreduce=rings", "allreduces=ring", "allreduce", "=ring", "reduce=ring", "barrier=tree,bcast=tree",
         "bcast:=flat", "bcast:8q=flat", "bcast:8-4=flat", "bcast@=flat", "bcast@x=flat", "bcast:1k-2k-3k=flat",
         "bcast@4:8=flat", "bcast:99999999999999999999=flat", "bcast:-8=flat"}) {
-    EXPECT_FALSE(coll::settle_terms(*board[0], list, false)) << list;
+    EXPECT_FALSE(coll::settle_terms(*board[0], list, {})) << list;
   }
-  EXPECT_TRUE(coll::settle_terms(*board[0], "barrier=tree,allreduce=tree", false));
+  EXPECT_TRUE(coll::settle_terms(*board[0], "barrier=tree,allreduce=tree", {}));
 }
 
 TEST(Choice, TakesTheFirstRuleThatHoldsAndCanBe) {
@@ -86,18 +121,20 @@ TEST(Choice, HasARowForEveryCaseAndACaseForEveryRow) {
     for (const int p : {2, 3, 4, 5, 8, 9, 17, 32, 64, 65, 130, 1024, 1100, 65536}) {
       for (std::uint64_t bytes = 0; bytes <= 1 << 28; bytes = bytes * 3 / 2 + 1) {
         for (const bool crowded : {false, true}) {
-          for (const coll::Set wanted :
-               {~coll::Set{0}, flats, flats & uncut, flats & ~coll::set_of(Algorithm::doubling),
-                ~coll::set_of(Algorithm::board) & uncut, ~coll::set_of({Algorithm::board, Algorithm::hosts})}) {
-            const coll::Case c{what, p, bytes, crowded};
-            const coll::Set possible = coll::algorithms_of(what) & wanted;
-            const Algorithm chosen = choice.choose(c, possible);
-            EXPECT_TRUE(possible & coll::set_of(chosen));
-            for (std::size_t i = 0; i < used.size(); ++i) {
-              const coll::Rule& r = coll::table()[i];
-              if (r.holds(c) && (possible & coll::set_of(r.algorithm))) {
-                ++used[i];
-                break;
+          for (const bool together : {false, true}) {
+            for (const coll::Set wanted :
+                 {~coll::Set{0}, flats, flats & uncut, flats & ~coll::set_of(Algorithm::doubling),
+                  ~coll::set_of(Algorithm::board) & uncut, ~coll::set_of({Algorithm::board, Algorithm::hosts})}) {
+              const coll::Case c{what, p, bytes, crowded, together};
+              const coll::Set possible = coll::algorithms_of(what) & wanted;
+              const Algorithm chosen = choice.choose(c, possible);
+              EXPECT_TRUE(possible & coll::set_of(chosen));
+              for (std::size_t i = 0; i < used.size(); ++i) {
+                const coll::Rule& r = coll::table()[i];
+                if (r.holds(c) && (possible & coll::set_of(r.algorithm))) {
+                  ++used[i];
+                  break;
+                }
               }
             }
           }
@@ -116,7 +153,7 @@ TEST(Choice, HasARowForEveryCaseAndACaseForEveryRow) {
 // A persistent collective that is started again does what it has chosen at first, whatever would be chosen now.
 TEST(Choice, OfAPersistentCollectiveIsMadeOnce) {
   constexpr int kRanks = 8;
-  const auto way = [](Algorithm a) { return Terms(coll::Choice().force(Collective::barrier, a), false); };
+  const auto way = [](Algorithm a) { return Terms(coll::Choice().force(Collective::barrier, a), {}); };
   static_cast<void>(moved_types());  // types are made on first use
   methods::InprocRules plain;
   Fibers fibers(kRanks, plain);
@@ -157,7 +194,7 @@ Cost cost_of(int p, bool crowded, Call&& call) {
   methods::InprocRules plain;
   plain.fragment_max = 1 << 20;
   Fibers fibers(p, plain);
-  Terms terms({}, crowded);
+  Terms terms({}, {crowded});
   std::vector<int> everyone(static_cast<std::size_t>(p));
   std::iota(everyone.begin(), everyone.end(), 0);
   Team team(fibers, 2, terms, everyone);

@@ -46,7 +46,7 @@ TEST(Levels, SeeTheRanksOfEachHost) {
   methods::InprocRules plain;
   for (const Case& c : cases) {
     Fibers fibers(Hosts(c.hosts), plain);
-    Terms terms({}, false);
+    Terms terms({}, {});
     Team team(fibers, 2, terms, c.team);
     for (int m = 0; m < team.members(); ++m) {
       const coll::Levels& l = coll::levels_of(team.comm(m));
@@ -71,7 +71,7 @@ std::vector<std::vector<double>> sums_of(const Hosts& hosts, const coll::Choice&
   const int p = hosts.size();
   methods::InprocRules plain;
   Fibers fibers(hosts, plain);
-  Terms terms(choice, false);
+  Terms terms(choice, {});
   Team team(fibers, 2, terms, everyone(p));
   std::vector<std::vector<double>> out(static_cast<std::size_t>(p), std::vector<double>(static_cast<std::size_t>(n)));
   // Of the type's and operation's own kind; which handles they have does not matter.
@@ -136,7 +136,7 @@ TEST(Levels, MeetInSharedMemoryInsideOfHosts) {
       methods::InprocRules shares;
       shares.shared_memory = true;
       Fibers fibers(hosts, shares);
-      Terms terms({}, crowded);
+      Terms terms({}, {crowded});
       Team team(fibers, 2, terms, everyone(kRanks));
       EXPECT_TRUE(fibers.run([&](int rank) {
         mpi::Comm& c = team.comm(rank);
@@ -191,7 +191,7 @@ TEST(Levels, SendOneMessageToEachHostAndBack) {
   const auto between = [&](auto&& call) {
     methods::InprocRules plain;
     Fibers fibers(hosts, plain);
-    Terms terms({}, false);
+    Terms terms({}, {});
     Team team(fibers, 2, terms, everyone(12));
     EXPECT_TRUE(fibers.run([&](int rank) { EXPECT_EQ(call(team.comm(rank)), MPI_SUCCESS); }));
     std::set<int> talking;  // ranks that have sent to another host, or have been sent to

@@ -66,7 +66,7 @@ enum class Form { blocking, background, among, persistent };
 class Step {
  public:
   Step(Fibers& fibers, Chance& chance, std::uint32_t context, std::uint64_t budget)
-      : terms_(draw_choice(chance), chance.in(500)) {
+      : terms_(draw_choice(chance), {chance.in(500), chance.in(500)}) {
     std::vector<int> world(static_cast<std::size_t>(fibers.size()));
     std::iota(world.begin(), world.end(), 0);
     if (chance.in(600)) {
@@ -142,7 +142,7 @@ class Step {
                                   team_->is_inter()
                                       ? fmt::format(", {} and {}", team_->left(), team_->members() - team_->left())
                                       : fmt::format(", {}", team_->members()),
-                                  terms_.crowded() ? ", crowded" : "", fault));
+                                  terms_.traits().crowded ? ", crowded" : "", fault));
   }
 
   mpi::coll::Terms terms_;

@@ -68,6 +68,7 @@ struct Host {
       got = sum_of_all();
     }
     expect(got == right, "each has what all have brought to this round");
+    expect(sum_of_all() == right, "and may read it himself");
   }
 };
 

@@ -1,9 +1,11 @@
 // ranks: 5
-// Barriers and short allreduces, often enough that the members of a host meet at their communicator's board; among
-// them communicators that come and go, and collectives that do not meet there.
+// Barriers and short allreduces, allgathers and alltoalls, often enough that the members of a host meet at their
+// communicator's board; among them communicators that come and go, and collectives that do not meet there.
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "check.hpp"
@@ -52,6 +54,63 @@ void reduce_all(MPI_Comm comm, MPI_Datatype type, int count, int times) {
       CHECK(out[static_cast<std::size_t>(k)] == static_cast<T>(i % 2 ? sum : most));
     }
   }
+}
+
+/// Blocks of `count` numbers, which lie apart where they arrive.
+void blocks(MPI_Comm comm, int count, int times) {
+  int size, rank;
+  MPI_Comm_size(comm, &size);
+  MPI_Comm_rank(comm, &rank);
+  MPI_Datatype apart;  // a number in 8 bytes, the second 4 of them
+  const int one = 1;
+  const MPI_Aint second = 4;
+  MPI_Datatype bare;
+  MPI_Type_create_hindexed(1, &one, &second, MPI_INT, &bare);
+  MPI_Type_create_resized(bare, 0, 8, &apart);
+  MPI_Type_commit(&apart);
+  MPI_Type_free(&bare);
+  const auto n = static_cast<std::size_t>(count * size);
+  std::vector<int> out(n), in(2 * n);
+  const auto value = [&](int from, int to, int k, int i) { return ((from * 37 + to) * 41 + k) * 43 + i; };
+  for (int i = 0; i < times; ++i) {
+    const bool gathers = i % 2 == 0, in_place = i % 3 == 2;
+    in.assign(2 * n, -7);
+    for (int to = 0; to < size; ++to) {
+      for (int k = 0; k < count; ++k) {
+        const auto at = static_cast<std::size_t>(to * count + k);
+        out[at] = value(rank, gathers ? 0 : to, k, i);
+        if (in_place && (!gathers || to == rank)) in[2 * at + 1] = out[at];
+      }
+    }
+    const void* const from = in_place ? MPI_IN_PLACE : static_cast<const void*>(out.data());
+    if (gathers)
+      MPI_Allgather(from, count, MPI_INT, in.data(), count, apart, comm);
+    else
+      MPI_Alltoall(from, count, MPI_INT, in.data(), count, apart, comm);
+    for (int source = 0; source < size; ++source) {
+      for (int k = 0; k < count; ++k) {
+        const auto at = static_cast<std::size_t>(source * count + k);
+        CHECK(in[2 * at + 1] == value(source, gathers ? 0 : rank, k, i) && in[2 * at] == -7);
+      }
+    }
+  }
+  MPI_Type_free(&apart);
+}
+
+// One member has blocks of another length: all hear of it, and meet again.
+void uneven_blocks() {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  std::vector<int> out(64), in(64);
+  for (int i = 0; i < 8; ++i) {
+    const int odd = i >= 4 && i < 6 && me == 1 ? 2 : 1;
+    const int code = i % 2 ? MPI_Alltoall(out.data(), odd, MPI_INT, in.data(), odd, MPI_INT, comm)
+                           : MPI_Allgather(out.data(), odd, MPI_INT, in.data(), odd, MPI_INT, comm);
+    if (i < 4 || i >= 6) CHECK(code == MPI_SUCCESS);
+    if (i >= 4 && i < 6) CHECK_CLASS(code, MPI_ERR_TRUNCATE);
+  }
+  MPI_Comm_free(&comm);
 }
 
 void uneven_sums(MPI_Comm comm) {
@@ -106,6 +165,7 @@ void come_and_go() {
     MPI_Comm part;
     MPI_Comm_split(MPI_COMM_WORLD, i % 3 ? me % (i % 3 + 1) : 0, i % 2 ? me : -me, &part);
     reduce_all<int>(part, MPI_INT, 3, 5);
+    blocks(part, 2, 4);
     MPI_Barrier(part);
     MPI_Comm_free(&part);
   }
@@ -121,6 +181,10 @@ int main(int argc, char** argv) {
   // Up to what a board takes, and beyond.
   for (const int count : {0, 1, 5, 6, 7, 100}) reduce_all<double>(MPI_COMM_WORLD, MPI_DOUBLE, count, 100);
   for (const int count : {1, 47, 48, 49}) reduce_all<std::int8_t>(MPI_COMM_WORLD, MPI_INT8_T, count, 100);
+  // 192 bytes for one, or for all.
+  for (const int count : {0, 1, 9, 10, 12, 13, 48, 49}) blocks(MPI_COMM_WORLD, count, 60);
+  const char* methods = std::getenv("RMQ_METHODS");
+  if (methods && !std::strstr(methods, "tcp")) uneven_blocks();  // all meet
   uneven_sums(MPI_COMM_WORLD);
   among_others(MPI_COMM_WORLD);
   always_last();
@@ -129,6 +193,7 @@ int main(int argc, char** argv) {
   MPI_Comm_split(MPI_COMM_WORLD, me / 2, -me, &pair);
   barriers(pair, 300);
   reduce_all<float>(pair, MPI_FLOAT, 2, 300);
+  for (const int count : {1, 24, 25}) blocks(pair, count, 100);
   uneven_sums(pair);
   MPI_Comm_free(&pair);
   MPI_Finalize();

@@ -25,7 +25,7 @@ bool crowded(const Hosts& hosts, const methods::SimCost& cost) {
 
 Crew::Crew(const CrewOptions& options)
     : hosts_(options.hosts),
-      terms_(options.forced, crowded(options.hosts, options.cost)),
+      terms_(options.forced, {crowded(options.hosts, options.cost)}),
       world_(options.hosts, options.cost) {}
 
 Crew::~Crew() {
