@@ -72,7 +72,8 @@ class Inbox {
   static constexpr std::size_t kAhead = 4 * 1024;     // read behind a large payload
   static constexpr std::size_t kLandFrom = 8 * 1024;  // smaller payloads wait in the buffer until they are complete
   static constexpr std::size_t kBudget = 1024 * 1024;
-  static constexpr std::size_t kAckEvery = 64 * 1024;   // far less than a journal holds
+  static constexpr std::size_t kAckEvery =
+      128 * 1024;  // far less than a journal holds, more than two eager messages that pass each other
   static constexpr std::size_t kAckAtOnce = 64 * 1024;  // owners of longer payloads wait for it (Outbox::kCopied)
   static constexpr std::size_t kPieces = 128;
   static constexpr std::size_t kTiny = 256;  // pieces smaller than this, on average, are unpacked from the buffer

@@ -146,7 +146,7 @@ void Outbox::disconnected() {
 }
 
 bool Outbox::resume(std::uint32_t received, const methods::Sink& sink) {
-  const bool possible = journal_.rewind(received, telling_);
+  const bool possible = journal_.rewind(received, static_cast<std::uint16_t>(in_.received()), telling_);
   blocked_ = false;
   for (Request* owner : telling_) sink.on_sent(sink.device, owner, Errc::ok);
   telling_.clear();
