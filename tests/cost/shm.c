@@ -1,5 +1,6 @@
 // What the calls of short messages cost over shared memory, in instructions: each bound is a fifth above what GCC 12
-// made of it. Two ranks; the arguments of the calls, and what has happened before, are those of a program in its stride.
+// made of it. Two ranks; the arguments of the calls, and what has happened before, are those of a program in its
+// stride.
 #include <mpi.h>
 
 #include "cost/mark.h"
