@@ -109,7 +109,7 @@ int InprocWorld::tell_of_room(Endpoint& at) {
     const Rank to = at.refused[i];
     if (link(at.rank, to).frames.size() >= rules_.link_frames || chance_.in(rules_.room_told_late)) continue;
     at.refused.erase(at.refused.begin() + static_cast<std::ptrdiff_t>(i));
-    at.sink->on_room(at.sink->device, to);
+    if (at.sink->on_room != nullptr) at.sink->on_room(at.sink->device, to);
     ++told;
   }
   return told;
