@@ -30,9 +30,9 @@ namespace rmq::tcp {
 class Journal {
  public:
   static constexpr std::size_t kFirst = 64 * 1024;
-  static constexpr std::size_t kMost = 768 * 1024;
-  /// More than a peer that says nothing else leaves unacknowledged (twice Inbox's kAckEvery).
-  static constexpr std::size_t kLeft = 320 * 1024;
+  static constexpr std::size_t kMost = 512 * 1024;
+  /// More than a peer that says nothing else leaves unacknowledged (twice Inbox's kAckEvery, and a payload).
+  static constexpr std::size_t kLeft = 288 * 1024;
   /// Headers travel with the lower 16 bits of a number: so many packets that an old one is told from a new one.
   static constexpr std::uint32_t kMostPackets = 16 * 1024;
   static_assert(kMostPackets < 32 * 1024);

@@ -181,7 +181,7 @@ bool Outbox::put_control() {
     const std::size_t bytes = wire_bytes(packet->kind);
     std::memcpy(control_.data() + control_end_, packet, bytes);
     control_end_ = static_cast<std::uint8_t>(control_end_ + bytes);
-    in_.tell();
+    in_.tell_alone();
   }
   owed_ = 0;
   return control_end_ != 0;
