@@ -95,8 +95,10 @@ Party& Device::MPID_Admit(std::unique_ptr<Party> party) {
 void Device::MPID_Dismiss(Party& party) {
   const auto drained = [&] {
     return std::ranges::all_of(party.relays_, [](const Relay* r) { return r->drained(); }) &&
-           std::ranges::none_of(channels_.waiting(),
-                                [&](const Channel* c) { return party.numbers_.met_here.contains(c->rank); });
+           std::ranges::none_of(party.numbers_.met_here, [&](const auto& one) {
+             const Channel* const c = channels_.find(one.first);
+             return c && c->waits();
+           });
   };
   while (!drained()) MPID_Poll(true);
   party.lifeline_.say_goodbye();

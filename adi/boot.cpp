@@ -81,6 +81,7 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
   sink_.on_arriving = &Device::on_arriving;
   sink_.on_landed = &Device::on_landed;
   sink_.on_sent = &Device::on_sent;
+  sink_.on_room = &Device::on_room;
   sink_.on_moved = &Device::on_moved;
   sink_.on_peer_lost = &Device::on_peer_lost;
 }
@@ -188,7 +189,7 @@ void Device::note_clock() {
 }
 
 bool Device::all_sent() const {
-  if (!channels_.waiting().empty() || !waiting_gets_.empty()) return false;
+  if (channels_.any_waits() || !waiting_gets_.empty()) return false;
   return std::all_of(methods_.begin(), methods_.end(), [](const auto& m) { return m->drained(); });
 }
 

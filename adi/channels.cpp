@@ -200,6 +200,8 @@ Outcome Channels::send(Channel& c, Packet& p, const Payload& payload, Request* o
     c.owed = 0;
     ++counters_.sent;
     trace_.packet(Event::packet_sent, c.method_number(), c.rank, p, payload.bytes);
+  } else {
+    c.refused = true;
   }
   return o;
 }
@@ -246,10 +248,23 @@ void Channels::enqueue(Channel& c, Request* message, Hindrance why) {
 }
 
 void Channels::schedule(Channel& c) {
-  if (c.scheduled) return;
+  if (c.scheduled || c.stuck) return;
   c.scheduled = true;
-  waiting_.push_back(&c);
+  due_.push_back(&c);
   gate_.rouse();
+}
+
+void Channels::drained(Channel& c) {
+  c.scheduled = false;
+  c.stuck = c.waits();
+  stuck_ += c.stuck;
+}
+
+void Channels::unstick(Channel& c) {
+  if (!c.stuck) return;
+  c.stuck = false;
+  --stuck_;
+  schedule(c);
 }
 
 int Channels::drain_packets(Channel& c) {
@@ -273,6 +288,7 @@ int Channels::drain_packets(Channel& c) {
 }
 
 void Channels::lose(Channel& c) {
+  unstick(c);
   c.flow_due = false;
   c.credit = 0;
   envelopes_left_ += c.envelopes_out;

@@ -72,7 +72,9 @@ struct alignas(kCacheLine) Channel {
   methods::MethodId id = methods::MethodId::none;
   bool dropped = false;  // it has broken the protocol: nothing of it is looked at any more, until it counts as lost
   bool lost = false;
-  bool scheduled = false;       // stands in the list of channels with something that waits
+  bool scheduled = false;       // stands in the list of channels to be drained
+  bool refused = false;         // the method has refused a packet since this was last cleared
+  bool stuck = false;           // something waits for on_room(): nothing is tried before that
   bool flow_due = false;        // a full link holds up a FLOW packet, which is made when it leaves
   std::uint32_t eager_max = 0;  // bytes of payload that may travel without rendezvous
   std::uint32_t next_msg = 0;   // number of the next message to it
@@ -146,9 +148,10 @@ class Channels {
   auto end() { return all_.end(); }
   auto begin() const { return all_.begin(); }
   auto end() const { return all_.end(); }
-  /// Those with anything that waits.
-  std::vector<Channel*>& waiting() { return waiting_; }
-  const std::vector<Channel*>& waiting() const { return waiting_; }
+  /// Those with anything that waits and may be tried.
+  std::vector<Channel*>& due() { return due_; }
+  /// Whether anything waits in any of them.
+  bool any_waits() const { return !due_.empty() || stuck_ != 0; }
 
   // ---- sending ----
   /// To the method, with the credit that is owed. `done` or `queued`: it has left, or will.
@@ -158,8 +161,12 @@ class Channels {
   void post(Channel& c, Packet& p, const Payload& payload = {}, Request* owner = nullptr);
   /// A message waits from now on.
   void enqueue(Channel& c, Request* message, Hindrance why);
-  /// Something waits in this channel: drain() it soon.
+  /// Something waits in this channel: drain() it soon, unless it is stuck.
   void schedule(Channel& c);
+  /// It is out of due(), and what waits in it, if anything, has been refused by a method that tells when there is room.
+  void drained(Channel& c);
+  /// There is.
+  void unstick(Channel& c);
   /// Sends packets that wait, as far as the link takes them; how many. What waits beside them may go where none is
   /// left.
   int drain_packets(Channel& c);
@@ -209,7 +216,8 @@ class Channels {
   // Ranks that are found by their number; the others by a hash table, open, at most half full.
   static constexpr std::size_t kNear = 1024;
   std::unique_ptr<Channel*[]> near_;  // by rank; kNear of them
-  std::vector<Channel*> waiting_;     // with anything in a queue
+  std::vector<Channel*> due_;         // with anything in a queue, but for those that are stuck
+  std::size_t stuck_ = 0;             // how many those are
   std::vector<Channel*> far_;         // a power of two of them, or none
   std::size_t in_far_ = 0;
   std::deque<Channel> all_;

@@ -475,6 +475,7 @@ class Device {
   int drain(Channel& c);
   bool all_sent() const;
   static void on_unknown(void* device, Rank from, const Packet& p, const std::byte* payload);
+  static void on_room(void* device, Rank rank);
   static void on_sent(void* device, Request* owner, Errc error);
   static void on_moved(void* device, Request* owner, std::uint64_t bytes, Errc error);
   static void on_peer_lost(void* device, Rank rank, const Error& error);

@@ -39,7 +39,7 @@ int Device::progress() {
     if (i > 0 && brought) busy_until_ = turn_ + kBusyTurns;
     n += brought;
   }
-  if (!channels_.waiting().empty() || !waiting_gets_.empty()) [[unlikely]]
+  if (!channels_.due().empty() || !waiting_gets_.empty()) [[unlikely]]
     n += drain_queues();
   if (wants_turns_) [[unlikely]]
     n += advance_extensions();
@@ -49,15 +49,16 @@ int Device::progress() {
 // What waits for credit, for room in a link, or for the method that moves data.
 int Device::drain_queues() {
   int n = 0;
-  std::vector<Channel*>& waiting = channels_.waiting();
+  std::vector<Channel*>& due = channels_.due();
   // Handlers that run below may schedule more channels: they are appended and seen by this same loop.
-  for (std::size_t i = 0; i < waiting.size();) {
-    Channel& c = *waiting[i];
+  for (std::size_t i = 0; i < due.size();) {
+    Channel& c = *due[i];
+    c.refused = false;
     n += drain(c);
-    if (!c.waits()) {
-      c.scheduled = false;
-      waiting[i] = waiting.back();
-      waiting.pop_back();
+    if (!c.waits() || (c.refused && c.method->tells_of_room())) {
+      due[i] = due.back();
+      due.pop_back();
+      channels_.drained(c);
     } else {
       ++i;
     }
@@ -75,6 +76,11 @@ int Device::drain_queues() {
     n += static_cast<int>(again.size() - waiting_gets_.size());
   }
   return n;
+}
+
+void Device::on_room(void* device, Rank rank) {
+  Channels& channels = static_cast<Device*>(device)->channels_;
+  channels.unstick(channels[rank]);
 }
 
 // Packets first, then messages in order, then data in turns.

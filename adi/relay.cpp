@@ -27,6 +27,7 @@ Relay::Relay(Shared shared) : shared_(shared) {
   sink_.on_arriving = &Relay::on_arriving;
   sink_.on_landed = &Relay::on_landed;
   sink_.on_sent = &Relay::on_sent;
+  sink_.on_room = &Relay::on_room;
   sink_.on_moved = &Relay::on_moved;
   sink_.on_peer_lost = &Relay::on_peer_lost;
 }
@@ -78,6 +79,11 @@ Landing Relay::on_arriving(void* relay, Rank from, const Packet& packet) {
 void Relay::on_landed(void* relay, Rank from, const Packet& packet, const Landing& landing, Errc error) {
   const auto& r = *static_cast<Relay*>(relay);
   r.shared_.up.on_landed(r.shared_.up.device, r.out(from), packet, landing, error);
+}
+
+void Relay::on_room(void* relay, Rank rank) {
+  const auto& r = *static_cast<Relay*>(relay);
+  r.shared_.up.on_room(r.shared_.up.device, r.out(rank));
 }
 
 void Relay::on_sent(void* relay, Request* owner, Errc error) {

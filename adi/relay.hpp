@@ -83,6 +83,7 @@ class Relay final : public methods::Method {
   methods::Outcome send(Rank to, const Packet& packet, const Payload& payload, Request* owner) override {
     return inner_->send(in(to), packet, payload, owner);
   }
+  bool tells_of_room() const override { return inner_->tells_of_room(); }
   void gather(Rank to, bool on) override { inner_->gather(in(to), on); }
   int poll() override {
     const int happened = inner_->poll();
@@ -136,6 +137,7 @@ class Relay final : public methods::Method {
   static void on_packet(void* relay, Rank from, const Packet& packet, const std::byte* payload);
   static methods::Landing on_arriving(void* relay, Rank from, const Packet& packet);
   static void on_landed(void* relay, Rank from, const Packet& packet, const methods::Landing& landing, Errc error);
+  static void on_room(void* relay, Rank rank);
   static void on_sent(void* relay, Request* owner, Errc error);
   static void on_moved(void* relay, Request* owner, std::uint64_t bytes, Errc error);
   static void on_peer_lost(void* relay, Rank rank, const Error& error);

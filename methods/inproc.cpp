@@ -24,6 +24,7 @@ InprocRules InprocRules::drawn(std::uint64_t seed) {
   r.no_expose = c.pick({0, 300, 1000});
   r.expose_layouts = c.in(500);
   r.told_late = c.pick({0, 300, 1000});
+  r.room_told_late = c.pick({-1, 0, 700});
   return r;
 }
 
@@ -74,6 +75,7 @@ Outcome InprocWorld::send(Rank from, Rank to, const Packet& packet, const Payloa
   Link& l = link(from, to);
   if (l.frames.size() >= rules_.link_frames || chance_.in(rules_.retry)) {
     note(Log::refused, from, to, static_cast<std::uint64_t>(packet.kind), packet.length);
+    if (rules_.room_told_late >= 0 && !std::ranges::count(me.refused, to)) me.refused.push_back(to);
     return Outcome::retry;
   }
   l.frames.emplace_back();
@@ -99,6 +101,18 @@ Outcome InprocWorld::send(Rank from, Rank to, const Packet& packet, const Payloa
   if (owner == nullptr || !chance_.in(rules_.told_late)) return Outcome::done;
   tell_later(me, to, owner);
   return Outcome::queued;
+}
+
+int InprocWorld::tell_of_room(Endpoint& at) {
+  int told = 0;
+  for (std::size_t i = at.refused.size(); i-- > 0;) {
+    const Rank to = at.refused[i];
+    if (link(at.rank, to).frames.size() >= rules_.link_frames || chance_.in(rules_.room_told_late)) continue;
+    at.refused.erase(at.refused.begin() + static_cast<std::ptrdiff_t>(i));
+    if (at.sink->on_room != nullptr) at.sink->on_room(at.sink->device, to);
+    ++told;
+  }
+  return told;
 }
 
 // Later than an answer may come.
@@ -245,6 +259,7 @@ int InprocWorld::poll(Rank rank) {
     for (std::size_t i = 0; i < take; ++i) happened += deliver(me, *ready[i]);
     if (budget > 0) --budget;
   }
+  happened += tell_of_room(me);
   for (std::size_t i = 0; me.mourning && i < me.in.size(); ++i) happened += lose_if_due(me, *me.in[i]);
   return happened;
 }

@@ -34,6 +34,7 @@ struct InprocRules {
   std::uint64_t latency_ns = 0;          // longest extra travel time of a frame; drawn from 0 … this
   int burst = 0;               // most frames that one poll delivers, drawn from 1 … this; 0: all that are due
   int retry = 0;               // per mille of sends and transfers that are refused though there is room
+  int room_told_late = -1;     // per mille of polls that leave a refused sender untold of room; -1: none is told
   int queued = 0;              // per mille of sends with owner, and of transfers, that finish later
   int told_late = 0;           // per mille of sends with owner whose owner is told some time after they have left
   int pieces = 0;              // per mille of payloads that arrive through on_arriving
@@ -87,6 +88,7 @@ class InprocWorld {
   Link& link(Rank from, Rank to);
   std::uint64_t travel();
   bool depart(Endpoint& at, Link& link);
+  int tell_of_room(Endpoint& at);
   void tell_later(Endpoint& at, Rank to, Request* owner);
   bool tell_if_due(Endpoint& at, std::size_t untold);
   void took_first(Link& link);
@@ -125,6 +127,7 @@ class InprocMethod final : public Method {
   std::size_t eager_max(Rank) const override { return world_.rules_.eager_max; }
   std::size_t fragment_max(Rank) const override { return world_.rules_.fragment_max; }
   Outcome send(Rank to, const Packet& packet, const Payload& payload, Request* owner) override;
+  bool tells_of_room() const override { return world_.rules_.room_told_late >= 0; }
   int poll() override;
   bool arm() override { return false; }
   std::uint64_t expose(Rank peer, const DataView& view) override;

@@ -36,7 +36,7 @@ struct InprocWorld::Link {
   std::uint64_t due = 0;       // of the last frame: later ones are never due earlier
   bool arriving = false;       // the first frame has been announced; `landing` is where it goes
   Landing landing;
-  Packet announced;            // while arriving; the frame is gone when its sender has lost the receiver first
+  Packet announced;     // while arriving; the frame is gone when its sender has lost the receiver first
   bool ending = false;  // the sender has died: after `keep` more frames comes the loss
   std::size_t keep = 0;
   std::uint64_t loss_due = 0;  // not before this time, ns
@@ -77,6 +77,7 @@ struct InprocWorld::Endpoint {
   std::vector<Transfer> transfers;
   std::vector<Untold> untold;
   std::size_t departing = 0;  // over all links out
+  std::vector<Rank> refused;  // to whom a send has been refused, and who is to be told when there is room
   std::unordered_set<Rank> lost;
   bool dead = false;      // killed
   bool closed = false;    // left in order

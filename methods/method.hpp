@@ -74,6 +74,8 @@ struct Sink {
 
   /// A send that was `queued` no longer needs its memory.
   void (*on_sent)(void* device, Request* owner, Errc error) = nullptr;
+  /// A send() to the rank that was refused (`retry`) may be tried again. Only by methods that tells_of_room().
+  void (*on_room)(void* device, Rank rank) = nullptr;
   /// A get or put that was `queued` has finished: `bytes` have moved.
   void (*on_moved)(void* device, Request* owner, std::uint64_t bytes, Errc error) = nullptr;
 
@@ -115,6 +117,11 @@ class Method {
   /// `queued` only when `owner` is given; a payload without owner is sent or refused as a whole. Connects on first use
   /// (`retry` meanwhile).
   virtual Outcome send(Rank to, const Packet& packet, const Payload& payload, Request* owner) = 0;
+
+  /// Whether on_room() says, from a poll(), when a send() that was refused may be tried again, unless on_peer_lost()
+  /// does away with it; else that is after any poll. For methods where a poll must not cost what waits, only what is
+  /// ready.
+  virtual bool tells_of_room() const { return false; }
 
   /// From gather(to, true) to gather(to, false), which follows before the next poll(), small packets to that rank may
   /// wait so that they leave together; send() answers as if they had left. For methods where each departure is dear.

@@ -23,6 +23,7 @@ void TcpMethod::leave(Link& link) {
   disconnect(link);
   link.out.fail(sink_, Errc::peer_lost);
   link.in.fail(link.peer, sink_, Errc::peer_lost);
+  tell_of_room(link);
 }
 
 // LINK_CLOSE goes behind everything else; when all has been written, our side of the connection ends.

@@ -87,8 +87,11 @@ Inbox::Read Inbox::read_landing(int fd) {
 void Inbox::cut(Rank from, const methods::Sink& sink, Arrival& arrival) {
   do {
     if (landing_under_way_) land_buffered(from, sink, arrival);
+    if (begin_ == end_) {
+      begin_ = end_ = 0;
+      return;
+    }
   } while (!landing_under_way_ && cut_one(from, sink, arrival));
-  if (begin_ == end_) begin_ = end_ = 0;
 }
 
 // One packet from the buffer: handed up, or its landing begun. False when there is no whole one.

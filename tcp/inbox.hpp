@@ -52,12 +52,18 @@ class Inbox {
   std::uint16_t tell() {
     told_ = received_;
     fresh_ = 0;
+    due_ = kAckEvery;
     return static_cast<std::uint16_t>(received_);
+  }
+  /// The same, of a LINK_* packet, behind which nothing else may go to the peer for long.
+  void tell_alone() {
+    tell();
+    due_ = kAckSoon;
   }
   /// The peer has not been told of everything.
   bool owes() const { return told_ != received_; }
   /// … and that is due, though nothing goes to it anyway.
-  bool ack_is_due() const { return fresh_ >= kAckEvery && owes(); }
+  bool ack_is_due() const { return fresh_ >= due_ && owes(); }
 
   /// The connection is no more. The next one begins behind received().
   void disconnected();
@@ -72,7 +78,10 @@ class Inbox {
   static constexpr std::size_t kAhead = 4 * 1024;     // read behind a large payload
   static constexpr std::size_t kLandFrom = 8 * 1024;  // smaller payloads wait in the buffer until they are complete
   static constexpr std::size_t kBudget = 1024 * 1024;
-  static constexpr std::size_t kAckEvery = 64 * 1024;   // far less than a journal holds
+  // Far less than a journal holds. Where packets go both ways: more than two eager messages that pass each other, for
+  // the next one tells it as well. Where they do not, the peer's journal stays in its cache if it is told soon.
+  static constexpr std::size_t kAckEvery = 128 * 1024;
+  static constexpr std::size_t kAckSoon = 64 * 1024;
   static constexpr std::size_t kAckAtOnce = 64 * 1024;  // owners of longer payloads wait for it (Outbox::kCopied)
   static constexpr std::size_t kPieces = 128;
   static constexpr std::size_t kTiny = 256;  // pieces smaller than this, on average, are unpacked from the buffer
@@ -92,6 +101,7 @@ class Inbox {
   std::uint32_t received_ = 0;      // number of the last packet; wraps
   std::uint32_t told_ = 0;          // the same, as the peer knows it
   std::size_t fresh_ = 0;           // bytes since then, about
+  std::size_t due_ = kAckSoon;      // how many of them the peer is told of at the latest
   std::uint16_t acknowledged_ = 0;  // of the packets that go the other way
   bool landing_under_way_ = false;
   bool resuming_ = false;            // the next packet is the one whose payload was landing when the connection broke

@@ -67,18 +67,23 @@ void Journal::written(std::size_t bytes) {
   }
 }
 
+// Where the next packet begins. Of one whose payload is bulk only the header is here.
+std::uint64_t Journal::behind(std::uint64_t position, bool bulk) const {
+  Kind kind;
+  std::uint32_t length;
+  std::memcpy(&kind, place(position) + offsetof(HeaderFields, kind), sizeof kind);
+  std::memcpy(&length, place(position) + offsetof(HeaderFields, length), sizeof length);
+  return position + wire_bytes(kind) + (bulk ? 0 : length);
+}
+
 // Drops packets up to this number, which stands between those acknowledged and those sent, as far as they are written:
 // a peer that acknowledges what it cannot have got does no harm.
 void Journal::drop_to(std::uint32_t number, std::vector<Request*>& told) {
   const std::size_t written = next_bulk();
   std::size_t through = 0;
   while (acked_ != number) {
-    Kind kind;
-    std::uint32_t length;
-    std::memcpy(&kind, place(begin_) + offsetof(HeaderFields, kind), sizeof kind);
-    std::memcpy(&length, place(begin_) + offsetof(HeaderFields, length), sizeof length);
     const bool bulk = through < bulks_.size() && bulks_[through].number == acked_ + 1;
-    const std::uint64_t after = begin_ + wire_bytes(kind) + (bulk ? 0 : length);
+    const std::uint64_t after = behind(begin_, bulk);
     if (after > written_ || (bulk && through == written)) break;
     if (bulk) told.push_back(bulks_[through++].owner);
     begin_ = after;
@@ -93,13 +98,22 @@ void Journal::acknowledge(std::uint16_t seen, std::vector<Request*>& told) {
   if (more != 0 && more <= sent_ - acked_) drop_to(acked_ + more, told);
 }
 
-bool Journal::rewind(std::uint32_t received, std::vector<Request*>& told) {
+bool Journal::rewind(std::uint32_t received, std::uint16_t tell, std::vector<Request*>& told) {
   if (received - acked_ > sent_ - acked_) return false;
   drop_to(received, told);
   if (acked_ != received) return false;
   written_ = begin_;
   bulks_waiting_ = bulks_.size();
   bulk_done_ = 0;
+  std::size_t bulk = 0;
+  std::uint32_t number = acked_;
+  for (std::uint64_t at = begin_; at != end_;) {
+    std::memcpy(place(at) + offsetof(HeaderFields, spare), &tell, sizeof tell);
+    const bool is_bulk = bulk < bulks_.size() && bulks_[bulk].number == number + 1;
+    ++number;
+    at = behind(at, is_bulk);
+    bulk += is_bulk;
+  }
   return true;
 }
 

@@ -31,8 +31,8 @@ class Journal {
  public:
   static constexpr std::size_t kFirst = 64 * 1024;
   static constexpr std::size_t kMost = 512 * 1024;
-  /// More than a peer that says nothing else leaves unacknowledged (twice Inbox's kAckEvery).
-  static constexpr std::size_t kLeft = 192 * 1024;
+  /// More than a peer that says nothing else leaves unacknowledged (twice Inbox's kAckEvery, and a payload).
+  static constexpr std::size_t kLeft = 288 * 1024;
   /// Headers travel with the lower 16 bits of a number: so many packets that an old one is told from a new one.
   static constexpr std::uint32_t kMostPackets = 16 * 1024;
   static_assert(kMostPackets < 32 * 1024);
@@ -86,9 +86,11 @@ class Journal {
   /// Everything that was taken has been acknowledged.
   bool is_empty() const { return acked_ == sent_; }
 
-  /// A new connection: the peer has received the packets up to this number, all behind them wait to be written again.
-  /// False when that cannot be: the peer has acknowledged more already, or was never sent so many.
-  bool rewind(std::uint32_t received, std::vector<Request*>& told);
+  /// A new connection: the peer has received the packets up to this number, all behind them wait to be written again,
+  /// and tell it `tell`, the lower bits of what has been received from it by now: the number that they told when they
+  /// were new may be so old that it means a later one. False when that cannot be: the peer has acknowledged more
+  /// already, or was never sent so many.
+  bool rewind(std::uint32_t received, std::uint16_t tell, std::vector<Request*>& told);
 
   /// Forgets everything; the owners are added to `told`.
   void clear(std::vector<Request*>& told);
@@ -110,6 +112,7 @@ class Journal {
   std::byte* place(std::uint64_t position) const { return buffer_.get() + (position - base_); }
   bool has_room(std::size_t bytes, std::uint16_t seen);
   void make_room(std::size_t bytes);
+  std::uint64_t behind(std::uint64_t position, bool bulk) const;
   void drop_to(std::uint32_t number, std::vector<Request*>& told);
 
   std::uint32_t sent_ = 0;   // number of the youngest packet; wraps, as the field on the wire does

@@ -49,10 +49,12 @@ struct Link {
   std::uint32_t clock = 0;       // the highest number of a call or connection that is known
 
   // What the method does with it; see tcp/method.hpp.
+  std::size_t place = 0;          // in the list of connected links, while connected
   bool busy = false;              // stands in the busy list
   bool hot = false;               // read by every poll
   bool watched = false;           // stands in the ready set …
   bool watched_writable = false;  // … also for writability
+  bool refused = false;           // a send has been, and the device has not been told of room
   bool calling = false;           // the switchboard has been asked to call
   Pause pause;
   std::uint64_t pausing_since = 0;  // os::now_ns()
@@ -64,6 +66,10 @@ struct Link {
   std::uint32_t quiet = 0;          // reads in a row that brought nothing while hot
 
   bool connected() const { return fd >= 0; }
+  /// Whether a send that was refused may have another outcome now: a packet is taken, a call begins, the end is told.
+  bool may_be_tried() const {
+    return state == State::up ? !out.blocked() : state == State::unlinked ? !calling : state == State::left;
+  }
 };
 
 }  // namespace rmq::tcp

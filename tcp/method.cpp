@@ -114,6 +114,8 @@ Outcome TcpMethod::send(Rank to, const Packet& packet, const Payload& payload, R
   const Outcome outcome = link->out.send(link->fd, packet, payload, owner, wait);
   link->burst.sent(epoch_, now, outcome == Outcome::queued && !link->out.blocked() && !link->out.empty(), scale_);
   if (!link->out.idle()) make_busy(*link);
+  if (outcome == Outcome::retry) [[unlikely]]
+    link->refused = true;
   return outcome;
 }
 
@@ -128,14 +130,23 @@ void TcpMethod::gather(Rank to, bool on) {
 
 Outcome TcpMethod::send_unlinked(Rank to) {
   Link& link = this->link(to);
-  if (link.state == Link::State::unlinked && !closing_) {
-    if (!std::exchange(link.calling, true)) switchboard_->call(to);
+  const bool unlinked = link.state == Link::State::unlinked;
+  if (!closing_ && (unlinked || link.state == Link::State::cut || link.connected())) {
+    link.refused = true;
+    if (unlinked && !std::exchange(link.calling, true)) switchboard_->call(to);
     return Outcome::retry;
   }
-  if (!closing_ && (link.state == Link::State::cut || link.connected())) return Outcome::retry;
   // The device hears of it from the next poll.
   if (link.state == Link::State::left) make_busy(link);
   return Outcome::failed;
+}
+
+// Whatever has changed on the link may be what a send that was refused waits for: a socket that takes more, what the
+// peer has acknowledged, another connection, its end. It is refused again where it is not.
+void TcpMethod::tell_of_room(Link& link) {
+  if (!link.refused || !link.may_be_tried()) return;
+  link.refused = false;
+  if (sink_.on_room != nullptr) sink_.on_room(sink_.device, link.peer);
 }
 
 void TcpMethod::make_busy(Link& link) {
@@ -165,6 +176,7 @@ int TcpMethod::advance_busy(bool also_blocked) {
       } else if (link.pause.begun()) {
         advance_pause(link);
       }
+      tell_of_room(link);
     }
   }
   std::erase_if(busy_, [](Link* link) {
@@ -213,6 +225,7 @@ int TcpMethod::service(Link& link) {
     link.quiet = 0;
     if (link.hot && link.watched && ++link.direct >= kWarm && !link.out.blocked()) unwatch(link);
     if (link.pause.heard) advance_pause(link);
+    tell_of_room(link);
   }
   return arrival.events + 1;
 }
@@ -231,9 +244,11 @@ int TcpMethod::look() {
     if (epoch_ % kToMakeRoom == 0) make_room();
     happened += switchboard_->advance_queue();
   }
+  bool called = false;
   for (const Tag tag : ready_->ready()) {
     if (tag.sort != Tag::Sort::link) {
       happened += switchboard_->on_ready(tag);
+      called = true;
       continue;
     }
     Link& link = *links_[tag.index];
@@ -242,6 +257,7 @@ int TcpMethod::look() {
     heat(link);
     happened += service(link);
   }
+  if (called) switchboard_->set_timer();
   interval_ = happened != 0 ? 1 : std::min(interval_ * 2, kLongestInterval);
   until_look_ = interval_;
   return happened;

@@ -42,6 +42,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   std::size_t eager_max(Rank) const override { return eager_max_; }
   std::size_t fragment_max(Rank) const override { return kFragment; }
   methods::Outcome send(Rank to, const Packet& packet, const Payload& payload, Request* owner) override;
+  bool tells_of_room() const override { return true; }
   void gather(Rank to, bool on) override;
   int poll() override;
   bool arm() override;
@@ -52,7 +53,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   void close() override;
 
   /// How many connections there are now.
-  int connections() const override { return connected_; }
+  int connections() const override { return static_cast<int>(connected_.size()); }
   /// How many have been made in place of one that had broken, since the beginning.
   std::uint64_t remade() const { return remade_; }
   /// How many have been closed because others were needed.
@@ -75,6 +76,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
 
   methods::Outcome send_unlinked(Rank to);
   void make_busy(Link& link);
+  void tell_of_room(Link& link);
   int advance_busy(bool also_blocked);
   int service(Link& link);
   void drain(Link& link, int error);
@@ -124,8 +126,8 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   std::vector<Link*> busy_;                   // have something to write, to tell or to fail
   std::array<Link*, kHot> hot_{};
   std::size_t hot_count_ = 0;
-  int connected_ = 0;  // links that have a socket
-  int most_ = 128;     // of those
+  std::vector<Link*> connected_;  // have a socket
+  int most_ = 128;                // of those
   std::uint64_t remade_ = 0, paused_ = 0;
   std::uint32_t interval_ = 1;  // polls from one look at the ready set to the next
   std::uint32_t until_look_ = 1;

@@ -146,7 +146,7 @@ void Outbox::disconnected() {
 }
 
 bool Outbox::resume(std::uint32_t received, const methods::Sink& sink) {
-  const bool possible = journal_.rewind(received, telling_);
+  const bool possible = journal_.rewind(received, static_cast<std::uint16_t>(in_.received()), telling_);
   blocked_ = false;
   for (Request* owner : telling_) sink.on_sent(sink.device, owner, Errc::ok);
   telling_.clear();
@@ -181,7 +181,7 @@ bool Outbox::put_control() {
     const std::size_t bytes = wire_bytes(packet->kind);
     std::memcpy(control_.data() + control_end_, packet, bytes);
     control_end_ = static_cast<std::uint8_t>(control_end_ + bytes);
-    in_.tell();
+    in_.tell_alone();
   }
   owed_ = 0;
   return control_end_ != 0;

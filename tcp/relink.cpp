@@ -55,8 +55,10 @@ Past TcpMethod::give_up_connection(Rank rank, std::uint32_t call) {
 }
 
 void TcpMethod::on_interrupted(Rank rank) {
-  link(rank).calling = false;  // the accepted call was in its place
-  if (link(rank).state == Link::State::cut) switchboard_->call_again(rank, os::now_ns() + silence_);
+  Link& link = this->link(rank);
+  link.calling = false;  // the accepted call was in its place
+  if (link.state == Link::State::cut) switchboard_->call_again(rank, os::now_ns() + silence_);
+  tell_of_room(link);
 }
 
 void TcpMethod::on_connected(Rank rank, Opened opened) {
@@ -69,7 +71,8 @@ void TcpMethod::on_connected(Rank rank, Opened opened) {
   remade_ += link.state == Link::State::cut;
   link.fd = opened.socket.native_handle();
   link.socket.emplace(std::move(opened.socket));
-  ++connected_;
+  link.place = connected_.size();
+  connected_.push_back(&link);
   link.address = std::move(opened.address);
   link.session = opened.session;
   link.connection = opened.connection;
@@ -85,6 +88,7 @@ void TcpMethod::on_connected(Rank rank, Opened opened) {
   if (hot_count_ < kHot || !watch(link, false)) heat(link);
   if (!link.hot && !link.watched) return lose(link, Errc::system, "the system has no memory to watch the socket");
   if (closing_) say_goodbye(link);
+  tell_of_room(link);
 }
 
 void TcpMethod::on_unreachable(Rank rank, const Error& error, const std::string& trouble) {
@@ -103,7 +107,9 @@ void TcpMethod::disconnect(Link& link) {
   link.fd = -1;
   if (link.hot) cool(link);
   link.socket.reset();
-  --connected_;
+  connected_[link.place] = connected_.back();
+  connected_[link.place]->place = link.place;
+  connected_.pop_back();
   link.pause = {};
   link.goodbye_said = link.shut = false;
   link.in.disconnected();
@@ -154,13 +160,12 @@ bool TcpMethod::make_room() {
   const std::uint64_t now = os::now_ns();
   std::size_t pausing = 0, up = 0;
   std::vector<Link*> idle;
-  for (const auto& one : links_) {
-    if (!one || !one->connected()) continue;
+  for (Link* const one : connected_) {
     // Who has not answered for so long computes, perhaps for minutes.
     pausing += one->state == Link::State::pausing && now - one->pausing_since < Switchboard::kPatience;
     up += one->state == Link::State::up;
     const std::uint64_t used = std::max(one->used, one->burst.last_epoch());
-    if (one->state == Link::State::up && epoch_ - used >= kIdle) idle.push_back(one.get());
+    if (one->state == Link::State::up && epoch_ - used >= kIdle) idle.push_back(one);
   }
   const std::size_t wanted = std::min<std::size_t>(switchboard_->waiting(), static_cast<std::size_t>(most_) / 4 + 1);
   if (pausing >= wanted) return true;
@@ -193,7 +198,8 @@ void TcpMethod::advance_pause(Link& link) {
     link.in.release();
     link.out.release();
     ++paused_;
-    if (link.ended) declare_lost(link, *link.ended);
+    if (link.ended) return declare_lost(link, *link.ended);
+    tell_of_room(link);
   }
 }
 

@@ -59,7 +59,13 @@ Socket open_socket(asio::io_context& io, const Endpoint& endpoint, std::uint64_t
     return socket;
   }
   os::keep_from_children(fd);
-  if (buffer == 0 && endpoint.address().is_loopback()) buffer = kLoopbackBuffer;
+  if (endpoint.address().is_loopback()) {
+    if (buffer == 0) buffer = kLoopbackBuffer;
+    // Nothing is lost on the way and nothing need be paced: the plain algorithm, which every process may choose. Before
+    // there is a connection, because BBR leaves its pacing, a timer interrupt for each piece, to whatever follows it;
+    // what a listener accepts has its algorithm.
+    static_cast<void>(::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4));
+  }
   if (buffer != 0) {
     // Before connect and listen, because the window scale is agreed upon then.
     const int bytes = static_cast<int>(std::min<std::uint64_t>(buffer, 1u << 30));
@@ -110,12 +116,7 @@ void tune(Socket& socket, std::uint64_t silence) {
   const int fd = socket.native_handle();
   set_number(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   ErrorCode ec;
-  if (socket.local_endpoint(ec).address().is_loopback()) {
-    // Nothing is lost on the way and nothing need be paced: the plain algorithm, which every process may choose,
-    // streams up to twice as fast as BBR.
-    static_cast<void>(::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4));
-    return;
-  }
+  if (socket.local_endpoint(ec).address().is_loopback()) return;
   set_number(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   const std::uint64_t limit = std::clamp<std::uint64_t>(silence / 5 * 2 / 1000000, 1, 1u << 30);  // ms
   const int pause = static_cast<int>(std::clamp<std::uint64_t>(limit / 2000, 1, 30));             // s

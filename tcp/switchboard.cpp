@@ -51,7 +51,7 @@ void Switchboard::stop() {
   outgoing_.clear();
   queue_.clear();
   held_.clear();
-  asking_ = 0;
+  asking_.clear();
   for (std::size_t i = 0; listener_ && i < listener_->size(); ++i) setup_.ready.remove(listener_->fd(i));
   listener_.reset();
   give_spare();
@@ -74,8 +74,7 @@ void Switchboard::start(Rank to, std::uint64_t give_up_at) {
   Outgoing& call = outgoing_[to];
   call.again = give_up_at != 0;
   call.give_up_at = give_up_at;
-  ++asking_;
-  look_up(to, call);
+  if (!look_up(to, call)) asking_.push_back(to);
   set_timer();
 }
 
@@ -84,7 +83,7 @@ void Switchboard::forget(Rank to) {
   const auto place = outgoing_.find(to);
   if (place == outgoing_.end()) return;
   hang_up(place->second);
-  asking_ -= place->second.asking;
+  std::erase(asking_, to);
   outgoing_.erase(place);
   set_timer();
 }
@@ -125,9 +124,14 @@ int Switchboard::advance_queue() {
 }
 
 int Switchboard::look_up() {
-  if (asking_ == 0) return 0;
-  int found = 0;
-  for (auto& [to, call] : outgoing_) found += call.asking && look_up(to, call);
+  if (asking_.empty()) return 0;
+  const auto find = [this](Rank to) { return look_up(to, outgoing_.find(to)->second); };
+  // Each question is a system call. The first reads what has come for all of them.
+  const bool one_found = find(asking_.front());
+  if (one_found) asking_.erase(asking_.begin());
+  const std::uint64_t answers = setup_.bootstrap.answers();
+  if (setup_.bootstrap.watch_fd() >= 0 && std::exchange(answers_, answers) == answers && !one_found) return 0;
+  const auto found = static_cast<int>(std::erase_if(asking_, find)) + one_found;
   if (found != 0) set_timer();
   return found;
 }
@@ -144,14 +148,12 @@ bool Switchboard::look_up(Rank to, Outgoing& call) {
     const auto text = setup_.bootstrap.look_up(fmt::format("tcp.{}", to));
     if (text && !*text) return false;
     call.asking = false;
-    --asking_;
     const auto theirs = text ? parse_place(**text) : Result<Place>(tl::unexpected(text.error()));
     if (!theirs) return give_up(theirs.error().what), true;
     known = known_.try_emplace(to, Known{usable(*theirs, setup_.machine)}).first;
     if (good_ && theirs->machine != setup_.machine) prefer(known->second.endpoints, *good_);
   } else {
     call.asking = false;
-    --asking_;
   }
   call.known = &known->second;
   if (call.known->endpoints.empty()) {
@@ -180,7 +182,6 @@ int Switchboard::on_ready(Tag tag) {
       return 0;
   }
   if (listener_) keep_spare();
-  set_timer();
   return 1;
 }
 

@@ -120,10 +120,13 @@ class Switchboard {
   /// Whether something is under way that on_ready() should soon hear of.
   bool busy() const { return !outgoing_.empty() || !incoming_.empty() || !queue_.empty(); }
   /// Whether it waits for an address that a rank has not told yet: only look_up() sees when it has.
-  bool asks() const { return asking_ != 0; }
+  bool asks() const { return !asking_.empty(); }
 
-  /// One of the tags that belong here (timer, listener, incoming, outgoing) is ready. Returns how much happened.
+  /// One of the tags that belong here (timer, listener, incoming, outgoing) is ready. set_timer() follows, behind
+  /// several of them. Returns how much happened.
   int on_ready(Tag tag);
+  /// For the next of all that is due by time.
+  void set_timer();
 
   /// Hangs up on everybody and stops listening.
   void stop();
@@ -184,7 +187,6 @@ class Switchboard {
   void drop(std::map<std::uint32_t, Incoming>::iterator incoming);
   void hang_up(Outgoing& call);
   void remember(const Endpoint& endpoint);
-  void set_timer();
 
   Setup setup_;
   std::unique_ptr<Listener> listener_;
@@ -195,7 +197,8 @@ class Switchboard {
   std::deque<Rank> queue_;                     // calls that wait for room
   std::deque<std::uint32_t> held_;             // callers who have proved themselves and wait for room; some may be gone
   std::map<Rank, std::uint64_t> turned_away_;  // for want of a descriptor: since when (os::now_ns())
-  std::size_t asking_ = 0;                     // calls whose `asking` is set
+  std::vector<Rank> asking_;                   // calls whose `asking` is set
+  std::uint64_t answers_ = 0;                  // of the bootstrap, when all of those were last asked for
   std::uint32_t next_id_ = 0;
   int spare_ = -1;  // a descriptor in reserve; -1: in use, for the caller that came last, or not to be had
   std::uint64_t deaf_until_ = 0;  // the system was out of descriptors: the listener is not watched until then; 0: it is

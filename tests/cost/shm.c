@@ -1,16 +1,12 @@
 // What the calls of short messages cost over shared memory, in instructions: each bound is a fifth above what GCC 12
-// made of it. Two ranks; the arguments of the calls, and what has happened before, are those of a program in its stride.
+// made of it. Two ranks; the arguments of the calls, and what has happened before, are those of a program in its
+// stride.
 #include <mpi.h>
-#include <unistd.h>
 
-#define BEGIN(text) __asm__ volatile("int3" : : "a"(text) : "memory")
-#define END() __asm__ volatile("int3" : : "a"(0) : "memory")
+#include "cost/mark.h"
 
 static int rank;
 static char data[256];
-
-// The least of several rounds is one in which it has.
-static void wait_until_arrived(void) { usleep(2000); }
 
 static void sender(void) {
   MPI_Request request;

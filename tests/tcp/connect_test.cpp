@@ -1,11 +1,15 @@
 // How connections come about and end in good order.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <string_view>
 #include <thread>
 
 #include "base/os/clock.hpp"
@@ -417,6 +421,19 @@ TEST(Connecting, TakesTheCallOfARankThatItAsksFor) {
   ASSERT_TRUE(second.say(0, 1));
   first.others = {&second};
   ASSERT_TRUE(first.say(1, 2));
+}
+
+// A congestion control that paces, such as the system's BBR, leaves its pacing to the connection if it has ever been
+// that connection's.
+TEST(Connect, OverLoopbackHasItsCongestionControlFromTheBeginning) {
+  boost::asio::io_context io;
+  ErrorCode ec;
+  Socket socket = open_socket(io, {boost::asio::ip::address_v4::loopback(), 0}, 0, ec);
+  ASSERT_FALSE(ec);
+  std::array<char, 16> name{};
+  socklen_t length = name.size();
+  ASSERT_EQ(::getsockopt(socket.native_handle(), IPPROTO_TCP, TCP_CONGESTION, name.data(), &length), 0);
+  EXPECT_EQ(std::string_view(name.data()), "reno");
 }
 
 }  // namespace

@@ -34,8 +34,12 @@ Node::Node(Bootstrap& bootstrap, const Config& config) : config_(config) {
     node.received.push_back({from, packet, node.arriving ? std::vector<std::byte>{} : node.arriving_});
   };
   sink_.on_sent = [](void* device, Request* owner, Errc error) { of(device).sent.emplace_back(owner, error); };
+  sink_.on_room = [](void* device, Rank rank) { of(device).refused.erase(rank); };
   sink_.on_moved = [](void*, Request*, std::uint64_t, Errc) { ADD_FAILURE() << "tcp moves nothing"; };
-  sink_.on_peer_lost = [](void* device, Rank rank, const Error& error) { of(device).lost.emplace_back(rank, error); };
+  sink_.on_peer_lost = [](void* device, Rank rank, const Error& error) {
+    of(device).lost.emplace_back(rank, error);
+    of(device).refused.erase(rank);
+  };
   auto opened = TcpMethod::open({config_, bootstrap, sink_, trace_, *doorbell_});
   if (opened) {
     method_ = std::move(*opened);
@@ -46,10 +50,17 @@ Node::Node(Bootstrap& bootstrap, const Config& config) : config_(config) {
 
 Node::~Node() = default;
 
+Outcome Node::offer(Rank to, const Packet& packet, const Payload& payload, Request* owner) {
+  if (refused.contains(to)) return Outcome::retry;
+  const Outcome outcome = method_->send(to, packet, payload, owner);
+  if (outcome == Outcome::retry) refused.insert(to);
+  return outcome;
+}
+
 bool Node::send(Rank to, const Packet& packet, const DataView& data, Request* owner) {
   const std::uint64_t until = os::now_ns() + 20000000000u;
   while (os::now_ns() < until) {
-    const Outcome outcome = method_->send(to, packet, {data, 0, data.bytes}, owner);
+    const Outcome outcome = offer(to, packet, {data, 0, data.bytes}, owner);
     if (outcome != Outcome::retry) return outcome != Outcome::failed;
     method_->poll();
     for (Node* other : others) other->method().poll();

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ class Node {
   bool is_open() const { return method_ != nullptr; }
   const Error& open_error() const { return open_error_; }
 
+  /// As Method::send, but that a send that was refused is not tried again before the method says so.
+  methods::Outcome offer(Rank to, const Packet& packet, const Payload& payload, Request* owner);
   /// Retries until the packet is taken, polling `others` too. True unless the peer is lost.
   bool send(Rank to, const Packet& packet, const DataView& data, Request* owner = nullptr);
   /// One SHORT packet with a tag and text; polls until it is taken.
@@ -38,6 +41,8 @@ class Node {
   std::vector<std::pair<Request*, Errc>> sent;
   std::vector<std::pair<methods::Landing, Errc>> landed;
   std::vector<std::pair<Rank, Error>> lost;
+  // Whom offer() has been refused to, and the sink has not been told of room.
+  std::set<Rank> refused;
   // Where an arriving payload goes; by default to fresh memory that ends up in `received`.
   std::function<methods::Landing(Rank, const Packet&)> arriving;
   // Called for each packet after it has been written down.
