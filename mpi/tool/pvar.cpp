@@ -182,8 +182,9 @@ RMQ_MPI(int, T_pvar_get_index, (const char* name, int var_class, int* pvar_index
 
 RMQ_MPI(int, T_pvar_session_create, (MPI_T_pvar_session * session)) {
   return enter([&] {
+    needed(session);
     sessions().push_back(std::make_unique<MPIR_T_pvar_session_s>());
-    *needed(session) = sessions().back().get();
+    *session = sessions().back().get();
     return MPI_SUCCESS;
   });
 }
