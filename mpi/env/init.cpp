@@ -92,12 +92,15 @@ RMQ_MPI(int, Finalize, (void)) {
   return MPI_SUCCESS;
 }
 
+// Also for threads that may call nothing else: these do not hold the device.
 RMQ_MPI(int, Query_thread, (int* provided)) {
-  return enter([&] { *out(provided, "provided") = runtime().thread_level; });
+  if (!runtime().is_active()) detail::refuse("MPI_Query_thread");
+  return enter_always([&] { *out(provided, "provided") = runtime().thread_level; });
 }
 
 RMQ_MPI(int, Is_thread_main, (int* flag)) {
-  return enter([&] { *out(flag, "flag") = pthread_equal(pthread_self(), runtime().main_thread) != 0; });
+  if (!runtime().is_active()) detail::refuse("MPI_Is_thread_main");
+  return enter_always([&] { *out(flag, "flag") = pthread_equal(pthread_self(), runtime().main_thread) != 0; });
 }
 
 RMQ_MPI(int, Abort, (MPI_Comm comm, int errorcode)) {
