@@ -21,6 +21,7 @@ enum class Errc : std::uint8_t {
   argument,   // the caller's mistake                          MPI_ERR_ARG
   buffer,     // the attached send buffer is too small         MPI_ERR_BUFFER
   revoked,    // its communicator has been revoked             MPIX_ERR_REVOKED
+  partial,    // the message ends inside of an element         MPI_ERR_TYPE
 };
 
 struct Error {

@@ -41,6 +41,7 @@ function(rmq_wrapper RMQ_WRAPPER_NAME RMQ_WRAPPER_LANGUAGE RMQ_WRAPPER_OPTION RM
   set(RMQ_WRAPPER_UP "..")
   set(RMQ_WRAPPER_INCLUDEDIR "${PROJECT_SOURCE_DIR}/mpi/include")
   set(RMQ_WRAPPER_LIBDIR "\$prefix/lib")
+  set(RMQ_WRAPPER_MPIFDIR "\$prefix/fortran")
   configure_file(${PROJECT_SOURCE_DIR}/tools/rmqcc.in ${build_dir}/${RMQ_WRAPPER_NAME}
     @ONLY FILE_PERMISSIONS ${rmq_program_permissions})
 
@@ -48,6 +49,7 @@ function(rmq_wrapper RMQ_WRAPPER_NAME RMQ_WRAPPER_LANGUAGE RMQ_WRAPPER_OPTION RM
   rmq_way_up(RMQ_WRAPPER_UP "${CMAKE_INSTALL_BINDIR}")
   set(RMQ_WRAPPER_INCLUDEDIR "\$prefix/${CMAKE_INSTALL_INCLUDEDIR}")
   set(RMQ_WRAPPER_LIBDIR "\$prefix/${CMAKE_INSTALL_LIBDIR}")
+  set(RMQ_WRAPPER_MPIFDIR "\$prefix/${CMAKE_INSTALL_INCLUDEDIR}/rmq/fortran")
   configure_file(${PROJECT_SOURCE_DIR}/tools/rmqcc.in ${install_dir}/${RMQ_WRAPPER_NAME}
     @ONLY FILE_PERMISSIONS ${rmq_program_permissions})
   install(PROGRAMS ${install_dir}/${RMQ_WRAPPER_NAME} DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -59,6 +61,24 @@ function(rmq_wrapper RMQ_WRAPPER_NAME RMQ_WRAPPER_LANGUAGE RMQ_WRAPPER_OPTION RM
     install(PROGRAMS ${install_dir}/${alias} DESTINATION ${CMAKE_INSTALL_BINDIR})
   endforeach()
 endfunction()
+
+# mpif.h for rmqfort: MPICH's, and the functions that it forgets. Only where MPICH's own wrapper tells where that one is.
+find_program(rmq_mpich_fortran NAMES mpifort.mpich mpif90.mpich)
+mark_as_advanced(rmq_mpich_fortran)
+if(rmq_mpich_fortran)
+  execute_process(COMMAND ${rmq_mpich_fortran} -show OUTPUT_VARIABLE rmq_mpich_shown ERROR_QUIET)
+  string(REGEX MATCHALL "-I[^ \n]+" rmq_mpich_folders "${rmq_mpich_shown}")
+  list(TRANSFORM rmq_mpich_folders REPLACE "^-I" "")
+  find_file(RMQ_MPICH_MPIF mpif.h PATHS ${rmq_mpich_folders} NO_DEFAULT_PATH)
+  mark_as_advanced(RMQ_MPICH_MPIF)
+endif()
+if(RMQ_MPICH_MPIF)
+  file(STRINGS ${RMQ_MPICH_MPIF} rmq_has_aint REGEX "[Aa][Ii][Nn][Tt]_[Aa][Dd][Dd]")
+  if(NOT rmq_has_aint)
+    configure_file(${PROJECT_SOURCE_DIR}/tools/mpif.h.in ${PROJECT_BINARY_DIR}/fortran/mpif.h @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/fortran/mpif.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rmq/fortran)
+  endif()
+endif()
 
 rmq_wrapper(rmqcc C cc "${CMAKE_C_COMPILER}" cc ENV RMQ_CC MPICH_CC OMPI_CC ALIASES mpicc)
 rmq_wrapper(rmqcxx C++ cxx "${CMAKE_CXX_COMPILER}" c++ ENV RMQ_CXX MPICH_CXX OMPI_CXX ALIASES mpicxx mpic++)

@@ -26,7 +26,9 @@ std::vector<int> list_of(const int* ranks, int n) {
   return n > 0 ? std::vector<int>(out(ranks, "ranks"), ranks + n) : std::vector<int>{};
 }
 
-std::vector<int> list_of(int ranges[][3], int n) {
+/// Ranks of a group of `size` members; of a range that leaves it, as far as its first rank outside, which chosen()
+/// tells of.
+std::vector<int> list_of(int ranges[][3], int n, int size) {
   count_arg(n, "n");
   if (n > 0) out(ranges, "ranges");
   std::vector<int> ranks;
@@ -37,7 +39,10 @@ std::vector<int> list_of(int ranges[][3], int n) {
       fail_call(MPI_ERR_ARG,
                 fmt::format("range {} has no members: {} to {} by {} (argument ranges)", i, first, last, stride));
     }
-    for (long r = first; stride > 0 ? r <= last : r >= last; r += stride) ranks.push_back(static_cast<int>(r));
+    for (long r = first; stride > 0 ? r <= last : r >= last; r += stride) {
+      ranks.push_back(static_cast<int>(r));
+      if (r < 0 || r >= size) return ranks;  // it may have billions more
+    }
   }
   return ranks;
 }
@@ -136,11 +141,17 @@ RMQ_MPI(int, Group_excl, (MPI_Group group, int n, const int ranks[], MPI_Group* 
 }
 
 RMQ_MPI(int, Group_range_incl, (MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup)) {
-  return enter([&] { *out(newgroup, "newgroup") = include(group_arg(group), list_of(ranges, n)); });
+  return enter([&] {
+    const Group& g = group_arg(group);
+    *out(newgroup, "newgroup") = include(g, list_of(ranges, n, g.size()));
+  });
 }
 
 RMQ_MPI(int, Group_range_excl, (MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup)) {
-  return enter([&] { *out(newgroup, "newgroup") = exclude(group_arg(group), list_of(ranges, n)); });
+  return enter([&] {
+    const Group& g = group_arg(group);
+    *out(newgroup, "newgroup") = exclude(g, list_of(ranges, n, g.size()));
+  });
 }
 
 RMQ_MPI(int, Group_free, (MPI_Group * group)) {

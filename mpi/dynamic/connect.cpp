@@ -91,6 +91,14 @@ Limit limit_of(const Info* info) {
   return {};
 }
 
+/// MPI leaves it to us how long MPI_Comm_connect waits for somebody to accept (MPI-4.1, section 11.9.3), but not for
+/// ever.
+Limit limit_of_call(const Info* info) {
+  constexpr std::chrono::seconds kPatience{120};
+  const Limit wanted = limit_of(info);
+  return wanted ? wanted : std::chrono::steady_clock::now() + kPatience;
+}
+
 void at_root(Comm& c, int root, const std::function<void()>& what) {
   std::vector<std::uint64_t> word{MPI_SUCCESS};
   if (c.rank != root) {
@@ -190,7 +198,7 @@ RMQ_MPI(int, Comm_connect, (const char* port_name, MPI_Info info, int root, MPI_
     check_root(c, root);
     connect_job();
     std::unique_ptr<Line> line;
-    at_root(c, root, [&] { line = call_port(out(port_name, "port_name"), limit_of(optional_info_arg(info))); });
+    at_root(c, root, [&] { line = call_port(out(port_name, "port_name"), limit_of_call(optional_info_arg(info))); });
     *newcomm = connect_by(c, root, std::move(line));
   });
 }

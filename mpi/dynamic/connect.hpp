@@ -24,6 +24,8 @@ void at_root(Comm& c, int root, const std::function<void()>& what);
 using Limit = std::optional<std::chrono::steady_clock::time_point>;
 /// The info key `timeout`, in seconds.
 Limit limit_of(const Info* info);
+/// The same for a call: two minutes where the key is not there.
+Limit limit_of_call(const Info* info);
 
 /// A caller of the port. Throws MPI_ERR_PORT when nobody has come in time. `failed`: looked at meanwhile; may throw.
 std::unique_ptr<Line> await_caller(Port& port, const Limit& limit, const std::function<void()>& failed = {});

@@ -1,4 +1,5 @@
 // Chapter 9: versions, names, clocks, memory, addresses.
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <ctime>
@@ -35,10 +36,30 @@ void tell_fortran() {
   if (&MPIR_C_MPI_WEIGHTS_EMPTY) MPIR_C_MPI_WEIGHTS_EMPTY = MPI_WEIGHTS_EMPTY;
 }
 
+namespace {
+
+/// Whether the code at an address is of MPICH's Fortran library.
+bool is_in_fortran_library(const void* code) {
+  const void* const fortran = ::dlsym(RTLD_DEFAULT, "mpi_get_version_");
+  Dl_info caller, library;
+  return fortran && ::dladdr(code, &caller) != 0 && ::dladdr(fortran, &library) != 0 &&
+         caller.dli_fbase == library.dli_fbase;
+}
+
+/// What MPI_SUBVERSION is in the modules and the mpif.h of MPICH's Fortran library, which are older than ours: of the
+/// functions that are new in MPI-4.1 this is the first that it would have.
+int fortran_subversion() {
+  return ::dlsym(RTLD_DEFAULT, "mpi_buffer_flush_") ? 1 : 0;
+}
+
+}  // namespace
+
 RMQ_MPI(int, Get_version, (int* version, int* subversion)) {
+  static_assert(MPI_VERSION == 4 && MPI_SUBVERSION == 1);
+  const bool from_fortran = is_in_fortran_library(__builtin_return_address(0));
   return enter_always([&] {
     *out(version, "version") = MPI_VERSION;
-    *out(subversion, "subversion") = MPI_SUBVERSION;
+    *out(subversion, "subversion") = from_fortran ? fortran_subversion() : MPI_SUBVERSION;
   });
 }
 

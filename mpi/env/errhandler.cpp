@@ -120,18 +120,15 @@ RMQ_MPI(int, Session_create_errhandler, (MPI_Session_errhandler_function * funct
 }
 
 RMQ_MPI(int, Session_set_errhandler, (MPI_Session session, MPI_Errhandler errhandler)) {
-  return enter([&] { set(session_arg(session), errhandler); });
+  return enter_session(session, [&](Session& s) { set(s, errhandler); });
 }
 
 RMQ_MPI(int, Session_get_errhandler, (MPI_Session session, MPI_Errhandler* errhandler)) {
-  return enter([&] { *out(errhandler, "errhandler") = get(session_arg(session)); });
+  return enter_session(session, [&](Session& s) { *out(errhandler, "errhandler") = get(s); });
 }
 
 RMQ_MPI(int, Session_call_errhandler, (MPI_Session session, int errorcode)) {
-  const int code = enter([&] {
-    session_arg(session);
-    check_code(errorcode);
-  });
+  const int code = enter_session(session, [&](Session&) { check_code(errorcode); });
   if (code != MPI_SUCCESS) return code;
   raise_error(session, __func__, Failure{errorcode, {}, MPI_COMM_NULL});
   return MPI_SUCCESS;

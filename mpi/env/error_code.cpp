@@ -239,6 +239,8 @@ int error_class_of(Errc e) {
       return MPI_ERR_BUFFER;
     case Errc::revoked:
       return MPIX_ERR_REVOKED;
+    case Errc::partial:
+      return MPI_ERR_TYPE;
     case Errc::config:
     case Errc::system:
       return MPI_ERR_OTHER;

@@ -40,6 +40,21 @@ int enter_first(Body&& body, Function function = __builtin_FUNCTION()) {
   }
 }
 
+/// In a job that goes on when ranks die: the end of the communicator's group alone, unless that is all of the job. The
+/// launcher ends the others as ranks that this one has lost.
+void abort_part(MPI_Comm comm, int code) {
+  Runtime& rt = runtime();
+  const Comm* const c = find_comm(comm);
+  if (!c || c->group->size() >= rt.world->size()) return;
+  for (const Rank r : c->group->world) {
+    if (r != rt.device->rank() && r < rt.world->size())
+      rt.bootstrap->accuse(r, fmt::format("it has called MPI_Abort on {} with error code {}",
+                                          c->name.empty() ? "a communicator of both" : c->name, code));
+  }
+  std::fflush(nullptr);
+  ::_exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
+}
+
 }  // namespace
 
 RMQ_MPI(int, Init, (int*, char***)) {
@@ -77,23 +92,23 @@ RMQ_MPI(int, Finalize, (void)) {
   return MPI_SUCCESS;
 }
 
+// Also for threads that may call nothing else: these do not hold the device.
 RMQ_MPI(int, Query_thread, (int* provided)) {
-  return enter([&] { *out(provided, "provided") = runtime().thread_level; });
+  if (!runtime().is_active()) detail::refuse("MPI_Query_thread");
+  return enter_always([&] { *out(provided, "provided") = runtime().thread_level; });
 }
 
 RMQ_MPI(int, Is_thread_main, (int* flag)) {
-  return enter([&] { *out(flag, "flag") = pthread_equal(pthread_self(), runtime().main_thread) != 0; });
+  if (!runtime().is_active()) detail::refuse("MPI_Is_thread_main");
+  return enter_always([&] { *out(flag, "flag") = pthread_equal(pthread_self(), runtime().main_thread) != 0; });
 }
 
 RMQ_MPI(int, Abort, (MPI_Comm comm, int errorcode)) {
   Runtime& rt = runtime();
   if (!rt.is_active()) detail::refuse("MPI_Abort");
-  if (rt.ft && comm == MPI_COMM_SELF && rt.world->size() > 1) {  // the job goes on
-    std::fflush(nullptr);
-    ::_exit(errorcode != 0 && (errorcode & 0xff) == 0 ? 1 : errorcode & 0xff);
-  }
-  rt.device->trace().end_in(call_id("Abort"));
   // No Entry: another thread may hold the device for ever.
+  if (rt.ft) abort_part(comm, errorcode);
+  rt.device->trace().end_in(call_id("Abort"));
   rt.device->MPID_Abort(errorcode, fmt::format("MPI_Abort was called with error code {}", errorcode), Blame::itself);
 }
 

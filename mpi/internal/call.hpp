@@ -15,7 +15,6 @@
 #pragma once
 
 #include <mutex>
-#include <optional>
 #include <type_traits>
 
 #include "mpi/internal/check.hpp"
@@ -82,15 +81,12 @@ template <class Body>
   return raise_error(MPI_COMM_NULL, function, Failure{code, {}, MPI_COMM_NULL});
 }
 
-/// The same for functions that may also be called before MPI_Init and after MPI_Finalize: there the device is not held
-/// and every error is fatal.
+/// The same for functions that need nothing of the device. They may be called at any time, by any thread whatever the
+/// thread level. Before MPI_Init and after MPI_Finalize every error is fatal.
 template <class Body>
 inline int enter_always(Body&& body, Function function = __builtin_FUNCTION()) {
-  Runtime& rt = runtime();
   int code;
   try {
-    std::optional<adi::Device::Entry> entry;
-    if (rt.is_active()) entry.emplace(*rt.device, function, function.id, function.collective);
     code = detail::run(body);
   } catch (...) {
     return detail::raise_caught(MPI_COMM_NULL, function);
@@ -100,11 +96,13 @@ inline int enter_always(Body&& body, Function function = __builtin_FUNCTION()) {
   return raise_error(MPI_COMM_NULL, function, Failure{code, {}, MPI_COMM_NULL});
 }
 
-/// The same for functions on objects that MPI lets live outside of MPI_Init and MPI_Finalize, from any thread (info
-/// objects, error handlers, sessions): the body never runs twice at once.
+/// The same for functions on objects that MPI lets live outside of MPI_Init and MPI_Finalize, from any thread whatever
+/// the thread level (info objects, error handlers, sessions): the body, which needs nothing of the device, never runs
+/// twice at once. Where no other thread may call but for these functions, the device is not held: this may be one.
 template <class Body>
 int enter_any_time(Body&& body, Function function = __builtin_FUNCTION()) {
-  if (runtime().is_active()) return enter(body, function);
+  Runtime& rt = runtime();
+  if (rt.is_active() && rt.thread_level == MPI_THREAD_MULTIPLE) return enter(body, function);
   try {
     const std::lock_guard lock(detail::outside_mutex());
     body();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <vector>
 
@@ -39,16 +40,23 @@ constexpr std::uint32_t handle_index(int h) {
   return static_cast<std::uint32_t>(h) & 0x3ffffffu;
 }
 
+/// Of a table that is touched with the device held.
+struct NoMutex {
+  void lock() {}
+  void unlock() {}
+};
+
 /// The run-time objects of one kind. Owns them. A handle holds the slot and, above it, how often the slot had been used
 /// before, modulo 16; a slot that was emptied rests until kResting others have been after it. So a handle of a dead
 /// object is found out: it would take more than kResting * 16 objects of its kind, made and ended, until another one
-/// has the same.
-template <class T, ObjectKind kKind>
+/// has the same. `Mutex` guards the table, not the objects, where several threads come without holding the device.
+template <class T, ObjectKind kKind, class Mutex = NoMutex>
 class Table {
  public:
   /// Stores an object and sets its `handle`. The pointer is stable until remove(). Throws std::bad_alloc beyond 2^22
   /// objects.
   T* add(std::unique_ptr<T> object) {
+    const std::lock_guard lock(mutex_);
     const std::uint32_t slot = take_slot();
     object->handle = make_handle(kDynamic, kKind, (uses_[slot].before << kSlotBits) | slot);
     slots_[slot] = std::move(object);
@@ -56,6 +64,7 @@ class Table {
   }
   /// nullptr when the handle is no live run-time object of this kind.
   T* find(int h) const {
+    const std::lock_guard lock(mutex_);
     const std::uint32_t slot = slot_of(h);
     if (slot >= slots_.size()) return nullptr;
     T* const object = slots_[slot].get();
@@ -63,11 +72,13 @@ class Table {
   }
   /// Whether the handle may have been that of an object once.
   bool has_had(int h) const {
+    const std::lock_guard lock(mutex_);
     return handle_storage(h) == kDynamic && handle_kind(h) == kKind && slot_of(h) < slots_.size();
   }
   void remove(T* object) { take(object).reset(); }
   /// Takes an object out: its handle is stale, the object lives on.
   std::unique_ptr<T> take(T* object) {
+    const std::lock_guard lock(mutex_);
     const std::uint32_t slot = slot_of(object->handle);
     rest(slot);
     return std::move(slots_[slot]);
@@ -110,6 +121,7 @@ class Table {
   std::vector<std::unique_ptr<T>> slots_;
   std::vector<Use> uses_;  // by slot
   std::uint32_t resting_ = 0, oldest_ = 0, newest_ = 0;
+  [[no_unique_address]] mutable Mutex mutex_;
 };
 
 }  // namespace rmq::mpi

@@ -42,6 +42,22 @@ inline Buffer unused_buffer(MPI_Count count) {
   return {b, source_arg(c, source), recv_tag_arg(tag)};
 }
 
+/// For Request::on_complete of a receive that has its layout: a message that ends inside of a predefined element was
+/// not sent with a type like the receive's, and fails.
+void check_end(Request* r);
+/// Of types without gaps too little can be known for that: MPI_Get_count tells.
+inline void mind_end(Request* r, const Buffer& b) {
+  if (b.type->dense) [[likely]]
+    return;
+  r->layout = b.type->layout;
+  r->on_complete = check_end;
+}
+/// prepare_recv() for a receive of the program's.
+inline void prepare_user_recv(Request* r, const Comm& c, const RecvArgs& a) {
+  prepare_recv(r, c, a.data, a.source, a.tag);
+  mind_end(r, a.data);
+}
+
 /// Waits for a request of this call alone and gives it back; a receive fills the status. Throws when it failed.
 void settle(Request* r, MPI_Status* status);
 /// Sends in a mode other than buffered, with a request; returns when the buffer may be used again. Not to
@@ -74,7 +90,7 @@ inline MPI_Request isend(Comm& c, const SendArgs& a, SendMode mode) {
   if (a.from_nobody()) [[unlikely]]
     return new_finished_request(RequestKind::recv, c);
   Request* r = new_request(RequestKind::recv, c);
-  prepare_recv(r, c, a.data, a.source, a.tag);
+  prepare_user_recv(r, c, a);
   const MPI_Request handle = handle_of(r);
   runtime().device->MPID_Irecv(r);
   return handle;

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 
 #include "adi/device.hpp"
 #include "mpi/coll/choice.hpp"
@@ -14,6 +15,10 @@ namespace rmq::mpi {
 namespace ft {
 class Faults;
 }
+
+/// MPI::ERRORS_THROW_EXCEPTIONS of MPICH's C++ library, which throws when it is returned an error and finds this
+/// handler: here it is MPI_ERRORS_RETURN by another name.
+inline constexpr int kErrorsThrow = 0x54000002;
 
 struct Runtime {
   enum class State : unsigned char { before, active, after };
@@ -33,7 +38,7 @@ struct Runtime {
   Comm* self = nullptr;
   std::array<Errhandler, 4> builtin_errhandlers{{{MPI_ERRORS_ARE_FATAL, 1, Errhandler::Action::fatal},
                                                  {MPI_ERRORS_RETURN, 1, Errhandler::Action::return_},
-                                                 {},
+                                                 {kErrorsThrow, 1, Errhandler::Action::return_},
                                                  {MPI_ERRORS_ABORT, 1, Errhandler::Action::abort}}};  // by index
   Errhandler* file_errhandler = &builtin_errhandlers[1];  // of MPI_FILE_NULL, hence of all files; referenced
   std::shared_ptr<BsendBuffer> bsend;                     // attached to the process; nullptr: none
@@ -46,8 +51,8 @@ struct Runtime {
   Table<Group, ObjectKind::group> groups;
   Table<Datatype, ObjectKind::datatype> datatypes;
   Table<Op, ObjectKind::op> ops;
-  Table<Info, ObjectKind::info> infos;
-  Table<Errhandler, ObjectKind::errhandler> errhandlers;
+  Table<Info, ObjectKind::info, std::mutex> infos;
+  Table<Errhandler, ObjectKind::errhandler, std::mutex> errhandlers;
   Table<Keyval, ObjectKind::keyval> keyvals;
   Table<Session, ObjectKind::session> sessions;
 
@@ -92,10 +97,8 @@ inline Group* find_group(MPI_Group handle) {
 
 inline Errhandler* find_errhandler(MPI_Errhandler handle) {
   Runtime& rt = runtime();
-  if (handle == MPI_ERRORS_ARE_FATAL || handle == MPI_ERRORS_RETURN || handle == MPI_ERRORS_ABORT) {
-    return &rt.builtin_errhandlers[handle_index(handle)];
-  }
-  return rt.errhandlers.find(handle);
+  const auto builtin = static_cast<unsigned>(handle) - static_cast<unsigned>(MPI_ERRORS_ARE_FATAL);
+  return builtin < rt.builtin_errhandlers.size() ? &rt.builtin_errhandlers[builtin] : rt.errhandlers.find(handle);
 }
 
 }  // namespace rmq::mpi

@@ -16,6 +16,10 @@ struct State {
 };
 State& state();
 
+/// Whether this thread runs a callback of an event: there it may hold the device already, or our lock, so that all
+/// functions but those on the instance are not accessible.
+inline thread_local bool in_callback = false;
+
 /// MPI_T_finalize by the last user: sessions and handles end. tool/cvar.cpp, tool/pvar.cpp
 void end_cvar_handles();
 void end_pvar_sessions();
@@ -23,6 +27,7 @@ void end_pvar_sessions();
 /// The frame of the functions: `body()` returns a code. A Failure is only a code here.
 template <class Body>
 int enter(Body&& body) {
+  if (in_callback) return MPI_T_ERR_NOT_ACCESSIBLE;
   const std::lock_guard lock(state().mutex);
   if (state().users == 0) return MPI_T_ERR_NOT_INITIALIZED;
   try {

@@ -1,7 +1,5 @@
 #include "mpi/internal/point.hpp"
 
-#include <fmt/format.h>
-
 #include "mpi/internal/bsend.hpp"
 
 namespace rmq::mpi {
@@ -25,30 +23,18 @@ void send_by_request(Comm& c, const SendArgs& a, SendMode mode) {
   settle(r, MPI_STATUS_IGNORE);
 }
 
-namespace {
-
-/// A message that ends inside of a predefined element was not sent with a type like the receive's. Of plain types too
-/// little can be known: MPI_Get_count tells.
-void check_end(const MPI_Status& status, const Datatype& type) {
-  if (elements_in(type, static_cast<MPI_Count>(status_bytes(status))) != MPI_UNDEFINED) return;
-  fail_call(MPI_ERR_TYPE, fmt::format("the message of {} bytes from rank {} with tag {} ends inside of an element of "
-                                      "argument datatype: it was sent with another type",
-                                      status_bytes(status), status.MPI_SOURCE, status.MPI_TAG));
+void check_end(Request* r) {
+  if (r->status.error == Errc::ok && !r->layout->basic_elements_in(r->status.bytes)) r->status.error = Errc::partial;
 }
-
-}  // namespace
 
 void recv_blocking(Comm& c, const RecvArgs& a, MPI_Status* status) {
   if (a.from_nobody()) return set_proc_null_status(status);
-  MPI_Status own;
-  if (!a.data.type->dense && status == MPI_STATUS_IGNORE) status = &own;
   Request* r = new_request(RequestKind::recv, c);
-  prepare_recv(r, c, a.data, a.source, a.tag);
+  prepare_user_recv(r, c, a);
   runtime().device->MPID_Irecv(r);
   if (a.source < 0 && ft::may_fail()) [[unlikely]]
     ft::await_from_any(c, r);
   settle(r, status);
-  if (!a.data.type->dense) check_end(*status, *a.data.type);
 }
 
 }  // namespace rmq::mpi

@@ -63,6 +63,7 @@ Request* start(const Buffer& b, MPI_Message& message) {
   Request* r = new_request(RequestKind::recv, *c);
   release(c);
   attach(r, b);
+  mind_end(r, b);
   r->peer = kept->peer;
   r->match = kept->match;
   message = MPI_MESSAGE_NULL;

@@ -34,7 +34,7 @@ class SendRecv final : public Activity {
     // All that can fail comes before anything starts: a receive that nobody knows of must not wait for the buffer.
     recv_ = half(RequestKind::recv, recv.from_nobody());
     send_ = half(RequestKind::send, send.to_nobody());
-    if (!recv.from_nobody()) prepare_recv(recv_.get(), c, recv.data, recv.source, recv.tag);
+    if (!recv.from_nobody()) prepare_user_recv(recv_.get(), c, recv);
     if (!send.to_nobody()) prepare_send(send_.get(), c, send.data, send.dest, send.tag, SendMode::standard);
     if (!recv.from_nobody()) runtime().device->MPID_Irecv(recv_.get());
     if (!send.to_nobody()) runtime().device->MPID_Isend(send_.get());
@@ -89,7 +89,7 @@ void sendrecv_blocking(Comm& c, const SendArgs& s, const RecvArgs& r, MPI_Status
   Request* recv = nullptr;
   if (!r.from_nobody()) {
     recv = new_request(RequestKind::recv, c);
-    prepare_recv(recv, c, r.data, r.source, r.tag);
+    prepare_user_recv(recv, c, r);
     runtime().device->MPID_Irecv(recv);
   }
   Failure failure{MPI_SUCCESS, {}, MPI_COMM_NULL};

@@ -93,6 +93,12 @@ Failure failure_of(const Request& r) {
       f.what = fmt::format("the message from rank {} with tag {} is longer than the receive buffer of {} bytes",
                            r.status.source, r.status.tag, r.view.bytes);
       break;
+    case Errc::partial:
+      f.what = fmt::format(
+          "the message of {} bytes from rank {} with tag {} ends inside of an element of the receive's "
+          "datatype: it was sent with another type",
+          r.status.bytes, r.status.source, r.status.tag);
+      break;
     case Errc::no_memory:
     case Errc::peer_lost:
       f.what = lost_text(r.peer);

@@ -160,9 +160,9 @@ RMQ_MPI(int, T_cvar_get_index, (const char* name, int* cvar_index)) {
 
 RMQ_MPI(int, T_cvar_handle_alloc, (int cvar_index, void*, MPI_T_cvar_handle* handle, int* count)) {
   return enter([&] {
-    at(config_variables(), cvar_index);
+    at(config_variables(), cvar_index), needed(handle);
     handles().push_back(std::make_unique<MPIR_T_cvar_handle_s>(MPIR_T_cvar_handle_s{cvar_index}));
-    *needed(handle) = handles().back().get();
+    *handle = handles().back().get();
     put(count, shape(kMembers[cvar_index]).count);
     return MPI_SUCCESS;
   });

@@ -58,15 +58,17 @@ class Registrations final : public TraceListener {
     const auto fits =
         std::find_if(r.callbacks.begin() + least, r.callbacks.end(), [](const auto& c) { return c.function; });
     if (!has_any) return;
-    if (fits == r.callbacks.end() || happening) {  // none is safe here; or an event in a callback
+    if (fits == r.callbacks.end() || in_callback) {  // none is safe here; or an event in a callback
       ++r.dropped;
       return;
     }
     const auto safety = static_cast<MPI_T_cb_safety>(least);
+    in_callback = true;
     if (r.dropped > 0 && r.on_dropped) r.on_dropped(std::exchange(r.dropped, 0), &r, kSource, safety, fits->user_data);
     happening = &instance;
     fits->function(const_cast<Instance*>(&instance), &r, safety, fits->user_data);
     happening = nullptr;
+    in_callback = false;
   }
 };
 

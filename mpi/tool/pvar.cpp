@@ -87,7 +87,8 @@ std::uint64_t now(int index) {
   Runtime& rt = runtime();
   if (!rt.device) return 0;
   std::optional<Device::Entry> entry;
-  if (rt.is_active() && rt.device->threads()) entry.emplace(*rt.device, "MPI_T_pvar_read");
+  // Below that level it may be another thread than the one that calls MPI, and the number a little old.
+  if (rt.is_active() && rt.thread_level == MPI_THREAD_MULTIPLE) entry.emplace(*rt.device, "MPI_T_pvar_read");
   return kVariables[index].value(*rt.device);
 }
 
@@ -182,8 +183,9 @@ RMQ_MPI(int, T_pvar_get_index, (const char* name, int var_class, int* pvar_index
 
 RMQ_MPI(int, T_pvar_session_create, (MPI_T_pvar_session * session)) {
   return enter([&] {
+    needed(session);
     sessions().push_back(std::make_unique<MPIR_T_pvar_session_s>());
-    *needed(session) = sessions().back().get();
+    *session = sessions().back().get();
     return MPI_SUCCESS;
   });
 }

@@ -44,6 +44,7 @@ MPI_T_enum flag_enum() {
 // Any thread may call at any time, whatever is asked for. While MPI itself has no MPI_THREAD_MULTIPLE, what another
 // thread than MPI's reads may be a little old.
 RMQ_MPI(int, T_init_thread, (int required, int* provided)) {
+  if (in_callback) return MPI_T_ERR_NOT_ACCESSIBLE;
   const std::lock_guard lock(state().mutex);
   if (required < MPI_THREAD_SINGLE || required > MPI_THREAD_MULTIPLE) return MPI_T_ERR_CANNOT_INIT;
   put(provided, required);

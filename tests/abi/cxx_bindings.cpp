@@ -55,6 +55,14 @@ int main(int argc, char** argv) {
   comm.Send(mine, 1, MPI::INT, size + 7, 0);
   expect(calls == 1 && seen == MPI::ERR_RANK, "a handler of a communicator");
   handler.Free();
+  comm.Set_errhandler(MPI::ERRORS_THROW_EXCEPTIONS);
+  int thrown = 0;
+  try {
+    comm.Send(mine, 1, MPI::INT, size + 7, 0);
+  } catch (MPI::Exception& e) {
+    thrown = e.Get_error_class();
+  }
+  expect(thrown == MPI::ERR_RANK && comm.Get_errhandler() == MPI::ERRORS_THROW_EXCEPTIONS, "an exception");
   comm.Free();
 
   int memory[4] = {};

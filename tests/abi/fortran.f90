@@ -57,6 +57,8 @@ program fortran
   logical :: flag
 
   call MPI_Init(ierr)
+  call MPI_Get_version(mine(1), mine(2), ierr)
+  call expect(mine(1) == MPI_VERSION .and. mine(2) == MPI_SUBVERSION, 'the version of the modules')
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)
 

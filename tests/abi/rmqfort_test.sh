@@ -22,5 +22,20 @@ done
 "$bin/mpif90" program.o -o program || die "does not link"
 [ "$("$bin/rmqrun" -n 2 ./program)" = "No Errors" ] || die "under rmqrun"
 [ "$(env -u LD_LIBRARY_PATH ./program)" = "No Errors" ] || die "alone"
+cat >old.f <<'EOF'
+      program old
+      implicit none
+      include 'mpif.h'
+      integer ierr
+      integer (kind=MPI_ADDRESS_KIND) a, b
+      call MPI_Init(ierr)
+      a = 4096
+      b = MPI_Aint_add(a, a)
+      if (MPI_Aint_diff(b, a) .eq. a) print '(a)', 'No Errors'
+      call MPI_Finalize(ierr)
+      end
+EOF
+"$bin/mpif77" old.f -o old || die "mpif.h does not declare all functions"
+[ "$("$bin/rmqrun" -n 1 ./old)" = "No Errors" ] || die "a program with mpif.h"
 ldd ./program | grep 'libmpich\.so' | grep -vq rmq/mpich-abi && die "it loads MPICH's C library: $(ldd ./program)"
 exit 0

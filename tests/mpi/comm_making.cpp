@@ -1,6 +1,10 @@
 // ranks: 5
 // Dup, split, create, create_group, split_type, names, info, compare; contexts are kept apart and given back.
+#include <sys/resource.h>
+
+#include <climits>
 #include <cstring>
+#include <fstream>
 #include <vector>
 
 #include "check.hpp"
@@ -194,6 +198,27 @@ void groups() {
   for (MPI_Group* g : {&world, &low, &high, &both, &result}) MPI_Group_free(g);
 }
 
+/// A range of two billion ranks of a group of five is an error that costs no memory.
+void long_range() {
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit before;
+  getrlimit(RLIMIT_AS, &before);
+  const rlimit little{static_cast<rlim_t>(pages) * 4096 + (rlim_t{1} << 30), before.rlim_max};
+  setrlimit(RLIMIT_AS, &little);
+  MPI_Group world, result;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (const int first : {0, 7}) {
+    int range[1][3] = {{first, INT_MAX, 1}};
+    CHECK_CLASS(MPI_Group_range_incl(world, 1, range, &result), MPI_ERR_RANK);
+    CHECK_CLASS(MPI_Group_range_excl(world, 1, range, &result), MPI_ERR_RANK);
+  }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Group_free(&world);
+  setrlimit(RLIMIT_AS, &before);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -207,5 +232,6 @@ int main(int argc, char** argv) {
   crossed();
   names();
   groups();
+  long_range();
   return check::finish();
 }

@@ -113,6 +113,49 @@ void handler_of_world() {
   MPI_Comm_free(&set);
 }
 
+/// All ways to receive one element of a type, with tag 1, from this rank itself.
+constexpr int (*kReceives[])(void* to, MPI_Datatype type, MPI_Status* status) = {
+    [](void* to, MPI_Datatype type, MPI_Status* status) { return MPI_Recv(to, 1, type, 0, 1, MPI_COMM_SELF, status); },
+    [](void* to, MPI_Datatype type, MPI_Status* status) {
+      MPI_Request r;
+      MPI_Irecv(to, 1, type, 0, 1, MPI_COMM_SELF, &r);
+      return MPI_Wait(&r, status);
+    },
+    [](void* to, MPI_Datatype type, MPI_Status* status) {
+      MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+      MPI_Irecv(to, 1, type, 0, 1, MPI_COMM_SELF, &r[1]);
+      MPI_Status all[2];
+      const int code = MPI_Waitall(2, r, all);
+      *status = all[1];
+      if (code == MPI_SUCCESS) return code;
+      CHECK_CLASS(code, MPI_ERR_IN_STATUS);
+      CHECK(all[0].MPI_ERROR == MPI_SUCCESS);
+      return all[1].MPI_ERROR;
+    },
+    [](void* to, MPI_Datatype type, MPI_Status* status) {
+      MPI_Request r;
+      MPI_Recv_init(to, 1, type, 0, 1, MPI_COMM_SELF, &r);
+      MPI_Start(&r);
+      const int code = MPI_Wait(&r, status);
+      CHECK(r != MPI_REQUEST_NULL);
+      MPI_Request_free(&r);
+      return code;
+    },
+    [](void* to, MPI_Datatype type, MPI_Status* status) {
+      return MPI_Sendrecv(nullptr, 0, MPI_INT, MPI_PROC_NULL, 0, to, 1, type, 0, 1, MPI_COMM_SELF, status);
+    },
+    [](void* to, MPI_Datatype type, MPI_Status* status) {
+      MPI_Request r;
+      MPI_Isendrecv(nullptr, 0, MPI_INT, MPI_PROC_NULL, 0, to, 1, type, 0, 1, MPI_COMM_SELF, &r);
+      return MPI_Wait(&r, status);
+    },
+    [](void* to, MPI_Datatype type, MPI_Status* status) {
+      MPI_Message m;
+      MPI_Mprobe(0, 1, MPI_COMM_SELF, &m, MPI_STATUS_IGNORE);
+      return MPI_Mrecv(to, 1, type, &m, status);
+    },
+};
+
 /// A receive of ints with gaps finds out that a message ends inside of one; one that ends after one is only short.
 void wrong_type() {
   MPI_Datatype gaps;
@@ -121,13 +164,22 @@ void wrong_type() {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   const char data[8] = {};
   int to[6];
-  for (const int bytes : {0, 3, 4, 6, 8}) {
-    MPI_Request r;
-    MPI_Isend(data, bytes, MPI_CHAR, 0, 1, MPI_COMM_SELF, &r);
-    const int code = MPI_Recv(to, 1, gaps, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
-    CHECK_CLASS(code, bytes % 4 == 0 ? MPI_SUCCESS : MPI_ERR_TYPE);
-    if (bytes == 3) CHECK(text_of(code).find("3 bytes") != std::string::npos);
-    MPI_Wait(&r, MPI_STATUS_IGNORE);
+  for (const auto receive : kReceives) {
+    for (const int bytes : {0, 3, 4, 6, 8}) {
+      MPI_Request r;
+      MPI_Isend(data, bytes, MPI_CHAR, 0, 1, MPI_COMM_SELF, &r);
+      MPI_Status status;
+      const int code = receive(to, gaps, &status);
+      CHECK_CLASS(code, bytes % 4 == 0 ? MPI_SUCCESS : MPI_ERR_TYPE);
+      if (bytes == 3) CHECK(text_of(code).find("3 bytes") != std::string::npos);
+      int whole, elements, chars;
+      MPI_Get_count(&status, gaps, &whole);
+      MPI_Get_elements(&status, gaps, &elements);
+      MPI_Get_count(&status, MPI_CHAR, &chars);
+      CHECK(whole == (bytes == 0 ? 0 : MPI_UNDEFINED));
+      CHECK(elements == (bytes % 4 == 0 ? bytes / 4 : MPI_UNDEFINED) && chars == bytes);
+      MPI_Wait(&r, MPI_STATUS_IGNORE);
+    }
   }
   MPI_Type_free(&gaps);
 }

@@ -184,6 +184,10 @@ void errors(MPI_Session s) {
   CHECK(handled == 1 && handled_class == MPI_ERR_ARG);
   CHECK(MPI_Session_call_errhandler(s, MPI_ERR_IO) == MPI_SUCCESS);
   CHECK(handled == 2 && handled_class == MPI_ERR_IO);
+  CHECK_CLASS(MPI_Session_call_errhandler(s, -1), MPI_ERR_ARG);
+  CHECK_CLASS(MPI_Session_get_errhandler(s, nullptr), MPI_ERR_ARG);
+  CHECK_CLASS(MPI_Session_set_errhandler(s, MPI_ERRHANDLER_NULL), MPI_ERR_ERRHANDLER);
+  CHECK(handled == 5 && handled_class == MPI_ERR_ERRHANDLER);
   MPI_Session_set_errhandler(s, MPI_ERRORS_RETURN);
   g = set(s, "mpi://SELF");
   handled = 0;

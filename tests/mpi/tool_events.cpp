@@ -61,7 +61,7 @@ struct Heard {
   int peer = -1;
   std::uint64_t bytes = 0;
   MPI_Count last = 0;
-  bool grows = true;
+  bool grows = true, shut_out = true;
   MPI_T_cb_safety safety = MPI_T_CB_REQUIRE_NONE;
 };
 
@@ -74,6 +74,13 @@ extern "C" void on_packet(MPI_T_event_instance event, MPI_T_event_registration, 
   if (MPI_T_event_get_timestamp(event, &time) != MPI_SUCCESS || time < heard.last) heard.grows = false;
   heard.last = time;
   if (MPI_T_event_get_source(event, &source) != MPI_SUCCESS || source != 0) heard.grows = false;
+  // What could wait for itself here says so.
+  int n = 0, provided = 0;
+  MPI_T_event_registration other = nullptr;
+  if (MPI_T_pvar_get_num(&n) != MPI_T_ERR_NOT_ACCESSIBLE || MPI_T_finalize() != MPI_T_ERR_NOT_ACCESSIBLE ||
+      MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_T_ERR_NOT_ACCESSIBLE ||
+      MPI_T_event_handle_alloc(heard.kind->index, nullptr, MPI_INFO_NULL, &other) != MPI_T_ERR_NOT_ACCESSIBLE)
+    heard.shut_out = false;
   MPI_T_event_read(event, place(*heard.kind, "tag"), &tag);
   if (tag != 77) return;
   ++heard.with_tag;
@@ -144,6 +151,7 @@ int main(int argc, char** argv) {
   MPI_T_source_get_timestamp(0, &now);
   for (int i = 0; i < 5; ++i) exchange(100);
   CHECK(out.with_tag == 5 && in.with_tag == 5 && out.grows && in.grows && out.last >= now);
+  CHECK(out.shut_out && in.shut_out);
   CHECK(out.peer == 1 - check::rank() && in.peer == out.peer && out.bytes == 100 && in.bytes == 100);
   CHECK(out.safety >= MPI_T_CB_REQUIRE_MPI_RESTRICTED && out.safety <= MPI_T_CB_REQUIRE_THREAD_SAFE);
 
