@@ -223,6 +223,21 @@ TEST(Hosts, ASignalReachesAllRanks) {
   EXPECT_EQ(sorted_lines(outcome.out), (Words{"got", "got", "got", "up", "up", "up"}));
 }
 
+// Neither the front nor the keeper waits for a host that does not answer.
+TEST(Hosts, ASignalEndsAJobThatHasNotStartedEverywhere) {
+  for (const char* hosts : {"localhost,a", "a"}) {
+    Process job(rmqrun({"--launcher", "sh -c $ANSWER", "--hosts", hosts, "PROBE", "say", "up", "spin"}), "",
+                {{"ANSWER", "sleep 1000"}});
+    while (job.family("sleep").empty()) {
+    }
+    ::kill(job.pid(), SIGTERM);
+    const Outcome outcome = job.wait();
+    EXPECT_EQ(outcome.code, 128 + SIGTERM);
+    EXPECT_EQ(outcome.err, "rmqrun: ended by SIGTERM\n");
+    job.await_nobody();
+  }
+}
+
 TEST(Hosts, SigquitTellsOfAllHosts) {
   Process job(on_hosts("a:1,b:1", {"PROBE", "init", "say", "up", "watch"}));
   job.await_lines(2);

@@ -90,6 +90,13 @@ std::string Job::name_of(int rank) {
   return fmt::format("rank {} ({})", rank, program(rank));
 }
 
+void Job::expect_end_by(int signal) {
+  forwarded_ = signal;
+  const auto started = [](const auto& remote) { return remote->has_started(); };
+  if (!std::ranges::all_of(remotes_, started))
+    end_job(128 + signal, fmt::format("ended by {}", signal_name(signal)));  // nobody there could hear it
+}
+
 void Job::signal(int signal, bool from_terminal) {
   for (const auto& remote : remotes_) remote->signal(signal, from_terminal);
   for (const auto& local : locals_) local->signal(signal, from_terminal);

@@ -57,8 +57,9 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
 
   /// Passes a signal on to all ranks.
   void signal(int signal, bool from_terminal);
-  /// The user wants it to end, by this signal: a rank that dies of it is no failure of its own.
-  void expect_end_by(int signal) { forwarded_ = signal; }
+  /// The user wants it to end, by this signal: a rank that dies of it is no failure of its own. A job that has not
+  /// started everywhere ends at once.
+  void expect_end_by(int signal);
 
   /// Ends all ranks within a moment, unless the job ends anyway. `message` is printed unless it is empty.
   void end(int code, const std::string& message) { end_job(code, message); }

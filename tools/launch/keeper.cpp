@@ -1,11 +1,11 @@
 #include "tools/launch/keeper.hpp"
 
 #include <fmt/format.h>
-#include <sys/epoll.h>
 
 #include <algorithm>
 #include <csignal>
 
+#include "tools/launch/front.hpp"
 #include "tools/launch/open_files.hpp"
 #include "tools/launch/verdict.hpp"
 #include "tools/process/reap.hpp"
@@ -38,10 +38,7 @@ Keeper::Keeper(const Options& options, EventLoop& loop, const sigset_t& signal_m
 
 Result<void> Keeper::begin() {
   adopt_orphans();
-  loop_.watch(leash_.get(), EPOLLIN, [](std::uint32_t) {
-    kill_descendants();
-    ::_exit(128 + SIGKILL);
-  });
+  obey_front(loop_, leash_.get(), [this](int signal) { forward(signal, false); });
   return watch_signals();
 }
 
@@ -211,9 +208,8 @@ void Keeper::on_signal(const signalfd_siginfo& info) {
   const int signal = static_cast<int>(info.ssi_signo);
   if (signal == SIGCHLD) {
     children_.reap();
-  } else if (info.ssi_code == SI_KERNEL || static_cast<pid_t>(info.ssi_pid) == ::getppid()) {
-    // What someone sends to our whole process group comes from the front as well; once is enough.
-    forward(signal, info.ssi_code == SI_KERNEL);
+  } else if (info.ssi_code == SI_KERNEL) {
+    forward(signal, true);  // what someone sends to our whole process group comes from the front as well
   }
 }
 
