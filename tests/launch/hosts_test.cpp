@@ -50,6 +50,20 @@ TEST(Hosts, EachRankKnowsWhereItIs) {
   EXPECT_EQ(sorted_lines(two.out), (Words{"a", "b", "b"})) << two.err;
 }
 
+// What PBS leaves for its jobs: a name for each rank.
+TEST(Hosts, ThoseOfAPbsJobAreTaken) {
+  const std::string file = ::testing::TempDir() + "rmq-pbs-nodes-" + std::to_string(::getpid());
+  {
+    std::FILE* nodes = std::fopen(file.c_str(), "w");
+    std::fputs("a\na\nb\n", nodes);
+    std::fclose(nodes);
+  }
+  const Outcome job = run(rmqrun({"--launcher", kLauncher, "sh", "-c", "PROBE fence finalize; echo $RMQ_HOST_NAME"}),
+                          "", {{"PBS_NODEFILE", file}});
+  EXPECT_EQ(sorted_lines(job.out), (Words{"a", "a", "b"})) << job.err;
+  ::unlink(file.c_str());
+}
+
 // This host needs no agent.
 TEST(Hosts, TheLaunchersOwnTakesPart) {
   Process job(
@@ -223,13 +237,41 @@ TEST(Hosts, ASignalReachesAllRanks) {
   EXPECT_EQ(sorted_lines(outcome.out), (Words{"got", "got", "got", "up", "up", "up"}));
 }
 
-TEST(Hosts, SigquitTellsOfAllHosts) {
+TEST(Hosts, AStoppedJobGoesOnWhenToldTo) {
+  Process job(on_hosts("a:1,b:1", {"--fan-out", "1", "PROBE", "say", "up", "spin"}));
+  job.await_lines(2);
+  ::kill(job.pid(), SIGTSTP);
+  job.await_state(job.pid(), 'T');
+  for (const pid_t pid : job.family("rank_probe")) job.await_state(pid, 'T');
+  ::kill(job.pid(), SIGCONT);
+  for (const pid_t pid : job.family("rank_probe")) job.await_state(pid, 'R');
+  ::kill(job.pid(), SIGTERM);
+  EXPECT_EQ(job.wait().code, 128 + SIGTERM);
+  job.await_nobody();
+}
+
+// Neither the front nor the keeper waits for a host that does not answer.
+TEST(Hosts, ASignalEndsAJobThatHasNotStartedEverywhere) {
+  for (const char* hosts : {"localhost,a", "a"}) {
+    Process job(rmqrun({"--launcher", "sh -c $ANSWER", "--hosts", hosts, "PROBE", "say", "up", "spin"}), "",
+                {{"ANSWER", "sleep 1000"}});
+    while (job.family("sleep").empty()) {
+    }
+    ::kill(job.pid(), SIGTERM);
+    const Outcome outcome = job.wait();
+    EXPECT_EQ(outcome.code, 128 + SIGTERM);
+    EXPECT_EQ(outcome.err, "rmqrun: ended by SIGTERM\n");
+    job.await_nobody();
+  }
+}
+
+// tests/hangs has what is told of MPI programs.
+TEST(Hosts, SigquitEndsNobody) {
   Process job(on_hosts("a:1,b:1", {"PROBE", "init", "say", "up", "watch"}));
   job.await_lines(2);
   ::kill(job.pid(), SIGQUIT);
   ::kill(job.pid(), SIGTERM);
-  const Outcome outcome = job.wait();
-  EXPECT_EQ(outcome.code, 128 + SIGTERM);
+  EXPECT_EQ(job.wait().code, 128 + SIGTERM);
 }
 
 TEST(Hosts, WhatCannotBeStartedIsNamed) {

@@ -190,6 +190,22 @@ TEST(RmqrunIo, ASignalThatComesTwiceAtOnceIsOne) {
   job.await_nobody();
 }
 
+// What somebody sends to our whole group reaches the keeper twice; of two that wait to be read the kernel makes one.
+TEST(RmqrunIo, ASignalToTheGroupIsNotLostInAKeeperThatIsLate) {
+  Process job(rmqrun({"-n", "2", "PROBE", "say", "up", "spin"}));
+  job.await_lines(2);
+  const auto keepers = job.family("rmqkeeper");
+  ASSERT_EQ(keepers.size(), 1u);
+  ::kill(keepers[0], SIGSTOP);
+  job.await_state(keepers[0], 'T');
+  ::kill(keepers[0], SIGINT);
+  ::kill(job.pid(), SIGINT);
+  job.await_state(job.pid(), 'S');  // the front has passed it on
+  ::kill(keepers[0], SIGCONT);
+  EXPECT_EQ(job.wait().code, 128 + SIGINT);
+  job.await_nobody();
+}
+
 TEST(RmqrunIo, RanksStartWithTheUsersSignalMaskAndTwoDescriptorsMore) {
   const std::vector<std::string> script = {"sh", "-c", "grep SigBlk /proc/self/status; ls /proc/self/fd | wc -l"};
   const Words alone = sorted_lines(run(script).out);

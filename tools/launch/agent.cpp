@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 
 #include "tools/launch/agent_job.hpp"
 #include "tools/launch/agents.hpp"
+#include "tools/launch/front.hpp"
 #include "tools/launch/open_files.hpp"
 #include "tools/launch/output.hpp"
 #include "tools/launch/verdict.hpp"
@@ -54,7 +54,7 @@ class Agent final : private Agents::Upcalls, private AgentJob::Upcalls {
     if (signal == SIGCHLD) {
       children_.reap();
     } else if (is_deadly(signal)) {
-      loop_.stop();  // the launcher sees the end of the link
+      loop_.stop();
     }
   }
 
@@ -186,9 +186,8 @@ class Agent final : private Agents::Upcalls, private AgentJob::Upcalls {
 int run_agent(UniqueFd leash, const sigset_t& ranks_mask) {
   auto loop = EventLoop::create();
   if (!loop) return exit_cannot_start;
-  (*loop)->watch(leash.get(), EPOLLIN, [](std::uint32_t) {
-    kill_descendants();
-    ::_exit(128 + SIGKILL);
+  obey_front(**loop, leash.get(), [&](int signal) {
+    if (is_deadly(signal)) (*loop)->stop();  // the launcher sees the end of the link
   });
   return Agent(**loop, ranks_mask).run();
 }

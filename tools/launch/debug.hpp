@@ -15,8 +15,8 @@ namespace rmq::launch {
 /// One rank's line of the table, as the keeper sends it to the front.
 std::string debug_entry(int pid, std::string_view host, std::string_view program);
 
-/// In the front: reads lines from `fd` until its end, makes the table of them, and stops where a debugger wants to.
-void publish_ranks(int fd);
+/// In the front: makes the table of these lines, and stops where a debugger wants to.
+void publish_ranks(std::string lines);
 
 /// Whether a debugger has started this process.
 bool is_debugged();

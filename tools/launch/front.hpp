@@ -6,8 +6,9 @@
 //        └─ rank 1 …
 //
 // The front dies: the keeper sees the end of a pipe that only the front holds (the leash) and kills all its
-// descendants. The keeper dies: the kernel kills the ranks (PR_SET_PDEATHSIG); what they had started themselves is
-// adopted by the front, which kills it. Both are subreapers, so no grandchild escapes by losing its parent.
+// descendants. Through the same pipe come the signals that the front passes on, a byte each. The keeper dies: the
+// kernel kills the ranks (PR_SET_PDEATHSIG); what they had started themselves is adopted by the front, which kills it.
+// Both are subreapers, so no grandchild escapes by losing its parent.
 #pragma once
 
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <functional>
 
 #include "tools/process/fd.hpp"
+#include "tools/process/loop.hpp"
 
 namespace rmq::launch {
 
@@ -24,5 +26,9 @@ namespace rmq::launch {
 /// alone; -1: none. To be called with one thread only.
 int run_kept(const std::function<int(UniqueFd leash, UniqueFd table, const sigset_t& ranks_mask)>& keep,
              int of_keeper = -1);
+
+/// In the keeper, for as long as `loop` runs: tells of each signal that the front passes on; when the front is gone,
+/// kills all descendants and ends this process.
+void obey_front(EventLoop& loop, int leash, std::function<void(int signal)> on_signal);
 
 }  // namespace rmq::launch

@@ -15,6 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds term_grace{300};     // between SIGTERM and SIGKILL
+constexpr milliseconds events_grace{1000};  // for last events of other hosts
 constexpr milliseconds verdict_grace{250};  // from the end of a rank's socket to the end of its process
 
 }  // namespace
@@ -88,6 +89,13 @@ const std::string& Job::program(int rank) const {
 std::string Job::name_of(int rank) {
   if (number_ > 0) return fmt::format("rank {} of job {} ({})", rank, number_, program(rank));
   return fmt::format("rank {} ({})", rank, program(rank));
+}
+
+void Job::expect_end_by(int signal) {
+  forwarded_ = signal;
+  const auto started = [](const auto& remote) { return remote->has_started(); };
+  if (!std::ranges::all_of(remotes_, started))
+    end_job(128 + signal, fmt::format("ended by {}", signal_name(signal)));  // nobody there could hear it
 }
 
 void Job::signal(int signal, bool from_terminal) {
@@ -246,6 +254,7 @@ void Job::kill_all() {
 
 void Job::kill() {
   ending_ = true;
+  hosts_to_tell_ = 0;  // they are not heard any more
   kill_all();
   alive_ = 0;
 }
@@ -253,6 +262,10 @@ void Job::kill() {
 // All ranks are gone: ends what they left behind and passes on the last output.
 void Job::finish() {
   if (finished_) return;
+  if (hosts_to_tell_ > 0) {
+    if (!std::exchange(awaits_events_, true)) timers_.after(events_grace, [this] { kill_rest(); });
+    return;
+  }
   finished_ = true;
   kill_all();
   if (!last_word_.empty()) say(last_word_);
@@ -267,15 +280,23 @@ void Job::say_last_events(int rank, const std::string& cause) {
     if (local.get() != &starter_of(rank)) text += local->last_events(rank);
   for (const auto& remote : remotes_)
     if (remote.get() != &starter_of(rank)) static_cast<void>(remote->last_events(rank));
-  if (text.empty()) return;
-  text.pop_back();  // say() ends the line
-  output_.say(text);
-  last_word_ = cause;
+  for (const auto& remote : remotes_) hosts_to_tell_ += remote->hosts();
+  cause_ = cause;
+  say_events(text);
 }
 
-// Of ranks on other hosts that waited for the one that has died.
+void Job::say_events(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();  // say() ends the line
+  if (text.empty()) return;
+  output_.say(text);
+  last_word_ = cause_;
+}
+
+// Of ranks on other hosts that waited for the one that has died, if there were any.
 void Job::on_events(const std::string& text) {
-  if (!finished_) output_.say(text.substr(0, text.find_last_not_of('\n') + 1));
+  if (finished_) return;
+  say_events(text);
+  if (hosts_to_tell_ > 0 && --hosts_to_tell_ == 0 && awaits_events_) finish();
 }
 
 void Job::on_failed(const std::string& what) {

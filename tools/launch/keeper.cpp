@@ -1,11 +1,11 @@
 #include "tools/launch/keeper.hpp"
 
 #include <fmt/format.h>
-#include <sys/epoll.h>
 
 #include <algorithm>
 #include <csignal>
 
+#include "tools/launch/front.hpp"
 #include "tools/launch/open_files.hpp"
 #include "tools/launch/verdict.hpp"
 #include "tools/process/reap.hpp"
@@ -38,10 +38,7 @@ Keeper::Keeper(const Options& options, EventLoop& loop, const sigset_t& signal_m
 
 Result<void> Keeper::begin() {
   adopt_orphans();
-  loop_.watch(leash_.get(), EPOLLIN, [](std::uint32_t) {
-    kill_descendants();
-    ::_exit(128 + SIGKILL);
-  });
+  obey_front(loop_, leash_.get(), [this](int signal) { forward(signal, false); });
   return watch_signals();
 }
 
@@ -198,6 +195,14 @@ int Keeper::number_of(const std::string& id) {
   return job == nullptr ? -1 : job->number();
 }
 
+std::map<std::string, int> Keeper::ranks_by_host() const {
+  std::map<std::string, int> ranks;
+  for (const auto& job : jobs_)
+    for (std::size_t host = 0; host < job->plan().hosts.size(); ++host)
+      ranks[job->plan().hosts[host]] += job->info().host_of_rank.count(static_cast<int>(host), job->info().size);
+  return ranks;
+}
+
 // ---- signals -------------------------------------------------------------------------------------------------------
 
 Result<void> Keeper::watch_signals() {
@@ -211,9 +216,8 @@ void Keeper::on_signal(const signalfd_siginfo& info) {
   const int signal = static_cast<int>(info.ssi_signo);
   if (signal == SIGCHLD) {
     children_.reap();
-  } else if (info.ssi_code == SI_KERNEL || static_cast<pid_t>(info.ssi_pid) == ::getppid()) {
-    // What someone sends to our whole process group comes from the front as well; once is enough.
-    forward(signal, info.ssi_code == SI_KERNEL);
+  } else if (info.ssi_code == SI_KERNEL) {
+    forward(signal, true);  // what someone sends to our whole process group comes from the front as well
   }
 }
 
