@@ -69,12 +69,16 @@ std::atomic<int> status_at_alarm{0};
 
 class ServerBootstrap final : public Bootstrap {
  public:
-  // Takes over the socket `fd`. `launcher`: a foreign one that wants to hear of the end as well.
-  ServerBootstrap(JobInfo job, int fd, std::unique_ptr<pmi::Launcher> launcher = nullptr)
-      : job_(std::move(job)), fd_(fd), launcher_(std::move(launcher)) {}
+  // Takes over the socket `fd`. `grants`: the server does more than to start the job. `launcher`: a foreign one that
+  // wants to hear of the end as well.
+  ServerBootstrap(JobInfo job, int fd, bool grants, std::unique_ptr<pmi::Launcher> launcher = nullptr)
+      : job_(std::move(job)), fd_(fd), grants_(grants), launcher_(std::move(launcher)) {}
   ~ServerBootstrap() override { ::close(fd_); }
   ServerBootstrap(const ServerBootstrap&) = delete;
   ServerBootstrap& operator=(const ServerBootstrap&) = delete;
+
+  /// A launcher for a process that has none, or one that grants nothing.
+  static Result<std::unique_ptr<ServerBootstrap>> start_own(JobInfo job);
 
   const JobInfo& job() const override { return job_; }
   Result<void> hello() { return send(boot::encode_hello(job_.rank)); }
@@ -87,12 +91,17 @@ class ServerBootstrap final : public Bootstrap {
   Result<void> put(std::string_view key, std::string_view value) override;
   Result<std::string> get(std::string_view key) override;
   Result<std::optional<std::string>> look_up(std::string_view key) override;
-  std::uint64_t answers() const override { return answers_.load(std::memory_order_relaxed); }
+  std::uint64_t answers() const override {
+    return answers_.load(std::memory_order_relaxed) + (own_ ? own_->answers() : 0);
+  }
   Result<void> fence() override;
   Result<ClockOffset> clock_offset() override;
   void abort(int code, std::string_view why, Blame blame) override;
   Result<void> finalize() override;
   Result<void> wish(std::string_view what, std::string_view text) override;
+  Result<std::optional<std::string>> hear(std::string_view key) override;
+  bool has_launcher() const override { return grants_ || own_; }
+  int launcher_fd() const override { return own_ ? own_->fd_ : -1; }
   Result<bool> try_fence(bool& more) override;
   std::vector<Departure> departures() override;
   bool tells_deaths() const override { return job_.ft; }
@@ -121,6 +130,8 @@ class ServerBootstrap final : public Bootstrap {
 
   JobInfo job_;  // complete, and constant, before anybody else has this object
   const int fd_;
+  const bool grants_;
+  std::unique_ptr<ServerBootstrap> own_;  // the launcher that this rank has started; touched with the device held
   const std::unique_ptr<pmi::Launcher> launcher_;  // nullptr: the launcher is rmqrun or rmqboot
   std::atomic<bool> finalized_{false};
   // Lock order: call_mutex_ before send_mutex_. call_mutex_ is held for a whole round trip and guards reader_, asked_
@@ -196,7 +207,28 @@ Result<void> ServerBootstrap::put(std::string_view key, std::string_view value) 
 
 Result<void> ServerBootstrap::wish(std::string_view what, std::string_view text) {
   if (auto open = check_open(); !open) return open;
-  return send(boot::encode_wish(what, text));
+  if (grants_) return send(boot::encode_wish(what, text));
+  if (!own_) {
+    auto started = start_own(job_);
+    if (!started) return tl::make_unexpected(started.error());
+    own_ = std::move(*started);
+  }
+  return own_->wish(what, text);
+}
+
+Result<std::optional<std::string>> ServerBootstrap::hear(std::string_view key) {
+  return own_ ? own_->look_up(key) : look_up(key);
+}
+
+// To it this process is a job of one.
+Result<std::unique_ptr<ServerBootstrap>> ServerBootstrap::start_own(JobInfo job) {
+  job.rank = 0;
+  job.size = 1;
+  const auto fd = boot::start_launcher(job);
+  if (!fd) return tl::make_unexpected(fd.error());
+  auto own = std::make_unique<ServerBootstrap>(std::move(job), *fd, true);
+  if (auto sent = own->hello(); !sent) return tl::make_unexpected(sent.error());
+  return own;
 }
 
 Result<void> ServerBootstrap::fetch_hosts() {
@@ -438,11 +470,13 @@ void ServerBootstrap::accuse(int rank, std::string_view why) {
 
 Result<void> ServerBootstrap::finalize() {
   if (finalized_.exchange(true, std::memory_order_relaxed)) return {};  // relaxed: guards no other data
+  if (own_) static_cast<void>(own_->finalize());
   if (auto sent = send(boot::encode(FrameKind::finalize)); !sent || !launcher_) return sent;
   return launcher_->finalize();
 }
 
 void ServerBootstrap::on_watch() {
+  if (own_) own_->on_watch();
   const std::unique_lock lock(call_mutex_, std::try_to_lock);
   if (!lock || finalized_.load(std::memory_order_relaxed)) return;  // the thread in a call reads for itself
   const auto got = receive(MSG_DONTWAIT);
@@ -461,18 +495,20 @@ class SingletonBootstrap final : public boot::LocalBootstrap {
  public:
   SingletonBootstrap() : LocalBootstrap(describe(), std::make_shared<boot::LocalBoard>(1)) {}
 
-  Result<std::optional<std::string>> look_up(std::string_view key) override {
+  Result<std::optional<std::string>> hear(std::string_view key) override {
     return launcher_ ? launcher_->look_up(key) : LocalBootstrap::look_up(key);
   }
+  std::uint64_t answers() const override { return launcher_ ? launcher_->answers() : 0; }
   Result<void> wish(std::string_view what, std::string_view text) override {
     if (!launcher_) {
-      const auto fd = boot::start_launcher(job());
-      if (!fd) return tl::unexpected(fd.error());
-      launcher_ = std::make_unique<ServerBootstrap>(job(), *fd);
-      if (auto sent = launcher_->hello(); !sent) return sent;
+      auto started = ServerBootstrap::start_own(job());
+      if (!started) return tl::unexpected(started.error());
+      launcher_ = std::move(*started);
     }
     return launcher_->wish(what, text);
   }
+  bool has_launcher() const override { return launcher_ != nullptr; }
+  int launcher_fd() const override { return watch_fd(); }
   int watch_fd() const override { return launcher_ ? launcher_->watch_fd() : -1; }
   void on_watch() override {
     if (launcher_) launcher_->on_watch();
@@ -491,7 +527,7 @@ class SingletonBootstrap final : public boot::LocalBootstrap {
   // A launcher starts as many as are asked for; a CPU each, or at least one more.
   static JobInfo describe() {
     JobInfo job = boot::singleton_job();
-    job.universe_size = std::max(2, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+    job.universe_size = boot::universe_size(0, job.size);
     return job;
   }
   std::unique_ptr<ServerBootstrap> launcher_;
@@ -523,7 +559,7 @@ Result<std::unique_ptr<Bootstrap>> start_under(std::unique_ptr<pmi::Launcher> la
   for (const int fd : {started->rank.server_fd, launcher->descriptor(), started->leash.get()})
     if (fd >= 0) os::keep_from_children(fd);
   auto server =
-      std::make_unique<ServerBootstrap>(std::move(started->rank.job), started->rank.server_fd, std::move(launcher));
+      std::make_unique<ServerBootstrap>(std::move(started->rank.job), started->rank.server_fd, false, std::move(launcher));
   if (auto sent = server->hello(); !sent) return tl::make_unexpected(sent.error());
   auto hosts = pmi::agree_on_hosts(*server);
   if (!hosts) return tl::make_unexpected(hosts.error());
@@ -550,7 +586,7 @@ Result<std::unique_ptr<Bootstrap>> connect_bootstrap() {
   ::fcntl(rank->server_fd, F_SETFD, FD_CLOEXEC);
   os::keep_from_children(rank->server_fd);
   if (rank->job.flight_fd >= 0) ::fcntl(rank->job.flight_fd, F_SETFD, FD_CLOEXEC);
-  auto server = std::make_unique<ServerBootstrap>(std::move(rank->job), rank->server_fd);
+  auto server = std::make_unique<ServerBootstrap>(std::move(rank->job), rank->server_fd, rank->grants);
   if (auto sent = server->hello(); !sent) return tl::make_unexpected(sent.error());
   if (rank->hosts > 1)
     if (auto placed = server->fetch_hosts(); !placed) return tl::make_unexpected(placed.error());

@@ -157,9 +157,11 @@ Result<Joined> join_job(const boot_mpi_world& world) {
 Error become_minder(const Options& options, const Joined& joined, const sigset_t& signal_mask) {
   const App& app = options.apps[0];
   JobInfo job = joined.job;
-  job.universe_size = std::max(job.size, options.universe_size);
+  const int allotted = job.universe_size > job.size ? job.universe_size : 0;
+  job.universe_size = boot::universe_size(options.universe_size > 0 ? options.universe_size : allotted, job.size);
   Environment environment = job_environment(options, app, job, install_prefix(2));
   environment.unset_matching(is_foreign_launcher_variable);
+  environment.set("RMQ_WISHES", "none");
   set_rank(environment,
            {joined.job.rank, joined.job.app_num, joined.socket.get(), joined.job.host_name, joined.job.host_size});
   const auto file = find_program(app.command[0], environment.get("PATH"), app.folder);
