@@ -19,8 +19,8 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "adi/channels.hpp"

@@ -558,8 +558,8 @@ Result<std::unique_ptr<Bootstrap>> start_under(std::unique_ptr<pmi::Launcher> la
   if (!started) return tl::make_unexpected(started.error());
   for (const int fd : {started->rank.server_fd, launcher->descriptor(), started->leash.get()})
     if (fd >= 0) os::keep_from_children(fd);
-  auto server =
-      std::make_unique<ServerBootstrap>(std::move(started->rank.job), started->rank.server_fd, false, std::move(launcher));
+  auto server = std::make_unique<ServerBootstrap>(std::move(started->rank.job), started->rank.server_fd, false,
+                                                  std::move(launcher));
   if (auto sent = server->hello(); !sent) return tl::make_unexpected(sent.error());
   auto hosts = pmi::agree_on_hosts(*server);
   if (!hosts) return tl::make_unexpected(hosts.error());

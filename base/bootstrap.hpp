@@ -116,8 +116,8 @@ class Bootstrap {
   virtual Result<void> finalize() = 0;
 
   /// Asks the launcher for something beyond the job: to start processes ("spawn"), to keep names ("publish" …). `text`
-  /// says what, and under which key hear() finds the answer. A rank whose launcher does no such thing, or that has none,
-  /// starts one of its own (base/launcher.hpp). Errc::argument: there is none that could.
+  /// says what, and under which key hear() finds the answer. A rank whose launcher does no such thing, or that has
+  /// none, starts one of its own (base/launcher.hpp). Errc::argument: there is none that could.
   virtual Result<void> wish(std::string_view what, std::string_view text) {
     static_cast<void>(text);
     return fail(Errc::argument, "this program has no launcher that could do '" + std::string(what) + "'");

@@ -20,9 +20,9 @@
 namespace rmq {
 namespace {
 
-constexpr std::size_t kMostCallers = 64;   // whose proof is not there yet; more wait to be let in …
+constexpr std::size_t kMostCallers = 64;           // whose proof is not there yet; more wait to be let in …
 constexpr std::uint64_t kSilence = 1'000'000'000;  // … until the oldest have said nothing for so long, ns
-constexpr std::size_t kMostAddresses = 4;  // a name has 255 characters
+constexpr std::size_t kMostAddresses = 4;          // a name has 255 characters
 
 std::string text_of(const sockaddr_in& a) {
   char text[INET_ADDRSTRLEN];

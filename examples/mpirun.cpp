@@ -90,7 +90,9 @@ int main(int argc, char** argv) {
     for (int i = 0; i < app.processes; ++i) {
       int ends[2];
       if (::pipe(ends) != 0) MPI_Abort(MPI_COMM_WORLD, 2);
-      program.env_of(i, "MPIRUN_RANK", std::to_string(outputs.size())).output_of_to(i, ends[1]).errors_of_to(i, ends[1]);
+      program.env_of(i, "MPIRUN_RANK", std::to_string(outputs.size()))
+          .output_of_to(i, ends[1])
+          .errors_of_to(i, ends[1]);
       outputs.push_back({ends[0], static_cast<int>(outputs.size()), {}});
       writers.push_back(ends[1]);
     }

@@ -22,7 +22,8 @@ MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge, std::un
   const auto contexts = agree_on_contexts(party_behind(local, leader), met.bridge(bridge), 2);
   if (met.party && line) met.party->tie(std::move(line), met.other_job);
   retain(*local.group);
-  NewComm made{contexts[0], local.group, new_group(std::move(met.remote), local.group->session), contexts[1], met.terms};
+  NewComm made{contexts[0], local.group, new_group(std::move(met.remote), local.group->session), contexts[1],
+               met.terms};
   return new_comm(local, made)->handle;
 }
 

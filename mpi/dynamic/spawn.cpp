@@ -110,8 +110,8 @@ RMQ_MPI(int, Comm_spawn_multiple,
          const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[])) {
   return enter(comm, [&](Comm& c) {
     *out(intercomm, "intercomm") = MPI_COMM_NULL;
-    *intercomm = spawn(c, root, {count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info},
-                       array_of_errcodes);
+    *intercomm =
+        spawn(c, root, {count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info}, array_of_errcodes);
   });
 }
 

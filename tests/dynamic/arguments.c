@@ -1,5 +1,5 @@
-/* Every wrong argument of every call of worlds that meet: the class that the handler gets, whose handler it is, and that
-   the other ranks of a collective call hear of what is wrong at the root. Two ranks. */
+/* Every wrong argument of every call of worlds that meet: the class that the handler gets, whose handler it is, and
+   that the other ranks of a collective call hear of what is wrong at the root. Two ranks. */
 #include <limits.h>
 #include <unistd.h>
 
@@ -14,14 +14,13 @@ static void count(MPI_Comm* comm, int* code, ...) {
 }
 
 /* The class of the error of a call, which has to come by the handler of MPI_COMM_WORLD, or of MPI_COMM_SELF. */
-#define FAILS(call, class_)                                                                        \
-  do {                                                                                             \
-    const int before = handled, got = class_of(call);                                              \
-    if (got != (class_) || handled != before + 1) {                                                \
-      ++errors;                                                                                    \
-      fprintf(stderr, "arguments.c:%d: %s: class %d, handled %d times\n", __LINE__, #call, got,    \
-              handled - before);                                                                   \
-    }                                                                                              \
+#define FAILS(call, class_)                                                                                        \
+  do {                                                                                                             \
+    const int before = handled, got = class_of(call);                                                              \
+    if (got != (class_) || handled != before + 1) {                                                                \
+      ++errors;                                                                                                    \
+      fprintf(stderr, "arguments.c:%d: %s: class %d, handled %d times\n", __LINE__, #call, got, handled - before); \
+    }                                                                                                              \
   } while (0)
 
 int main(int argc, char** argv) {
@@ -62,11 +61,24 @@ int main(int argc, char** argv) {
   CHECK(codes[0] == MPI_ERR_SPAWN && codes[1] == MPI_ERR_SPAWN && none == MPI_COMM_NULL);
   /* Bytes that are no UTF-8 are the program's own business. */
   FAILS(MPI_Comm_spawn("/nowhere/\xff\xfe", words, 1, MPI_INFO_NULL, 0, world, &none, codes), MPI_ERR_SPAWN);
-  static const char* const bad[][2] = {
-      {"soft", "no number"}, {"soft", "7:9"},      {"soft", "1:2:0"},   {"soft", "1:2:3:4"}, {"soft", "0:2000000000:0"},
-      {"arch", "pdp11"},     {"host", "nobody-x"}, {"host", "a:b"},     {"hostfile", "/nowhere"},
-      {"file", "/nowhere"},  {"env", "no equals"}, {"env", "=x"},       {"wdir", "/nowhere"}, {"hostfile", "/dev/null/\xff"},
-      {"rmq_env_each", "x A=b"}, {"rmq_env_each", "0 b"}, {"rmq_stdout", "/nowhere/file"}, {"rmq_stdin_each", "0 /nowhere"}};
+  static const char* const bad[][2] = {{"soft", "no number"},
+                                       {"soft", "7:9"},
+                                       {"soft", "1:2:0"},
+                                       {"soft", "1:2:3:4"},
+                                       {"soft", "0:2000000000:0"},
+                                       {"arch", "pdp11"},
+                                       {"host", "nobody-x"},
+                                       {"host", "a:b"},
+                                       {"hostfile", "/nowhere"},
+                                       {"file", "/nowhere"},
+                                       {"env", "no equals"},
+                                       {"env", "=x"},
+                                       {"wdir", "/nowhere"},
+                                       {"hostfile", "/dev/null/\xff"},
+                                       {"rmq_env_each", "x A=b"},
+                                       {"rmq_env_each", "0 b"},
+                                       {"rmq_stdout", "/nowhere/file"},
+                                       {"rmq_stdin_each", "0 /nowhere"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
     MPI_Info_set(info, bad[i][0], bad[i][1]);
     FAILS(MPI_Comm_spawn(program, words, 4, info, 0, world, &none, codes), MPI_ERR_SPAWN);
@@ -75,11 +87,16 @@ int main(int argc, char** argv) {
 
   /* MPI_Comm_spawn_multiple */
   int one = 1, less = -1;
-  FAILS(MPI_Comm_spawn_multiple(rank == 0 ? 0 : 1, &program, &no_words, &one, &info, 0, world, &none, codes), MPI_ERR_ARG);
-  FAILS(MPI_Comm_spawn_multiple(1, rank == 0 ? NOTHING : &program, NULL, &one, &info, 0, world, &none, codes), MPI_ERR_ARG);
-  FAILS(MPI_Comm_spawn_multiple(1, &program, NULL, rank == 0 ? NOTHING : &one, &info, 0, world, &none, codes), MPI_ERR_ARG);
-  FAILS(MPI_Comm_spawn_multiple(1, rank == 0 ? &nobody : &program, NULL, &one, &info, 0, world, &none, codes), MPI_ERR_ARG);
-  FAILS(MPI_Comm_spawn_multiple(1, &program, NULL, rank == 0 ? &less : &one, &info, 0, world, &none, codes), MPI_ERR_ARG);
+  FAILS(MPI_Comm_spawn_multiple(rank == 0 ? 0 : 1, &program, &no_words, &one, &info, 0, world, &none, codes),
+        MPI_ERR_ARG);
+  FAILS(MPI_Comm_spawn_multiple(1, rank == 0 ? NOTHING : &program, NULL, &one, &info, 0, world, &none, codes),
+        MPI_ERR_ARG);
+  FAILS(MPI_Comm_spawn_multiple(1, &program, NULL, rank == 0 ? NOTHING : &one, &info, 0, world, &none, codes),
+        MPI_ERR_ARG);
+  FAILS(MPI_Comm_spawn_multiple(1, rank == 0 ? &nobody : &program, NULL, &one, &info, 0, world, &none, codes),
+        MPI_ERR_ARG);
+  FAILS(MPI_Comm_spawn_multiple(1, &program, NULL, rank == 0 ? &less : &one, &info, 0, world, &none, codes),
+        MPI_ERR_ARG);
 
   /* An inter-communicator is none to spawn, accept or connect from. */
   CHECK(MPI_Comm_spawn(program, words, 1, info, 0, world, &inter, codes) == MPI_SUCCESS && codes[0] == MPI_SUCCESS);

@@ -5,12 +5,12 @@
 #include <stdio.h>
 
 static int errors = 0;
-#define CHECK(x)                                                                        \
-  do {                                                                                  \
-    if (!(x)) {                                                                         \
-      ++errors;                                                                         \
-      fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #x);             \
-    }                                                                                   \
+#define CHECK(x)                                                            \
+  do {                                                                      \
+    if (!(x)) {                                                             \
+      ++errors;                                                             \
+      fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #x); \
+    }                                                                       \
   } while (0)
 
 static int class_of(int code) {

@@ -2,7 +2,6 @@
 // for all and for one, long ones too; input and output of each; the codes of more processes than anybody has counted
 // on; events in the order in which they happen; signals; a launcher that a FIFO does not stop. One rank.
 #include <mpi.h>
-#include <rmq/spawn.hpp>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <rmq/spawn.hpp>
 #include <string>
 #include <vector>
 
@@ -17,8 +17,8 @@
 
 namespace {
 
-const std::vector<std::string> kWords = {"", "two words", "'quoted' \"twice\"", "line\nfeed", "\xff\xfe\x80 latin \xe9",
-                                         "", "$HOME * ; \\"};
+const std::vector<std::string> kWords = {
+    "", "two words", "'quoted' \"twice\"", "line\nfeed", "\xff\xfe\x80 latin \xe9", "", "$HOME * ; \\"};
 const std::string kLong(5000, 'x');
 const std::string kLines = "first\n\n third=\n";
 
@@ -78,23 +78,30 @@ void hand_over(char* self) {
   for (const int fd : {outputs[0][0], outputs[1][0], input[0], input[1]}) ::close(fd);
 }
 
-// Programs that know nothing of MPI.
+// Programs that know nothing of MPI. The last one to end is the first that returns something: that ends what is left.
 void look_after() {
   constexpr int kMany = 300;
+  int input[2];
+  if (::pipe(input) != 0) std::abort();
+  char path[64];
+  rmq_pipe_path(input[0], path, sizeof path);
   rmq::Spawn spawn;
-  auto& numbered = spawn.program("sh", {"-c", "exit $CODE"}, kMany);
-  for (int i = 0; i < kMany; ++i) numbered.env_of(i, "CODE", std::to_string(i % 100));
+  auto& numbered = spawn.program("sh", {"-c", "[ $NUMBER = 17 ] && read -r line && exit 9; exit 0"}, kMany);
+  for (int i = 0; i < kMany; ++i) numbered.env_of(i, "NUMBER", std::to_string(i));
+  numbered.input_of(17, path);
   rmq::SpawnedWorld world = spawn.start_apart();
   std::vector<int> seen(kMany, -1);
   int events = 0;
   const std::vector<int> codes = world.wait([&](const rmq::JobEvent& e) {
-    ++events;
     CHECK(e.kind == RMQ_EVENT_ENDED && seen[static_cast<std::size_t>(e.rank)] == -1);
     seen[static_cast<std::size_t>(e.rank)] = e.code;
+    if (++events == kMany - 1) CHECK(::write(input[1], "\n", 1) == 1);
   });
   CHECK(events == kMany && codes == seen && static_cast<int>(codes.size()) == kMany);
-  for (int i = 0; i < kMany; ++i) CHECK(codes[static_cast<std::size_t>(i)] == i % 100);
+  for (int i = 0; i < static_cast<int>(codes.size()); ++i)
+    CHECK(codes[static_cast<std::size_t>(i)] == (i == 17 ? 9 : 0));
   CHECK(class_of(rmq_await_job(world.job().c_str(), 0, nullptr, &events)) == MPI_ERR_SPAWN);  // told already
+  ::close(input[0]), ::close(input[1]);
 }
 
 void signals() {
@@ -112,7 +119,9 @@ void signals() {
     world.signal(SIGCONT);
   }
   const std::vector<int> codes = world.wait();
-  for (const int code : codes) CHECK(code == 5 || code == 128 + SIGUSR1);  // the latter before it had set its trap
+  // Before it had set its trap the signal ends it; and one of them that has ended ends the other.
+  for (const int code : codes) CHECK(code == 5 || code > 128);
+  CHECK(codes[0] == 5 || codes[1] == 5 || codes[0] == 128 + SIGUSR1 || codes[1] == 128 + SIGUSR1);
   CHECK(codes.size() == 2);
 }
 

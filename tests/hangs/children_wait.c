@@ -1,8 +1,8 @@
 // ranks: 2
 // code: 125
 // over: shm
-// says: ^ +0 +waits +MPI_Recv +a message from rank 1 of job [0-9a-f]{16} with tag 7 on the communicator
-// says: ^ +1 +waits +MPI_Recv +a message from rank 0 of job [0-9a-f]{16} with tag 7 on the communicator
+// says: ^ +0 +waits +MPI_Recv +a message from rank 1 of job [0-9a-f]{16} with tag 7 on
+// says: ^ +1 +waits +MPI_Recv +a message from rank 0 of job [0-9a-f]{16} with tag 7 on
 // says: the job hangs
 /* Parents and children that wait for each other, crosswise. */
 #include <mpi.h>

@@ -1,4 +1,6 @@
 // Ports and lines: who gets through, who does not, and what the ends share.
+#include "base/line.hpp"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -8,8 +10,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "base/line.hpp"
 
 namespace rmq::testing {
 namespace {

@@ -187,7 +187,8 @@ Result<Options> read_options(int argc, char** argv) {
   if (options->ft)
     return fail(Errc::argument, "--ft needs rmqrun as the launcher: the host's MPI ends its job when a process dies");
   if (options->apps.size() != 1 || options->apps[0].ranks_given || options->host_of_rank.back() != 0 ||
-      !options->hosts.empty() || options->timeout || options->tag_output || options->binding.to || options->hang_after || options->pmi)
+      !options->hosts.empty() || options->timeout || options->tag_output || options->binding.to ||
+      options->hang_after || options->pmi)
     return fail(Errc::argument,
                 "number, sections, hosts, binding, labels and time limit of the ranks are mpiexec's business; rmqboot "
                 "takes --method, --trace, -x, --wdir and --usize. For --hang-after: rmqps, on the machine of rank 0");

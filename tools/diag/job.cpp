@@ -119,8 +119,10 @@ void note_queues(Rank& r, const json& report) {
   if (const auto n = number<std::size_t>(report, "posted")) note(fmt::format("{} posted", n));
   if (const auto n = number<std::size_t>(report, "unexpected"))
     note(fmt::format("{} unexpected ({} bytes)", n, number<std::uint64_t>(report, "unexpected_bytes")));
-  auto announced = std::count_if(r.sends.begin(), r.sends.end(), [](const Message& m) { return m.step == "announced"; });
-  announced -= std::count_if(r.waits.begin(), r.waits.end(), [](const Wait& w) { return w.message.step == "announced"; });
+  auto announced =
+      std::count_if(r.sends.begin(), r.sends.end(), [](const Message& m) { return m.step == "announced"; });
+  announced -=
+      std::count_if(r.waits.begin(), r.waits.end(), [](const Wait& w) { return w.message.step == "announced"; });
   if (announced > 0) note(fmt::format("{} more rendezvous unanswered", announced));
   for (const json& peer : list(report, "peers")) {
     if (peer.contains("error")) r.lost.push_back({number(peer, "rank", -1), text(peer, "error")});

@@ -67,7 +67,8 @@ std::string collective_text(const Rank& r, const Message& m) {
 
 std::string wait_text(const Rank& r, const Wait& w) {
   const Message& m = w.message;
-  if (w.kind == "recv" && is_collective(m)) return fmt::format("{} ({})", ranks_text(r, w.peers), collective_text(r, m));
+  if (w.kind == "recv" && is_collective(m))
+    return fmt::format("{} ({})", ranks_text(r, w.peers), collective_text(r, m));
   if (w.kind == "send" && is_collective(m))
     return fmt::format("{} to receive ({})", ranks_text(r, w.peers), collective_text(r, m));
   if (w.kind == "recv" && m.matched)
@@ -90,7 +91,8 @@ std::string wait_text(const Rank& r, const Wait& w) {
                        comm_text(r, m.context));
   if (w.kind == "lock") return fmt::format("the lock of window {} on {}", w.window, ranks_text(r, w.peers));
   if (w.kind == "post") return fmt::format("{} to post window {}", ranks_text(r, w.peers), w.window);
-  if (w.kind == "complete") return fmt::format("{} to complete the access to window {}", ranks_text(r, w.peers), w.window);
+  if (w.kind == "complete")
+    return fmt::format("{} to complete the access to window {}", ranks_text(r, w.peers), w.window);
   if (w.kind == "fence") return fmt::format("{} at fence {} of window {}", ranks_text(r, w.peers), w.number, w.window);
   if (w.kind == "operations") return fmt::format("operations on window {} at {}", w.window, ranks_text(r, w.peers));
   if (w.kind == "job") return "another job";

@@ -233,7 +233,8 @@ void Keeper::forward(int signal, bool from_terminal) {
 bool Keeper::awaits_others(const Job& job) const {
   const std::set<int> together = bonds_.all_with(job.number());
   if (together.size() == 1 || (guest_ && together.contains(kGuest))) return true;
-  return !std::ranges::all_of(jobs_, [&](const auto& one) { return !together.contains(one->number()) || one->is_still(); });
+  return !std::ranges::all_of(jobs_,
+                              [&](const auto& one) { return !together.contains(one->number()) || one->is_still(); });
 }
 
 // ---- ends ----------------------------------------------------------------------------------------------------------

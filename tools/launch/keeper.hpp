@@ -99,7 +99,7 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
   static constexpr int kGuest = 0;  // its number: there is no other first job then
   std::unique_ptr<Guest> guest_;
   Agents agents_;
-  std::vector<std::unique_ptr<Job>> jobs_;        // that have not finished
+  std::vector<std::unique_ptr<Job>> jobs_;  // that have not finished
   Bonds bonds_;
   int jobs_made_ = 0;
   bool leaving_ = false;

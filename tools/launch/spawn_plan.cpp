@@ -99,7 +99,8 @@ Result<int> soft_count(const std::string& text, int most) {
       if (!value) return refuse("soft", text, "expects numbers and ranges as first:last:step, with commas");
       n.push_back(*value);
     }
-    if (n.empty() || n.size() > 3 || (n.size() > 2 && n[2] == 0)) return refuse("soft", text, "expects ranges as first:last:step");
+    if (n.empty() || n.size() > 3 || (n.size() > 2 && n[2] == 0))
+      return refuse("soft", text, "expects ranges as first:last:step");
     const int step = n.size() > 2 ? n[2] : 1, last = n.size() > 1 ? n[1] : n[0];
     for (std::int64_t i = n[0]; step > 0 ? i <= last : i >= last; i += step) {
       if (i >= 0 && i <= most) best = std::max(best, static_cast<int>(i));
@@ -191,7 +192,8 @@ Result<void> for_process(const Keys& keys, const std::string& key, int number_in
   for (const std::string& line : lines_of(each->second)) {
     const std::size_t space = line.find(' ');
     const auto whose = number(line.substr(0, space));
-    if (!whose || space == std::string::npos || !take(std::string_view(line).substr(space + 1), *whose == number_in_program))
+    if (!whose || space == std::string::npos ||
+        !take(std::string_view(line).substr(space + 1), *whose == number_in_program))
       return refuse(key, line, fmt::format("expects lines NUMBER {}", key == kEnvEach ? "NAME=VALUE" : "PATH"));
   }
   return {};
@@ -262,8 +264,8 @@ Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_r
   }
   if (places.empty()) return fail(Errc::argument, "no process is asked for: maxprocs, or soft, comes to 0");
   plan.job.size = static_cast<int>(places.size());
-  plan.job.universe_size = boot::universe_size(
-      parent.job.universe_size > plan.job.size ? parent.job.universe_size : 0, plan.job.size);
+  plan.job.universe_size =
+      boot::universe_size(parent.job.universe_size > plan.job.size ? parent.job.universe_size : 0, plan.job.size);
   // Those that are used, numbered without a gap.
   std::vector<int> host_of_rank;
   std::vector<int> used;

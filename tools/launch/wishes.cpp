@@ -26,13 +26,12 @@ std::string text_of(const json& answer) {
 // Why a job has not connected.
 std::string how_it_ended(int number, const std::vector<int>& codes) {
   const auto bad = std::ranges::find_if(codes, [](int code) { return code != 0; });
-  if (bad == codes.end())
-    return fmt::format("job {} has ended before all its processes had called MPI_Init", number);
+  if (bad == codes.end()) return fmt::format("job {} has ended before all its processes had called MPI_Init", number);
   const auto rank = bad - codes.begin();
-  return *bad > 128 ? fmt::format("job {} has ended before it was connected: signal {} has ended its rank {}", number,
-                                  *bad - 128, rank)
-                    : fmt::format("job {} has ended before it was connected: its rank {} returned {}", number, rank,
-                                  *bad);
+  return *bad > 128
+             ? fmt::format("job {} has ended before it was connected: signal {} has ended its rank {}", number,
+                           *bad - 128, rank)
+             : fmt::format("job {} has ended before it was connected: its rank {} returned {}", number, rank, *bad);
 }
 
 }  // namespace

@@ -1,16 +1,17 @@
 // What ranks ask of the launcher beyond their job: processes, and names for ports. JSON, both ways; the answer goes on
 // the board of the job under the key "answer" of the wish.
 //
-//   spawn      {programs, port}      -> {job, processes}; without a port it is not to connect. With one the board of the
+//   spawn      {programs, port}      -> {job, processes}; without a port it is not to connect. With one the board of
+//   the
 //                                       job that asks says under "ended.JOB" why it will not, if it ends before
 //   publish    {service, port}       -> {}
 //   unpublish  {service}             -> {}
 //   lookup     {service}             -> {port}
 //   signal     {job, signal}         -> {}
 //   await      {job}                 -> {codes}, when all its processes have ended; once
-//   event      {job, number}         -> {rank, code}: the process that has ended as the so many-th; {over} behind the last
-//   bond       {job, tie}            -> {}: that job and this one have connected, under this name
-//   part       a name                nothing: they have parted
+//   event      {job, number}         -> {rank, code}: the process that has ended as the so many-th; {over} behind the
+//   last bond       {job, tie}            -> {}: that job and this one have connected, under this name part       a
+//   name                nothing: they have parted
 //
 // Text of programs is as base/byte_text.hpp has it. An answer {error} says why not.
 #pragma once
@@ -51,9 +52,9 @@ class Wishes {
  private:
   /// What is known of a job that another one has started.
   struct Story {
-    int number;                              // of the job
-    int parent;                              // of the job that has started it
-    bool connects = false;                   // with its parent
+    int number;             // of the job
+    int parent;             // of the job that has started it
+    bool connects = false;  // with its parent
     bool over = false;
     std::vector<std::pair<int, int>> ended;  // rank and code, in the order of their ends
     std::vector<int> codes;                  // once it is over
