@@ -1,4 +1,4 @@
-/* The info keys of the standard, each with what it is to change, and MPI_UNIVERSE_SIZE: keys FOLDER [universe]. The
+/* The info keys of the standard, each with what it is to change, and MPI_UNIVERSE_SIZE: keys FOLDER UNIVERSE (0: any). The
    folder is empty. One rank. */
 #include <limits.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &found);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   CHECK(found && *universe > size);
-  if (argc > 2) CHECK(*universe == atoi(argv[2]));
+  if (atoi(argv[2]) > 0) CHECK(*universe == atoi(argv[2]));
 
   program = realpath("/proc/self/exe", NULL);
   if (!realpath(argv[1], folder)) return 1;
