@@ -77,6 +77,7 @@ Party& Device::MPID_Admit(std::unique_ptr<Party> party) {
       foreign_[static_cast<std::size_t>(number - size())] = who;
       number_of_[name_of(who)] = number;
       numbers.met_here[number] = true;
+      trace_.event(Event::introduced, 0, number, who.job, who.rank);
     }
     numbers.number[static_cast<std::size_t>(m)] = number;
     numbers.member[number] = m;

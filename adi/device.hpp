@@ -19,8 +19,8 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "adi/channels.hpp"
@@ -542,6 +542,8 @@ class Device {
   void look(Doing doing);
   static std::string_view on_ask(void* device, bool all);
   std::string_view report(Doing doing, bool all);
+  bool may_wait_elsewhere() const;
+  void tell_foreigners(ReportText& to) const;
   void tell_others(ReportText& to) const;
   void tell_queues(ReportText& to) const;
   void tell_peers(ReportText& to) const;

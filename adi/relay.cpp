@@ -16,7 +16,7 @@ bool Lifeline::has_broken() {
   if (!line_) return false;
   const auto word = line_->hear();
   if (word && !*word) return false;
-  const bool broken = !word;
+  const bool broken = !word && parting_ != Parting::agreed;
   line_.reset();
   return broken;
 }
@@ -40,12 +40,14 @@ bool Relay::reaches(Rank rank) const {
 int Relay::look_after() {
   const int fd = shared_.lifeline.fd();
   if (fd < 0 || !shared_.lifeline.has_broken()) return 0;
+  while (inner_->poll() > 0) continue;  // what it had to say before
   const auto& members = shared_.facts.members;
   for (int m = 0; m < static_cast<int>(members.size()); ++m) {
     if (members[static_cast<std::size_t>(m)].job == shared_.lifeline.job())
       on_peer_lost(this, m, {Errc::peer_lost, "its job has ended without MPI_Finalize or MPI_Comm_disconnect"});
   }
-  if (shared_.parted) shared_.parted(shared_.lifeline.job());
+  // While the two are parting the call that does so says what has become of it.
+  if (shared_.parted && shared_.lifeline.parting() == Lifeline::Parting::no) shared_.parted(shared_.lifeline.job());
   return 1;
 }
 

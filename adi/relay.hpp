@@ -43,8 +43,10 @@ class Lifeline {
   }
   int fd() const { return line_ ? line_->fd() : -1; }
   std::uint64_t job() const { return job_; }
-  /// One of the two ends tells the launcher of the connection.
-  bool tells() const { return line_ && line_->answered(); }
+  /// How far this process is with parting: an end is that of the job, but for its last message; or none at all.
+  enum class Parting : std::uint8_t { no, asked, agreed };
+  void set_parting(Parting p) { parting_ = p; }
+  Parting parting() const { return parting_; }
   /// The end that follows is none by death.
   void say_goodbye();
   void cut() { line_.reset(); }
@@ -54,6 +56,7 @@ class Lifeline {
  private:
   std::unique_ptr<Line> line_;
   std::uint64_t job_ = 0;
+  Parting parting_ = Parting::no;
 };
 
 class Relay final : public methods::Method {

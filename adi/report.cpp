@@ -78,7 +78,9 @@ std::string_view Device::report(Doing doing, bool all) {
   to.field("sent", counters_.sent);
   to.field("received", counters_.received);
   to.field("waits", gate_.waits());
+  to.field("elsewhere", may_wait_elsewhere());
   if (all) {
+    tell_foreigners(to);
     to.begin_list("awaits");
     if (doing == Doing::waiting && gate_.awaited.tell) gate_.awaited.tell(gate_.awaited.object, to);
     to.end_list();
@@ -92,6 +94,30 @@ std::string_view Device::report(Doing doing, bool all) {
   }
   to.end_object();
   return to.is_cut() ? R"({"state":"busy","call":"","sent":0,"received":0,"waits":0})" : to.text();
+}
+
+// Whether what ends a wait here may come from another job.
+bool Device::may_wait_elsewhere() const {
+  if (!parties_.empty() || gate_.awaited.tell == &tell_other_job) return true;
+  for (const Gate::Away* a = gate_.away(); a; a = a->next())
+    if (!a->in_callback() && a->awaited().tell == &tell_other_job) return true;
+  return false;
+}
+
+// What the numbers beyond those of the job stand for.
+void Device::tell_foreigners(ReportText& to) const {
+  if (foreign_.empty()) return;
+  to.begin_list("foreigners");
+  for (std::size_t i = 0; i < foreign_.size() && to.has_room(); ++i) {
+    to.begin_object();
+    to.field("number", size() + static_cast<int>(i));
+    char job[16];
+    for (int digit = 0; digit < 16; ++digit) job[digit] = "0123456789abcdef"[foreign_[i].job >> (60 - 4 * digit) & 15];
+    to.field("job", std::string_view(job, sizeof job));
+    to.field("rank", foreign_[i].rank);
+    to.end_object();
+  }
+  to.end_list();
 }
 
 // Calls of other threads that have given the device away for a while.

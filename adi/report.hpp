@@ -22,6 +22,13 @@ inline Awaited awaited(const Request* r) {
   return {[](const void* object, ReportText& to) { tell_request(*static_cast<const Request*>(object), to); }, r};
 }
 
+/// A wait for another job: for a root of it that has not come yet.
+inline void tell_other_job(const void*, ReportText& to) {
+  to.begin_object();
+  to.field("kind", "job");
+  to.end_object();
+}
+
 /// What a rank is doing at the moment it is asked.
 enum class Doing : std::uint8_t {
   outside,   // of MPI: the program's own work

@@ -45,7 +45,7 @@ Result<std::unique_ptr<Bootstrap>> start_under(std::unique_ptr<pmi::Launcher> la
   if (!started) return tl::make_unexpected(started.error());
   for (const int fd : {started->rank.server_fd, launcher->descriptor(), started->leash.get()})
     if (fd >= 0) os::keep_from_children(fd);
-  auto server = std::make_unique<boot::ServerBootstrap>(std::move(started->rank.job), started->rank.server_fd,
+  auto server = std::make_unique<boot::ServerBootstrap>(std::move(started->rank.job), started->rank.server_fd, false,
                                                         std::move(launcher));
   if (auto sent = server->hello(); !sent) return tl::make_unexpected(sent.error());
   auto hosts = pmi::agree_on_hosts(*server);
@@ -73,7 +73,7 @@ Result<std::unique_ptr<Bootstrap>> connect_bootstrap() {
   ::fcntl(rank->server_fd, F_SETFD, FD_CLOEXEC);
   os::keep_from_children(rank->server_fd);
   if (rank->job.flight_fd >= 0) ::fcntl(rank->job.flight_fd, F_SETFD, FD_CLOEXEC);
-  auto server = std::make_unique<boot::ServerBootstrap>(std::move(rank->job), rank->server_fd);
+  auto server = std::make_unique<boot::ServerBootstrap>(std::move(rank->job), rank->server_fd, rank->grants);
   if (auto sent = server->hello(); !sent) return tl::make_unexpected(sent.error());
   if (rank->hosts > 1)
     if (auto placed = server->fetch_hosts(); !placed) return tl::make_unexpected(placed.error());

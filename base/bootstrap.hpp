@@ -116,12 +116,19 @@ class Bootstrap {
   virtual Result<void> finalize() = 0;
 
   /// Asks the launcher for something beyond the job: to start processes ("spawn"), to keep names ("publish" …). `text`
-  /// says what, and under which key look_up() finds the answer. A program that nobody has launched starts a launcher
-  /// (base/launcher.hpp). Errc::argument: there is none that could.
+  /// says what, and under which key hear() finds the answer. A rank whose launcher does no such thing, or that has
+  /// none, starts one of its own (base/launcher.hpp). Errc::argument: there is none that could.
   virtual Result<void> wish(std::string_view what, std::string_view text) {
     static_cast<void>(text);
     return fail(Errc::argument, "this program has no launcher that could do '" + std::string(what) + "'");
   }
+
+  /// look_up() of what the launcher says about a wish.
+  virtual Result<std::optional<std::string>> hear(std::string_view key) { return look_up(key); }
+  /// Whether a wish goes to a launcher that runs already.
+  virtual bool has_launcher() const { return false; }
+  /// Of a launcher of this rank's own, which on_watch() looks at as well; -1: there is none (yet).
+  virtual int launcher_fd() const { return -1; }
 
   /// Becomes readable when the server has something to say outside of a call: above all, that it is gone. For the epoll
   /// set in which an idle rank sleeps; -1 where there is no server. Owned by the bootstrap, valid until its

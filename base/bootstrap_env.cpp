@@ -172,6 +172,8 @@ Result<LaunchedRank> read_launched_rank(const GetEnv& get) {
   out.job.rank = *rank;
   out.job.app_num = *app;
   out.job.universe_size = std::max(*universe, *size);
+  const char* const wishes = get("RMQ_WISHES");
+  out.grants = wishes == nullptr || std::string_view(wishes) != "none";
 
   const auto hosts = read_int(get, "RMQ_HOSTS", 1, *size);
   if (!hosts) return tl::make_unexpected(hosts.error());
@@ -271,6 +273,11 @@ void fill_random(std::span<std::byte> out) {
     RMQ_CHECK(got > 0 || errno == EINTR);  // getrandom of a few bytes has no other failure
     if (got > 0) out = out.subspan(static_cast<std::size_t>(got));
   }
+}
+
+int universe_size(int asked, int size) {
+  if (asked > 0) return std::max(asked, size);
+  return std::max(2 * size, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
 std::string host_name() {

@@ -14,6 +14,8 @@
 //   RMQ_HOST_NAME        name of a pretended host
 //   RMQ_MACHINE_SIZE     ranks on this machine, those of other pretended hosts included; without it, those of this host
 //   RMQ_FT               1: the job goes on when a rank dies (--ft)
+//   RMQ_WISHES           none: the server starts the job and does nothing more (rmqboot); a rank that wants other
+//                        processes starts a launcher of its own (base/launcher.hpp)
 //   RMQ_FLIGHT_MEMORY    FD:INODE:OFFSET: an inherited file in memory, and the place of this rank's flight recorder
 #pragma once
 
@@ -35,7 +37,8 @@ using GetEnv = std::function<const char*(const char* name)>;
 struct LaunchedRank {
   JobInfo job;
   int server_fd = -1;
-  int hosts = 1;  // with several, `job` has all ranks on one until their hosts have been fetched
+  bool grants = true;  // the server does more than to start the job
+  int hosts = 1;       // with several, `job` has all ranks on one until their hosts have been fetched
 };
 
 /// The value of RMQ_FLIGHT_MEMORY for an open file, empty when it is none; and back into `job`, which stays without a
@@ -73,6 +76,10 @@ void fill_random(std::span<std::byte> out);
 
 /// This machine's name.
 std::string host_name();
+
+/// MPI_UNIVERSE_SIZE of a job of `size` ranks: what has been asked for; where that is 0, as many as there are CPUs, or
+/// as many again as the job has, which share them: waiting costs nothing here.
+int universe_size(int asked, int size);
 
 /// A fresh job of one rank with its own id and secret.
 JobInfo singleton_job();

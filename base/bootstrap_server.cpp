@@ -12,6 +12,7 @@
 
 #include "base/bootstrap_local.hpp"
 #include "base/exit.hpp"
+#include "base/launcher.hpp"
 #include "base/os/clock.hpp"
 
 namespace rmq::boot {
@@ -64,7 +65,28 @@ Result<void> ServerBootstrap::put(std::string_view key, std::string_view value) 
 
 Result<void> ServerBootstrap::wish(std::string_view what, std::string_view text) {
   if (auto open = check_open(); !open) return open;
-  return send(encode_wish(what, text));
+  if (grants_) return send(encode_wish(what, text));
+  if (!own_) {
+    auto started = start_own(job_);
+    if (!started) return tl::make_unexpected(started.error());
+    own_ = std::move(*started);
+  }
+  return own_->wish(what, text);
+}
+
+Result<std::optional<std::string>> ServerBootstrap::hear(std::string_view key) {
+  return own_ ? own_->look_up(key) : look_up(key);
+}
+
+// To it this process is a job of one.
+Result<std::unique_ptr<ServerBootstrap>> ServerBootstrap::start_own(JobInfo job) {
+  job.rank = 0;
+  job.size = 1;
+  const auto fd = start_launcher(job);
+  if (!fd) return tl::make_unexpected(fd.error());
+  auto own = std::make_unique<ServerBootstrap>(std::move(job), *fd, true);
+  if (auto sent = own->hello(); !sent) return tl::make_unexpected(sent.error());
+  return own;
 }
 
 Result<void> ServerBootstrap::fetch_hosts() {
@@ -306,11 +328,13 @@ void ServerBootstrap::accuse(int rank, std::string_view why) {
 
 Result<void> ServerBootstrap::finalize() {
   if (finalized_.exchange(true, std::memory_order_relaxed)) return {};  // relaxed: guards no other data
+  if (own_) static_cast<void>(own_->finalize());
   if (auto sent = send(encode(FrameKind::finalize)); !sent || !launcher_) return sent;
   return launcher_->finalize();
 }
 
 void ServerBootstrap::on_watch() {
+  if (own_) own_->on_watch();
   const std::unique_lock lock(call_mutex_, std::try_to_lock);
   if (!lock || finalized_.load(std::memory_order_relaxed)) return;  // the thread in a call reads for itself
   const auto got = receive(MSG_DONTWAIT);

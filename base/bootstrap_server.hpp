@@ -23,12 +23,16 @@ namespace rmq::boot {
 
 class ServerBootstrap final : public Bootstrap {
  public:
-  // Takes over the socket `fd`. `launcher`: a foreign one that wants to hear of the end as well.
-  ServerBootstrap(JobInfo job, int fd, std::unique_ptr<pmi::Launcher> launcher = nullptr)
-      : job_(std::move(job)), fd_(fd), launcher_(std::move(launcher)) {}
+  // Takes over the socket `fd`. `grants`: the server does more than to start the job. `launcher`: a foreign one that
+  // wants to hear of the end as well.
+  ServerBootstrap(JobInfo job, int fd, bool grants, std::unique_ptr<pmi::Launcher> launcher = nullptr)
+      : job_(std::move(job)), fd_(fd), grants_(grants), launcher_(std::move(launcher)) {}
   ~ServerBootstrap() override { ::close(fd_); }
   ServerBootstrap(const ServerBootstrap&) = delete;
   ServerBootstrap& operator=(const ServerBootstrap&) = delete;
+
+  /// A launcher for a process that has none, or one that grants nothing.
+  static Result<std::unique_ptr<ServerBootstrap>> start_own(JobInfo job);
 
   const JobInfo& job() const override { return job_; }
   Result<void> hello() { return send(encode_hello(job_.rank)); }
@@ -41,12 +45,17 @@ class ServerBootstrap final : public Bootstrap {
   Result<void> put(std::string_view key, std::string_view value) override;
   Result<std::string> get(std::string_view key) override;
   Result<std::optional<std::string>> look_up(std::string_view key) override;
-  std::uint64_t answers() const override { return answers_.load(std::memory_order_relaxed); }
+  std::uint64_t answers() const override {
+    return answers_.load(std::memory_order_relaxed) + (own_ ? own_->answers() : 0);
+  }
   Result<void> fence() override;
   Result<ClockOffset> clock_offset() override;
   void abort(int code, std::string_view why, Blame blame) override;
   Result<void> finalize() override;
   Result<void> wish(std::string_view what, std::string_view text) override;
+  Result<std::optional<std::string>> hear(std::string_view key) override;
+  bool has_launcher() const override { return grants_ || own_; }
+  int launcher_fd() const override { return own_ ? own_->fd_ : -1; }
   Result<bool> try_fence(bool& more) override;
   std::vector<Departure> departures() override;
   bool tells_deaths() const override { return job_.ft; }
@@ -75,6 +84,8 @@ class ServerBootstrap final : public Bootstrap {
 
   JobInfo job_;  // complete, and constant, before anybody else has this object
   const int fd_;
+  const bool grants_;
+  std::unique_ptr<ServerBootstrap> own_;  // the launcher that this rank has started; touched with the device held
   const std::unique_ptr<pmi::Launcher> launcher_;  // nullptr: the launcher is rmqrun or rmqboot
   std::atomic<bool> finalized_{false};
   // Lock order: call_mutex_ before send_mutex_. call_mutex_ is held for a whole round trip and guards reader_, asked_

@@ -1,8 +1,5 @@
 #include "base/bootstrap_single.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <cstdio>
 
 #include "base/bootstrap_env.hpp"
@@ -16,7 +13,7 @@ namespace {
 // A launcher starts as many as are asked for; a CPU each, or at least one more.
 JobInfo describe() {
   JobInfo job = singleton_job();
-  job.universe_size = std::max(2, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+  job.universe_size = universe_size(0, job.size);
   return job;
 }
 
@@ -26,10 +23,9 @@ SingletonBootstrap::SingletonBootstrap() : LocalBootstrap(describe(), std::make_
 
 Result<void> SingletonBootstrap::wish(std::string_view what, std::string_view text) {
   if (!launcher_) {
-    const auto fd = start_launcher(job());
-    if (!fd) return tl::unexpected(fd.error());
-    launcher_ = std::make_unique<ServerBootstrap>(job(), *fd);
-    if (auto sent = launcher_->hello(); !sent) return sent;
+    auto started = ServerBootstrap::start_own(job());
+    if (!started) return tl::unexpected(started.error());
+    launcher_ = std::move(*started);
   }
   return launcher_->wish(what, text);
 }

@@ -16,10 +16,13 @@ class SingletonBootstrap final : public LocalBootstrap {
  public:
   SingletonBootstrap();
 
-  Result<std::optional<std::string>> look_up(std::string_view key) override {
+  Result<std::optional<std::string>> hear(std::string_view key) override {
     return launcher_ ? launcher_->look_up(key) : LocalBootstrap::look_up(key);
   }
+  std::uint64_t answers() const override { return launcher_ ? launcher_->answers() : 0; }
   Result<void> wish(std::string_view what, std::string_view text) override;
+  bool has_launcher() const override { return launcher_ != nullptr; }
+  int launcher_fd() const override { return watch_fd(); }
   int watch_fd() const override { return launcher_ ? launcher_->watch_fd() : -1; }
   void on_watch() override {
     if (launcher_) launcher_->on_watch();

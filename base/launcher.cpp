@@ -65,7 +65,7 @@ Result<int> start_launcher(const JobInfo& job) {
     // What the program has open is none of the launcher's: a pipe would not end.
     ::syscall(SYS_close_range, 3u, ~0u, kCloseOnExec);
     ::fcntl(sockets[1], F_SETFD, 0);
-    ::execl(program.c_str(), "rmqrun", "--serve", fd.c_str(), job.job.c_str(), nullptr);
+    ::execl(program.c_str(), "rmqrun", guest_option, fd.c_str(), job.job.c_str(), nullptr);
     ::_exit(127);
   }
   ::close(sockets[1]);

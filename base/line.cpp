@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/bootstrap_env.hpp"
+#include "base/os/children.hpp"
 
 namespace rmq {
 namespace {
@@ -28,8 +29,9 @@ std::string random_text(std::size_t bytes) {
   return text;
 }
 
-// As the sockets of links: a machine that has died is noticed.
+// As the sockets of links: a machine that has died is noticed, and a process whose children live.
 void tune(int fd) {
+  os::keep_from_children(fd);
   const int on = 1, idle = 5, interval = 2, count = 3;
   ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -151,6 +153,10 @@ Result<bool> Line::step() {
       if (!same(word.substr(kNonce), proof("port"))) return gone("whoever answers there does not know the port");
       out_ = proof("caller");
       secret_ = derive(key_, "secret" + nonces_);
+      state_ = State::rings;
+      break;
+    case State::rings:
+      if (!take(1, word)) break;
       state_ = State::open;
       break;
     case State::is_called:
@@ -186,6 +192,11 @@ Result<bool> Line::step() {
   if (auto sent = flush(); !sent) return tl::unexpected(sent.error());
   if (state_ != State::open && ended_) return gone("the other side has hung up");
   return state_ == State::open && out_.empty();
+}
+
+void Line::take_call() {
+  out_ += '\0';
+  static_cast<void>(flush());
 }
 
 void Line::say(std::string_view message) {

@@ -4,10 +4,12 @@
 //   caller                              port
 //     | "RMQ-LINE" nonce C               |
 //     |--------------------------------->|
-//     | nonce S, HMAC(key, "port" C S)   |      by whoever takes the call: the caller waits until then
+//     | nonce S, HMAC(key, "port" C S)   |      once somebody looks at the port
 //     |<---------------------------------|
 //     | HMAC(key, "caller" C S)          |
 //     |--------------------------------->|
+//     | a zero                           |      when the call is taken: the caller waits until then
+//     |<---------------------------------|
 //
 // HMAC-SHA-256. Both ends then share HMAC(key, "secret" C S), which has not travelled. Behind that come messages: their
 // length, 8 bytes, and themselves. Nothing here waits: step() and the functions of a line go on when poll() would tell
@@ -64,9 +66,11 @@ class Line {
   /// Whether the other end is gone: it has hung up, or its process or machine has died. A message that is here comes
   /// first.
   bool ended();
+  /// The side of the port, once open: lets the caller know that it has been chosen.
+  void take_call();
 
  private:
-  enum class State : std::uint8_t { calls, is_called, waits_for_proof, joins, open };
+  enum class State : std::uint8_t { calls, rings, is_called, waits_for_proof, joins, open };
   Line(int fd, const Secret& key, State state) : fd_(fd), key_(key), state_(state) {}
   Result<void> read_some();
   bool take(std::size_t bytes, std::string& into);
@@ -98,7 +102,7 @@ class Port {
   /// "rmq1:<key>@127.0.0.1:4711,10.0.0.1:4711"
   const std::string& name() const { return name_; }
   int fd() const { return epoll_; }
-  /// A caller that has proved itself; nothing yet. Others who have done so wait for the next call.
+  /// A caller that has proved itself, and is still there; nothing yet. Others who have done so wait for the next call.
   std::unique_ptr<Line> accept();
 
  private:
@@ -107,7 +111,13 @@ class Port {
   std::string name_;
   int epoll_ = -1;
   std::vector<int> listeners_;
-  std::list<std::unique_ptr<Line>> callers_;  // whose proof is not there
+  struct Caller {
+    std::unique_ptr<Line> line;
+    std::uint64_t since;  // os::now_ns()
+  };
+  void let_in();
+  std::list<Caller> callers_;                // whose proof is not there
+  std::list<std::unique_ptr<Line>> proven_;  // the first of them first
 };
 
 /// A call to a port, which goes from one of its addresses to the next.

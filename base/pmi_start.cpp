@@ -164,7 +164,7 @@ Result<Started> start_job(Launcher& launcher) {
   job.rank = place.rank;
   job.size = place.size;
   job.app_num = place.app_num;
-  job.universe_size = place.universe_size;
+  job.universe_size = boot::universe_size(place.universe_size > place.size ? place.universe_size : 0, place.size);
   job.host_name = boot::host_name();
   const std::string secret = derive(news->key, "secret");
   std::memcpy(job.secret.data(), secret.data(), job.secret.size());

@@ -15,12 +15,14 @@
 #include "base/bootstrap_env.hpp"
 #include "base/line.hpp"
 #include "base/os/children.hpp"
+#include "base/os/clock.hpp"
 
 namespace rmq {
 namespace {
 
-constexpr std::size_t kMostCallers = 64;   // whose proof is not there yet; the oldest goes
-constexpr std::size_t kMostAddresses = 4;  // a name has 255 characters
+constexpr std::size_t kMostCallers = 64;           // whose proof is not there yet; more wait to be let in …
+constexpr std::uint64_t kSilence = 1'000'000'000;  // … until the oldest have said nothing for so long, ns
+constexpr std::size_t kMostAddresses = 4;          // a name has 255 characters
 
 std::string text_of(const sockaddr_in& a) {
   char text[INET_ADDRSTRLEN];
@@ -84,30 +86,47 @@ Result<std::unique_ptr<Port>> Port::open(std::string_view interface, const Secre
 Port::~Port() {
   for (const int fd : listeners_) ::close(fd);
   callers_.clear();
+  proven_.clear();
   if (epoll_ >= 0) ::close(epoll_);
 }
 
-std::unique_ptr<Line> Port::accept() {
+// As many as there is room for. Those that have not proved themselves for a while make room: nobody who knows the key
+// takes that long once this side has spoken, which it has when it has looked at them here.
+void Port::let_in() {
+  const std::uint64_t now = os::now_ns();
   for (const int listener : listeners_) {
-    for (int fd; (fd = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0;) {
+    while (callers_.size() < kMostCallers || now - callers_.front().since > kSilence) {
+      const int fd = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      if (fd < 0) break;
       epoll_event event{};
       event.events = EPOLLIN;
       event.data.fd = fd;
       ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event);
       if (callers_.size() >= kMostCallers) callers_.pop_front();
-      callers_.push_back(Line::answer(fd, key_));
+      callers_.push_back({Line::answer(fd, key_), now});
     }
   }
+}
+
+std::unique_ptr<Line> Port::accept() {
   for (auto at = callers_.begin(); at != callers_.end();) {
-    const auto open = (*at)->step();
+    const auto open = at->line->step();
     if (open && !*open) {
       ++at;
       continue;
     }
-    std::unique_ptr<Line> line = std::move(*at);
+    if (open) {
+      ::epoll_ctl(epoll_, EPOLL_CTL_DEL, at->line->fd(), nullptr);
+      proven_.push_back(std::move(at->line));
+    }
     at = callers_.erase(at);
-    if (!open) continue;
-    ::epoll_ctl(epoll_, EPOLL_CTL_DEL, line->fd(), nullptr);
+  }
+  let_in();
+  while (!proven_.empty()) {
+    std::unique_ptr<Line> line = std::move(proven_.front());
+    proven_.pop_front();
+    if (line->ended()) continue;
+    line->take_call();
     return line;
   }
   return nullptr;

@@ -17,7 +17,7 @@ rmq_unite(rmq_diagnosis)
 
 add_library(rmq_launch STATIC
   diag/control.cpp diag/inquiry.cpp diag/watch.cpp
-  launch/aborts.cpp launch/agent.cpp launch/agent_job.cpp launch/agents.cpp launch/binding.cpp launch/branch.cpp launch/children.cpp launch/debug.cpp launch/env.cpp launch/flight.cpp launch/front.cpp launch/help.cpp launch/hostlist.cpp launch/job.cpp launch/keeper.cpp launch/line.cpp launch/link.cpp launch/names.cpp launch/spawn_plan.cpp launch/wishes.cpp
+  launch/aborts.cpp launch/agent.cpp launch/agent_job.cpp launch/agents.cpp launch/binding.cpp launch/bonds.cpp launch/branch.cpp launch/children.cpp launch/debug.cpp launch/env.cpp launch/flight.cpp launch/front.cpp launch/help.cpp launch/hostlist.cpp launch/job.cpp launch/keeper.cpp launch/line.cpp launch/link.cpp launch/names.cpp launch/spawn_plan.cpp launch/wishes.cpp
   launch/local.cpp launch/open_files.cpp launch/options.cpp
   launch/output.cpp launch/placing.cpp launch/plan.cpp launch/pmi.cpp launch/remote.cpp launch/report.cpp launch/server.cpp launch/verdict.cpp
   boot/address.cpp boot/gate.cpp boot/minder.cpp boot/server.cpp)

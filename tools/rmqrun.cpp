@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/launcher.hpp"
 #include "tools/launch/agent.hpp"
 #include "tools/launch/agents.hpp"
 #include "tools/launch/debug.hpp"
@@ -39,7 +40,7 @@ int main(int argc, char** argv) {
   open_standard_descriptors();
   const std::span<const char* const> arguments(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
   // What base/launcher.cpp starts: --serve DESCRIPTOR JOB.
-  if (arguments.size() == 3 && std::string_view(arguments[0]) == "--serve") {
+  if (arguments.size() == 3 && arguments[0] == std::string_view(rmq::boot::guest_option)) {
     Options guest;
     guest.apps.emplace_back();
     guest.host_of_rank = {0};

@@ -80,9 +80,11 @@ int check(Reader& reader, const Wishes&) {
 int text(Reader& reader, const Wishes& w) {
   Output out = Output::standard();
   std::size_t lines = 0;
+  rmq::trace::OtherJobs others;
   const auto shown = each(reader, w.slice, [&](const Entry& e) {
+    others.note(e);
     if (!w.filter.shows(e)) return true;
-    rmq::trace::append_line(out.text(), e);
+    rmq::trace::append_line(out.text(), e, others);
     out.text() += '\n';
     return out.written() && (w.limit == 0 || ++lines < w.limit);
   });

@@ -17,11 +17,10 @@ using Words = std::vector<std::uint64_t>;
 
 MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge, std::unique_ptr<Line> line) {
   Introduction met = introduce(local, leader, bridge);
+  // Before anybody can part again.
+  if (met.party && local.rank == leader) tell_bond(*met.party, met.other_job);
   const auto contexts = agree_on_contexts(party_behind(local, leader), met.bridge(bridge), 2);
-  if (met.party && line) {
-    met.party->tie(std::move(line), met.other_job);
-    if (met.party->lifeline().tells()) tell_launcher("bond", met.other_job);
-  }
+  if (met.party && line) met.party->tie(std::move(line), met.other_job);
   retain(*local.group);
   NewComm made{contexts[0], local.group, new_group(std::move(met.remote), local.group->session),
                contexts[1], met.terms,   contexts.traits};

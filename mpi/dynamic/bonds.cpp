@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <list>
+#include <nlohmann/json.hpp>
 
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/host_memory.hpp"
+#include "mpi/dynamic/wish.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -18,9 +21,9 @@ bool has(const Comm& c, Rank r) {
   return c.group->place_of(r) != MPI_UNDEFINED || (c.remote && c.remote->place_of(r) != MPI_UNDEFINED);
 }
 
-/// Whether those are all of the party.
-bool is_all_of(const Comm& c, const adi::Party& party) {
-  if (c.size() + (c.remote ? c.remote_size() : 0) != party.size()) return false;
+/// Whether all of the party are members.
+bool has_all_of(const Comm& c, const adi::Party& party) {
+  if (c.size() + (c.remote ? c.remote_size() : 0) < party.size()) return false;
   return std::ranges::all_of(party.numbers(), [&](Rank r) { return has(c, r); });
 }
 
@@ -34,15 +37,48 @@ bool is_needed(const adi::Party& party, const Comm& c) {
   return false;
 }
 
-/// In the same order at all members.
-std::vector<adi::Party*> parties_of(const Comm& c) {
-  std::vector<adi::Party*> all;
-  for (const auto& party : runtime().device->parties())
-    if (is_all_of(c, *party)) all.push_back(party.get());
-  std::ranges::sort(all, {}, [](const adi::Party* p) { return p->facts().id; });
-  constexpr std::size_t kMost = 64;
-  if (all.size() > kMost) all.resize(kMost);
-  return all;
+/// What a member says of the parties that it is in and all of whose processes are members: id, and 1 where it needs the
+/// party no more.
+class Votes {
+ public:
+  explicit Votes(const Comm& c) {
+    for (const auto& party : runtime().device->parties()) {
+      if (!has_all_of(c, *party) || mine_.size() == kMost) continue;
+      const bool needed = is_needed(*party, c);
+      if (!needed) party->lifeline().set_parting(adi::Lifeline::Parting::asked);
+      mine_.push_back(party.get());
+      words_.insert(words_.end(), {party->facts().id, needed ? 0u : 1u});
+    }
+    words_.resize(2 * kMost);
+    std::ranges::sort(mine_, {}, [](const adi::Party* p) { return p->facts().id; });  // the same order everywhere
+  }
+  const Words& words() const { return words_; }
+  /// Those of this process's parties that nobody needs, given what all have said.
+  std::vector<adi::Party*> unneeded(const Words& all) const {
+    std::vector<adi::Party*> over;
+    for (adi::Party* const party : mine_) {
+      int votes = 0;
+      for (std::size_t at = 0; at + 1 < all.size(); at += 2) votes += all[at] == party->facts().id && all[at + 1] == 1;
+      const bool agreed = votes == party->size();
+      party->lifeline().set_parting(agreed ? adi::Lifeline::Parting::agreed : adi::Lifeline::Parting::no);
+      if (agreed) over.push_back(party);
+    }
+    return over;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 8;
+  std::vector<adi::Party*> mine_;
+  Words words_;
+};
+
+/// A name for the launchers, that all of the party know.
+std::string name_of(const adi::Party& party) {
+  return fmt::format("party {:016x}", party.facts().id);
+}
+
+bool has_launcher() {
+  return runtime().bootstrap->has_launcher();
 }
 
 /// A dissemination barrier among the members of a party, which goes on while others do.
@@ -111,6 +147,18 @@ const coll::Terms& common_terms(std::string_view forced) {
   return known_terms().back().terms;
 }
 
+const coll::Terms& agree_on_terms(const Party& members) {
+  const adi::Device& d = *runtime().device;
+  const std::string& forced = d.config().coll;
+  Words words{d.crowded() ? 1u : 0u, forced.size()};
+  words.resize(2 + (forced.size() + sizeof(words[0]) - 1) / sizeof(words[0]));
+  std::memcpy(words.data() + 2, forced.data(), forced.size());
+  broadcast(members, words);
+  if (words.size() < 2 || words[1] > (words.size() - 2) * sizeof(words[0]))
+    fail_call(MPI_ERR_INTERN, "another member breaks the protocol");
+  return common_terms(words[0] != 0, {reinterpret_cast<const char*>(words.data() + 2), words[1]});
+}
+
 bool is_mixed(const Comm& c) {
   const adi::Device& d = *c.device;
   return d.MPID_Any_foreign(c.group->world) || (c.remote && d.MPID_Any_foreign(c.remote->world));
@@ -118,27 +166,26 @@ bool is_mixed(const Comm& c) {
 
 std::vector<adi::Party*> part_from(Comm& c) {
   if (!is_mixed(c)) return {};
-  std::vector<adi::Party*> all = parties_of(c);
-  Words unneeded{0};
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (!is_needed(*all[i], c)) unneeded[0] |= std::uint64_t{1} << i;
+  const Votes votes(c);
   // Also the wait for all of both sides.
-  and_all(whole_party(c), unneeded);
-  if (c.is_inter()) unneeded[0] &= exchange(whole_party(c), bridge_of(c), unneeded).at(0);
-  std::vector<adi::Party*> over;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (unneeded[0] >> i & 1) over.push_back(all[i]);
+  Words all = gather_all(whole_party(c), votes.words());
+  if (c.is_inter()) {
+    const Words theirs = exchange(whole_party(c), bridge_of(c), all);
+    all.insert(all.end(), theirs.begin(), theirs.end());
+  }
+  std::vector<adi::Party*> over = votes.unneeded(all);
+  for (adi::Party* const party : over) {
+    // Each says so itself: what it does next, and be it its death, comes to the launcher after that.
+    if (has_launcher()) static_cast<void>(runtime().bootstrap->wish("part", name_of(*party)));
+  }
   return over;
 }
 
-void tell_launcher(const char* what, std::uint64_t job) {
-  Bootstrap& launcher = *runtime().bootstrap;
-  // A launcher that cannot know of other jobs need not be told, and one that is gone will be missed elsewhere.
-  if (launcher.watch_fd() >= 0) static_cast<void>(launcher.wish(what, job_name(job)));
+void tell_bond(const adi::Party& party, std::uint64_t other_job) {
+  if (has_launcher()) ask_launcher("bond", {{"job", job_name(other_job)}, {"tie", name_of(party)}});
 }
 
 void dismiss(adi::Party& party) {
-  if (party.lifeline().tells()) tell_launcher("part", party.lifeline().job());
   for (const adi::Relay* relay : party.relays()) {
     coll::HostMemory::forget(runtime().terms, *relay);
     for (const KnownTerms& k : known_terms()) coll::HostMemory::forget(k.terms, *relay);

@@ -13,14 +13,18 @@ namespace rmq::mpi {
 /// What collectives of communicators of several jobs go by; never destroyed.
 const coll::Terms& common_terms(std::string_view forced);
 
+/// The same, of what the first member of a party brings; all of the party call.
+const coll::Terms& agree_on_terms(const Party& members);
+
 /// Whether one of the communicator's members is of another job.
 bool is_mixed(const Comm& c);
 
 /// All of MPI_Comm_disconnect but the end of the handle: waits for all members, and says which parties nobody of them
 /// will need any more. To be dismissed when the communicator is gone.
 std::vector<adi::Party*> part_from(Comm& c);
-/// The launcher hears which jobs are connected ("bond") or have parted ("part"), as far as they are all its own.
-void tell_launcher(const char* what, std::uint64_t job);
+/// The launcher hears that this job and that one are connected, by this party; it has heard when this returns. As far
+/// as both jobs are its own, one ends with the other.
+void tell_bond(const adi::Party& party, std::uint64_t other_job);
 /// Ends a party in order.
 void dismiss(adi::Party& party);
 

@@ -1,7 +1,9 @@
 // Chapter 11.9: MPI_Comm_accept, MPI_Comm_connect, MPI_Comm_join, and the ports they need.
 #include "mpi/dynamic/connect.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -14,8 +16,8 @@ namespace rmq::mpi {
 namespace {
 
 /// Touched with the device held.
-std::list<std::unique_ptr<Port>>& ports() {
-  static auto* const all = new std::list<std::unique_ptr<Port>>;
+std::list<std::shared_ptr<Port>>& ports() {
+  static auto* const all = new std::list<std::shared_ptr<Port>>;
   return *all;
 }
 
@@ -30,8 +32,12 @@ void check_root(const Comm& c, int root) {
 
 /// A line over a socket of the user's: one end opens a port with a key that both have agreed on there.
 std::unique_ptr<Line> join(int fd) {
-  const int own = ::dup(fd);
-  if (own < 0) fail_call(MPI_ERR_ARG, fmt::format("argument fd ({}) is no open descriptor", fd));
+  int type = 0;
+  socklen_t length = sizeof type;
+  if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM)
+    fail_call(MPI_ERR_ARG, fmt::format("argument fd ({}) is no stream socket", fd));
+  const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (own < 0) fail_call(MPI_ERR_OTHER, fmt::format("no descriptor for fd {} (see ulimit -n)", fd));
   const std::unique_ptr<Line> line = Line::join(own);
   const auto end = [](const Error& e) { fail_call(MPI_ERR_OTHER, "argument fd: " + e.what); };
   await_fd(own, false, [&] {
@@ -62,15 +68,15 @@ std::unique_ptr<Line> join(int fd) {
 
 }  // namespace
 
-Port& open_port() {
+std::shared_ptr<Port> open_port() {
   auto port = Port::open(runtime().device->config().tcp_interface);
   if (!port) fail_call(MPI_ERR_OTHER, port.error().what);
-  return *ports().emplace_back(std::move(*port));
+  return ports().emplace_back(std::move(*port));
 }
 
-Port* find_port(std::string_view name) {
+std::shared_ptr<Port> find_port(std::string_view name) {
   for (const auto& port : ports())
-    if (port->name() == name) return port.get();
+    if (port->name() == name) return port;
   return nullptr;
 }
 
@@ -84,7 +90,7 @@ Limit limit_of(const Info* info) {
     if (key != "timeout") continue;
     char* end = nullptr;
     const double seconds = std::strtod(value.c_str(), &end);
-    if (end == value.c_str() || *end != '\0' || seconds < 0)
+    if (end == value.c_str() || *end != '\0' || !(seconds >= 0 && seconds < 1e9))
       fail_call(MPI_ERR_INFO_VALUE, fmt::format("timeout='{}' is no number of seconds", value));
     return std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<long>(seconds * 1000));
   }
@@ -112,6 +118,10 @@ void at_root(Comm& c, int root, const std::function<void()>& what) {
     what();
   } catch (const Failure& f) {
     word[0] = static_cast<std::uint64_t>(f.code);
+    broadcast(party_behind(c, root), word);
+    throw;
+  } catch (...) {
+    word[0] = MPI_ERR_INTERN;
     broadcast(party_behind(c, root), word);
     throw;
   }
@@ -160,7 +170,7 @@ RMQ_MPI(int, Open_port, (MPI_Info info, char* port_name)) {
   return enter([&] {
     optional_info_arg(info);
     out(port_name, "port_name");
-    const std::string& name = open_port().name();
+    const std::string& name = open_port()->name();
     RMQ_CHECK(name.size() < MPI_MAX_PORT_NAME);
     port_name[name.copy(port_name, name.size())] = '\0';
   });
@@ -182,10 +192,12 @@ RMQ_MPI(int, Comm_accept, (const char* port_name, MPI_Info info, int root, MPI_C
     connect_job();
     std::unique_ptr<Line> line;
     at_root(c, root, [&] {
-      Port* const port = find_port(out(port_name, "port_name"));
+      const std::shared_ptr<Port> port = find_port(out(port_name, "port_name"));
       if (!port)
         fail_call(MPI_ERR_PORT, fmt::format("'{}' (argument port_name) is no open port of this process", port_name));
-      line = await_caller(*port, limit_of(optional_info_arg(info)));
+      line = await_caller(*port, limit_of(optional_info_arg(info)), [&] {
+        if (!find_port(port->name())) fail_call(MPI_ERR_PORT, "another thread has closed the port");
+      });
     });
     *newcomm = connect_by(c, root, std::move(line));
   });

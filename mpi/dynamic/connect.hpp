@@ -13,9 +13,9 @@
 
 namespace rmq::mpi {
 
-/// The ports of this process, by name.
-Port& open_port();
-Port* find_port(std::string_view name);
+/// The ports of this process, by name. Who waits at one keeps it; nobody comes there any more once it is closed.
+std::shared_ptr<Port> open_port();
+std::shared_ptr<Port> find_port(std::string_view name);
 void close_port(std::string_view name);
 
 /// What the root does, whose failure is everybody's: the others learn its error class. Throws Failure at all.

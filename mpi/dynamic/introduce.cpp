@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <map>
 #include <span>
 
 #include "base/bootstrap_env.hpp"
@@ -177,21 +178,44 @@ Introduction::~Introduction() {
   if (place) release(place->group);
 }
 
+namespace {
+
+/// A descriptor in the set in which this rank sleeps. Several threads may wait for one.
+class WatchedFd {
+ public:
+  WatchedFd(int fd, bool writable) : fd_(fd) {
+    if (fd < 0) return;
+    ++users()[fd];
+    static_cast<void>(runtime().device->MPID_Watch_fd(fd, writable));  // else it is looked at now and then
+  }
+  ~WatchedFd() {
+    if (fd_ < 0 || --users()[fd_] > 0) return;
+    users().erase(fd_);
+    runtime().device->MPID_Unwatch_fd(fd_);
+  }
+  WatchedFd(const WatchedFd&) = delete;
+  WatchedFd& operator=(const WatchedFd&) = delete;
+
+ private:
+  /// Touched with the device held.
+  static std::map<int, int>& users() {
+    static auto* const all = new std::map<int, int>;
+    return *all;
+  }
+  const int fd_;
+};
+
+}  // namespace
+
 void await_fd(int fd, bool writable, const std::function<bool()>& done) {
   adi::Device& d = *runtime().device;
-  if (fd >= 0) static_cast<void>(d.MPID_Watch_fd(fd, writable));  // else it is looked at now and then
+  const WatchedFd watched(fd, writable);
   const auto come = [&] {
     pollfd one{fd, static_cast<short>(writable ? POLLIN | POLLOUT : POLLIN), 0};
     return fd >= 0 && ::poll(&one, 1, 0) > 0;
   };
-  try {
-    const adi::Watch watch(d.watches(), come);
-    while (!done()) d.MPID_Poll(true);
-  } catch (...) {
-    if (fd >= 0) d.MPID_Unwatch_fd(fd);
-    throw;
-  }
-  if (fd >= 0) d.MPID_Unwatch_fd(fd);
+  const adi::Watch watch(d.watches(), come);
+  while (!done()) d.MPID_Poll(true, {&adi::tell_other_job, nullptr});
 }
 
 std::vector<std::uint64_t> swap_by_line(Line& line, const Words& ours) {

@@ -1,9 +1,14 @@
 // rmq_spawn.h: jobs that this program's launcher has started, by name.
 #include <fmt/format.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/os/fd.hpp"
+#include "mpi/dynamic/introduce.hpp"
+#include "mpi/dynamic/programs.hpp"
 #include "mpi/dynamic/wish.hpp"
 #include "mpi/include/rmq_spawn.h"
 #include "mpi/internal/call.hpp"
@@ -11,10 +16,38 @@
 namespace rmq::mpi {
 namespace {
 
-nlohmann::json ask_about(const char* what, nlohmann::json wish) {
-  auto answer = ask_launcher(what, std::move(wish));
+nlohmann::json checked(nlohmann::json answer) {
   if (answer.contains("error")) fail_call(MPI_ERR_SPAWN, answer["error"].get<std::string>());
   return answer;
+}
+
+nlohmann::json ask_about(const char* what, nlohmann::json wish) {
+  return checked(ask_launcher(what, std::move(wish)));
+}
+
+/// Questions that have not been answered in time are not asked again: by what they ask for.
+std::map<std::string, std::string>& open_questions() {
+  static auto* const all = new std::map<std::string, std::string>;  // touched with the device held
+  return *all;
+}
+
+/// For so long at most (negative: without end); nothing when there was no answer in that time.
+std::optional<nlohmann::json> ask_about(const char* what, const nlohmann::json& wish, int milliseconds) {
+  auto [open, is_new] = open_questions().try_emplace(wish.dump());
+  if (is_new) open->second = ask(what, wish);
+  const std::string question = open->first, key = open->second;
+  const os::UniqueFd timer(milliseconds < 0 ? -1 : ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  const itimerspec once{{}, {milliseconds / 1000, milliseconds % 1000 * 1'000'000L + 1}};
+  if (timer.get() >= 0) ::timerfd_settime(timer.get(), 0, &once, nullptr);
+  std::optional<nlohmann::json> answer;
+  await_fd(timer.get(), false, [&] {
+    answer = answer_to(key);
+    std::uint64_t times = 0;
+    return answer || (timer.get() >= 0 && ::read(timer.get(), &times, sizeof times) > 0);
+  });
+  if (!answer) return std::nullopt;
+  open_questions().erase(question);
+  return checked(*std::move(answer));
 }
 
 }  // namespace
@@ -25,6 +58,29 @@ extern "C" RMQ_EXPORT int rmq_spawned_job(MPI_Comm intercomm, char job[RMQ_JOB_N
     if (!c.is_inter()) fail_call(MPI_ERR_COMM, "argument intercomm is no inter-communicator");
     const std::string name = job_name(c.device->MPID_Who(c.world_of(0)).job);
     job[name.copy(job, RMQ_JOB_NAME - 1)] = '\0';
+  });
+}
+
+extern "C" RMQ_EXPORT int rmq_start_job(int count, char* const commands[], char** const argvs[], const int processes[],
+                                        const MPI_Info infos[], char job[RMQ_JOB_NAME]) {
+  return enter([&] {
+    *out(job, "job") = '\0';
+    std::uint64_t wanted = 0;
+    const auto answer = ask_about("spawn", describe({count, commands, argvs, processes, infos}, wanted));
+    const std::string name = answer.value("job", "");
+    job[name.copy(job, RMQ_JOB_NAME - 1)] = '\0';
+  });
+}
+
+extern "C" RMQ_EXPORT int rmq_next_event(const char* job, int number, int milliseconds, rmq_event* event) {
+  return enter([&] {
+    *out(event, "event") = {RMQ_EVENT_NONE, -1, 0};
+    if (number < 0) fail_call(MPI_ERR_ARG, fmt::format("argument number is negative: {}", number));
+    const auto answer = ask_about("event", {{"job", out(job, "job")}, {"number", number}}, milliseconds);
+    if (!answer) return;
+    event->kind = answer->contains("over") ? RMQ_EVENT_OVER : RMQ_EVENT_ENDED;
+    event->rank = answer->value("rank", -1);
+    event->code = answer->value("code", 0);
   });
 }
 

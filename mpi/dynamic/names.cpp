@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/byte_text.hpp"
 #include "mpi/dynamic/wish.hpp"
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/life.hpp"
@@ -12,8 +13,8 @@ namespace rmq::mpi {
 namespace {
 
 nlohmann::json named(const char* service, const char* port) {
-  nlohmann::json wish{{"service", out(service, "service_name")}};
-  if (port) wish["port"] = port;
+  nlohmann::json wish{{"service", as_text(out(service, "service_name"))}};
+  if (port) wish["port"] = as_text(port);
   return wish;
 }
 
@@ -43,7 +44,7 @@ RMQ_MPI(int, Lookup_name, (const char* service_name, MPI_Info info, char* port_n
     out(port_name, "port_name");
     const auto answer = ask_launcher("lookup", named(service_name, nullptr));
     check(answer, MPI_ERR_NAME);
-    const std::string name = answer.value("port", "");
+    const std::string name = as_bytes(answer.value("port", ""));
     port_name[name.copy(port_name, MPI_MAX_PORT_NAME - 1)] = '\0';
   });
 }

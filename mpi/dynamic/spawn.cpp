@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mpi/dynamic/connect.hpp"
+#include "mpi/dynamic/programs.hpp"
 #include "mpi/dynamic/wish.hpp"
 #include "mpi/internal/life.hpp"
 
@@ -19,75 +20,60 @@ using nlohmann::json;
 
 constexpr const char* kParentPort = "RMQ_PARENT_PORT";
 
-/// One of the programs, as the root's arguments have it.
-struct Program {
-  const char* command;
-  char** argv;
-  int maxprocs;
-  MPI_Info info;
-};
-
-json words_of(char** argv) {
-  json words = json::array();
-  for (char** word = argv; word && *word; ++word) words.push_back(*word);
-  return words;
+void give_codes(int* codes, std::uint64_t n, int code) {
+  if (codes != MPI_ERRCODES_IGNORE) std::fill_n(codes, n, code);
 }
 
-/// What the launcher is to know of one program. It refuses what it does not understand of the values.
-json describe(const Program& p, std::size_t number) {
-  const std::string which = fmt::format("array_of_commands[{}]", number);
-  if (!p.command || !*p.command) fail_call(MPI_ERR_ARG, fmt::format("argument {} is empty", which));
-  if (p.maxprocs < 0) fail_call(MPI_ERR_ARG, fmt::format("maxprocs of {} is negative: {}", which, p.maxprocs));
-  json one{{"command", p.command}, {"arguments", words_of(p.argv)}, {"processes", p.maxprocs}};
-  json keys = json::object();
-  if (const Info* info = optional_info_arg(p.info))
-    for (const auto& [key, value] : info->entries) keys[key] = value;
-  one["info"] = std::move(keys);
-  return one;
+/// A world that the launcher starts and that connects to the port. Fails when it ends before.
+std::unique_ptr<Line> await_world(Port& port, const json& answer) {
+  // Looked for while nobody comes; once somebody has there will be none.
+  const std::string key = "ended." + answer.value("job", "");
+  return await_caller(port, {}, [&] {
+    const auto ended = runtime().bootstrap->hear(key);
+    if (!ended) fail_call(MPI_ERR_SPAWN, ended.error().what);
+    if (*ended) fail_call(MPI_ERR_SPAWN, **ended);
+  });
 }
 
-void give_codes(int* codes, int n, int code) {
-  if (codes != MPI_ERRCODES_IGNORE) std::fill_n(codes, std::max(n, 0), code);
-}
-
-/// Collective over `c`; `programs` at the root alone.
-MPI_Comm spawn(Comm& c, int root, const std::vector<Program>& programs, int* codes) {
+/// Collective over `c`; what `wanted` says counts at the root alone.
+MPI_Comm spawn(Comm& c, int root, const Programs& wanted, int* codes) {
   if (c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm is an inter-communicator");
   if (root < 0 || root >= c.size()) detail::bad_root(c, root);
   connect_job();
   std::unique_ptr<Line> line;
   std::vector<std::uint64_t> outcome{0, 0};  // processes asked for, processes there are
   const auto ask = [&] {
-    json wish{{"programs", json::array()}};
-    for (std::size_t i = 0; i < programs.size(); ++i) {
-      wish["programs"].push_back(describe(programs[i], i));
-      outcome[0] += static_cast<std::uint64_t>(programs[i].maxprocs);
-    }
-    const std::string name = open_port().name();
+    json wish = describe(wanted, outcome[0]);
+    const std::shared_ptr<Port> port = open_port();
     try {
-      wish["port"] = name;
+      wish["port"] = port->name();
       const json answer = ask_launcher("spawn", wish);
       if (answer.contains("error")) fail_call(MPI_ERR_SPAWN, answer["error"].get<std::string>());
       outcome[1] = answer.value("processes", std::uint64_t{0});
-      line = await_caller(*find_port(name), {});
+      line = await_world(*port, answer);
     } catch (...) {
-      close_port(name);
+      close_port(port->name());
       throw;
     }
-    close_port(name);
+    close_port(port->name());
   };
   const auto tell = [&] { broadcast(party_behind(c, root), outcome); };
   try {
     at_root(c, root, ask);
   } catch (const Failure& f) {
     tell();
-    give_codes(codes, static_cast<int>(outcome.at(0)), class_of_code(f.code));
+    give_codes(codes, outcome.at(0), class_of_code(f.code));
     throw;
   }
   tell();
-  give_codes(codes, static_cast<int>(outcome.at(0)), MPI_ERR_SPAWN);
-  give_codes(codes, static_cast<int>(outcome.at(1)), MPI_SUCCESS);
-  return connect_by(c, root, std::move(line));
+  give_codes(codes, outcome.at(0), MPI_ERR_SPAWN);
+  try {
+    const MPI_Comm made = connect_by(c, root, std::move(line));
+    give_codes(codes, outcome.at(1), MPI_SUCCESS);
+    return made;
+  } catch (const Failure& f) {
+    fail_call(MPI_ERR_SPAWN, "the new processes have been started, and have not connected: " + f.what);
+  }
 }
 
 }  // namespace
@@ -114,7 +100,8 @@ RMQ_MPI(int, Comm_spawn,
          int array_of_errcodes[])) {
   return enter(comm, [&](Comm& c) {
     *out(intercomm, "intercomm") = MPI_COMM_NULL;
-    *intercomm = spawn(c, root, {{command, argv, maxprocs, info}}, array_of_errcodes);
+    auto* commands = const_cast<char*>(command);
+    *intercomm = spawn(c, root, {1, &commands, &argv, &maxprocs, &info}, array_of_errcodes);
   });
 }
 
@@ -123,17 +110,8 @@ RMQ_MPI(int, Comm_spawn_multiple,
          const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[])) {
   return enter(comm, [&](Comm& c) {
     *out(intercomm, "intercomm") = MPI_COMM_NULL;
-    std::vector<Program> programs;
-    if (c.rank == root) {
-      if (count <= 0) fail_call(MPI_ERR_ARG, fmt::format("argument count is {}", count));
-      out(array_of_commands, "array_of_commands"), out(array_of_maxprocs, "array_of_maxprocs");
-      for (int i = 0; i < count; ++i) {
-        char** const argv = array_of_argv == MPI_ARGVS_NULL ? MPI_ARGV_NULL : array_of_argv[i];
-        programs.push_back(
-            {array_of_commands[i], argv, array_of_maxprocs[i], array_of_info ? array_of_info[i] : MPI_INFO_NULL});
-      }
-    }
-    *intercomm = spawn(c, root, programs, array_of_errcodes);
+    *intercomm =
+        spawn(c, root, {count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info}, array_of_errcodes);
   });
 }
 

@@ -10,23 +10,34 @@
 namespace rmq::mpi {
 
 nlohmann::json ask_launcher(const std::string& what, nlohmann::json wish) {
+  const std::string key = ask(what, std::move(wish));
+  std::optional<nlohmann::json> answer;
+  await_fd(-1, false, [&] {
+    answer = answer_to(key);
+    return answer.has_value();
+  });
+  return *std::move(answer);
+}
+
+std::string ask(const std::string& what, nlohmann::json wish) {
   static int asked = 0;  // touched with the device held
   Bootstrap& launcher = *runtime().bootstrap;
-  const std::string key = fmt::format("answer.{}.{}", runtime().device->rank(), ++asked);
+  std::string key = fmt::format("answer.{}.{}", runtime().device->rank(), ++asked);
   wish["answer"] = key;
-  const auto failed = [&](const Error& e) { fail_call(MPI_ERR_OTHER, e.what); };
-  const bool alone = launcher.watch_fd() < 0;
-  if (auto sent = launcher.wish(what, wish.dump()); !sent) failed(sent.error());
+  const int before = launcher.launcher_fd();
+  // Names that are no UTF-8 are spoilt, and refused or not found.
+  const auto sent = launcher.wish(what, wish.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (!sent) fail_call(MPI_ERR_OTHER, sent.error().what);
   // A launcher that has just been started for this: from now on it wakes a call that sleeps.
-  if (alone && launcher.watch_fd() >= 0) static_cast<void>(runtime().device->MPID_Watch_fd(launcher.watch_fd()));
-  std::optional<std::string> text;
-  await_fd(-1, false, [&] {
-    auto value = launcher.look_up(key);
-    if (!value) failed(value.error());
-    text = std::move(*value);
-    return text.has_value();
-  });
-  auto answer = nlohmann::json::parse(*text, nullptr, false);
+  if (const int now = launcher.launcher_fd(); now != before) static_cast<void>(runtime().device->MPID_Watch_fd(now));
+  return key;
+}
+
+std::optional<nlohmann::json> answer_to(const std::string& key) {
+  const auto text = runtime().bootstrap->hear(key);
+  if (!text) fail_call(MPI_ERR_OTHER, text.error().what);
+  if (!*text) return std::nullopt;
+  auto answer = nlohmann::json::parse(**text, nullptr, false);
   if (!answer.is_object()) fail_call(MPI_ERR_INTERN, "the launcher's answer makes no sense");
   return answer;
 }

@@ -2,8 +2,11 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <charconv>
 #include <ctime>
+#include <string>
 
+#include "base/bootstrap_env.hpp"
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/life.hpp"
 
@@ -70,10 +73,26 @@ RMQ_MPI(int, Get_library_version, (char* version, int* resultlen)) {
   });
 }
 
+namespace {
+
+// Programs look the name up to connect there. Hosts that are pretended (NAME-0, NAME-1 …) have none that leads
+// anywhere, but for all of them there are addresses of this machine alone.
+std::string processor_name() {
+  const std::string& name = runtime().device->job().host_name;
+  const std::string pretended = boot::host_name() + "-";
+  unsigned host = 0;
+  const char* const end = name.data() + name.size();
+  if (!name.starts_with(pretended) || std::from_chars(name.data() + pretended.size(), end, host).ptr != end)
+    return name;
+  constexpr unsigned kInLast = 254;  // without 0 and 255
+  return fmt::format("127.{}.{}.{}", 1 + host / kInLast / 256, host / kInLast % 256, 1 + host % kInLast);
+}
+
+}  // namespace
+
 RMQ_MPI(int, Get_processor_name, (char* name, int* resultlen)) {
-  return enter([&] {
-    out_text(out(name, "name"), MPI_MAX_PROCESSOR_NAME, out(resultlen, "resultlen"), runtime().device->job().host_name);
-  });
+  return enter(
+      [&] { out_text(out(name, "name"), MPI_MAX_PROCESSOR_NAME, out(resultlen, "resultlen"), processor_name()); });
 }
 
 RMQ_MPI(int, Pcontrol, (const int, ...)) {

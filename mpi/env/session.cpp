@@ -10,6 +10,7 @@
 #include <array>
 #include <cstring>
 
+#include "mpi/dynamic/bonds.hpp"
 #include "mpi/internal/bsend.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/life.hpp"
@@ -79,20 +80,10 @@ std::string_view tag_text_arg(const char* stringtag) {
   return stringtag;
 }
 
-/// Ranks meet here by the numbers that all of a job have for each other.
-void check_own_job(const Group& g, const char* name) {
-  if (runtime().device->MPID_Any_foreign(g.world)) {
-    fail_call(MPI_ERR_GROUP, fmt::format("argument {} has processes of another job: their communicators come from "
-                                         "MPI_Comm_accept, MPI_Comm_spawn and what is made of these",
-                                         name));
-  }
-}
-
 /// A group that this rank is a member of.
 Group& own_group_arg(MPI_Group handle, const char* name) {
   Group& g = group_arg(handle, name);
   if (g.rank == MPI_UNDEFINED) fail_call(MPI_ERR_GROUP, fmt::format("this rank is not in argument {}", name));
-  check_own_job(g, name);
   return g;
 }
 
@@ -104,26 +95,36 @@ bool all_has_left(const adi::Device& device) {
 
 // ---- communicators ----
 
-/// Where ranks that have a string and a list of world ranks in common can talk, apart from all others and without
-/// having agreed on anything: context and tag are a hash of both (FNV-1a, 64 bits, of which 58 are used).
+/// Where processes that have a string and a list of processes in common can talk, apart from all others and without
+/// having agreed on anything: context and tag are a hash of both (FNV-1a, 64 bits, of which 58 are used), which takes
+/// processes as all jobs name them.
 class Meeting {
  public:
-  Meeting(std::string_view text, const Ranks& ranks) {
+  Meeting(std::string_view text, const Ranks& members) {
+    const adi::Device& device = *runtime().device;
     std::uint64_t h = 0xcbf29ce484222325u;
     const auto add = [&](std::uint64_t byte) { h = (h ^ byte) * 0x100000001b3u; };
     for (const char c : text) add(static_cast<unsigned char>(c));
-    for (const Rank r : ranks) {
-      for (int shift = 0; shift < 32; shift += 8) add((static_cast<std::uint32_t>(r) >> shift) & 0xff);
+    const auto add_word = [&](std::uint64_t word, int bits) {
+      for (int shift = 0; shift < bits; shift += 8) add(word >> shift & 0xff);
+    };
+    for (const Rank r : members) {
+      const Process who = device.MPID_Who(r);
+      add_word(who.job, 64);
+      add_word(who.rank, 32);
     }
     const Comm& world = *runtime().world;
     place_.context = place_.recv_context = kSessions | (static_cast<std::uint32_t>(h >> 32) & (kSessions - 2));
-    place_.group = world.group;
-    place_.rank = world.rank;
+    place_.group = new_group(members);
+    place_.rank = place_.group->rank;
     place_.device = world.device;
     place_.terms = world.terms;
     tag_ = static_cast<int>(h & 0x7fffffff);
   }
-  Comm& place() { return place_; }  // with world ranks
+  ~Meeting() { release(place_.group); }
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+  Comm& place() { return place_; }  // of the members, in their order
   int tag() const { return tag_; }
 
  private:
@@ -134,10 +135,12 @@ class Meeting {
 Comm* create(Group& group, std::string_view tag, Errhandler& errhandler) {
   if (group.size() > 1) connect_job();
   Meeting meeting(tag, group.world);
-  const Party party{meeting.place(), {group.world.begin(), group.world.end()}, group.rank, meeting.tag()};
+  const Party party{meeting.place(), {}, group.rank, meeting.tag()};
   const auto contexts = agree_on_contexts(party, {}, 1);
+  const coll::Terms* terms = nullptr;
+  if (runtime().device->MPID_Any_foreign(group.world)) terms = &agree_on_terms(party);
   retain(group);
-  NewComm made{contexts[0], &group};
+  NewComm made{contexts[0], &group, nullptr, 0, terms};
   made.traits = contexts.traits;
   Comm* c = new_comm(*runtime().world, made);
   release(c->errhandler);
@@ -163,10 +166,10 @@ struct Drop {
 MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int remote_leader, std::string_view tag,
                       Errhandler& errhandler) {
   connect_job();
-  Rank leaders[2] = {local.world[leader], 0};
+  const adi::Device& device = *runtime().device;
+  Rank leaders[2] = {local.world[leader], local.world[leader]};
   if (local.rank == leader) {
     const Group& remote = group_arg(remote_handle, "remote_group");
-    check_own_job(remote, "remote_group");
     if (remote_leader < 0 || remote_leader >= remote.size()) {
       fail_call(MPI_ERR_RANK, fmt::format("invalid rank {} (argument remote_leader; allowed 0..{})", remote_leader,
                                           remote.size() - 1));
@@ -176,12 +179,15 @@ MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int rem
       fail_call(MPI_ERR_RANK, "local_leader and remote_leader are the same process");
     }
   }
-  const Rank other = leaders[1];
   const std::unique_ptr<Comm, Drop> ours(create(local, tag, errhandler));
-  std::sort(std::begin(leaders),
-            std::end(leaders));  // both leaders have the same list
-  Meeting meeting(tag, {leaders[0], leaders[1]});
-  return create_intercomm(*ours, leader, Bridge{true, &meeting.place(), other, meeting.tag()});
+  if (local.rank != leader) return create_intercomm(*ours, leader, Bridge{true});
+  const auto name = [&](Rank r) {
+    const Process who = device.MPID_Who(r);
+    return std::pair(who.job, who.rank);
+  };
+  const bool first = name(leaders[0]) < name(leaders[1]);  // both leaders have the same list
+  Meeting meeting(tag, first ? Ranks{leaders[0], leaders[1]} : Ranks{leaders[1], leaders[0]});
+  return create_intercomm(*ours, leader, Bridge{true, &meeting.place(), first ? 1 : 0, meeting.tag()});
 }
 
 }  // namespace

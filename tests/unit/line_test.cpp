@@ -1,4 +1,6 @@
 // Ports and lines: who gets through, who does not, and what the ends share.
+#include "base/line.hpp"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -7,8 +9,7 @@
 
 #include <memory>
 #include <string>
-
-#include "base/line.hpp"
+#include <vector>
 
 namespace rmq::testing {
 namespace {
@@ -108,6 +109,48 @@ TEST(Line, TwoWhoCallAtOnceAreBothServed) {
       lines[3] = (*port)->accept();
   }
   EXPECT_NE(lines[0]->secret(), lines[1]->secret());
+}
+
+// More than a port lets in at a time, all of whom know the key: nobody is turned away, and each is served once.
+TEST(Line, ACrowdOfCallersIsServedOneByOne) {
+  constexpr std::size_t kCrowd = 200;
+  auto port = Port::open("lo");
+  ASSERT_TRUE(port.has_value());
+  std::vector<std::unique_ptr<Call>> calls;
+  for (std::size_t i = 0; i < kCrowd; ++i) calls.push_back(std::move(*Call::to((*port)->name())));
+  std::vector<std::unique_ptr<Line>> callers(kCrowd), served;
+  std::size_t open = 0;
+  while (served.size() < kCrowd || open < kCrowd) {
+    if (auto line = (*port)->accept()) served.push_back(std::move(line));
+    for (std::size_t i = 0; i < kCrowd; ++i) {
+      if (callers[i]) continue;
+      auto step = calls[i]->step();
+      ASSERT_TRUE(step.has_value()) << i << ": " << step.error().what;
+      callers[i] = std::move(*step);
+      open += callers[i] != nullptr;
+    }
+    ASSERT_LE(open, served.size()) << "somebody believes to have been chosen who has not";
+  }
+  EXPECT_EQ((*port)->accept(), nullptr);
+}
+
+// Who has died while others were served is no caller any more.
+TEST(Line, TheDeadAreNotServed) {
+  auto port = Port::open("lo");
+  ASSERT_TRUE(port.has_value());
+  auto first = Call::to((*port)->name()), second = Call::to((*port)->name()), third = Call::to((*port)->name());
+  std::unique_ptr<Line> one, last;
+  while (!one) {
+    for (auto* call : {&first, &second, &third}) ASSERT_TRUE((**call)->step().has_value());
+    one = (*port)->accept();
+  }
+  for (int i = 0; i < 3; ++i)  // so that the proofs of all three are there
+    for (auto* call : {&first, &second, &third}) static_cast<void>((**call)->step());
+  second->reset(), third->reset();
+  auto living = Call::to((*port)->name());
+  const Ends ends = connect(**port, **living);
+  EXPECT_TRUE(ends.port && ends.caller) << ends.trouble;
+  EXPECT_EQ(ends.port->secret(), ends.caller->secret());
 }
 
 TEST(Line, AClosedPortIsNobodys) {

@@ -157,9 +157,11 @@ Result<Joined> join_job(const boot_mpi_world& world) {
 Error become_minder(const Options& options, const Joined& joined, const sigset_t& signal_mask) {
   const App& app = options.apps[0];
   JobInfo job = joined.job;
-  job.universe_size = std::max(job.size, options.universe_size);
+  const int allotted = job.universe_size > job.size ? job.universe_size : 0;
+  job.universe_size = boot::universe_size(options.universe_size > 0 ? options.universe_size : allotted, job.size);
   Environment environment = job_environment(options, app, job, install_prefix(2));
   environment.unset_matching(is_foreign_launcher_variable);
+  environment.set("RMQ_WISHES", "none");
   set_rank(environment,
            {joined.job.rank, joined.job.app_num, joined.socket.get(), joined.job.host_name, joined.job.host_size});
   const auto file = find_program(app.command[0], environment.get("PATH"), app.folder);
@@ -185,7 +187,8 @@ Result<Options> read_options(int argc, char** argv) {
   if (options->ft)
     return fail(Errc::argument, "--ft needs rmqrun as the launcher: the host's MPI ends its job when a process dies");
   if (options->apps.size() != 1 || options->apps[0].ranks_given || options->host_of_rank.back() != 0 ||
-      !options->hosts.empty() || options->timeout || options->tag_output || options->binding.to || options->hang_after || options->pmi)
+      !options->hosts.empty() || options->timeout || options->tag_output || options->binding.to ||
+      options->hang_after || options->pmi)
     return fail(Errc::argument,
                 "number, sections, hosts, binding, labels and time limit of the ranks are mpiexec's business; rmqboot "
                 "takes --method, --trace, -x, --wdir and --usize. For --hang-after: rmqps, on the machine of rank 0");

@@ -1,15 +1,21 @@
 #include "tools/boot/minder.hpp"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <fstream>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "base/boot_wire.hpp"
+#include "base/launcher.hpp"
 #include "tools/boot/address.hpp"
 #include "tools/launch/flight.hpp"
 #include "tools/launch/verdict.hpp"
@@ -24,6 +30,19 @@ namespace {
 
 constexpr std::chrono::milliseconds end_grace{300};      // for a rank that hears of the end itself
 constexpr std::chrono::milliseconds report_grace{2000};  // for a server that is busy
+
+// Launchers that the rank has started for what it spawned (base/launcher.hpp): they have lost their parent on purpose.
+std::set<pid_t> launchers() {
+  std::set<pid_t> all;
+  for (const pid_t pid : descendants()) {
+    if (process_stat(pid).parent != ::getpid()) continue;
+    std::ifstream file(fmt::format("/proc/{}/cmdline", pid));
+    std::string name, option;
+    if (std::getline(file, name, '\0') && std::getline(file, option, '\0') && option == boot::guest_option)
+      all.insert(pid);
+  }
+  return all;
+}
 
 class Minder {
  public:
@@ -66,7 +85,10 @@ class Minder {
     if (signal == SIGCHLD) {
       reap_children([this](pid_t pid, int status) {
         if (pid == pid_) on_rank_exit(status);
+        if (awaited_.erase(pid) > 0 && awaited_.empty()) loop_.stop();
       });
+    } else if (!awaited_.empty() && is_deadly(signal)) {
+      loop_.stop();
     } else if (signal != SIGPIPE && info.ssi_code != SI_KERNEL && !rank_is_gone_) {
       ::kill(pid_, signal);
     }
@@ -83,12 +105,21 @@ class Minder {
       std::fputs(flight_.report_death(0, -1).c_str(), stderr);
     // Host launchers kill everything, the server too, as soon as they see a failure: so not before the server has named
     // the culprit, or has said by its end that this is none.
-    loop_.after(report_grace, [this] { loop_.stop(); });
+    loop_.after(report_grace, [this] { leave(); });
+  }
+
+  // All has been said. A rank that has left properly may have others behind it that have not: worlds that it has
+  // started, which are in MPI_Finalize with ranks that live, or are none of its any more.
+  void leave() {
+    if (!awaited_.empty()) return;
+    loop_.forget(rank_.control.get());
+    if (status_ == 0) awaited_ = launchers();
+    if (awaited_.empty()) loop_.stop();
   }
 
   void on_control() {
     const auto frame = receive_frame(rank_.control.get(), reader_);
-    if (!frame) return rank_is_gone_ ? loop_.stop() : end(1);  // the server is gone, or has no more to say
+    if (!frame) return rank_is_gone_ ? leave() : end(1);  // the server is gone, or has no more to say
     if (*frame && (*frame)->kind == boot::FrameKind::end) end(static_cast<int>(boot::BodyReader((*frame)->body).u32()));
   }
 
@@ -117,6 +148,7 @@ class Minder {
   pid_t pid_ = -1;
   int status_ = 0;
   bool rank_is_gone_ = false;
+  std::set<pid_t> awaited_;  // launchers that this process waits for, and for nothing else
   std::optional<int> ended_by_server_;  // the job's exit code
 };
 

@@ -17,11 +17,21 @@ namespace {
 using Key = std::pair<std::uint32_t, std::vector<int>>;
 using Views = std::map<int, const Comm*>;  // by world rank
 
+// Each rank has numbers of its own for processes of other jobs: their names are the same everywhere.
 std::map<Key, Views> communicators(const Job& job) {
   std::map<Key, Views> out;
+  std::map<std::string, int> others;
   for (const Rank& r : job.ranks)
-    for (const Comm& c : r.comms)
-      if (c.recv_context == c.context && c.members.size() > 1) out[{c.context, c.members}][r.rank] = &c;
+    for (const Comm& c : r.comms) {
+      if (c.recv_context != c.context || c.members.size() < 2) continue;
+      std::vector<int> members = c.members;
+      for (int& member : members)
+        if (const auto other = r.foreigners.find(member); other != r.foreigners.end())
+          member = static_cast<int>(
+              job.ranks.size() + static_cast<std::size_t>(
+                                     others.try_emplace(other->second, static_cast<int>(others.size())).first->second));
+      out[{c.context, members}][r.rank] = &c;
+    }
   return out;
 }
 
@@ -120,7 +130,7 @@ void find_absent(const Job& job, const Views& views, std::vector<Finding>& to) {
   if (there.empty()) return;
   const std::vector<int>& members = views.begin()->second->members;
   for (const int rank : members)
-    if (!views.count(rank)) dumb.push_back(rank);
+    if (!views.count(rank) && rank < static_cast<int>(job.ranks.size())) dumb.push_back(rank);
   absent.insert(absent.end(), dumb.begin(), dumb.end());
   if (absent.empty() || some->called.empty()) return;
   const Called& call = some->called.back();

@@ -119,21 +119,23 @@ void note_queues(Rank& r, const json& report) {
   if (const auto n = number<std::size_t>(report, "posted")) note(fmt::format("{} posted", n));
   if (const auto n = number<std::size_t>(report, "unexpected"))
     note(fmt::format("{} unexpected ({} bytes)", n, number<std::uint64_t>(report, "unexpected_bytes")));
-  auto announced = std::count_if(r.sends.begin(), r.sends.end(), [](const Message& m) { return m.step == "announced"; });
-  announced -= std::count_if(r.waits.begin(), r.waits.end(), [](const Wait& w) { return w.message.step == "announced"; });
+  auto announced =
+      std::count_if(r.sends.begin(), r.sends.end(), [](const Message& m) { return m.step == "announced"; });
+  announced -=
+      std::count_if(r.waits.begin(), r.waits.end(), [](const Wait& w) { return w.message.step == "announced"; });
   if (announced > 0) note(fmt::format("{} more rendezvous unanswered", announced));
   for (const json& peer : list(report, "peers")) {
     if (peer.contains("error")) r.lost.push_back({number(peer, "rank", -1), text(peer, "error")});
     const HeldUp held{number(peer, "rank", -1), number<std::size_t>(peer, "pending"), text(peer, "reason")};
     if (held.reason.empty()) continue;
-    note(fmt::format("{} pending to rank {}: {} (credit {})", held.messages, held.to, held.reason,
+    note(fmt::format("{} pending to {}: {} (credit {})", held.messages, ranks_text(r, {held.to}), held.reason,
                      number<std::int64_t>(peer, "credit")));
     r.held_up.push_back(held);
   }
   for (const Window& w : r.windows)
     if (!w.holders.empty())
-      note(fmt::format("lock of window {} held by {}{}", w.id, ranks_text(w.holders),
-                       w.waiters.empty() ? "" : ", wanted by " + ranks_text(w.waiters)));
+      note(fmt::format("lock of window {} held by {}{}", w.id, ranks_text(r, w.holders),
+                       w.waiters.empty() ? "" : ", wanted by " + ranks_text(r, w.waiters)));
 }
 
 Fate fate_of(const Rank& r, const std::string& mpi) {
@@ -154,6 +156,9 @@ Rank read_rank(const json& entry, int job_size) {
   r.process = text(entry, "process");
   r.pid = number<std::int64_t>(entry, "pid");
   const json& report = entry.contains("report") ? entry["report"] : nothing;
+  for (const json& other : list(report, "foreigners"))
+    r.foreigners[number(other, "number", -1)] =
+        fmt::format("rank {} of job {}", number(other, "rank", 0), text(other, "job"));
   r.state = text(report, "state");
   r.call = text(report, "call");
   for (const json& comm : list(report, "comms")) r.comms.push_back(read_comm(comm, job_size));

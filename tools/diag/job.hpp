@@ -90,6 +90,8 @@ struct Rank {
   std::vector<Lost> lost;
   std::vector<std::string> notes;  // of its queues, for people
 
+  std::map<int, std::string> foreigners;  // "rank 2 of job …", by the number that this rank has for them
+
   const Comm* comm_of(std::uint32_t context) const;
   const Window* window(std::uint32_t id) const;
 };
@@ -115,6 +117,8 @@ inline bool is_collective(const Message& m) {
 
 /// "rank 3", "ranks 0, 2-5 and 7"; of nobody "no rank".
 std::string ranks_text(std::vector<int> ranks);
+/// The same of peers of a rank, who may be of other jobs.
+std::string ranks_text(const Rank& r, std::vector<int> peers);
 /// "MPI_COMM_WORLD", or how else people may know it.
 std::string comm_text(const Rank& r, std::uint32_t context);
 /// "a message from rank 1 with tag 2 on MPI_COMM_WORLD"

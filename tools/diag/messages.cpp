@@ -17,7 +17,7 @@ const Rank* rank_of(const Job& job, int rank) {
 bool may_still_come(const Job& job, const Wait& w) {
   return std::any_of(w.peers.begin(), w.peers.end(), [&](int peer) {
     const Rank* r = rank_of(job, peer);
-    return r && (is_alive(*r) || r->fate == Fate::silent || r->fate == Fate::stopped);
+    return !r || (is_alive(*r) || r->fate == Fate::silent || r->fate == Fate::stopped);
   });
 }
 
@@ -108,9 +108,9 @@ void find_lost_ranks(const Job& job, std::vector<Finding>& to) {
     for (const Lost& lost : r.lost) {
       if (!is_wanted(r.rank) && !is_wanted(lost.rank)) continue;
       to.push_back(
-          {"lost connection", fmt::format("Rank {} has no connection to rank {} any more: {}. What it sent there or "
+          {"lost connection", fmt::format("Rank {} has no connection to {} any more: {}. What it sent there or "
                                           "wanted from there has failed.",
-                                          r.rank, lost.rank, lost.error)});
+                                          r.rank, ranks_text(r, {lost.rank}), lost.error)});
     }
   }
 }

@@ -28,6 +28,18 @@ std::string ranks_text(std::vector<int> ranks) {
   return out;
 }
 
+std::string ranks_text(const Rank& r, std::vector<int> peers) {
+  std::vector<std::string> parts;
+  for (const auto& [number, name] : r.foreigners)
+    if (std::erase(peers, number) > 0) parts.push_back(name);
+  if (!peers.empty() || parts.empty()) parts.insert(parts.begin(), ranks_text(std::move(peers)));
+  constexpr std::size_t most = 4;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(most, parts.size()); ++i)
+    out += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  return parts.size() > most ? fmt::format("{} and {} more", out, parts.size() - most) : out;
+}
+
 std::string comm_text(const Rank& r, std::uint32_t context) {
   const Comm* c = r.comm_of(context);
   return c ? c->name : fmt::format("a communicator of its own (context {})", context & ~1u);
@@ -55,32 +67,35 @@ std::string collective_text(const Rank& r, const Message& m) {
 
 std::string wait_text(const Rank& r, const Wait& w) {
   const Message& m = w.message;
-  if (w.kind == "recv" && is_collective(m)) return fmt::format("{} ({})", ranks_text(w.peers), collective_text(r, m));
+  if (w.kind == "recv" && is_collective(m))
+    return fmt::format("{} ({})", ranks_text(r, w.peers), collective_text(r, m));
   if (w.kind == "send" && is_collective(m))
-    return fmt::format("{} to receive ({})", ranks_text(w.peers), collective_text(r, m));
+    return fmt::format("{} to receive ({})", ranks_text(r, w.peers), collective_text(r, m));
   if (w.kind == "recv" && m.matched)
-    return fmt::format("the rest of a message from {} with {}", ranks_text(w.peers), tag_text(m));
+    return fmt::format("the rest of a message from {} with {}", ranks_text(r, w.peers), tag_text(m));
   if (w.kind == "recv" || w.kind == "probe")
-    return fmt::format("a message from {} with {} on {}", w.any ? "any rank" : ranks_text(w.peers), tag_text(m),
+    return fmt::format("a message from {} with {} on {}", w.any ? "any rank" : ranks_text(r, w.peers), tag_text(m),
                        comm_text(r, m.context));
   if (w.kind == "send")
-    return fmt::format("{} to receive {} bytes with {} on {}{}", ranks_text(w.peers), m.bytes, tag_text(m),
+    return fmt::format("{} to receive {} bytes with {} on {}{}", ranks_text(r, w.peers), m.bytes, tag_text(m),
                        comm_text(r, m.context),
                        m.step == "announced"        ? " (rendezvous unanswered)"
                        : m.step == "queued"         ? " (pending)"
                        : m.step == "unacknowledged" ? " (synchronous)"
                                                     : "");
   if (w.kind == "partitions")
-    return fmt::format("{} from {} with {} on {}", partitions_text(w.number), ranks_text(w.peers), tag_text(m),
+    return fmt::format("{} from {} with {} on {}", partitions_text(w.number), ranks_text(r, w.peers), tag_text(m),
                        comm_text(r, m.context));
   if (w.kind == "ready")
     return fmt::format("MPI_Pready of {} with {} on {}", partitions_text(w.number), tag_text(m),
                        comm_text(r, m.context));
-  if (w.kind == "lock") return fmt::format("the lock of window {} on {}", w.window, ranks_text(w.peers));
-  if (w.kind == "post") return fmt::format("{} to post window {}", ranks_text(w.peers), w.window);
-  if (w.kind == "complete") return fmt::format("{} to complete the access to window {}", ranks_text(w.peers), w.window);
-  if (w.kind == "fence") return fmt::format("{} at fence {} of window {}", ranks_text(w.peers), w.number, w.window);
-  if (w.kind == "operations") return fmt::format("operations on window {} at {}", w.window, ranks_text(w.peers));
+  if (w.kind == "lock") return fmt::format("the lock of window {} on {}", w.window, ranks_text(r, w.peers));
+  if (w.kind == "post") return fmt::format("{} to post window {}", ranks_text(r, w.peers), w.window);
+  if (w.kind == "complete")
+    return fmt::format("{} to complete the access to window {}", ranks_text(r, w.peers), w.window);
+  if (w.kind == "fence") return fmt::format("{} at fence {} of window {}", ranks_text(r, w.peers), w.number, w.window);
+  if (w.kind == "operations") return fmt::format("operations on window {} at {}", w.window, ranks_text(r, w.peers));
+  if (w.kind == "job") return "another job";
   if (w.kind == "generalised") return "a generalised request";
   return "a request";
 }

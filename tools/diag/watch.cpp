@@ -8,8 +8,13 @@
 namespace rmq::launch {
 
 HangWatch::HangWatch(EventLoop& loop, Server& server, int size, std::chrono::milliseconds after,
-                     std::function<void()> hangs)
-    : timers_(loop), server_(server), after_(after), hangs_(std::move(hangs)), ranks_(static_cast<std::size_t>(size)) {
+                     std::function<void()> hangs, std::function<bool()> awaits_others)
+    : timers_(loop),
+      server_(server),
+      after_(after),
+      hangs_(std::move(hangs)),
+      awaits_others_(std::move(awaits_others)),
+      ranks_(static_cast<std::size_t>(size)) {
   timers_.after(after_ / 4, [this] { look(); });
 }
 
@@ -18,6 +23,7 @@ void HangWatch::on_answer(int rank, std::uint32_t number, std::string_view text)
   if (number == 0 || number != r.asked) return;
   r.answered = true;
   const auto report = nlohmann::json::parse(text, nullptr, false);
+  r.elsewhere = report.is_object() && report.value("elsewhere", false);
   const std::string state = report.is_object() ? report.value("state", "") : "";
   r.counters = state != "waiting" && state != "testing"
                    ? ""
@@ -28,13 +34,14 @@ void HangWatch::on_answer(int rank, std::uint32_t number, std::string_view text)
 void HangWatch::look() {
   timers_.after(after_ / 4, [this] { look(); });
   std::string now;
-  bool computes = false;
+  bool computes = false, elsewhere = false;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     Rank& r = ranks_[i];
     const int rank = static_cast<int>(i);
     if (server_.state(rank) == RankState::finalized || server_.state(rank) == RankState::dead) continue;
     computes = computes || !server_.is_connected(rank) || !r.answered || r.counters.empty();
     now += r.counters + ";";
+    elsewhere = elsewhere || r.elsewhere;
     if (!r.answered || !server_.is_connected(rank) || server_.state(rank) != RankState::joined) continue;
     number_ += 2;
     r.asked = number_;
@@ -44,11 +51,13 @@ void HangWatch::look() {
   if (computes || now.empty() || now != before_) {
     before_ = now;
     since_ = EventLoop::Clock::now();
-    told_ = false;
-  } else if (!told_ && EventLoop::Clock::now() - since_ >= after_) {
-    told_ = true;
-    hangs_();
+    told_ = still_ = false;
+    return;
   }
+  still_ = EventLoop::Clock::now() - since_ >= after_;
+  if (!still_ || told_ || (elsewhere && awaits_others_())) return;
+  told_ = true;
+  hangs_();
 }
 
 }  // namespace rmq::launch

@@ -17,13 +17,17 @@ namespace rmq::launch {
 
 class HangWatch {
  public:
-  /// `hangs` is called once for each hang: again only after something has moved.
-  HangWatch(EventLoop& loop, Server& server, int size, std::chrono::milliseconds after, std::function<void()> hangs);
+  /// `hangs` is called once for each hang: again only after something has moved. `awaits_others`: whether what ends a
+  /// wait for another job may still come from there; asked only where some rank may wait so.
+  HangWatch(EventLoop& loop, Server& server, int size, std::chrono::milliseconds after, std::function<void()> hangs,
+            std::function<bool()> awaits_others);
   HangWatch(const HangWatch&) = delete;
   HangWatch& operator=(const HangWatch&) = delete;
 
   /// An answer has come (Server::Upcalls).
   void on_answer(int rank, std::uint32_t number, std::string_view text);
+  /// All ranks have waited for that while, and nothing has moved.
+  bool is_still() const { return still_; }
 
  private:
   void look();
@@ -32,16 +36,19 @@ class HangWatch {
   Server& server_;
   const std::chrono::milliseconds after_;
   const std::function<void()> hangs_;
+  const std::function<bool()> awaits_others_;
   struct Rank {
     std::uint32_t asked = 0;  // number of the latest question; 0: none
     bool answered = true;
-    std::string counters;  // of the latest answer; empty: it is not in MPI
+    std::string counters;    // of the latest answer; empty: it is not in MPI
+    bool elsewhere = false;  // it may wait for another job
   };
   std::vector<Rank> ranks_;
   std::string before_;  // all ranks' counters when they last changed
   EventLoop::Clock::time_point since_;
   std::uint32_t number_ = 0;  // even: odd ones are Inquiry's
   bool told_ = false;
+  bool still_ = false;
 };
 
 }  // namespace rmq::launch

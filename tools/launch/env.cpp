@@ -62,6 +62,7 @@ Environment job_environment(const Options& options, const App& app, const JobInf
   // Hosts that are pretended are one machine, on which nobody else has to be able to call.
   if (options.hosts.empty() && options.host_of_rank.back() > 0 && out.get("RMQ_TCP_INTERFACE").empty())
     out.set("RMQ_TCP_INTERFACE", "lo");
+  out.unset_matching([](std::string_view name) { return name == "RMQ_WISHES"; });  // of a rank that started us
   out.set("RMQ_JOB", job.job);
   out.set("RMQ_SIZE", std::to_string(job.size));
   out.set("RMQ_HOSTS", std::to_string(job.host_of_rank.hosts()));

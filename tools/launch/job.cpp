@@ -110,7 +110,9 @@ void Job::on_exit(int rank, int status) {
   server_.drain(rank);  // what it said last decides what its death means
   Rank& entry = rank_of(rank);
   entry.alive = false;
-  codes_[static_cast<std::size_t>(rank)] = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  codes_[static_cast<std::size_t>(rank)] = code;
+  upcalls_.on_rank_end(*this, rank, code);
   --alive_;
   any_left_ = any_left_ || server_.state(rank) == RankState::finalized;
   if (!ending_ && !aborts_.has_aborted(rank) && !entry.buried) {

@@ -35,6 +35,10 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
     virtual void on_bad_end(Job& job) = 0;
     /// One of its ranks wants something of the launcher (tools/launch/wishes.hpp). False: nobody knows such a wish.
     virtual bool on_wish(Job& job, int rank, std::string_view what, std::string_view text) = 0;
+    /// Whether what ends a wait in this job for another one may still come from there.
+    virtual bool awaits_others(const Job& job) const = 0;
+    /// The process of a rank has ended, with this code (codes()).
+    virtual void on_rank_end(Job& job, int rank, int code) = 0;
     /// Nothing of the job runs any more.
     virtual void on_finished(Job& job) = 0;
   };
@@ -77,6 +81,8 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
   /// Of each rank: its exit code, or 128 + the signal that has ended it.
   const std::vector<int>& codes() const { return codes_; }
   bool is_ending() const { return ending_; }
+  /// All its ranks wait, and nothing moves (--hang-after).
+  bool is_still() const { return watch_ && watch_->is_still(); }
   bool is_finished() const { return finished_; }
   Server& server() { return server_; }
   /// The ranks' processes as a debugger wants them, once all have been started.

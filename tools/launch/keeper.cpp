@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::chrono::milliseconds same_signal{100};  // between two that count as one
 
-std::pair<int, int> ordered(int a, int b) {
-  return std::minmax(a, b);
-}
-
 }  // namespace
 
 Keeper::Keeper(const Options& options, EventLoop& loop, const sigset_t& signal_mask, UniqueFd leash, UniqueFd table)
@@ -124,7 +120,7 @@ Result<Job*> Keeper::start_job(JobPlan plan, Job* parent) {
     job->kill();
     return tl::unexpected(started.error());
   }
-  if (parent != nullptr) connect(parent->number(), number);
+  if (parent != nullptr) bonds_.tie(job->info().job, parent->number(), number);
   return jobs_.emplace_back(std::move(job)).get();
 }
 
@@ -168,14 +164,6 @@ void Keeper::on_word(std::size_t place, const Link::Frame& frame) {
 void Keeper::on_lost(std::size_t place, const std::string& why) {
   for (const auto& job : jobs_) job->on_lost_agent(place, why);
   stop_when_done();
-}
-
-void Keeper::connect(int a, int b) {
-  connected_.insert(ordered(a, b));
-}
-
-void Keeper::disconnect(int a, int b) {
-  if (const auto found = connected_.find(ordered(a, b)); found != connected_.end()) connected_.erase(found);
 }
 
 Job* Keeper::find(const std::string& id) {
@@ -244,6 +232,15 @@ void Keeper::forward(int signal, bool from_terminal) {
   for (const auto& job : jobs_) job->signal(signal == SIGTSTP ? SIGSTOP : signal, from_terminal);
 }
 
+// Jobs that are tied, directly or by others, hang when all of them do. Of those that other launchers have nothing is
+// known.
+bool Keeper::awaits_others(const Job& job) const {
+  const std::set<int> together = bonds_.all_with(job.number());
+  if (together.size() == 1 || (guest_ && together.contains(kGuest))) return true;
+  return !std::ranges::all_of(jobs_,
+                              [&](const auto& one) { return !together.contains(one->number()) || one->is_still(); });
+}
+
 // ---- ends ----------------------------------------------------------------------------------------------------------
 
 void Keeper::end_all(int code, const std::string& message) {
@@ -258,19 +255,19 @@ void Keeper::end_all(int code, const std::string& message) {
 // What it has started and not parted from ends with it, unless all went well.
 void Keeper::on_guest_end(int code) {
   for (const auto& job : jobs_)
-    if (code != 0 && !job->is_ending() && connected_.contains(ordered(kGuest, job->number()))) job->end(code, "");
+    if (code != 0 && !job->is_ending() && bonds_.ends_with(job->number(), kGuest)) job->end(code, "");
   loop_.after(std::chrono::milliseconds(0), [this] { stop_when_done(); });
 }
 
 void Keeper::on_bad_end(Job& job) {
-  if (guest_ && guest_->is_here() && connected_.contains(ordered(kGuest, job.number())))
+  if (guest_ && guest_->is_here() && bonds_.ends_with(kGuest, job.number()))
     guest_->server().end(job.code(), "a job that it has started has come to a bad end");
   for (const auto& other : jobs_) {
-    if (other.get() == &job || other->is_ending() || !connected_.contains(ordered(job.number(), other->number())))
-      continue;
+    if (other.get() == &job || other->is_ending() || !bonds_.ends_with(other->number(), job.number())) continue;
     other->end(job.code(),
-               fmt::format("job {} was ended because job {}, with which it is connected, has come to a bad end",
-                           other->number(), job.number()));
+               fmt::format("job {} was ended because job {}, {}, has come to a bad end", other->number(), job.number(),
+                           bonds_.awaited_by(other->number()) == job.number() ? "which has started it"
+                                                                              : "with which it is connected"));
   }
 }
 
@@ -280,7 +277,7 @@ void Keeper::on_finished(Job& job) {
   wishes_.on_finished(job.number(), job.info().job, job.codes());
   // It is in the middle of its last words.
   loop_.after(std::chrono::milliseconds(0), [this, number = job.number()] {
-    std::erase_if(connected_, [&](const auto& pair) { return pair.first == number || pair.second == number; });
+    bonds_.forget(number);
     std::erase_if(jobs_, [&](const auto& one) { return one->number() == number; });
     stop_when_done();
   });

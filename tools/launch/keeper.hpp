@@ -10,13 +10,13 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tools/launch/agents.hpp"
+#include "tools/launch/bonds.hpp"
 #include "tools/launch/children.hpp"
 #include "tools/launch/guest.hpp"
 #include "tools/launch/job.hpp"
@@ -43,16 +43,14 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
   /// The same for a program that runs already, and whatever it has started: `id` is its job's, `socket` leads to it.
   int serve(UniqueFd socket, const std::string& id);
 
-  /// Starts a further job. It is connected with `parent`, unless that is nullptr: when one of two that are connected
+  /// Starts a further job. It is tied to `parent` (bonds()), unless that is nullptr: when one of two that are tied
   /// comes to a bad end, so does the other. The job is the keeper's, and lives until it has finished. An error says
   /// which rank cannot be started, and why; nothing of the job is left then. On hosts where there is no agent yet one
   /// is started; what fails there ends the job later. From the event loop only.
   Result<Job*> start_job(JobPlan plan, Job* parent);
 
-  /// Two jobs have connected, or parted again, as often as they did. Numbers of jobs; those that have finished are
-  /// nobody's.
-  void connect(int a, int b);
-  void disconnect(int a, int b);
+  /// Which jobs end with which others.
+  Bonds& bonds() { return bonds_; }
 
   /// The first job; nullptr when it has finished.
   Job* first_job() { return jobs_.empty() || jobs_[0]->number() != 0 ? nullptr : jobs_[0].get(); }
@@ -79,9 +77,11 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
   void on_word(std::size_t place, const Link::Frame& frame) override;
   void on_lost(std::size_t place, const std::string& why) override;
   void on_bad_end(Job& job) override;
+  bool awaits_others(const Job& job) const override;
   bool on_wish(Job& job, int rank, std::string_view what, std::string_view text) override {
     return wishes_.fulfil({job.number(), job.plan(), job.server()}, rank, what, text);
   }
+  void on_rank_end(Job& job, int rank, int code) override { wishes_.on_rank_end(job.info().job, rank, code); }
   void on_finished(Job& job) override;
   bool on_guest_wish(std::string_view what, std::string_view text) override {
     return wishes_.fulfil({kGuest, guest_->plan(), guest_->server()}, 0, what, text);
@@ -101,8 +101,8 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
   static constexpr int kGuest = 0;  // its number: there is no other first job then
   std::unique_ptr<Guest> guest_;
   Agents agents_;
-  std::vector<std::unique_ptr<Job>> jobs_;        // that have not finished
-  std::multiset<std::pair<int, int>> connected_;  // numbers of jobs, the smaller first; once for each connection
+  std::vector<std::unique_ptr<Job>> jobs_;  // that have not finished
+  Bonds bonds_;
   int jobs_made_ = 0;
   bool leaving_ = false;
   int descriptors_ = 64;                                // that all jobs so far need

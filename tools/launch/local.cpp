@@ -128,8 +128,12 @@ Result<void> LocalStarter::start_rank(int rank, int app_num, const SpawnPlan& co
     for (const auto& [name, value] : own.environment) plan.environment.set(name, value);
     const auto open = [&](const std::string& path, int flags, UniqueFd& fd, int& to) -> Result<void> {
       if (path.empty()) return {};
-      fd.reset(::open(path.c_str(), flags | O_CLOEXEC, 0666));
-      if (!fd.is_open()) return fail_errno(fmt::format("cannot start rank {}: cannot open '{}' for it", rank, path));
+      // A FIFO that nobody has open at its other end would keep the launcher, and all its jobs, waiting.
+      fd.reset(::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666));
+      if (!fd.is_open())
+        return fail_errno(fmt::format("cannot start rank {}: cannot open '{}' for it{}", rank, path,
+                                      errno == ENXIO ? " (a FIFO has to be open for reading before)" : ""));
+      ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
       to = fd.get();
       return {};
     };

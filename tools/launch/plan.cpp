@@ -5,24 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
-#include <thread>
 
 #include "base/bootstrap_env.hpp"
 #include "tools/launch/env.hpp"
 #include "tools/launch/link.hpp"
 
 namespace rmq::launch {
-
-namespace {
-
-// Where the user does not say: a CPU each, and where the job itself takes these, as many processes again, which share
-// them (waiting costs nothing here). Programs that spawn ask for this number.
-int slots(const Options& options, int ranks) {
-  if (options.universe_size > 0) return std::max(options.universe_size, ranks);
-  return std::max(2 * ranks, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-}  // namespace
 
 bool is_this_host(std::string_view name) {
   const std::string own = boot::host_name();
@@ -35,7 +23,9 @@ JobPlan plan_job(const Options& options) {
   plan.job.size = options.size();
   plan.job.host_of_rank = Hosts(options.host_of_rank);
   // What speaks PMI-1 is refused what it spawns.
-  plan.job.universe_size = options.pmi && options.universe_size == 0 ? plan.job.size : slots(options, plan.job.size);
+  plan.job.universe_size = options.pmi && options.universe_size == 0
+                               ? plan.job.size
+                               : boot::universe_size(options.universe_size, plan.job.size);
   plan.job.ft = options.ft;
   plan.pmi = options.pmi;
   plan.binding = options.binding;

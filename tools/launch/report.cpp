@@ -30,7 +30,9 @@ void Job::watch_for_questions() {
     ask([reply = std::move(reply)](const nlohmann::json& job) { reply(job.dump()); }, answers);
   });
   if (!hangs_.after) return;
-  watch_ = std::make_unique<HangWatch>(loop_, server_, plan_.job.size, *hangs_.after, [this] { on_hang(); });
+  watch_ = std::make_unique<HangWatch>(
+      loop_, server_, plan_.job.size, *hangs_.after, [this] { on_hang(); },
+      [this] { return upcalls_.awaits_others(*this); });
 }
 
 void Job::on_answer(int rank, std::uint32_t number, std::string_view text) {

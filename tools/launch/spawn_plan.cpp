@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include <system_error>
 
 #include "base/bootstrap_env.hpp"
+#include "base/byte_text.hpp"
 
 namespace rmq::launch {
 namespace {
@@ -22,6 +24,7 @@ using nlohmann::json;
 using Keys = std::map<std::string, std::string>;
 
 constexpr int kMostRanks = 1 << 16;
+constexpr const char* kEnvEach = "rmq_env_each";
 
 tl::unexpected<Error> refuse(const std::string& key, const std::string& value, const std::string& why) {
   return fail(Errc::argument, fmt::format("info key {}='{}': {}", key, value, why));
@@ -42,11 +45,36 @@ std::optional<int> number(const std::string& text) {
   return value;
 }
 
+/// Lines of text; one that begins with a blank goes on with the one before, as its next line.
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(' ') && !lines.empty())
+      lines.back() += "\n" + line.substr(1);
+    else if (!line.empty())
+      lines.push_back(line);
+  }
+  return lines;
+}
+
+/// A value may be longer than info objects have room for: KEY.1, KEY.2 … are the rest of it.
+void put_together(Keys& keys) {
+  for (auto& [key, value] : keys)
+    for (int i = 1;; ++i) {
+      const auto more = keys.find(fmt::format("{}.{}", key, i));
+      if (more == keys.end()) break;
+      value += more->second;
+      keys.erase(more);
+    }
+}
+
 /// The keys of the program, and behind them those of its file.
 Result<Keys> keys_of(const json& program) {
   Keys keys;
   const json info = program.value("info", json::object());
-  for (const auto& [key, value] : info.items()) keys[key] = value.get<std::string>();
+  for (const auto& [key, value] : info.items()) keys[as_bytes(key)] = as_bytes(value.get<std::string>());
+  put_together(keys);
   const auto file = keys.find("file");
   if (file == keys.end()) return keys;
   std::ifstream in(file->second);
@@ -71,10 +99,13 @@ Result<int> soft_count(const std::string& text, int most) {
       if (!value) return refuse("soft", text, "expects numbers and ranges as first:last:step, with commas");
       n.push_back(*value);
     }
+    if (n.empty() || n.size() > 3 || (n.size() > 2 && n[2] == 0))
+      return refuse("soft", text, "expects ranges as first:last:step");
     const int step = n.size() > 2 ? n[2] : 1, last = n.size() > 1 ? n[1] : n[0];
-    if (n.empty() || n.size() > 3 || step == 0) return refuse("soft", text, "expects ranges as first:last:step");
-    for (int i = n[0]; step > 0 ? i <= last : i >= last; i += step)
-      if (i >= 0 && i <= most) best = std::max(best, i);
+    for (std::int64_t i = n[0]; step > 0 ? i <= last : i >= last; i += step) {
+      if (i >= 0 && i <= most) best = std::max(best, static_cast<int>(i));
+      if (step > 0 ? i > most : i < 0) break;
+    }
   }
   if (best < 0) return refuse("soft", text, fmt::format("allows none of 0 to {} processes", most));
   return best;
@@ -156,9 +187,9 @@ Result<Section> section_of(const json& program, const Keys& keys, const Section&
     if (!count) return tl::unexpected(count.error());
     s.ranks = *count;
   }
-  s.command.push_back(program.value("command", ""));
+  s.command.push_back(as_bytes(program.value("command", "")));
   const json arguments = program.value("arguments", json::array());
-  for (const json& word : arguments) s.command.push_back(word.get<std::string>());
+  for (const json& word : arguments) s.command.push_back(as_bytes(word.get<std::string>()));
   if (const auto folder = keys.find("wdir"); folder != keys.end())
     s.folder = (std::filesystem::path(s.folder) / folder->second).string();
   if (const auto path = keys.find("path"); path != keys.end()) {
@@ -172,7 +203,7 @@ Result<Section> section_of(const json& program, const Keys& keys, const Section&
       return refuse("arch", arch->second, fmt::format("all hosts of this job are {}", machine.machine));
   }
   if (const auto env = keys.find("env"); env != keys.end()) {
-    for (const std::string& line : split(env->second, '\n')) {
+    for (const std::string& line : lines_of(env->second)) {
       const std::size_t equals = line.find('=');
       if (equals == std::string::npos || equals == 0) return refuse("env", env->second, "expects lines NAME=VALUE");
       s.environment.set(line.substr(0, equals), line.substr(equals + 1));
@@ -181,28 +212,41 @@ Result<Section> section_of(const json& program, const Keys& keys, const Section&
   return s;
 }
 
+/// Lines NUMBER TEXT: calls `take` with the text of those that are for this process.
+template <class Take>
+Result<void> for_process(const Keys& keys, const std::string& key, int number_in_program, Take&& take) {
+  const auto each = keys.find(key);
+  if (each == keys.end()) return {};
+  for (const std::string& line : lines_of(each->second)) {
+    const std::size_t space = line.find(' ');
+    const auto whose = number(line.substr(0, space));
+    if (!whose || space == std::string::npos ||
+        !take(std::string_view(line).substr(space + 1), *whose == number_in_program))
+      return refuse(key, line, fmt::format("expects lines NUMBER {}", key == kEnvEach ? "NAME=VALUE" : "PATH"));
+  }
+  return {};
+}
+
 /// What the process of this number among its program's, and this rank, has for itself.
 Result<Extras> extras_of(const Keys& keys, int number_in_program, int rank) {
   Extras own;
-  const auto path = [&](const char* key) {
-    const auto found = keys.find(key);
-    if (found == keys.end()) return std::string();
-    std::string text = found->second;
-    for (std::size_t at; (at = text.find("%r")) != std::string::npos;) text.replace(at, 2, std::to_string(rank));
-    return text;
+  const auto variable = [&](std::string_view text, bool mine) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos || equals == 0) return false;
+    if (mine) own.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    return true;
   };
-  own.input = path("rmq_stdin");
-  own.output = path("rmq_stdout");
-  own.error = path("rmq_stderr");
-  const auto each = keys.find("rmq_env_each");
-  if (each == keys.end()) return own;
-  for (const std::string& line : split(each->second, '\n')) {
-    const std::size_t space = line.find(' '), equals = line.find('=');
-    const auto whose = number(line.substr(0, space));
-    if (!whose || equals == std::string::npos || equals < space + 2)
-      return refuse("rmq_env_each", each->second, "expects lines NUMBER NAME=VALUE");
-    if (*whose == number_in_program)
-      own.environment.emplace_back(line.substr(space + 1, equals - space - 1), line.substr(equals + 1));
+  if (auto ok = for_process(keys, kEnvEach, number_in_program, variable); !ok) return tl::unexpected(ok.error());
+  for (const auto& [key, path] : {std::pair("rmq_stdin", &own.input), std::pair("rmq_stdout", &own.output),
+                                  std::pair("rmq_stderr", &own.error)}) {
+    if (const auto found = keys.find(key); found != keys.end()) *path = found->second;
+    const auto take = [&to = *path](std::string_view text, bool mine) {
+      if (mine) to = text;
+      return !text.empty();
+    };
+    if (auto ok = for_process(keys, fmt::format("{}_each", key), number_in_program, take); !ok)
+      return tl::unexpected(ok.error());
+    for (std::size_t at; (at = path->find("%r")) != std::string::npos;) path->replace(at, 2, std::to_string(rank));
   }
   return own;
 }
@@ -226,12 +270,17 @@ Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_r
   plan.universe = parent.universe;
   std::vector<int> places;  // by rank, in the universe
   std::error_code unreadable;
+  const auto too_many = [](std::size_t ranks) {
+    return fail(Errc::argument, fmt::format("{} processes are too many: a job has {} at most", ranks, kMostRanks));
+  };
   const json programs = wish.value("programs", json::array());
   for (const json& program : programs) {
     const auto keys = keys_of(program);
     if (!keys) return tl::unexpected(keys.error());
     auto section = section_of(program, *keys, section_with(parent, parent_rank));
     if (!section) return tl::unexpected(section.error());
+    if (places.size() + static_cast<std::size_t>(section->ranks) > kMostRanks)
+      return too_many(places.size() + static_cast<std::size_t>(section->ranks));
     const auto hosts = places_of(*keys, section->ranks, parent, parent_rank, busy);
     if (!hosts) return tl::unexpected(hosts.error());
     for (int i = 0; i < section->ranks; ++i) {
@@ -246,10 +295,9 @@ Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_r
     plan.sections.push_back(std::move(*section));
   }
   if (places.empty()) return fail(Errc::argument, "no process is asked for: maxprocs, or soft, comes to 0");
-  if (places.size() > kMostRanks) return fail(Errc::argument, fmt::format("{} processes are too many", places.size()));
   plan.job.size = static_cast<int>(places.size());
-  // Slots that this job does not take itself: there may always be more, which share CPUs (tools/launch/plan.cpp).
-  plan.job.universe_size = parent.job.universe_size > plan.job.size ? parent.job.universe_size : 2 * plan.job.size;
+  plan.job.universe_size =
+      boot::universe_size(parent.job.universe_size > plan.job.size ? parent.job.universe_size : 0, plan.job.size);
   // Those that are used, numbered without a gap.
   std::vector<int> host_of_rank;
   std::vector<int> used;
@@ -273,7 +321,9 @@ Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_r
     e.set("RMQ_HOSTS", std::to_string(plan.job.host_of_rank.hosts()));
     e.set("RMQ_SECRET", boot::to_hex(plan.job.secret));
     e.set("RMQ_UNIVERSE_SIZE", std::to_string(plan.job.universe_size));
-    e.set("RMQ_PARENT_PORT", wish.value("port", ""));
+    // Of the parent's parent, and of the ranks of another world.
+    e.unset_matching([](std::string_view name) { return name == "RMQ_PARENT_PORT" || name == "RMQ_PSETS"; });
+    if (const std::string port = wish.value("port", ""); !port.empty()) e.set("RMQ_PARENT_PORT", port);
     // Files of traces are named by rank: each job has a folder of its own, below that of the one that is the user's.
     if (const std::string folder = e.get("RMQ_TRACE"); !folder.empty()) {
       const std::string own = folder + "/job-" + plan.job.job;

@@ -105,7 +105,10 @@ void put_argument(std::string& text, const EventKind& k, int argument, std::stri
     return;
   }
   text.append(name) += '=';
-  put(text, value);
+  if (k.event == Event::introduced && argument == 0)
+    text += fmt::format("{:016x}", value);
+  else
+    put(text, value);
   if (const std::string_view word = event_value(k.event, argument, value); !word.empty())
     text.append(" (").append(word) += ')';
 }
@@ -147,7 +150,18 @@ bool Filter::shows(const Entry& e) const {
   return has_packet && without_prefix(packet_name(e.packet().kind)) == without_prefix(kind);
 }
 
-void append_line(std::string& text, const Entry& e) {
+void OtherJobs::note(const Entry& e) {
+  if (e.record.event == Event::introduced)
+    names_[{e.rank, e.record.peer}] = fmt::format("{}@{:016x}", e.record.a1, e.record.a0);
+}
+
+std::string_view OtherJobs::name(const Entry& e) const {
+  if (names_.empty()) return {};
+  const auto found = names_.find({e.rank, e.record.peer});
+  return found == names_.end() ? std::string_view() : found->second;
+}
+
+void append_line(std::string& text, const Entry& e, const OtherJobs& others) {
   const EventKind* k = kind_of(e.record.event);
   put_us(text, e.ns);
   text += " us  rank ";
@@ -160,7 +174,10 @@ void append_line(std::string& text, const Entry& e) {
   if (e.record.peer >= 0) {
     text += is_from(e.record.event) ? " from " : " to   ";
     column = text.size();
-    put(text, e.record.peer);
+    if (const std::string_view name = others.name(e); !name.empty() && e.record.event != Event::introduced)
+      text += name;
+    else
+      put(text, e.record.peer);
     pad(text, column, 3);
     column = (text += ' ').size();
     text += method_word(e.record.method);
@@ -172,9 +189,9 @@ void append_line(std::string& text, const Entry& e) {
   put_argument(text, *k, 1, k->a1, e.record.a1);
 }
 
-std::string line_of(const Entry& e) {
+std::string line_of(const Entry& e, const OtherJobs& others) {
   std::string line;
-  append_line(line, e);
+  append_line(line, e, others);
   return line;
 }
 

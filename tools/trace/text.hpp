@@ -1,8 +1,11 @@
 // A trace as text: one line an event, all fields of its packet.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "tools/trace/entry.hpp"
 
@@ -15,8 +18,20 @@ struct Filter {
   bool shows(const Entry& e) const;
 };
 
+/// Processes of other jobs, which each rank has numbers of its own for, as "RANK@JOB".
+class OtherJobs {
+ public:
+  /// To be called with all entries, in their order.
+  void note(const Entry& e);
+  /// Empty: the peer is one of the job, or not known.
+  std::string_view name(const Entry& e) const;
+
+ private:
+  std::map<std::pair<int, int>, std::string> names_;  // by rank and its number for the other
+};
+
 /// Appends one line without a line feed.
-void append_line(std::string& text, const Entry& e);
-std::string line_of(const Entry& e);
+void append_line(std::string& text, const Entry& e, const OtherJobs& others = {});
+std::string line_of(const Entry& e, const OtherJobs& others = {});
 
 }  // namespace rmq::trace

@@ -89,7 +89,9 @@ std::string View::report(std::size_t most) const {
                                  : where.empty() ? "outside of MPI"
                                                  : "in " + std::string(where),
                                  entries.size(), written());
-  for (const Entry& e : entries) text += line_of(e) + "\n";
+  OtherJobs others;
+  for (const Entry& e : last(~std::size_t{0})) others.note(e);  // what is left of the beginning, too
+  for (const Entry& e : entries) text += line_of(e, others) + "\n";
   return text;
 }
 

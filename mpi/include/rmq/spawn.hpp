@@ -7,26 +7,35 @@
 //   rmq::SpawnedWorld workers = spawn.start(MPI_COMM_WORLD);
 //   ... workers.comm() ...
 //   workers.disconnect();
-//   std::vector<int> codes = workers.wait();
+//   std::vector<int> codes = workers.wait([](const rmq::JobEvent& e) { ... });
+//
+// examples/mpirun.cpp is a launcher that stands on this.
 #pragma once
 
 #include <mpi.h>
 #include <rmq_spawn.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace rmq {
 
-/// The world that has been started. Copies mean the same world.
+/// What has happened to a job: the end of a process, with its code or 128 + the signal that has ended it; or of all.
+using JobEvent = rmq_event;
+
+/// The world that has been started. Copies mean the same world, but each reads its events from the beginning.
 class SpawnedWorld {
  public:
   SpawnedWorld(MPI_Comm comm, std::vector<int> started) : comm_(comm), started_(std::move(started)) {
     char name[RMQ_JOB_NAME] = "";
-    if (comm != MPI_COMM_NULL && rmq_spawned_job(comm, name) == MPI_SUCCESS) job_ = name;
+    if (comm == MPI_COMM_NULL || rmq_spawned_job(comm, name) != MPI_SUCCESS) return;
+    job_ = name;
+    MPI_Comm_remote_size(comm, &size_);
   }
-  /// The inter-communicator with it; the program's to end.
+  SpawnedWorld(std::string job, int size) : size_(size), job_(std::move(job)) {}
+  /// The inter-communicator with it; the program's to end. MPI_COMM_NULL when it was started apart.
   MPI_Comm comm() const { return comm_; }
   /// Name of its job; the launcher knows it by that.
   const std::string& job() const { return job_; }
@@ -37,18 +46,29 @@ class SpawnedWorld {
   int signal(int number) const { return rmq_signal_job(job_.c_str(), number); }
   /// MPI_Comm_disconnect: both sides do so, and are independent then.
   void disconnect() { MPI_Comm_disconnect(&comm_); }
+  /// The next thing that happens to it, waited for so long at most (negative: without end): then it is RMQ_EVENT_NONE.
+  /// Behind RMQ_EVENT_OVER there is nothing.
+  JobEvent next(int milliseconds = -1) {
+    JobEvent event{RMQ_EVENT_OVER, -1, 0};
+    if (rmq_next_event(job_.c_str(), seen_, milliseconds, &event) != MPI_SUCCESS) return {RMQ_EVENT_OVER, -1, 0};
+    if (event.kind == RMQ_EVENT_ENDED) ++seen_;
+    return event;
+  }
   /// Until all have ended: exit codes by rank, 128 + signal for those that one has ended. Once; empty: it is not known.
-  std::vector<int> wait() const {
-    constexpr int kFirst = 256;
-    std::vector<int> codes(kFirst);
+  /// `on_event` hears of each that has not been told yet, as it happens.
+  std::vector<int> wait(const std::function<void(const JobEvent&)>& on_event = {}) {
+    for (JobEvent e; on_event && (e = next()).kind != RMQ_EVENT_OVER;) on_event(e);
+    std::vector<int> codes(static_cast<std::size_t>(size_));
     int count = 0;
-    if (rmq_await_job(job_.c_str(), kFirst, codes.data(), &count) != MPI_SUCCESS) count = 0;
-    codes.resize(static_cast<std::size_t>(count < kFirst ? count : kFirst));
+    if (rmq_await_job(job_.c_str(), size_, codes.data(), &count) != MPI_SUCCESS) count = 0;
+    codes.resize(static_cast<std::size_t>(count < size_ ? count : size_));
     return codes;
   }
 
  private:
-  MPI_Comm comm_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int size_ = 0;
+  int seen_ = 0;  // events
   std::string job_;
   std::vector<int> started_;
 };
@@ -64,13 +84,18 @@ class Spawn {
     Program& env_of(int number, const std::string& name, const std::string& value) {
       return add("rmq_env_each", std::to_string(number) + " " + name + "=" + value);
     }
-    /// Files, FIFOs or pipes; %r is the rank.
+    /// Files, FIFOs or pipes; %r is the rank. With a number: for one process.
     Program& input(const std::string& path) { return set("rmq_stdin", path); }
     Program& output(const std::string& path) { return set("rmq_stdout", path); }
     Program& errors(const std::string& path) { return set("rmq_stderr", path); }
+    Program& input_of(int number, const std::string& path) { return add_path("rmq_stdin_each", number, path); }
+    Program& output_of(int number, const std::string& path) { return add_path("rmq_stdout_each", number, path); }
+    Program& errors_of(int number, const std::string& path) { return add_path("rmq_stderr_each", number, path); }
     /// A pipe of this process's: its end for writing, which stays open at least until start() returns.
     Program& output_to(int fd) { return output(pipe_path(fd)); }
     Program& errors_to(int fd) { return errors(pipe_path(fd)); }
+    Program& output_of_to(int number, int fd) { return output_of(number, pipe_path(fd)); }
+    Program& errors_of_to(int number, int fd) { return errors_of(number, pipe_path(fd)); }
     /// Any other info key.
     Program& set(const std::string& key, const std::string& value) {
       for (auto& [name, text] : keys_)
@@ -83,11 +108,28 @@ class Spawn {
     friend class Spawn;
     Program(std::string command, std::vector<std::string> arguments, int processes)
         : command_(std::move(command)), arguments_(std::move(arguments)), processes_(processes) {}
-    Program& add(const std::string& key, const std::string& line) {
+    /// A line more; one of several lines goes on behind a blank each.
+    Program& add(const std::string& key, std::string line) {
+      for (std::size_t at = 0; (at = line.find('\n', at)) != std::string::npos; at += 2) line.insert(at + 1, " ");
       for (auto& [name, text] : keys_)
         if (name == key) return text += "\n" + line, *this;
       keys_.emplace_back(key, line);
       return *this;
+    }
+    Program& add_path(const std::string& key, int number, const std::string& path) {
+      return add(key, std::to_string(number) + " " + path);
+    }
+    /// What one value has no room for goes on in more.
+    MPI_Info info() const {
+      constexpr std::size_t kRoom = MPI_MAX_INFO_VAL - 1;
+      MPI_Info made;
+      MPI_Info_create(&made);
+      for (const auto& [key, value] : keys_)
+        for (std::size_t part = 0; part == 0 || part * kRoom < value.size(); ++part) {
+          const std::string name = part == 0 ? key : key + "." + std::to_string(part);
+          MPI_Info_set(made, name.c_str(), value.substr(part * kRoom, kRoom).c_str());
+        }
+      return made;
     }
     static std::string pipe_path(int fd) {
       char path[64];
@@ -107,33 +149,54 @@ class Spawn {
 
   /// Collective over `comm`; what the root says counts. Errors go to the handler of `comm`.
   SpawnedWorld start(MPI_Comm comm, int root = 0) {
+    Arguments with(programs_);
+    MPI_Comm made = MPI_COMM_NULL;
+    std::vector<int> started(static_cast<std::size_t>(with.all) + 1);
+    MPI_Comm_spawn_multiple(with.count(), with.commands.data(), with.argvs.data(), with.counts.data(),
+                            with.infos.data(), root, comm, &made, started.data());
+    started.pop_back();
+    return {made, std::move(started)};
+  }
+
+  /// Without a communicator: for programs of any kind, and for who only looks after them. Local. Errors go to the
+  /// handler of MPI_COMM_SELF; where that returns, job() of what comes is empty.
+  SpawnedWorld start_apart() {
+    Arguments with(programs_);
+    char job[RMQ_JOB_NAME] = "";
+    rmq_start_job(with.count(), with.commands.data(), with.argvs.data(), with.counts.data(), with.infos.data(), job);
+    return {std::string(job), with.all};
+  }
+
+ private:
+  /// As MPI_Comm_spawn_multiple wants them.
+  struct Arguments {
+    explicit Arguments(std::vector<Program>& programs) {
+      for (Program& p : programs) {
+        commands.push_back(p.command_.data());
+        auto& line = words.emplace_back();
+        for (std::string& word : p.arguments_) line.push_back(word.data());
+        line.push_back(nullptr);
+        counts.push_back(p.processes_);
+        all += p.processes_;
+        infos.push_back(p.info());
+      }
+      for (auto& line : words) argvs.push_back(line.data());
+    }
+    ~Arguments() {
+      for (MPI_Info& info : infos) MPI_Info_free(&info);
+    }
+    Arguments(const Arguments&) = delete;
+    Arguments& operator=(const Arguments&) = delete;
+    int count() const { return static_cast<int>(commands.size()); }
+
     std::vector<char*> commands;
     std::vector<std::vector<char*>> words;
     std::vector<char**> argvs;
     std::vector<int> counts;
     std::vector<MPI_Info> infos;
     int all = 0;
-    for (Program& p : programs_) {
-      commands.push_back(p.command_.data());
-      auto& line = words.emplace_back();
-      for (std::string& word : p.arguments_) line.push_back(word.data());
-      line.push_back(nullptr);
-      counts.push_back(p.processes_);
-      all += p.processes_;
-      MPI_Info_create(&infos.emplace_back());
-      for (const auto& [key, value] : p.keys_) MPI_Info_set(infos.back(), key.c_str(), value.c_str());
-    }
-    for (auto& line : words) argvs.push_back(line.data());
-    MPI_Comm made = MPI_COMM_NULL;
-    std::vector<int> started(static_cast<std::size_t>(all) + 1);
-    MPI_Comm_spawn_multiple(static_cast<int>(programs_.size()), commands.data(), argvs.data(), counts.data(),
-                            infos.data(), root, comm, &made, started.data());
-    started.pop_back();
-    for (MPI_Info& info : infos) MPI_Info_free(&info);
-    return {made, std::move(started)};
-  }
+  };
 
- private:
   std::vector<Program> programs_;
 };
 

@@ -1,0 +1,31 @@
+/* What the programs here check with. A failure is said, and counted in `errors`. */
+#ifndef RMQ_TESTS_DYNAMIC_CHECK_H
+#define RMQ_TESTS_DYNAMIC_CHECK_H
+#include <mpi.h>
+#include <stdio.h>
+
+static int errors = 0;
+#define CHECK(x)                                                            \
+  do {                                                                      \
+    if (!(x)) {                                                             \
+      ++errors;                                                             \
+      fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #x); \
+    }                                                                       \
+  } while (0)
+
+static int class_of(int code) {
+  int class_ = code;
+  if (code != MPI_SUCCESS) MPI_Error_class(code, &class_);
+  return class_;
+}
+
+/* All errors of MPI_COMM_WORLD's ranks, the sum of which is the same everywhere. */
+static int finish(void) {
+  int all = 0, rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Allreduce(&errors, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) printf(all ? "%d errors\n" : "no errors\n", all);
+  MPI_Finalize();
+  return all != 0;
+}
+#endif

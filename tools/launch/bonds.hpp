@@ -1,0 +1,38 @@
+// Which jobs of a launcher end with which others: those that are connected, and those that a job has started and that
+// have yet to connect with it. Jobs go by their numbers at the keeper.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace rmq::launch {
+
+class Bonds {
+ public:
+  /// `parent` has started `child`. Until the two have connected a bad end of the parent is the child's, while the
+  /// parent is told of the child's; so for ever, where they never do.
+  void expect(int child, int parent) { parent_of_[child] = parent; }
+  /// The parent that still waits for the child to connect, if it does.
+  std::optional<int> awaited_by(int child) const;
+
+  /// Two jobs have connected. Both know the connection by this name, and may both tell of it.
+  void tie(const std::string& name, int a, int b);
+  /// They have parted: the first of all their ranks that says so counts.
+  void untie(const std::string& name) { ties_.erase(name); }
+  void forget(int job);
+
+  /// The job and all that it is tied to or expects, or these are, and so on.
+  std::set<int> all_with(int job) const;
+
+  /// Whether a bad end of `other` ends `job`.
+  bool ends_with(int job, int other) const;
+
+ private:
+  std::map<std::string, std::pair<int, int>> ties_;  // the smaller number first
+  std::map<int, int> parent_of_;                     // of children that have not connected
+};
+
+}  // namespace rmq::launch
