@@ -96,7 +96,7 @@ class ServerBootstrap final : public Bootstrap {
   Result<bool> try_fence(bool& more) override;
   std::vector<Departure> departures() override;
   bool tells_deaths() const override { return job_.ft; }
-  void accuse(int rank, std::string_view why) override;
+  void accuse(std::string_view job, int rank, std::string_view why) override;
   int watch_fd() const override { return fd_; }
   void on_watch() override;
   void on_ask(Teller teller, void* who) override;
@@ -261,8 +261,9 @@ Result<std::optional<Frame>> ServerBootstrap::next_frame() {
     } else if ((*frame)->kind == FrameKind::gone && job_.ft) {
       boot::BodyReader body((*frame)->body);
       const auto rank = static_cast<int>(body.u32());
-      if (!body.ok() || rank < 0 || rank >= job_.size) return unasked(**frame);
-      departures_.push_back({rank, std::string(body.rest())});
+      std::string job(body.short_text());
+      if (!body.ok() || rank < -1 || (job.empty() && (rank < 0 || rank >= job_.size))) return unasked(**frame);
+      departures_.push_back({std::move(job), rank, std::string(body.rest())});
       has_departures_.store(true, std::memory_order_relaxed);
       answers_.fetch_add(1, std::memory_order_relaxed);
     } else if ((*frame)->kind == FrameKind::fence_done && fence_ == Fence::asked) {
@@ -432,8 +433,8 @@ std::vector<Bootstrap::Departure> ServerBootstrap::departures() {
   return std::exchange(departures_, {});
 }
 
-void ServerBootstrap::accuse(int rank, std::string_view why) {
-  static_cast<void>(send(boot::encode_code(FrameKind::accuse, rank, why)));
+void ServerBootstrap::accuse(std::string_view job, int rank, std::string_view why) {
+  static_cast<void>(send(boot::encode_fate(FrameKind::accuse, job, rank, why)));
 }
 
 Result<void> ServerBootstrap::finalize() {

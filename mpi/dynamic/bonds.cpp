@@ -8,6 +8,7 @@
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/host_memory.hpp"
+#include "mpi/ft/failures.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -124,8 +125,12 @@ std::vector<adi::Party*> part_from(Comm& c) {
   for (std::size_t i = 0; i < all.size(); ++i)
     if (!is_needed(*all[i], c)) unneeded[0] |= std::uint64_t{1} << i;
   // Also the wait for all of both sides.
-  and_all(whole_party(c), unneeded);
-  if (c.is_inter()) unneeded[0] &= exchange(whole_party(c), bridge_of(c), unneeded).at(0);
+  if (ft::may_fail()) {
+    unneeded = ft::agree_among_living(c, unneeded);
+  } else {
+    and_all(whole_party(c), unneeded);
+    if (c.is_inter()) unneeded[0] &= exchange(whole_party(c), bridge_of(c), unneeded).at(0);
+  }
   std::vector<adi::Party*> over;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (unneeded[0] >> i & 1) over.push_back(all[i]);
@@ -160,6 +165,9 @@ void meet_parties() {
 }
 
 void end_for_parting(std::uint64_t job) {
+  // Where ranks may die the launcher tells of each that has; of another one's jobs it knows nothing, and takes this.
+  if (runtime().ft)
+    return runtime().bootstrap->accuse(job_name(job), -1, "it, or the root by which it was connected, has ended");
   runtime().device->MPID_Abort(
       1,
       fmt::format("job {}, which this one is connected with, has ended without MPI_Finalize or MPI_Comm_disconnect",

@@ -10,6 +10,7 @@
 
 #include "mpi/dynamic/connect.hpp"
 #include "mpi/dynamic/wish.hpp"
+#include "mpi/ft/failures.hpp"
 #include "mpi/internal/life.hpp"
 
 namespace rmq::mpi {
@@ -55,9 +56,9 @@ MPI_Comm spawn(Comm& c, int root, const std::vector<Program>& programs, int* cod
   if (c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm is an inter-communicator");
   if (root < 0 || root >= c.size()) detail::bad_root(c, root);
   connect_job();
-  std::unique_ptr<Line> line;
   std::vector<std::uint64_t> outcome{0, 0};  // processes asked for, processes there are
-  const auto ask = [&] {
+  const auto ask = [&](Comm& own) {
+    std::unique_ptr<Line> line;
     json wish{{"programs", json::array()}};
     for (std::size_t i = 0; i < programs.size(); ++i) {
       wish["programs"].push_back(describe(programs[i], i));
@@ -69,25 +70,34 @@ MPI_Comm spawn(Comm& c, int root, const std::vector<Program>& programs, int* cod
       const json answer = ask_launcher("spawn", wish);
       if (answer.contains("error")) fail_call(MPI_ERR_SPAWN, answer["error"].get<std::string>());
       outcome[1] = answer.value("processes", std::uint64_t{0});
-      line = await_caller(*find_port(name), {});
+      const Process first{job_number(answer.value("job", "")), 0};
+      line = await_caller(*find_port(name), {}, [&] {
+        ft::check_not_revoked(own);
+        if (runtime().device->MPID_Is_dead(first))
+          fail_call(MPI_ERR_SPAWN, "the first process of the new world has ended before it came");
+      });
     } catch (...) {
       close_port(name);
       throw;
     }
     close_port(name);
+    return line;
   };
-  const auto tell = [&] { broadcast(party_behind(c, root), outcome); };
-  try {
-    at_root(c, root, ask);
-  } catch (const Failure& f) {
+  return connect_by(c, root, [&](Comm& own) {
+    std::unique_ptr<Line> line;
+    const auto tell = [&] { broadcast(party_behind(own, root), outcome); };
+    try {
+      at_root(own, root, [&] { line = ask(own); });
+    } catch (const Failure& f) {
+      tell();
+      give_codes(codes, static_cast<int>(outcome.at(0)), class_of_code(f.code));
+      throw;
+    }
     tell();
-    give_codes(codes, static_cast<int>(outcome.at(0)), class_of_code(f.code));
-    throw;
-  }
-  tell();
-  give_codes(codes, static_cast<int>(outcome.at(0)), MPI_ERR_SPAWN);
-  give_codes(codes, static_cast<int>(outcome.at(1)), MPI_SUCCESS);
-  return connect_by(c, root, std::move(line));
+    give_codes(codes, static_cast<int>(outcome.at(0)), MPI_ERR_SPAWN);
+    give_codes(codes, static_cast<int>(outcome.at(1)), MPI_SUCCESS);
+    return line;
+  });
 }
 
 }  // namespace
@@ -99,9 +109,11 @@ void find_parents() {
   const std::string port = name;
   ::unsetenv(kParentPort);  // what this process starts has no parents
   connect_job();
-  std::unique_ptr<Line> line;
-  at_root(*rt.world, 0, [&] { line = call_port(port, {}); });
-  rt.parent = connect_by(*rt.world, 0, std::move(line));
+  rt.parent = connect_by(*rt.world, 0, [&](Comm& own) {
+    std::unique_ptr<Line> line;
+    at_root(own, 0, [&] { line = call_port(port, {}, nullptr, [&] { ft::check_not_revoked(own); }); });
+    return line;
+  });
   find_comm(rt.parent)->name = "MPI_COMM_PARENT";
 }
 

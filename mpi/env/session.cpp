@@ -179,7 +179,9 @@ MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int rem
   std::sort(std::begin(leaders),
             std::end(leaders));  // both leaders have the same list
   Meeting meeting(tag, {leaders[0], leaders[1]});
-  return create_intercomm(*ours, leader, Bridge{true, &meeting.place(), other, meeting.tag()});
+  return create_intercomm(*ours, leader, [&](Comm&) {
+    return Way{{true, &meeting.place(), other, meeting.tag()}, nullptr};
+  });
 }
 
 }  // namespace

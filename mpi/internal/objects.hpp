@@ -96,8 +96,8 @@ struct Info {
   std::vector<std::pair<std::string, std::string>> entries;  // in insertion order
 };
 
-/// MPI-4.1: kinds of memory that may be passed to MPI: whatever this process can read and write, by all their names. For
-/// info objects of sessions, communicators and windows.
+/// MPI-4.1: kinds of memory that may be passed to MPI: whatever this process can read and write, by all their names.
+/// For info objects of sessions, communicators and windows.
 inline constexpr const char *kMemoryKindsKey = "mpi_memory_alloc_kinds",
                             *kMemoryKinds = "system,mpi,mpi:alloc_mem,mpi:win_allocate,mpi:win_allocate_shared";
 
@@ -170,6 +170,7 @@ struct Comm {
   int rank = 0;
   bool littered = false;         // the program has left messages in its context, which must not meet another's receives
   bool revoked = false;          // MPIX_Comm_revoke, here or elsewhere
+  bool stillborn = false;        // nobody has used its contexts, nor will
   Group* group = nullptr;        // local group, referenced
   Group* remote = nullptr;       // inter-communicator: remote group, referenced; else nullptr
   struct Comm* local = nullptr;  // inter-communicator: intra-communicator of the local group

@@ -32,7 +32,8 @@ void Branch::hear(int rank, const boot::Frame& frame) {
       return ask(entry, frame.body);
     }
     case FrameKind::fence:
-      return hear_fence(1, frame.body);
+      if (frame.body.empty()) return hear_fence(1);
+      break;  // of a job that goes on when ranks die: the launcher knows who lives
     case FrameKind::put: {
       boot::BodyReader body(frame.body);
       const std::string_view key = body.short_text();
@@ -76,12 +77,10 @@ void Branch::value(std::string_view key, std::string_view value) {
     upcalls_.down(place, Word::value, Fields().text(key).rest(entry.value));
 }
 
-void Branch::hear_fence(int ranks, std::string_view body) {
+void Branch::hear_fence(int ranks) {
   in_fence_ += ranks;
-  if (body > fence_body_) fence_body_ = body;  // one of all who say something says it for all
   if (in_fence_ < ranks_) return check_fence();
-  const int all = std::exchange(in_fence_, 0);
-  upcalls_.up(Word::fence, Fields().number(static_cast<std::uint32_t>(all)).rest(std::exchange(fence_body_, {})));
+  upcalls_.up(Word::fence, Fields().number(static_cast<std::uint32_t>(std::exchange(in_fence_, 0))));
 }
 
 void Branch::depart(int rank) {
@@ -98,10 +97,10 @@ void Branch::check_fence() {
   left_ = -1;
 }
 
-void Branch::fence_done(std::string_view body, std::size_t below) {
-  const std::string frame = boot::encode(FrameKind::fence_done, body);
+void Branch::fence_done(std::size_t below) {
+  const std::string frame = boot::encode(FrameKind::fence_done);
   for (auto& [rank, line] : lines_) line.send(frame);
-  for (std::size_t place = 0; place < below; ++place) upcalls_.down(place, Word::fence_done, body);
+  for (std::size_t place = 0; place < below; ++place) upcalls_.down(place, Word::fence_done, {});
 }
 
 void Branch::forget(std::size_t place) {

@@ -477,9 +477,9 @@ class Parser {
 
   Result<void> place_on_hosts(int size) {
     if (!split_.empty()) return wrong(fmt::format("--host-split pretends hosts, and {} names real ones", hosts_word_));
-    if (out_.ft || out_.pmi)
-      return wrong(fmt::format("{} is for jobs on one machine (--host-split pretends hosts), and {} names others",
-                               out_.ft ? "--ft" : "--pmi", hosts_word_));
+    if (out_.pmi)
+      return wrong(fmt::format("--pmi is for jobs on one machine (--host-split pretends hosts), and {} names others",
+                               hosts_word_));
     if (per_host_)
       for (HostSlots& host : hosts_) host.slots = *per_host_;
     out_.host_of_rank = place_ranks(hosts_, size, in_turn_);

@@ -194,6 +194,7 @@ Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_r
   plan.job.host_name = parent.job.host_name;
   plan.pretended = parent.pretended;
   plan.binding = parent.binding;
+  plan.job.ft = parent.job.ft;
   std::vector<int> places;  // by rank, in the parent's hosts
   const json programs = wish.value("programs", json::array());
   for (const json& program : programs) {

@@ -1,5 +1,7 @@
 #include "tools/launch/wishes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -15,13 +17,20 @@ json answer_of(const Result<void>& done) {
   return done ? json::object() : json{{"error", done.error().what}};
 }
 
-json spawn(Keeper& keeper, const Asker& job, int rank, const json& wish, std::set<std::pair<int, int>>& spawned) {
-  auto plan = plan_spawn(wish, job.plan, rank);
+json spawn(Keeper& keeper, const Asker& job, int rank, const json& wish, std::map<std::pair<int, int>, int>& spawned) {
+  JobPlan parent = job.plan;  // on the hosts that are left
+  for (std::size_t host = parent.hosts.size(); host-- > 0;) {
+    if (!keeper.is_lost(parent.hosts[host])) continue;
+    parent.hosts.erase(parent.hosts.begin() + static_cast<std::ptrdiff_t>(host));
+    parent.here.erase(parent.here.begin() + static_cast<std::ptrdiff_t>(host));
+  }
+  if (parent.hosts.empty()) return {{"error", "all hosts of the job have been lost"}};
+  auto plan = plan_spawn(wish, parent, rank);
   if (!plan) return {{"error", plan.error().what}};
   const auto started = keeper.start_job(std::move(*plan), nullptr);
   if (!started) return {{"error", started.error().what}};
   keeper.connect(job.number, (*started)->number());
-  spawned.insert(std::minmax(job.number, (*started)->number()));
+  spawned[{job.number, (*started)->number()}] = rank;
   return {{"job", (*started)->info().job}, {"processes", (*started)->info().size}};
 }
 
@@ -39,6 +48,16 @@ void Wishes::on_finished(int number, const std::string& job, const std::vector<i
     keeper_.excuse(number);
   else
     ended_[job] = {number, codes};
+}
+
+void Wishes::on_death(int number, int rank) {
+  std::erase_if(spawned_, [&](const auto& one) {
+    const auto& [jobs, asker] = one;
+    if (jobs.first != number || asker != rank) return false;
+    if (Job* const child = keeper_.find(jobs.second))
+      child->end(1, fmt::format("job {} was ended, as the rank that has spawned it has died", jobs.second));
+    return true;
+  });
 }
 
 bool Wishes::fulfil(const Asker& job, int rank, std::string_view what, std::string_view text) {

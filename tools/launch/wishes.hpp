@@ -13,7 +13,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,6 +41,8 @@ class Wishes {
   bool fulfil(const Asker& job, int rank, std::string_view what, std::string_view text);
   /// The job has finished: its names go, and who awaits it hears.
   void on_finished(int number, const std::string& job, const std::vector<int>& codes);
+  /// A rank of a job that goes on has died: what it has spawned and is not connected with yet has nobody to come to.
+  void on_death(int number, int rank);
 
  private:
   Keeper& keeper_;
@@ -51,8 +52,10 @@ class Wishes {
     std::string job, key;
   };
   std::vector<Waiting> waiting_;
-  std::map<std::string, std::pair<int, std::vector<int>>> ended_;  // number and codes of jobs that nobody has asked about yet
-  std::set<std::pair<int, int>> spawned_;          // which are connected from the start, and have yet to say so
+  std::map<std::string, std::pair<int, std::vector<int>>>
+      ended_;  // number and codes of jobs that nobody has asked about yet
+  // Jobs that are connected from the start, and have yet to say so: parent and child, and the rank that has asked.
+  std::map<std::pair<int, int>, int> spawned_;
 };
 
 }  // namespace rmq::launch

@@ -30,6 +30,14 @@ int main(int argc, char** argv) {
   }
   int x;
   CHECK(class_of(MPI_Recv(&x, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)) == MPIX_ERR_PROC_FAILED);
+  MPI_Group failed, all;
+  int place = 0, who = -1, how_many = -1;
+  CHECK(MPIX_Win_get_failed(win, &failed) == MPI_SUCCESS && MPI_Group_size(failed, &how_many) == MPI_SUCCESS);
+  MPI_Win_get_group(win, &all);
+  MPI_Group_translate_ranks(failed, 1, &place, all, &who);
+  CHECK(how_many == 1 && who == 1);
+  MPI_Group_free(&failed);
+  MPI_Group_free(&all);
   // A lock that the dead holds: where a target gives it out, it is free again; where ranks take it in shared memory,
   // all are told. Nobody waits for ever. And one of the dead, whose memory may still be there.
   for (const int target : {3, 1}) {
