@@ -161,14 +161,16 @@ void broadcast(const Party& p, std::vector<std::uint64_t>& words) {
   t.end();
 }
 
-bool are_both_well(const Bridge& b, const Failure* ours) {
-  if (b.over && *b.over) return false;
+int settle(const Bridge& b, const Failure* ours) {
+  const int our_class = ours ? class_of_code(ours->code) : MPI_SUCCESS;
+  if (b.over && *b.over) return ours ? our_class : MPIX_ERR_PROC_FAILED;
   try {
     Talk t;
     const Words theirs = swap(t, b, {ours ? word_of_failure(*ours) : 1});
-    return !ours && !t.has_failed() && theirs == Words{1};
-  } catch (const Failure&) {
-    return false;
+    t.end();
+    return ours ? our_class : theirs == Words{1} ? MPI_SUCCESS : MPI_ERR_INTERN;
+  } catch (const Failure& f) {
+    return ours ? our_class : class_of_code(f.code);
   }
 }
 

@@ -50,12 +50,14 @@ MPI_Comm create_intercomm(Comm& local, int leader, const std::function<Way(Comm&
     met = introduce(ours.own(), leader, way.bridge);
     contexts = agree_across(ours.own(), leader, way.bridge);
   });
-  bool well = ours.agree();
-  const Failure another{MPIX_ERR_PROC_FAILED, {}};
-  if (local.rank == leader)
-    well = are_both_well(way.bridge, well ? nullptr : ours.failure() ? ours.failure() : &another);
+  const bool well = ours.agree();
+  int error = MPI_SUCCESS;
+  if (local.rank == leader) {
+    const Failure another{MPIX_ERR_PROC_FAILED, {}};
+    error = settle(way.bridge, well ? nullptr : ours.failure() ? ours.failure() : &another);
+  }
   // What the other side may take for a communicator's is not used again.
-  ours.conclude(ours.agree(local.rank != leader || well), [] {});
+  ours.conclude(ours.agree(error), [] {});
   if (met.party && way.line) {
     met.party->tie(std::move(way.line), met.other_job);
     if (met.party->lifeline().tells()) tell_launcher("bond", met.other_job);

@@ -82,12 +82,18 @@ void Together::run(const std::function<void()>& step) {
   }
 }
 
-bool Together::agree(bool too) {
-  if (!own_) return too && !failure_;
+bool Together::agree(int error) {
+  if (error == MPI_SUCCESS && failure_) error = class_of_code(failure_->code);
+  constexpr std::uint64_t kWell = 1, kNoDeath = 2;
+  const std::uint64_t mine = error == MPI_SUCCESS ? kWell | kNoDeath : error == MPIX_ERR_PROC_FAILED ? 0 : kNoDeath;
+  if (!own_) {
+    any_died_ = any_died_ || mine == 0;
+    return error == MPI_SUCCESS;
+  }
   bool over = false, well = false;
-  circle_of(*own_).vote({!failure_ && too ? 1u : 0u}, [&](const Agreement::Value& agreed) {
-    any_died_ = any_died_ || !agreed.failed.empty();
-    well = agreed.failed.empty() && !agreed.words.empty() && agreed.words[0] != 0;
+  circle_of(*own_).vote({mine}, [&](const Agreement::Value& agreed) {
+    any_died_ = any_died_ || !agreed.failed.empty() || (agreed.words.at(0) & kNoDeath) == 0;
+    well = agreed.failed.empty() && (agreed.words.at(0) & kWell) != 0;
     over = true;
   });
   while (!over) runtime().device->MPID_Poll(true);

@@ -59,8 +59,8 @@ class Together {
   void run(const std::function<void()>& step);
   bool is_well() const { return !failure_; }
   const Failure* failure() const { return failure_ ? &*failure_ : nullptr; }
-  /// Whether all who live are well, the same for all of them. This member is not, unless `too`.
-  bool agree(bool too = true);
+  /// Whether all who live are well, the same for all of them. This member is not, with another `error` class.
+  bool agree(int error = MPI_SUCCESS);
   /// Throws at all members unless all are well; `undo` first gives back what this member has made.
   void conclude(const std::function<void()>& undo);
   /// The same, where `all_well` is known from agree().
@@ -71,7 +71,7 @@ class Together {
   const bool deaths_;  // may happen
   Comm* own_ = nullptr;
   std::optional<Failure> failure_;
-  bool any_died_ = false;
+  bool any_died_ = false;  // here, or among those with whom the members came together
 };
 
 /// All at once: what `make` comes to, given the communicator to talk on.

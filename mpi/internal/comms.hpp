@@ -96,8 +96,8 @@ struct Bridge {
   bool* over = nullptr;  // set, if there, when the other side has failed or is gone: nothing more comes
 };
 /// What the two leaders say to each other in the end, or where ranks die instead of all exchanges that were to come:
-/// whether both sides are well. `ours`: why this one is not.
-bool are_both_well(const Bridge& b, const Failure* ours);
+/// MPI_SUCCESS if both sides are well, else an error class. `ours`: why this one is not.
+int settle(const Bridge& b, const Failure* ours);
 
 /// How the leader of one group reaches the other one.
 struct Way {

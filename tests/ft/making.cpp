@@ -68,11 +68,11 @@ struct Sides {
 
 using Call = std::function<int()>;
 
-int free_if(int code, MPI_Comm* made) {
+int free_made(int code, MPI_Comm* made) {
   if (*made != MPI_COMM_NULL && code == MPI_SUCCESS) MPI_Comm_free(made);
   return code;
 }
-int free_if(int code, MPI_Win* made) {
+int free_window(int code, MPI_Win* made) {
   if (code == MPI_SUCCESS) MPI_Win_free(made);
   return code;
 }
@@ -153,15 +153,15 @@ const Function kFunctions[] = {
      }},
     {"win_create",
      [](MPI_Comm c, const auto& go) {
-       go([&] { return free_if(MPI_Win_create(base, sizeof base, 1, MPI_INFO_NULL, c, &win), &win); });
+       go([&] { return free_window(MPI_Win_create(base, sizeof base, 1, MPI_INFO_NULL, c, &win), &win); });
      }},
     {"win_allocate",
      [](MPI_Comm c, const auto& go) {
-       go([&] { return free_if(MPI_Win_allocate(64, 1, MPI_INFO_NULL, c, &memory, &win), &win); });
+       go([&] { return free_window(MPI_Win_allocate(64, 1, MPI_INFO_NULL, c, &memory, &win), &win); });
      }},
     {"win_dynamic",
      [](MPI_Comm c, const auto& go) {
-       go([&] { return free_if(MPI_Win_create_dynamic(MPI_INFO_NULL, c, &win), &win); });
+       go([&] { return free_window(MPI_Win_create_dynamic(MPI_INFO_NULL, c, &win), &win); });
      }},
     {"queue",
      [](MPI_Comm c, const auto& go) {
@@ -198,7 +198,7 @@ int main(int argc, char** argv) {
       armed = rank == victim;
       code = call();
       if (armed) raise(SIGKILL);  // its call has fewer points than that
-      free_if(code, &made);
+      free_made(code, &made);
     });
     // One bit says that all were well, another that none was.
     int outcome = code == MPI_SUCCESS ? 1 : 2;
