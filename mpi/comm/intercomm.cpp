@@ -42,7 +42,7 @@ MPI_Comm create_intercomm(Comm& local, int leader, const std::function<Way(Comm&
   Way way;
   Introduction met;
   std::vector<std::uint32_t> contexts;
-  bool over = true;
+  bool over = true;  // nothing is said between the leaders, as they have not met, or any more
   ours.run([&] {
     way = reach(ours.own());
     way.bridge.over = &over;
@@ -54,6 +54,7 @@ MPI_Comm create_intercomm(Comm& local, int leader, const std::function<Way(Comm&
   int error = MPI_SUCCESS;
   if (local.rank == leader) {
     const Failure another{MPIX_ERR_PROC_FAILED, {}};
+    way.bridge.over = &over;
     error = settle(way.bridge, well ? nullptr : ours.failure() ? ours.failure() : &another);
   }
   // What the other side may take for a communicator's is not used again.
