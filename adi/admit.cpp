@@ -54,7 +54,8 @@ bool Device::MPID_Party_is_new(std::uint64_t id) const {
 }
 
 std::unique_ptr<Party> Device::MPID_Make_party(PartyFacts facts) {
-  return std::make_unique<Party>(std::move(facts), config_, sink_, method_makers(), simulation_ != nullptr, on_parted_);
+  return std::make_unique<Party>(std::move(facts), config_, sink_, method_makers(), simulation_ != nullptr, on_parted_,
+                                 MPID_Faults());
 }
 
 Party& Device::MPID_Admit(std::unique_ptr<Party> party) {
@@ -90,6 +91,7 @@ Party& Device::MPID_Admit(std::unique_ptr<Party> party) {
   for (const Rank number : again) channels_.readmit(number, credit);
   if (!p.silent_) static_cast<void>(doorbell_->watch(p.bell_->fd()));  // else it is rung in vain, and wakes by time
   turn_ |= kSecondaryStride - 1;
+  if (!dead_elsewhere_.empty()) note_deaths_elsewhere();  // some may have died before they met this process
   return p;
 }
 

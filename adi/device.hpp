@@ -300,6 +300,11 @@ class Device {
   // ---- a job that goes on when ranks die: faults.cpp ----
   /// Whether this is one.
   bool MPID_Faults() const { return bootstrap_.job().ft; }
+  /// These contexts, revoked or not, are going to be used anew: forgets what has come in them. False: a message is
+  /// there whose sender waits, and they must not be.
+  bool MPID_Forget(std::span<const std::uint32_t> contexts);
+  /// Whether the launcher has told of the death of this process, of whatever job.
+  bool MPID_Is_dead(const Process& process) const;
   /// Ends the messages of these contexts with Errc::revoked, those under way and all that come later; what has been
   /// matched already lands first, and what is not received is forgotten. `belongs`: others that go with them; nullptr:
   /// none.
@@ -526,7 +531,10 @@ class Device {
   void fail_requests_of(Rank rank);
   void fail_grouped(Request* recv);
   // ---- ranks that die: faults.cpp ----
+  bool forget_kept(Request* message);
   void hear_of_deaths();
+  void note_death(Rank number, const std::string& how);
+  void note_deaths_elsewhere();
   void note_loss(Rank rank);
   bool is_revoked(std::uint32_t context) const { return !revoked_.empty() && revoked_.contains(context); }
   void revoke(Request* r);
@@ -573,6 +581,12 @@ class Device {
   bool careful_ = true;                        // several threads, a record of each call, any_lost_, or any of revoked_
   std::unordered_set<std::uint32_t> revoked_;  // contexts
   std::vector<Rank> dead_;                     // that the launcher has told of
+  struct ForeignDeath {
+    std::uint64_t job;
+    int rank;  // -1: all
+    std::string how;
+  };
+  std::vector<ForeignDeath> dead_elsewhere_;  // the same of other jobs, known or not
   bool sleep_for_ever_ = false;
   Watches watches_;
   bool (*minds_)(const Request& message) = nullptr;

@@ -13,23 +13,53 @@ namespace rmq::adi {
 
 void Device::hear_of_deaths() {
   for (const Bootstrap::Departure& d : bootstrap_.departures()) {
-    if (d.rank == rank_ || std::ranges::find(dead_, d.rank) != dead_.end()) continue;
-    dead_.push_back(d.rank);
-    Channel& c = channels_[d.rank];
-    const Error why{Errc::peer_lost, fmt::format("rank {} is dead: {}", d.rank, d.how)};
-    if (c.lost) {
-      for (Extension* e : extensions_) e->on_peer_dead(d.rank);
-    } else if (c.method) {
-      c.method->ended(d.rank, why);  // on_peer_lost follows
-    } else {
-      on_peer_lost(this, d.rank, why);
+    if (d.job.empty() || d.job == job().job) {
+      if (d.rank != rank_) note_death(d.rank, d.how);
+      continue;
     }
+    // Of another job, which this one may meet later, or not at all.
+    dead_elsewhere_.push_back({job_number(d.job), d.rank, d.how});
+    note_deaths_elsewhere();
   }
+}
+
+void Device::note_death(Rank number, const std::string& how) {
+  if (std::ranges::find(dead_, number) != dead_.end()) return;
+  dead_.push_back(number);
+  Channel& c = channels_[number];
+  // A relay says itself which process of another job that is.
+  const Error why{Errc::peer_lost,
+                  number < size() ? fmt::format("rank {} is dead: {}", number, how) : "it is dead: " + how};
+  if (c.lost) {
+    for (Extension* e : extensions_) e->on_peer_dead(number);
+  } else if (c.method) {
+    c.method->ended(number, why);  // on_peer_lost follows
+  } else {
+    on_peer_lost(this, number, why);
+  }
+}
+
+void Device::note_deaths_elsewhere() {
+  for (const ForeignDeath& d : dead_elsewhere_) {
+    const auto known = number_of_;  // an upcall may dismiss a party
+    for (const auto& [who, number] : known)
+      if (who.first == d.job && (d.rank < 0 || who.second == static_cast<std::uint32_t>(d.rank)))
+        note_death(number, d.how);
+  }
+}
+
+bool Device::MPID_Is_dead(const Process& process) const {
+  if (process.job == job_number(job().job))
+    return std::ranges::find(dead_, static_cast<Rank>(process.rank)) != dead_.end();
+  return std::ranges::any_of(dead_elsewhere_, [&](const ForeignDeath& d) {
+    return d.job == process.job && (d.rank < 0 || static_cast<std::uint32_t>(d.rank) == process.rank);
+  });
 }
 
 void Device::note_loss(Rank rank) {
   if (bootstrap_.tells_deaths() && std::ranges::find(dead_, rank) == dead_.end()) {
-    bootstrap_.accuse(rank, peer_error(rank));
+    const Process who = MPID_Who(rank);
+    bootstrap_.accuse(rank < size() ? std::string() : job_name(who.job), static_cast<int>(who.rank), peer_error(rank));
   } else {
     for (Extension* e : extensions_) e->on_peer_dead(rank);
   }
@@ -46,16 +76,33 @@ void Device::MPID_Revoke(std::span<const std::uint32_t> contexts, bool (*belongs
     Request* const r = pool_.at(i);
     if (!(r->self.generation & 1) || (r->flags & request_flag::staged)) continue;
     if (r->kind == RequestKind::message) {
-      // An announced or synchronous one is taken back by its sender, who waits for the answer.
-      const bool short_one = r->packet.kind == Kind::SHORT && r->unexpected.self_send == nullptr;
-      if (r->step != Step::kept || !short_one || !is_meant(*r)) continue;
-      match_.take(r);
-      release_kept(r);
-      pool_.put(r);
+      if (is_meant(*r)) forget_kept(r);
     } else if ((r->kind == RequestKind::send || r->kind == RequestKind::recv) && !r->complete() && is_meant(*r)) {
       revoke(r);
     }
   }
+}
+
+// An announced or synchronous one is taken back by its sender, who waits for the answer.
+bool Device::forget_kept(Request* r) {
+  const bool short_one = r->packet.kind == Kind::SHORT && r->unexpected.self_send == nullptr;
+  if (r->step != Step::kept || !short_one) return false;
+  match_.take(r);
+  release_kept(r);
+  pool_.put(r);
+  return true;
+}
+
+bool Device::MPID_Forget(std::span<const std::uint32_t> contexts) {
+  bool all = true;
+  for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
+    Request* const r = pool_.at(i);
+    if (!(r->self.generation & 1) || (r->flags & request_flag::staged) || r->kind != RequestKind::message) continue;
+    if (std::ranges::find(contexts, r->match.context) != contexts.end()) all = forget_kept(r) && all;
+  }
+  for (const std::uint32_t context : contexts)
+    if (all) revoked_.erase(context);
+  return all;
 }
 
 // A receive that waits is withdrawn, a send that nobody has matched taken back. What has been matched moves, and ends

@@ -7,7 +7,7 @@
 namespace rmq::adi {
 
 Party::Party(PartyFacts facts, const Config& config, const methods::Sink& up, std::vector<MethodMaker> makers,
-             bool silent, void (*parted)(std::uint64_t))
+             bool silent, void (*parted)(std::uint64_t), bool deaths_are_told)
     : facts_(std::move(facts)),
       config_([&] {
         Config own = config;
@@ -18,6 +18,7 @@ Party::Party(PartyFacts facts, const Config& config, const methods::Sink& up, st
       up_(up),
       silent_(silent),
       parted_(parted),
+      deaths_are_told_(deaths_are_told),
       makers_(std::move(makers)),
       made_(makers_.size()),
       postponed_(makers_.size()) {
@@ -39,7 +40,8 @@ bool Party::all_reached() const {
 
 // False: it waits for the card of another member.
 Result<bool> Party::make(std::size_t candidate) {
-  auto relay = std::make_unique<Relay>(Relay::Shared{facts_, numbers_, up_, *bell_, lifeline_, parted_});
+  auto relay =
+      std::make_unique<Relay>(Relay::Shared{facts_, numbers_, up_, *bell_, lifeline_, parted_, deaths_are_told_});
   const methods::MethodContext context{config_, bootstrap_, relay->sink(), trace_, *bell_};
   auto inner = makers_[candidate](context);
   if (!inner && bootstrap_.missed()) return false;

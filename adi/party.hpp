@@ -25,8 +25,9 @@ using MethodMaker = std::function<Result<std::unique_ptr<methods::Method>>(const
 class Party {
  public:
   /// Everything outlives the party. `silent`: there is no machine, and nobody sleeps.
+  /// `deaths_are_told`: the end of the line means only that the other root's job is to be asked after.
   Party(PartyFacts facts, const Config& config, const methods::Sink& up, std::vector<MethodMaker> makers, bool silent,
-        void (*parted)(std::uint64_t job));
+        void (*parted)(std::uint64_t job), bool deaths_are_told);
   Party(const Party&) = delete;
   Party& operator=(const Party&) = delete;
 
@@ -59,6 +60,7 @@ class Party {
   const methods::Sink& up_;
   const bool silent_;
   void (*const parted_)(std::uint64_t);
+  const bool deaths_are_told_;
   Lifeline lifeline_;
   std::vector<MethodMaker> makers_;
   std::vector<std::unique_ptr<Relay>> made_;  // by candidate; nullptr: not (yet) made

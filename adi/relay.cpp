@@ -42,7 +42,7 @@ int Relay::look_after() {
   if (fd < 0 || !shared_.lifeline.has_broken()) return 0;
   while (inner_->poll() > 0) continue;  // what it had to say before
   const auto& members = shared_.facts.members;
-  for (int m = 0; m < static_cast<int>(members.size()); ++m) {
+  for (int m = 0; m < static_cast<int>(members.size()) && !shared_.deaths_are_told; ++m) {
     if (members[static_cast<std::size_t>(m)].job == shared_.lifeline.job())
       on_peer_lost(this, m, {Errc::peer_lost, "its job has ended without MPI_Finalize or MPI_Comm_disconnect"});
   }

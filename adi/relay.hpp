@@ -68,8 +68,10 @@ class Relay final : public methods::Method {
     const methods::Sink& up;  // of the device
     Doorbell& bell;           // that the members ring
     Lifeline& lifeline;
-    /// The other root's job has ended badly; nullptr: nobody wants to know. It may end the process.
+    /// The other root's job has ended badly, or with `deaths_are_told` at least its root has, and no member is lost by
+    /// that alone; nullptr: nobody wants to know. It may end the process.
     void (*parted)(std::uint64_t job);
+    bool deaths_are_told;
   };
 
   explicit Relay(Shared shared);
@@ -125,6 +127,7 @@ class Relay final : public methods::Method {
   bool knows(Rank rank) const { return shared_.numbers.inner(rank) != kNoRank; }
 
   bool wake(Rank rank) override { return inner_->wake(in(rank)); }
+  void ended(Rank rank, const Error& why) override { inner_->ended(in(rank), why); }
   bool gone(Rank rank) const override { return inner_->gone(in(rank)); }
   void drop(Rank rank, const Error& why) override { inner_->drop(in(rank), why); }
   bool drained() const override { return inner_->drained(); }

@@ -85,6 +85,15 @@ std::string encode_code(FrameKind kind, int code, std::string_view text) {
   return encode(kind, body);
 }
 
+std::string encode_fate(FrameKind kind, std::string_view job, int rank, std::string_view text) {
+  std::string body;
+  append_u32(body, static_cast<std::uint32_t>(rank));
+  body.push_back(static_cast<char>(job.size()));
+  body.append(job);
+  body.append(text.substr(0, max_text));
+  return encode(kind, body);
+}
+
 std::string encode_ask(std::uint32_t number, bool all) {
   std::string body;
   append_u32(body, number);

@@ -41,15 +41,17 @@ enum class FrameKind : std::uint8_t {
   ask = 22,         // server → rank  u32 number, u32 1: all there is to tell, 0: progress only; answered by `answer`
   challenge = 23,   // server → rmqboot  32 bytes nonce, 32 bytes proof; answered by `proof`
   proof = 12,       // rmqboot → server  32 bytes; answered by `joined`
-  wish = 40,        // rank → server  u8 length, what; text: asks the launcher for something; an answer comes as the value
-                    // of the key that the text names
-  wish_part = 41,   // rank → server  text, ahead of that of the next wish
-  lost = 13,        // rank → server  as abort, but only because another rank is gone: how that one ended is the cause
-  accuse = 14,      // rank → server  i32 rank, text: this one cannot be reached any more and should be ended: --ft
-  gone = 24,        // server → rank  i32 rank, text: its process has ended and the job goes on: --ft
+  wish = 40,  // rank → server  u8 length, what; text: asks the launcher for something; an answer comes as the value
+              // of the key that the text names
+  wish_part = 41,  // rank → server  text, ahead of that of the next wish
+  lost = 13,       // rank → server  as abort, but only because another rank is gone: how that one ended is the cause
+  accuse = 14,     // rank → server  i32 rank, u8 length, job, text: this one cannot be reached any more and should be
+                   // ended: --ft. As below
+  gone = 24,  // server → rank  i32 rank (-1: all), u8 length, job (empty: that of the rank), text: its process has
+              // ended, and the job goes on: --ft
 };
 
-inline constexpr std::uint32_t wire_version = 4;
+inline constexpr std::uint32_t wire_version = 5;
 inline constexpr std::size_t header_bytes = 8;
 inline constexpr std::size_t max_body = 66 * 1024;  // a put with the longest key and value fits
 inline constexpr std::size_t max_text = 1024;       // longer reasons are cut
@@ -71,8 +73,10 @@ std::string encode_join(FrameKind join_or_mind, int rank, std::string_view nonce
 std::string encode_ask(std::uint32_t number, bool all);
 /// Header and number of an answer whose text, of so many bytes, follows. Allocates nothing.
 std::array<char, header_bytes + 4> encode_answer(std::uint32_t number, std::size_t text_bytes);
-/// abort, lost, end, died, accuse or gone; `text` is cut at max_text.
+/// abort, lost, end or died; `text` is cut at max_text.
 std::string encode_code(FrameKind kind, int code, std::string_view text);
+/// accuse or gone; likewise.
+std::string encode_fate(FrameKind kind, std::string_view job, int rank, std::string_view text);
 
 /// Reads a body field by field; every read fails softly at the end of the body, which `ok` remembers.
 class BodyReader {

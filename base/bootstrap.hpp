@@ -100,16 +100,20 @@ class Bootstrap {
 
   // ---- of a job that goes on when ranks die (JobInfo::ft) ----
   struct Departure {
-    int rank = -1;
+    std::string job;  // empty: this one
+    int rank = -1;    // -1: all ranks of another job
     std::string how;  // one line
   };
-  /// Ranks whose processes have ended without having left properly: those that the server has told of since the last
-  /// call. answers() counts them, too.
+  /// Ranks whose processes have ended without having left properly, also of other jobs: those that the server has told
+  /// of since the last call. answers() counts them, too.
   virtual std::vector<Departure> departures() { return {}; }
   /// Whether each death is told by departures(). Else the loss of a rank is its death (tests).
   virtual bool tells_deaths() const { return false; }
-  /// This rank cannot reach that one any more, which may be alive: the server ends it, so that it is dead for all.
-  virtual void accuse(int rank, std::string_view why) { static_cast<void>(rank), static_cast<void>(why); }
+  /// This rank cannot reach that one any more, which may be alive: the server ends it, so that it is dead for all. One
+  /// of a job of another launcher is dead for all of this one. `job`, and rank -1: as in a Departure.
+  virtual void accuse(std::string_view job, int rank, std::string_view why) {
+    static_cast<void>(job), static_cast<void>(rank), static_cast<void>(why);
+  }
 
   /// Tells the server that this rank leaves properly. A rank that ends without it is a failure of the job. Later calls
   /// of put, get and fence fail with Errc::argument; a second finalize does nothing.

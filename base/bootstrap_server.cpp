@@ -151,8 +151,9 @@ Result<std::optional<Frame>> ServerBootstrap::next_frame() {
     } else if ((*frame)->kind == FrameKind::gone && job_.ft) {
       BodyReader body((*frame)->body);
       const auto rank = static_cast<int>(body.u32());
-      if (!body.ok() || rank < 0 || rank >= job_.size) return unasked(**frame);
-      departures_.push_back({rank, std::string(body.rest())});
+      std::string job(body.short_text());
+      if (!body.ok() || rank < -1 || (job.empty() && (rank < 0 || rank >= job_.size))) return unasked(**frame);
+      departures_.push_back({std::move(job), rank, std::string(body.rest())});
       has_departures_.store(true, std::memory_order_relaxed);
       answers_.fetch_add(1, std::memory_order_relaxed);
     } else if ((*frame)->kind == FrameKind::fence_done && fence_ == Fence::asked) {
@@ -322,8 +323,8 @@ std::vector<Bootstrap::Departure> ServerBootstrap::departures() {
   return std::exchange(departures_, {});
 }
 
-void ServerBootstrap::accuse(int rank, std::string_view why) {
-  static_cast<void>(send(encode_code(FrameKind::accuse, rank, why)));
+void ServerBootstrap::accuse(std::string_view job, int rank, std::string_view why) {
+  static_cast<void>(send(encode_fate(FrameKind::accuse, job, rank, why)));
 }
 
 Result<void> ServerBootstrap::finalize() {

@@ -59,7 +59,7 @@ class ServerBootstrap final : public Bootstrap {
   Result<bool> try_fence(bool& more) override;
   std::vector<Departure> departures() override;
   bool tells_deaths() const override { return job_.ft; }
-  void accuse(int rank, std::string_view why) override;
+  void accuse(std::string_view job, int rank, std::string_view why) override;
   int watch_fd() const override { return fd_; }
   void on_watch() override;
   void on_ask(Teller teller, void* who) override;

@@ -138,6 +138,8 @@ Queue::Put Queue::try_put(int target, const void* message) {
   const Put put = !stores_[i]                            ? put_packet(target, remotes_[i], message)
                   : stores_[i].put(message, options_.me) ? Put::done
                                                          : Put::refused;
+  // The buffer of one that has died stays full, or locked.
+  if (put == Put::refused && !device().peer_error(world(target)).empty()) return Put::lost;
   ++(put == Put::done ? counters_.puts : counters_.refused);
   return put;
 }

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 
 #include "mpi/coll/blocks.hpp"
+#include "mpi/ft/failures.hpp"
 
 namespace rmq::mpi::coll {
 
@@ -74,7 +76,11 @@ class Vectors {
         low_(at.low),
         memory_(static_cast<std::uint64_t>(stride_ * vectors)),
         count_(count),
-        type_(&type) {}
+        type_(&type) {
+    // What comes empty, as a member has died, is combined all the same.
+    if (ft::may_fail()) [[unlikely]]
+      std::memset(memory_.data(), 0, static_cast<std::size_t>(stride_ * vectors));
+  }
 
   std::int64_t stride_;  // bytes from vector to vector
   std::int64_t low_;

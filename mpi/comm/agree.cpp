@@ -30,6 +30,7 @@ class Talk {
     send(c, peer, tag, mine);
     take(*c.device, r);
   }
+  bool has_failed() const { return error_ != MPI_SUCCESS; }
   void end() const {
     if (error_ != MPI_SUCCESS) fail_call(error_, "a member could not be reached");
   }
@@ -64,22 +65,47 @@ void broadcast_words(Talk& t, const Party& p, std::span<std::uint64_t> words) {
   p.for_each_child([&](int child) { send_words(t, p, child, words); });
 }
 
-constexpr std::uint64_t kFailed = ~std::uint64_t{0};  // in place of how many words there are
+/// In place of how many words there are, or of the words: an error class.
+constexpr std::uint64_t kFailed = ~std::uint64_t{0xffff};
+std::uint64_t word_of_failure(const Failure& f) {
+  return kFailed | static_cast<std::uint64_t>(class_of_code(f.code));
+}
+[[noreturn]] void fail_as(std::uint64_t word) {
+  fail_call(static_cast<int>(word & ~kFailed), "the two sides could not come together; the root says why");
+}
 
 void broadcast(Talk& t, const Party& p, Words& words) {
   Words size{words.size()};
   broadcast_words(t, p, size);
-  if (size[0] == kFailed) fail_call(MPI_ERR_OTHER, "the two sides could not come together; the root says why");
+  if (size[0] >= kFailed) fail_as(size[0]);
   words.resize(size[0]);
   broadcast_words(t, p, words);
 }
 
-Words swap(Talk& t, const Bridge& b, const Words& ours) {
-  if (b.line) return swap_by_line(*b.line, ours);
+Words swap_by_messages(Talk& t, const Bridge& b, const Words& ours) {
   Words mine = ours, my_size{ours.size()}, their_size(1);
   t.swap(*b.comm, b.remote_leader, b.tag, my_size, their_size);
   Words theirs(their_size[0]);
   t.swap(*b.comm, b.remote_leader, b.tag, mine, theirs);
+  return theirs;
+}
+
+Words swap(Talk& t, const Bridge& b, const Words& ours) {
+  const auto note_end = [&] {
+    if (b.over) *b.over = true;
+  };
+  Words theirs;
+  try {
+    theirs = b.line ? swap_by_line(*b.line, ours) : swap_by_messages(t, b, ours);
+  } catch (const Failure&) {
+    note_end();
+    throw;
+  }
+  if (t.has_failed()) note_end();
+  if (theirs.size() == 1 && theirs[0] >= kFailed) {
+    note_end();
+    fail_as(theirs[0]);
+  }
   return theirs;
 }
 
@@ -135,14 +161,27 @@ void broadcast(const Party& p, std::vector<std::uint64_t>& words) {
   t.end();
 }
 
+int settle(const Bridge& b, const Failure* ours) {
+  const int our_class = ours ? class_of_code(ours->code) : MPI_SUCCESS;
+  if (b.over && *b.over) return ours ? our_class : MPIX_ERR_PROC_FAILED;
+  try {
+    Talk t;
+    const Words theirs = swap(t, b, {ours ? word_of_failure(*ours) : 1});
+    t.end();
+    return ours ? our_class : theirs == Words{1} ? MPI_SUCCESS : MPI_ERR_INTERN;
+  } catch (const Failure& f) {
+    return ours ? our_class : class_of_code(f.code);
+  }
+}
+
 std::vector<std::uint64_t> exchange(const Party& p, const Bridge& b, const std::vector<std::uint64_t>& ours) {
   Words theirs;
   Talk t;
   if (p.me == 0) {
     try {
       theirs = swap(t, b, ours);
-    } catch (const Failure&) {
-      Words failed{kFailed};
+    } catch (const Failure& f) {
+      Words failed{word_of_failure(f)};
       broadcast_words(t, p, failed);
       throw;
     }

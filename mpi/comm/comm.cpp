@@ -5,7 +5,9 @@
 
 #include "mpi/dynamic/bonds.hpp"
 #include "mpi/dynamic/spawn.hpp"
+#include "mpi/ft/circle.hpp"
 #include "mpi/ft/failures.hpp"
+#include "mpi/ft/together.hpp"
 #include "mpi/internal/attributes.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/requests.hpp"
@@ -61,11 +63,37 @@ void give_contexts(Comm& d, const Contexts& contexts) {
   ft::begin(d);
 }
 
+/// Contexts for what all members of a communicator make: where ranks die, the same at all who live.
+class ContextsFor {
+ public:
+  ContextsFor(Comm& c, int wanted, bool blocking) {
+    if (ft::may_fail() && (c.size() > 1 || c.is_inter()))
+      living_.emplace(c, wanted, blocking);
+    else
+      all_.emplace(whole_party(c), bridge_of(c), wanted, blocking);
+  }
+  bool done() const { return living_ ? living_->is_over() : all_->done(); }
+  int error() const { return living_ ? living_->error() : all_->error(); }
+  const char* text() const {
+    if (living_) return living_->text();
+    return error() == MPI_ERR_OTHER ? "too many communicators are alive: no context is left"
+                                    : "a member could not be reached";
+  }
+  const Contexts& contexts() const { return living_ ? living_->contexts() : all_->contexts(); }
+
+ private:
+  std::optional<ContextAgreement> all_;
+  std::optional<ft::CopyAgreement> living_;
+};
+
 MPI_Comm dup(Comm& c) {
   note_collective(c);
   Comm& d = duplicate(c);
   try {
-    give_contexts(d, agree_on_contexts(whole_party(c), bridge_of(c), contexts_of(c)));
+    ContextsFor agreement(c, contexts_of(c), true);
+    while (!agreement.done()) runtime().device->MPID_Poll(true);
+    if (agreement.error() != MPI_SUCCESS) fail_call(agreement.error(), agreement.text());
+    give_contexts(d, agreement.contexts());
   } catch (const Failure&) {
     delete_all_attributes(d.attributes, d.handle);
     drop(&d);
@@ -77,8 +105,7 @@ MPI_Comm dup(Comm& c) {
 /// MPI_Comm_idup: the duplicate is there at once, and is usable as soon as any call can have told that it is complete.
 class Idup final : public Activity {
  public:
-  explicit Idup(Comm& c)
-      : Activity(&c), duplicate_(duplicate(c)), agreement_(whole_party(c), bridge_of(c), contexts_of(c), false) {
+  explicit Idup(Comm& c) : Activity(&c), duplicate_(duplicate(c)), agreement_(c, contexts_of(c), false) {
     retain(duplicate_);  // the program may free it before it waits
   }
   ~Idup() override { release(&duplicate_); }
@@ -97,7 +124,7 @@ class Idup final : public Activity {
 
  private:
   Comm& duplicate_;
-  ContextAgreement agreement_;
+  ContextsFor agreement_;
 };
 
 void idup(Comm& c, MPI_Comm* newcomm, MPI_Request* request) {
@@ -215,7 +242,10 @@ RMQ_MPI(int, Comm_disconnect, (MPI_Comm * comm)) {
     while (has_pending(c)) runtime().device->MPID_Poll(true);
     const std::vector<adi::Party*> over = part_from(c);
     forget_parent(c);
+    const auto circle = over.empty() ? nullptr : c.circle;
     const int code = free_comm(c, *comm);
+    // The last that its members say to each other goes through what is to be dismissed.
+    while (circle && circle->has_left() && !circle->is_over()) runtime().device->MPID_Poll(true);
     if (code == MPI_SUCCESS)
       for (adi::Party* const party : over) dismiss(*party);
     return code;

@@ -127,14 +127,15 @@ void ContextAgreement::plan() {
   party_.for_each_child([&](int child) { steps_.push_back({Step::What::recv_and, child}); });
   if (party_.me == 0 && bridge_.present) steps_.push_back({Step::What::swap_and, 0});
   if (party_.me != 0) {
-    steps_.push_back({Step::What::send, party_.parent()});
+    steps_.push_back({Step::What::send_up, party_.parent()});
     steps_.push_back({Step::What::recv, party_.parent()});
   }
-  party_.for_each_child([&](int child) { steps_.push_back({Step::What::send, child}); });
+  party_.for_each_child([&](int child) { steps_.push_back({Step::What::send_down, child}); });
 }
 
 void ContextAgreement::start_round() {
   turn_->offer(words_);
+  failed_before_ = error_ != MPI_SUCCESS;
   unheard_ = false;
   at_ = 0;
   go_on();
@@ -158,8 +159,13 @@ void ContextAgreement::start(const Step& s) {
       return watch(start_recv(c, rank, party_.tag, buffer_of(other_)));
     case Step::What::recv:
       return watch(start_recv(c, rank, party_.tag, buffer_of(words_)));
-    case Step::What::send:
+    case Step::What::send_up:
       return watch(start_send(c, rank, party_.tag, error_ == MPI_SUCCESS ? buffer_of(words_) : nothing()));
+    case Step::What::send_down: {
+      // All below this one are to go on, or to leave, as it does itself: whichever of them it cannot reach.
+      const bool heard = !failed_before_ && !unheard_;
+      return watch(start_send(c, rank, party_.tag, heard ? buffer_of(words_) : nothing()));
+    }
     case Step::What::swap_and:
       watch(start_recv(*bridge_.comm, bridge_.remote_leader, bridge_.tag, buffer_of(other_)));
       watch(start_send(*bridge_.comm, bridge_.remote_leader, bridge_.tag,
@@ -199,8 +205,8 @@ void ContextAgreement::settle(const Step& s) {
 
 void ContextAgreement::end_round() {
   const bool failed = error_ != MPI_SUCCESS;
-  // The others hear in the next round that this one has failed.
-  if (failed && !unheard_ && !(words_[kContextWords] & kOwned)) return start_round();
+  // The others hear in the next round that this one has failed; once.
+  if (failed && !unheard_ && !failed_before_ && !(words_[kContextWords] & kOwned)) return start_round();
   if (!turn_->end_round(words_, wanted_, failed, contexts_)) return start_round();
   turn_.reset();
   if (!failed && contexts_.list.empty()) error_ = MPI_ERR_OTHER;

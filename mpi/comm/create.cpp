@@ -1,6 +1,7 @@
 // Chapter 7.4.2: communicators from groups.
 #include <fmt/format.h>
 
+#include "mpi/ft/together.hpp"
 #include "mpi/internal/comms.hpp"
 
 namespace rmq::mpi {
@@ -11,12 +12,19 @@ constexpr int kGroupTags = 1 << 29;
 
 using Words = std::vector<std::uint64_t>;
 
-Words words_of(const Ranks& ranks) {
-  return Words(ranks.begin(), ranks.end());
+/// As it travels: numbers of processes are each one's own, places in a group are not.
+Words places_in(const Group& group, const Ranks& ranks) {
+  Words places;
+  for (const Rank r : ranks) places.push_back(static_cast<std::uint64_t>(group.place_of(r)));
+  return places;
 }
-std::vector<Rank> ranks_of(const Words& words) {
+std::vector<Rank> ranks_at(const Group& group, const Words& places) {
   std::vector<Rank> ranks;
-  for (const std::uint64_t w : words) ranks.push_back(static_cast<Rank>(w));
+  for (const std::uint64_t place : places) {
+    if (place >= static_cast<std::uint64_t>(group.size()))
+      fail_call(MPI_ERR_INTERN, "the other side breaks the protocol");
+    ranks.push_back(group.world[static_cast<int>(place)]);
+  }
   return ranks;
 }
 
@@ -61,10 +69,15 @@ RMQ_MPI(int, Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm)) {
     out(newcomm, "newcomm");
     const Group& g = group_arg(group);
     check_subset(g, c);
-    Ranks world = g.world, remote;
     note_collective(c);
-    if (c.is_inter()) remote = ranks_of(exchange(whole_party(c), bridge_of(c), words_of(world)));
-    *newcomm = handle_or_null(create_comm(c, std::move(world), std::move(remote)));
+    *newcomm = handle_or_null(ft::make_together(c, [&](Comm& own) {
+      Ranks remote;
+      if (own.is_inter()) {
+        const Words theirs = exchange(whole_party(own), bridge_of(own), places_in(*own.group, g.world));
+        remote = ranks_at(*own.remote, theirs);
+      }
+      return create_comm(own, g.world, std::move(remote));
+    }));
   });
 }
 

@@ -1,8 +1,12 @@
 // Chapter 7.6: inter-communicators.
 #include <fmt/format.h>
 
+#include <span>
+#include <utility>
+
 #include "mpi/dynamic/bonds.hpp"
 #include "mpi/dynamic/introduce.hpp"
+#include "mpi/ft/together.hpp"
 #include "mpi/internal/comms.hpp"
 
 namespace rmq::mpi {
@@ -13,14 +17,51 @@ constexpr int kLeaderTags = 1 << 30;
 
 using Words = std::vector<std::uint64_t>;
 
+/// Contexts for both sides, told from leader to leader. Where ranks die, who fails ends it for the others, so that
+/// there is no need for rounds in which they hear of it (ContextAgreement).
+Contexts agree_across(Comm& own, int leader, const Bridge& bridge) {
+  ContextTurn turn((std::uint64_t{own.context} << 32) | ~std::uint32_t{0}, true);
+  Contexts contexts;
+  Words words(ContextTurn::kWords);
+  const auto round = [&] { return std::span<std::uint64_t, ContextTurn::kWords>(words); };
+  do {
+    turn.offer(round());
+    and_all(party_behind(own, leader), words);
+    const Words theirs = exchange(party_behind(own, leader), bridge, words);
+    if (theirs.size() != words.size()) fail_call(MPI_ERR_INTERN, "the other side breaks the protocol");
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] &= theirs[i];
+  } while (!turn.end_round(round(), 2, false, contexts));
+  if (contexts.list.empty()) fail_call(MPI_ERR_OTHER, "too many communicators are alive: no context is left");
+  return contexts;
+}
+
 }  // namespace
 
-MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge, std::unique_ptr<Line> line) {
-  Introduction met = introduce(local, leader, bridge);
-  // Before anybody can part again.
-  if (met.party && local.rank == leader) tell_bond(*met.party, met.other_job);
-  const auto contexts = agree_on_contexts(party_behind(local, leader), met.bridge(bridge), 2);
-  if (met.party && line) met.party->tie(std::move(line), met.other_job);
+MPI_Comm create_intercomm(Comm& local, int leader, const std::function<Way(Comm& own)>& reach) {
+  ft::Together ours(local);
+  Way way;
+  Introduction met;
+  Contexts contexts;
+  bool over = true;  // nothing is said between the leaders, as they have not met, or any more
+  ours.run([&] {
+    way = reach(ours.own());
+    way.bridge.over = &over;
+    over = false;
+    met = introduce(ours.own(), leader, way.bridge);
+    // Before anybody can part again.
+    if (met.party && local.rank == leader) tell_bond(*met.party, met.other_job);
+    contexts = agree_across(ours.own(), leader, way.bridge);
+  });
+  const bool well = ours.agree();
+  int error = MPI_SUCCESS;
+  if (local.rank == leader) {
+    const Failure another{MPIX_ERR_PROC_FAILED, {}};
+    way.bridge.over = &over;
+    error = settle(way.bridge, well ? nullptr : ours.failure() ? ours.failure() : &another);
+  }
+  // What the other side may take for a communicator's is not used again.
+  ours.conclude(ours.agree(error), [] {});
+  if (met.party && way.line) met.party->tie(std::move(way.line), met.other_job);
   retain(*local.group);
   NewComm made{contexts[0], local.group, new_group(std::move(met.remote), local.group->session),
                contexts[1], met.terms,   contexts.traits};
@@ -36,8 +77,7 @@ bool goes_first(const Comm& c, bool high, bool remote_high) {
   return std::pair(ours.job, ours.rank) < std::pair(theirs.job, theirs.rank);
 }
 
-MPI_Comm merge(Comm& c, bool high) {
-  note_collective(c);
+Comm* merge(Comm& c, bool high) {
   const Words remote_high = exchange(whole_party(c), bridge_of(c), Words{high ? 1u : 0u});
   const auto contexts = agree_on_contexts(whole_party(c), bridge_of(c), 1);
   const bool first = goes_first(c, high, remote_high[0] != 0);
@@ -71,7 +111,7 @@ RMQ_MPI(int, Intercomm_create,
       }
       bridge.comm = &peer;
     }
-    *newintercomm = create_intercomm(local, local_leader, bridge);
+    *newintercomm = create_intercomm(local, local_leader, [&](Comm&) { return Way{bridge, nullptr}; });
   });
 }
 
@@ -79,7 +119,8 @@ RMQ_MPI(int, Intercomm_merge, (MPI_Comm intercomm, int high, MPI_Comm* newintrac
   return enter(intercomm, [&](Comm& c) {
     out(newintracomm, "newintracomm");
     if (!c.is_inter()) fail_call(MPI_ERR_COMM, "argument intercomm is no inter-communicator");
-    *newintracomm = merge(c, high != 0);
+    note_collective(c);
+    *newintracomm = ft::make_together(c, [&](Comm& own) { return merge(own, high != 0); })->handle;
   });
 }
 

@@ -6,6 +6,7 @@
 #include <climits>
 #include <optional>
 
+#include "mpi/ft/together.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/hardware.hpp"
 #include "mpi/internal/process_sets.hpp"
@@ -68,11 +69,11 @@ std::vector<Rank> members(const Group& group, const Words& wishes, const Wish& m
 }
 
 /// `told`: the wishes of all.
-MPI_Comm split(Comm& c, const Wish& mine, const Told& told) {
-  if (mine.color == MPI_UNDEFINED) return handle_or_null(create_comm(c, {}));
+Comm* split(Comm& c, const Wish& mine, const Told& told) {
+  if (mine.color == MPI_UNDEFINED) return create_comm(c, {});
   std::vector<Rank> remote;
   if (c.is_inter()) remote = members(*c.remote, told.theirs, mine);
-  return handle_or_null(create_comm(c, members(*c.group, told.ours, mine), std::move(remote)));
+  return create_comm(c, members(*c.group, told.ours, mine), std::move(remote));
 }
 
 // ---- by what members have in common: MPI_Comm_split_type ----
@@ -248,12 +249,9 @@ Wish settle_unguided(Comm& c, Wish mine, const Wishing& who, std::string& name) 
   return no_wish(mine.key);
 }
 
-MPI_Comm split_type_of(Comm& c, int type, int key, Info* hints) {
-  Wish mine = wish_of(c, type, key, hints);
-  note_collective(c);
+/// `name` becomes that of what it is split by, where that is unguided.
+Comm* split_type_of(Comm& c, Wish mine, const Info* hints, std::string& name) {
   Told told = tell_all(c, mine);
-  const bool unguided = mine.color == kUnguided;
-  std::string name;
   if (const Wishing who = who_wishes(c, told, kUnguided); !who.ranks.empty()) {
     mine = settle_unguided(c, mine, who, name);
     told = tell_all(c, mine);
@@ -262,9 +260,7 @@ MPI_Comm split_type_of(Comm& c, int type, int key, Info* hints) {
     mine = settle_folder(c, mine, who, hints);
     told = tell_all(c, mine);
   }
-  const MPI_Comm made = split(c, mine, told);
-  if (unguided && hints && made != MPI_COMM_NULL) set_entry(*hints, kResourceKey, name);
-  return made;
+  return split(c, mine, told);
 }
 
 }  // namespace
@@ -278,14 +274,19 @@ RMQ_MPI(int, Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm* newcomm))
     }
     note_collective(c);
     const Wish mine{color, key};
-    *newcomm = split(c, mine, tell_all(c, mine));
+    *newcomm = handle_or_null(ft::make_together(c, [&](Comm& own) { return split(own, mine, tell_all(own, mine)); }));
   });
 }
 
 RMQ_MPI(int, Comm_split_type, (MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm)) {
   return enter(comm, [&](Comm& c) {
     out(newcomm, "newcomm");
-    *newcomm = split_type_of(c, split_type, key, optional_info_arg(info));
+    Info* const hints = optional_info_arg(info);
+    const Wish mine = wish_of(c, split_type, key, hints);
+    note_collective(c);
+    std::string name;
+    *newcomm = handle_or_null(ft::make_together(c, [&](Comm& own) { return split_type_of(own, mine, hints, name); }));
+    if (mine.color == kUnguided && hints && *newcomm != MPI_COMM_NULL) set_entry(*hints, kResourceKey, name);
   });
 }
 

@@ -11,6 +11,7 @@
 #include "mpi/coll/coll.hpp"
 #include "mpi/coll/host_memory.hpp"
 #include "mpi/dynamic/wish.hpp"
+#include "mpi/ft/failures.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -48,6 +49,7 @@ class Votes {
       if (!needed) party->lifeline().set_parting(adi::Lifeline::Parting::asked);
       mine_.push_back(party.get());
       words_.insert(words_.end(), {party->facts().id, needed ? 0u : 1u});
+      if (needed) needs_[place_of(*party)] = 0;
     }
     words_.resize(2 * kMost);
     std::ranges::sort(mine_, {}, [](const adi::Party* p) { return p->facts().id; });  // the same order everywhere
@@ -65,11 +67,24 @@ class Votes {
     }
     return over;
   }
+  /// Where ranks die the living only say what they need, as those who have died need nothing: the bitwise and of these
+  /// words, in which two parties may share a place, so that one may stay for the other.
+  const Words& needs() const { return needs_; }
+  std::vector<adi::Party*> left_over(const Words& all) const {
+    std::vector<adi::Party*> over;
+    for (adi::Party* const party : mine_) {
+      const bool agreed = all.at(place_of(*party)) != 0;
+      party->lifeline().set_parting(agreed ? adi::Lifeline::Parting::agreed : adi::Lifeline::Parting::no);
+      if (agreed) over.push_back(party);
+    }
+    return over;
+  }
 
  private:
-  static constexpr std::size_t kMost = 8;
+  static constexpr std::size_t kMost = 8, kPlaces = 64;
+  static std::size_t place_of(const adi::Party& party) { return party.facts().id % kPlaces; }
   std::vector<adi::Party*> mine_;
-  Words words_;
+  Words words_, needs_ = Words(kPlaces, 1);
 };
 
 /// A name for the launchers, that all of the party know.
@@ -150,13 +165,13 @@ const coll::Terms& common_terms(std::string_view forced) {
 const coll::Terms& agree_on_terms(const Party& members) {
   const adi::Device& d = *runtime().device;
   const std::string& forced = d.config().coll;
-  Words words{d.crowded() ? 1u : 0u, forced.size()};
-  words.resize(2 + (forced.size() + sizeof(words[0]) - 1) / sizeof(words[0]));
-  std::memcpy(words.data() + 2, forced.data(), forced.size());
+  Words words{forced.size()};
+  words.resize(1 + (forced.size() + sizeof(words[0]) - 1) / sizeof(words[0]));
+  std::memcpy(words.data() + 1, forced.data(), forced.size());
   broadcast(members, words);
-  if (words.size() < 2 || words[1] > (words.size() - 2) * sizeof(words[0]))
+  if (words.empty() || words[0] > (words.size() - 1) * sizeof(words[0]))
     fail_call(MPI_ERR_INTERN, "another member breaks the protocol");
-  return common_terms(words[0] != 0, {reinterpret_cast<const char*>(words.data() + 2), words[1]});
+  return common_terms({reinterpret_cast<const char*>(words.data() + 1), words[0]});
 }
 
 bool is_mixed(const Comm& c) {
@@ -168,12 +183,17 @@ std::vector<adi::Party*> part_from(Comm& c) {
   if (!is_mixed(c)) return {};
   const Votes votes(c);
   // Also the wait for all of both sides.
-  Words all = gather_all(whole_party(c), votes.words());
-  if (c.is_inter()) {
-    const Words theirs = exchange(whole_party(c), bridge_of(c), all);
-    all.insert(all.end(), theirs.begin(), theirs.end());
+  std::vector<adi::Party*> over;
+  if (ft::may_fail()) {
+    over = votes.left_over(ft::agree_among_living(c, votes.needs()));
+  } else {
+    Words all = gather_all(whole_party(c), votes.words());
+    if (c.is_inter()) {
+      const Words theirs = exchange(whole_party(c), bridge_of(c), all);
+      all.insert(all.end(), theirs.begin(), theirs.end());
+    }
+    over = votes.unneeded(all);
   }
-  std::vector<adi::Party*> over = votes.unneeded(all);
   for (adi::Party* const party : over) {
     // Each says so itself: what it does next, and be it its death, comes to the launcher after that.
     if (has_launcher()) static_cast<void>(runtime().bootstrap->wish("part", name_of(*party)));
@@ -206,6 +226,9 @@ void meet_parties() {
 }
 
 void end_for_parting(std::uint64_t job) {
+  // Where ranks may die the launcher tells of each that has; of another one's jobs it knows nothing, and takes this.
+  if (runtime().ft)
+    return runtime().bootstrap->accuse(job_name(job), -1, "it, or the root by which it was connected, has ended");
   runtime().device->MPID_Abort(
       1,
       fmt::format("job {}, which this one is connected with, has ended without MPI_Finalize or MPI_Comm_disconnect",

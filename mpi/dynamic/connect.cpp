@@ -10,6 +10,7 @@
 #include <list>
 
 #include "mpi/dynamic/introduce.hpp"
+#include "mpi/ft/failures.hpp"
 #include "mpi/internal/life.hpp"
 
 namespace rmq::mpi {
@@ -139,7 +140,8 @@ std::unique_ptr<Line> await_caller(Port& port, const Limit& limit, const std::fu
   return line;
 }
 
-std::unique_ptr<Line> call_port(std::string_view name, const Limit& limit, const Secret* key) {
+std::unique_ptr<Line> call_port(std::string_view name, const Limit& limit, const Secret* key,
+                                const std::function<void()>& failed) {
   auto call = Call::to(name, key);
   if (!call) fail_call(MPI_ERR_PORT, call.error().what);
   std::unique_ptr<Line> line;
@@ -154,16 +156,20 @@ std::unique_ptr<Line> call_port(std::string_view name, const Limit& limit, const
     await_fd(fd, (*call)->is_connecting(), [&] {
       step();
       if (!line) check_time(limit, "nobody who accepts");
+      if (!line && failed) failed();
       return line != nullptr || (*call)->fd() != fd;
     });
   }
   return line;
 }
 
-MPI_Comm connect_by(Comm& c, int root, std::unique_ptr<Line> line) {
-  Bridge bridge{true};
-  bridge.line = line.get();
-  return create_intercomm(c, root, bridge, std::move(line));
+MPI_Comm connect_by(Comm& c, int root, const std::function<std::unique_ptr<Line>(Comm& own)>& find) {
+  return create_intercomm(c, root, [&](Comm& own) {
+    Way way;
+    way.line = find(own);
+    way.bridge.line = way.line.get();
+    return way;
+  });
 }
 
 RMQ_MPI(int, Open_port, (MPI_Info info, char* port_name)) {
@@ -190,16 +196,19 @@ RMQ_MPI(int, Comm_accept, (const char* port_name, MPI_Info info, int root, MPI_C
     if (c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm is an inter-communicator");
     check_root(c, root);
     connect_job();
-    std::unique_ptr<Line> line;
-    at_root(c, root, [&] {
-      const std::shared_ptr<Port> port = find_port(out(port_name, "port_name"));
-      if (!port)
-        fail_call(MPI_ERR_PORT, fmt::format("'{}' (argument port_name) is no open port of this process", port_name));
-      line = await_caller(*port, limit_of(optional_info_arg(info)), [&] {
-        if (!find_port(port->name())) fail_call(MPI_ERR_PORT, "another thread has closed the port");
+    *newcomm = connect_by(c, root, [&](Comm& own) {
+      std::unique_ptr<Line> line;
+      at_root(own, root, [&] {
+        const std::shared_ptr<Port> port = find_port(out(port_name, "port_name"));
+        if (!port)
+          fail_call(MPI_ERR_PORT, fmt::format("'{}' (argument port_name) is no open port of this process", port_name));
+        line = await_caller(*port, limit_of(optional_info_arg(info)), [&] {
+          ft::check_not_revoked(own);
+          if (!find_port(port->name())) fail_call(MPI_ERR_PORT, "another thread has closed the port");
+        });
       });
+      return line;
     });
-    *newcomm = connect_by(c, root, std::move(line));
   });
 }
 
@@ -209,9 +218,14 @@ RMQ_MPI(int, Comm_connect, (const char* port_name, MPI_Info info, int root, MPI_
     if (c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm is an inter-communicator");
     check_root(c, root);
     connect_job();
-    std::unique_ptr<Line> line;
-    at_root(c, root, [&] { line = call_port(out(port_name, "port_name"), limit_of_call(optional_info_arg(info))); });
-    *newcomm = connect_by(c, root, std::move(line));
+    *newcomm = connect_by(c, root, [&](Comm& own) {
+      std::unique_ptr<Line> line;
+      at_root(own, root, [&] {
+        line = call_port(out(port_name, "port_name"), limit_of_call(optional_info_arg(info)), nullptr,
+                         [&] { ft::check_not_revoked(own); });
+      });
+      return line;
+    });
   });
 }
 
@@ -219,7 +233,7 @@ RMQ_MPI(int, Comm_join, (int fd, MPI_Comm* intercomm)) {
   return enter([&] {
     *out(intercomm, "intercomm") = MPI_COMM_NULL;
     connect_job();
-    *intercomm = connect_by(*runtime().self, 0, join(fd));
+    *intercomm = connect_by(*runtime().self, 0, [&](Comm&) { return join(fd); });
   });
 }
 

@@ -30,10 +30,11 @@ Limit limit_of_call(const Info* info);
 /// A caller of the port. Throws MPI_ERR_PORT when nobody has come in time. `failed`: looked at meanwhile; may throw.
 std::unique_ptr<Line> await_caller(Port& port, const Limit& limit, const std::function<void()>& failed = {});
 /// The line to a port, once somebody accepts there. Throws MPI_ERR_PORT. `key`: of a name that has none.
-std::unique_ptr<Line> call_port(std::string_view name, const Limit& limit, const Secret* key = nullptr);
+std::unique_ptr<Line> call_port(std::string_view name, const Limit& limit, const Secret* key = nullptr,
+                                const std::function<void()>& failed = {});
 
-/// An inter-communicator of `c` with the group that the root's line leads to; collective over both. `line` is looked at
-/// by the root alone.
-MPI_Comm connect_by(Comm& c, int root, std::unique_ptr<Line> line);
+/// An inter-communicator of `c` with the group that the root's line leads to, which `find` gets there; collective over
+/// both. `find` is called at all members, with a communicator like `c`.
+MPI_Comm connect_by(Comm& c, int root, const std::function<std::unique_ptr<Line>(Comm& own)>& find);
 
 }  // namespace rmq::mpi

@@ -20,9 +20,6 @@ using Words = std::vector<std::uint64_t>;
 constexpr std::size_t kSecretWords = sizeof(Secret) / sizeof(std::uint64_t);
 constexpr std::size_t kPerMember = 4;  // job, rank, host, credit
 constexpr int kIdsTried = 16;
-// Contexts in which two leaders who have just met agree on their first one: apart from all others, and even, like
-// these.
-constexpr std::uint32_t kMeetings = 1u << 30;
 
 Words words_of(std::string_view text) {
   Words words(1 + (text.size() + 7) / 8);
@@ -157,26 +154,7 @@ adi::Party& meet(adi::Device& d, PartyFacts facts, const std::function<Party()>&
   return d.MPID_Admit(std::move(made));
 }
 
-/// Where the two leaders talk to each other, apart from everything else.
-void make_place(Introduction& made, const Comm& local, const Secret& secret, Rank me, Rank other, bool first) {
-  const auto numbers = std::bit_cast<std::array<std::uint32_t, 8>>(derive(secret, "place"));
-  auto place = std::make_unique<Comm>();
-  place->context = place->recv_context = kMeetings | (numbers[0] & (kMeetings - 2));
-  place->group = new_group(first ? std::vector<Rank>{me, other} : std::vector<Rank>{other, me});
-  place->rank = first ? 0 : 1;
-  place->errhandler = &runtime().unset_errhandler;
-  place->device = local.device;
-  place->terms = local.terms;
-  made.other = first ? 1 : 0;
-  made.tag = static_cast<int>(numbers[1] & 0x7fffffff);
-  made.place = std::move(place);
-}
-
 }  // namespace
-
-Introduction::~Introduction() {
-  if (place) release(place->group);
-}
 
 namespace {
 
@@ -293,9 +271,6 @@ Introduction introduce(Comm& local, int leader, const Bridge& bridge) {
     }
   }
   for (const Process& p : theirs.members) made.remote.push_back(d.MPID_Number(p));
-  if (line && local.rank == leader) {
-    make_place(made, local, secret, d.rank(), made.remote[static_cast<std::size_t>(theirs.leader)], first);
-  }
   return made;
 }
 

@@ -15,17 +15,7 @@ struct Introduction {
   std::vector<Rank> remote;            // this process's numbers of the other group's members, in their order
   const coll::Terms* terms = nullptr;  // of all; nullptr: those of the parent
   adi::Party* party = nullptr;         // that was made for this; nullptr: all knew each other
-  std::unique_ptr<Comm> place;         // behind a line: where the two leaders talk from now on
   std::uint64_t other_job = 0;         // of the other leader
-  int tag = 0;                         // of it
-  int other = 0;                       // the other leader's rank in it
-
-  Introduction() = default;
-  Introduction(Introduction&&) = default;
-  Introduction& operator=(Introduction&&) = default;
-  ~Introduction();
-  /// The same bridge, by messages.
-  Bridge bridge(const Bridge& was) const { return was.line ? Bridge{true, place.get(), other, tag} : was; }
 };
 
 /// `leader` of `local` reaches the other one through the bridge. Throws Failure, at all members, when it cannot be.

@@ -11,6 +11,7 @@
 #include "mpi/dynamic/connect.hpp"
 #include "mpi/dynamic/programs.hpp"
 #include "mpi/dynamic/wish.hpp"
+#include "mpi/ft/failures.hpp"
 #include "mpi/internal/life.hpp"
 
 namespace rmq::mpi {
@@ -25,10 +26,14 @@ void give_codes(int* codes, std::uint64_t n, int code) {
 }
 
 /// A world that the launcher starts and that connects to the port. Fails when it ends before.
-std::unique_ptr<Line> await_world(Port& port, const json& answer) {
+std::unique_ptr<Line> await_world(Port& port, const json& answer, Comm& own) {
   // Looked for while nobody comes; once somebody has there will be none.
   const std::string key = "ended." + answer.value("job", "");
+  const Process first{job_number(answer.value("job", "")), 0};
   return await_caller(port, {}, [&] {
+    ft::check_not_revoked(own);
+    if (runtime().device->MPID_Is_dead(first))
+      fail_call(MPI_ERR_SPAWN, "the first process of the new world has ended before it came");
     const auto ended = runtime().bootstrap->hear(key);
     if (!ended) fail_call(MPI_ERR_SPAWN, ended.error().what);
     if (*ended) fail_call(MPI_ERR_SPAWN, **ended);
@@ -40,9 +45,9 @@ MPI_Comm spawn(Comm& c, int root, const Programs& wanted, int* codes) {
   if (c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm is an inter-communicator");
   if (root < 0 || root >= c.size()) detail::bad_root(c, root);
   connect_job();
-  std::unique_ptr<Line> line;
   std::vector<std::uint64_t> outcome{0, 0};  // processes asked for, processes there are
-  const auto ask = [&] {
+  const auto ask = [&](Comm& own) {
+    std::unique_ptr<Line> line;
     json wish = describe(wanted, outcome[0]);
     const std::shared_ptr<Port> port = open_port();
     try {
@@ -50,28 +55,36 @@ MPI_Comm spawn(Comm& c, int root, const Programs& wanted, int* codes) {
       const json answer = ask_launcher("spawn", wish);
       if (answer.contains("error")) fail_call(MPI_ERR_SPAWN, answer["error"].get<std::string>());
       outcome[1] = answer.value("processes", std::uint64_t{0});
-      line = await_world(*port, answer);
+      line = await_world(*port, answer, own);
     } catch (...) {
       close_port(port->name());
       throw;
     }
     close_port(port->name());
+    return line;
   };
-  const auto tell = [&] { broadcast(party_behind(c, root), outcome); };
-  try {
-    at_root(c, root, ask);
-  } catch (const Failure& f) {
+  bool found = false;
+  const auto find = [&](Comm& own) {
+    std::unique_ptr<Line> line;
+    const auto tell = [&] { broadcast(party_behind(own, root), outcome); };
+    try {
+      at_root(own, root, [&] { line = ask(own); });
+    } catch (const Failure& f) {
+      tell();
+      give_codes(codes, outcome.at(0), class_of_code(f.code));
+      throw;
+    }
     tell();
-    give_codes(codes, outcome.at(0), class_of_code(f.code));
-    throw;
-  }
-  tell();
-  give_codes(codes, outcome.at(0), MPI_ERR_SPAWN);
+    found = true;
+    give_codes(codes, outcome.at(0), MPI_ERR_SPAWN);
+    return line;
+  };
   try {
-    const MPI_Comm made = connect_by(c, root, std::move(line));
+    const MPI_Comm made = connect_by(c, root, find);
     give_codes(codes, outcome.at(1), MPI_SUCCESS);
     return made;
   } catch (const Failure& f) {
+    if (!found) throw;
     fail_call(MPI_ERR_SPAWN, "the new processes have been started, and have not connected: " + f.what);
   }
 }
@@ -85,9 +98,11 @@ void find_parents() {
   const std::string port = name;
   ::unsetenv(kParentPort);  // what this process starts has no parents
   connect_job();
-  std::unique_ptr<Line> line;
-  at_root(*rt.world, 0, [&] { line = call_port(port, {}); });
-  rt.parent = connect_by(*rt.world, 0, std::move(line));
+  rt.parent = connect_by(*rt.world, 0, [&](Comm& own) {
+    std::unique_ptr<Line> line;
+    at_root(own, 0, [&] { line = call_port(port, {}, nullptr, [&] { ft::check_not_revoked(own); }); });
+    return line;
+  });
   find_comm(rt.parent)->name = "MPI_COMM_PARENT";
 }
 

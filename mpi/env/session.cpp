@@ -180,14 +180,19 @@ MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int rem
     }
   }
   const std::unique_ptr<Comm, Drop> ours(create(local, tag, errhandler));
-  if (local.rank != leader) return create_intercomm(*ours, leader, Bridge{true});
   const auto name = [&](Rank r) {
     const Process who = device.MPID_Who(r);
     return std::pair(who.job, who.rank);
   };
   const bool first = name(leaders[0]) < name(leaders[1]);  // both leaders have the same list
-  Meeting meeting(tag, first ? Ranks{leaders[0], leaders[1]} : Ranks{leaders[1], leaders[0]});
-  return create_intercomm(*ours, leader, Bridge{true, &meeting.place(), first ? 1 : 0, meeting.tag()});
+  std::optional<Meeting> meeting;
+  if (local.rank == leader)
+    meeting.emplace(tag, first ? Ranks{leaders[0], leaders[1]} : Ranks{leaders[1], leaders[0]});
+  return create_intercomm(*ours, leader, [&](Comm&) {
+    Way way;
+    if (meeting) way.bridge = Bridge{true, &meeting->place(), first ? 1 : 0, meeting->tag()};
+    return way;
+  });
 }
 
 }  // namespace

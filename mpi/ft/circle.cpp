@@ -17,7 +17,9 @@ Circle::Circle(adi::Device& device, std::uint32_t context, Members members)
       members_(std::move(members)),
       me_(members_.place_of(device.rank())),
       agreement_(members_.size(), me_, *this),
-      failed_(members_.size()) {}
+      failed_(members_.size()),
+      leavers_(members_.size()),
+      answered_(members_.size()) {}
 
 // ---- failures ----
 
@@ -64,10 +66,21 @@ void Circle::go_on() {
       const Agreement::Value agreed = agreement_.decided();
       then(agreed);
     }
-    if (questions_.empty() || asking_) return;
+    if (asking_) return;
+    if (questions_.empty()) {
+      if (!refuses_) return;
+      questions_.push_back({{kRefuses}, [this](const Agreement::Value& agreed) {
+                              refuses_ = agreed.words.empty() || agreed.words[0] != kRefuses;  // now all do
+                            }});
+    }
     asking_ = true;
     agreement_.begin({std::move(questions_.front().words), failed_});
   }
+}
+
+void Circle::refuse() {
+  refuses_ = true;
+  go_on();
 }
 
 // ---- revocation ----
@@ -88,9 +101,39 @@ void Circle::spread() {
   for (std::size_t distance = 1; distance <= living.size(); distance *= 2) send(living[distance - 1], p, {});
 }
 
+// ---- the end ----
+
+constexpr std::uint32_t kLeaves = 3, kAnswers = 4;  // in place of what a voter stands for
+
+void Circle::leave() {
+  left_ = true;
+  for (int place = 0; place < members_.size(); ++place)
+    if (place != me_ && !agreement_.dead().has(place)) say_of_end(place, kLeaves);
+}
+
+void Circle::say_of_end(int place, std::uint32_t standing) {
+  Packet p(rmq::Kind::FT_VOTE);
+  p.context = context_;
+  p.source = me_;
+  p.ft_vote = {.number = 0, .words = 0, .standing = standing};
+  device_.MPID_Send_packet(members_[place], p, {}, nullptr);
+}
+
+bool Circle::is_over() const {
+  if (!left_) return false;
+  for (int place = 0; place < members_.size(); ++place)
+    if (place != me_ && !agreement_.dead().has(place) && !(leavers_.has(place) && answered_.has(place))) return false;
+  return true;
+}
+
+bool Circle::is_done_with(int place) const {
+  return left_ && leavers_.has(place);
+}
+
 // ---- packets ----
 
 void Circle::send(int place, Packet& p, const std::vector<std::uint64_t>& payload) {
+  if ((whose_ ? whose_ : this)->is_done_with(place)) return;
   p.context = context_;
   p.source = me_;
   const std::size_t bytes = payload.size() * sizeof(std::uint64_t);
@@ -134,6 +177,11 @@ bool Circle::on_packet(int from, const Packet& p, const std::byte* payload) {
     case rmq::Kind::FT_VOTE:
       m.kind = Kind::vote;
       m.number = p.ft_vote.number;
+      if (p.ft_vote.standing == kLeaves || p.ft_vote.standing == kAnswers) {
+        (p.ft_vote.standing == kLeaves ? leavers_ : answered_).add(from);
+        if (p.ft_vote.standing == kLeaves) say_of_end(from, kAnswers);
+        return p.length == 0 && p.ft_vote.words == 0;
+      }
       if (p.ft_vote.standing > 2) return false;
       m.standing = static_cast<Standing>(p.ft_vote.standing);
       words = p.ft_vote.words;

@@ -1,13 +1,19 @@
 // What a member of a communicator knows of its failures: who has failed, whom the program has acknowledged, whether it
 // is revoked, and its agreements. Communicators of a job that goes on when ranks die have one each (Comm::circle).
 //
-// Members have places: their ranks, in an inter-communicator first those of the side whose context is the smaller.
+// Members have places: their ranks, in an inter-communicator first those of the side whose first process comes first by
+// job and rank.
+//
+// The contexts of a communicator are free again when nothing that comes may be meant for it: all who live have left it,
+// and have answered that this one has. What a member sends of its own accord comes before it says that it leaves; what
+// it answers, before it answers that; and to a member that has left it says nothing once it has left itself.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "adi/device.hpp"
@@ -62,12 +68,34 @@ class Circle final : private Agreement::Wire {
   /// Whether others may still ask what has been agreed on.
   bool has_agreed() const { return agreement_.number() > 0; }
 
+  /// Its communicator ends here. Until is_over() it still answers for others.
+  void leave();
+  bool has_left() const { return left_; }
+  /// Nothing more comes for it.
+  bool is_over() const;
+  /// What then gives its contexts back.
+  std::function<void()> on_over;
+
+  /// Agreements in which members make something together are a circle of their own (of the context after this one's):
+  /// a member may have no part in them any more, as the communicator has been revoked, while others still begin.
+  void set_makings(std::shared_ptr<Circle> makings) {
+    makings_ = std::move(makings);
+    makings_->whose_ = this;
+  }
+  Circle* makings() const { return makings_.get(); }
+  /// From now on this member votes no by itself, as often as any other asks.
+  void refuse();
+  /// The first word of each vote in makings: one of these.
+  static constexpr std::uint64_t kRefuses = 1, kTakesPart = 2;
+
   /// An FT_ packet from a member. False: no member could send this.
   bool on_packet(int from, const Packet& packet, const std::byte* payload);
 
  private:
   void send(int place, const Agreement::Message& message) override;
   void send(int place, Packet& packet, const std::vector<std::uint64_t>& payload);
+  bool is_done_with(int place) const;
+  void say_of_end(int place, std::uint32_t standing);
   void spread();
   void note_failed(const Places& more);
   void go_on();
@@ -87,6 +115,12 @@ class Circle final : private Agreement::Wire {
   std::vector<int> order_;
   std::size_t acknowledged_ = 0;
   bool revoked_ = false;
+  bool left_ = false;
+  Places leavers_;   // who have left
+  Places answered_;  // who know that this one has, and have answered all before
+  std::shared_ptr<Circle> makings_;
+  const Circle* whose_ = nullptr;  // of makings
+  bool refuses_ = false;           // of makings
 };
 
 }  // namespace rmq::mpi::ft

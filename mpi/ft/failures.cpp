@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <utility>
+
 #include "mpi/ft/faults.hpp"
+#include "mpi/internal/comms.hpp"
 #include "mpi/internal/partitioned.hpp"
 #include "mpi/internal/point.hpp"
 
@@ -13,10 +17,12 @@ std::uint32_t context_of(const Comm& c) {
   return std::min(c.context, c.recv_context);
 }
 
-// In an inter-communicator both sides have to come to the same order.
+// In an inter-communicator both sides have to come to the same order. Numbers of processes are each one's own, so it is
+// their names that decide.
 Members members_of(const Comm& c) {
   if (!c.is_inter()) return {c.group->world, {}};
-  const bool first = c.context != c.recv_context ? c.context < c.recv_context : c.group->world[0] < c.remote->world[0];
+  const Process ours = c.device->MPID_Who(c.group->world[0]), theirs = c.device->MPID_Who(c.remote->world[0]);
+  const bool first = std::pair(ours.job, ours.rank) < std::pair(theirs.job, theirs.rank);
   return first ? Members{c.group->world, c.remote->world} : Members{c.remote->world, c.group->world};
 }
 
@@ -38,13 +44,16 @@ void end_messages(Comm& c) {
         return r.kind != RequestKind::other && Partitioned::comm_of(r) == comm;
       },
       &c);
+  makings_of(c).refuse();
 }
 
 Circle* look_up(std::uint32_t context, Rank member) {
   for (Comm* c = Comm::newest; c != nullptr; c = c->older) {
     const bool has_one = c == runtime().world || c == runtime().self || c->context != 0;
-    if (c->handle == MPI_COMM_NULL || !has_one || c->circle || context_of(*c) != context) continue;
-    if (members_of(*c).place_of(member) >= 0) return &circle_of(*c);
+    const bool of_makings = context == context_of(*c) + kCollective;
+    if (c->handle == MPI_COMM_NULL || !has_one || (context_of(*c) != context && !of_makings)) continue;
+    if (of_makings ? c->circle && c->circle->makings() != nullptr : c->circle != nullptr) continue;
+    if (members_of(*c).place_of(member) >= 0) return of_makings ? &makings_of(*c) : &circle_of(*c);
   }
   return nullptr;
 }
@@ -68,10 +77,23 @@ void begin(Comm& c) {
 }
 
 void end(Comm& c) {
-  if (c.circle && runtime().faults->end(c.circle)) {
-    c.littered = true;
-    if (c.local) c.local->littered = true;
+  const bool alone = c.size() == 1 && !c.is_inter();
+  if (!may_fail() || c.context == 0) return;
+  if (alone || c.stillborn) {
+    if (c.circle) runtime().faults->forget(c.circle);
+    return;
   }
+  circle_of(c);
+  const std::shared_ptr<Circle> circle = c.circle;
+  std::vector<std::uint32_t> own{std::exchange(c.context, 0)};
+  if (c.local) own.push_back(std::exchange(c.local->context, 0));
+  circle->on_over = [own] {
+    std::vector<std::uint32_t> all = own;
+    for (const std::uint32_t context : own) all.push_back(context + kCollective);
+    if (!runtime().device->MPID_Forget(all)) return;
+    for (const std::uint32_t context : own) free_context(context);
+  };
+  runtime().faults->end(circle);
 }
 
 Circle& circle_of(Comm& c) {
@@ -81,6 +103,16 @@ Circle& circle_of(Comm& c) {
     runtime().faults->begin(*c.circle);
   }
   return *c.circle;
+}
+
+Circle& makings_of(Comm& c) {
+  Circle& circle = circle_of(c);
+  if (!circle.makings()) {
+    circle.set_makings(runtime().faults->make(circle.context() + kCollective, circle.members()));
+    if (c.revoked) circle.makings()->refuse();
+    runtime().faults->begin(*circle.makings());
+  }
+  return *circle.makings();
 }
 
 void fail_revoked(const Comm& c) {
@@ -117,10 +149,12 @@ void await_from_any(Comm& c, Request* recv) {
   }
 }
 
-void meet_living(Comm& c) {
-  bool over = false;
-  circle_of(c).vote({}, [&](const Agreement::Value&) { over = true; });
-  while (!over) c.device->MPID_Poll(true);
+std::vector<std::uint64_t> agree_among_living(Comm& c, const std::vector<std::uint64_t>& words) {
+  std::optional<Agreement::Value> value;
+  circle_of(c).vote(words, [&](const Agreement::Value& agreed) { value = agreed; });
+  while (!value) c.device->MPID_Poll(true);
+  value->words.resize(words.size());
+  return value->words;
 }
 
 bool meet_living(bool go_on) {

@@ -1,6 +1,9 @@
 // What the chapters of MPI ask about failures, in a job that goes on when ranks die: design/faults.md.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "mpi/internal/runtime.hpp"
 
 namespace rmq {
@@ -16,11 +19,14 @@ namespace rmq::mpi::ft {
 
 /// Once there is a device.
 void start();
-/// The life of a communicator: it has its contexts; it is about to give them back.
+/// The life of a communicator: it has its contexts; it ends. Where ranks may die its contexts are given back when it
+/// has ended at all who live: it has none any more then.
 void begin(Comm& c);
 void end(Comm& c);
 /// Of a communicator that has contexts.
 Circle& circle_of(Comm& c);
+/// In which members make something together (ft/together.hpp).
+Circle& makings_of(Comm& c);
 
 /// Whether ranks may die without an end to the job.
 inline bool may_fail() {
@@ -48,8 +54,11 @@ inline bool waits_for_failed(const Request& r) {
 /// What a call says that waits for such a one.
 Failure pending_failure(const Request& r);
 
-/// All members that live meet, whoever dies meanwhile.
-void meet_living(Comm& c);
+/// All members that live meet, whoever dies meanwhile; and agree on the bitwise and of what each says.
+std::vector<std::uint64_t> agree_among_living(Comm& c, const std::vector<std::uint64_t>& words);
+inline void meet_living(Comm& c) {
+  agree_among_living(c, {});
+}
 /// In place of what MPI_Finalize does to meet all ranks: those that live. Whether any of them says `go_on`.
 bool meet_living(bool go_on);
 

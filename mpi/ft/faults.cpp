@@ -39,11 +39,24 @@ void Faults::begin(Circle& circle) {
   for (const Early& e : mine) on_packet(e.from, e.packet, e.payload.data());
 }
 
-bool Faults::end(const std::shared_ptr<Circle>& circle) {
+void Faults::end(const std::shared_ptr<Circle>& circle) {
   circle->end_messages = nullptr;
-  if (circle->has_agreed() || circle->is_revoked()) return true;
-  std::erase(circles_, circle);
-  return false;
+  circle->leave();
+  retire_those_over();
+}
+
+void Faults::forget(const std::shared_ptr<Circle>& circle) {
+  std::erase_if(circles_, [&](const auto& one) { return one == circle || one.get() == circle->makings(); });
+}
+
+void Faults::retire_those_over() {
+  std::vector<std::shared_ptr<Circle>> over;
+  for (const auto& circle : circles_)
+    if (circle->is_over()) over.push_back(circle);
+  for (const auto& circle : over) {
+    forget(circle);
+    if (circle->on_over) circle->on_over();
+  }
 }
 
 // Circles of a context that have a member in common are one.
@@ -66,6 +79,8 @@ void Faults::on_packet(Rank from, const Packet& p, const std::byte* payload) {
     if (p.length > 0) early_.back().payload.assign(payload, payload + p.length);
   } else if (!circle->on_packet(place, p, payload)) {
     device_.MPID_Protocol_error(from, p, "it is no part of an agreement");
+  } else if (p.kind == rmq::Kind::FT_VOTE) {
+    retire_those_over();
   }
 }
 
@@ -86,6 +101,7 @@ void Faults::on_peer_dead(Rank rank) {
   dead_.push_back(rank);
   const auto circles = circles_;  // an upcall may make or end one
   for (const auto& circle : circles) circle->on_death(rank);
+  retire_those_over();
 }
 
 }  // namespace rmq::mpi::ft

@@ -2,9 +2,8 @@
 // device hears of to the circles of this process.
 //
 // A packet may come for a communicator that is only being made here: it is kept until that is done. And it may come for
-// one that has been freed here, where others have not heard yet what was agreed on: its circle lives on, and its
-// context is not used again, so that none of its packets is taken for another's. The same holds for one that has been
-// revoked.
+// one that has been freed here, and not everywhere: its circle lives on, and its contexts are not used again, until
+// nothing more can come (circle.hpp).
 //
 // Used with the device held; lives no longer than it.
 #pragma once
@@ -28,8 +27,10 @@ class Faults final : public adi::Extension {
   std::shared_ptr<Circle> make(std::uint32_t context, Members members);
   /// Its owner is ready: brings what has come for it.
   void begin(Circle& circle);
-  /// Its communicator ends. True: its contexts must not be used again.
-  bool end(const std::shared_ptr<Circle>& circle);
+  /// Its communicator ends. Circle::on_over is called when that is so everywhere, at once or later.
+  void end(const std::shared_ptr<Circle>& circle);
+  /// Nobody but this process has ever known it.
+  void forget(const std::shared_ptr<Circle>& circle);
   /// Whose processes have ended.
   const std::vector<Rank>& dead() const { return dead_; }
   /// Whether something has come for a communicator that is not known.
@@ -53,6 +54,7 @@ class Faults final : public adi::Extension {
     std::vector<std::byte> payload;
   };
   Circle* find(std::uint32_t context, Rank from, int& place);
+  void retire_those_over();
 
   adi::Device& device_;
   std::vector<std::shared_ptr<Circle>> circles_;

@@ -6,6 +6,7 @@
 #include "mpi/ft/failures.hpp"
 #include "mpi/ft/faults.hpp"
 #include "mpi/internal/requests.hpp"
+#include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi::ft {
 namespace {
@@ -229,6 +230,13 @@ RMQ_MPIX(int, Comm_failure_get_acked, (MPI_Comm comm, MPI_Group* failedgrp)) {
 RMQ_MPIX(int, Comm_get_failed, (MPI_Comm comm, MPI_Group* failedgrp)) {
   return enter(comm, [&](Comm& c) {
     const Circle& circle = circle_of(c);
+    *out(failedgrp, "failedgrp") = failed_group(circle, circle.failed().size());
+  });
+}
+
+RMQ_MPIX(int, Win_get_failed, (MPI_Win win, MPI_Group* failedgrp)) {
+  return enter_win(win, [&](Win& w) {
+    const Circle& circle = circle_of(*w.comm);
     *out(failedgrp, "failedgrp") = failed_group(circle, circle.failed().size());
   });
 }

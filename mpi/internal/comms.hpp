@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -93,13 +94,23 @@ struct Bridge {
   int remote_leader = 0;
   int tag = 0;
   Line* line = nullptr;  // instead of `comm`, for exchange() only: they have no channel to each other yet
+  bool* over = nullptr;  // set, if there, when the other side has failed or is gone: nothing more comes
+};
+/// What the two leaders say to each other in the end, or where ranks die instead of all exchanges that were to come:
+/// MPI_SUCCESS if both sides are well, else an error class. `ours`: why this one is not.
+int settle(const Bridge& b, const Failure* ours);
+
+/// How the leader of one group reaches the other one.
+struct Way {
+  Bridge bridge{true};
+  std::unique_ptr<Line> line;  // that of the bridge
 };
 /// To the other group of an inter-communicator; none for an intra-communicator.
 Bridge bridge_of(Comm& c);
-/// An inter-communicator of `local` with the group whose first member our `leader` reaches through the bridge; each
-/// member of both calls. intercomm.cpp
-/// The leader keeps the line by which it has reached the other one for as long as the two sides are connected.
-MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge, std::unique_ptr<Line> line = nullptr);
+/// An inter-communicator of `local` with the group whose leader ours reaches in the way that `reach` finds, which all
+/// of `local` call; on `own`, which is like it. Each member of both groups calls. intercomm.cpp The leader keeps the
+/// line by which it has reached the other one for as long as the two sides are connected.
+MPI_Comm create_intercomm(Comm& local, int leader, const std::function<Way(Comm& own)>& reach);
 
 /// All members' words, in the order of the members; each brings as many.
 std::vector<std::uint64_t> gather_all(const Party& p, std::span<const std::uint64_t> mine);
@@ -166,7 +177,7 @@ class ContextAgreement {
 
  private:
   struct Step {
-    enum class What : std::uint8_t { recv_and, swap_and, send, recv } what;
+    enum class What : std::uint8_t { recv_and, swap_and, send_up, recv, send_down } what;
     int member;
   };
   void plan();
@@ -188,7 +199,8 @@ class ContextAgreement {
   int outstanding_ = 0;  // transfers of it
   bool done_ = false;
   int error_ = MPI_SUCCESS;
-  bool unheard_ = false;  // what this round has come to: a message has failed that would have told
+  bool failed_before_ = false;  // before this round
+  bool unheard_ = false;        // what this round has come to: a message has failed that would have told
   std::uint64_t words_[ContextTurn::kWords], other_[ContextTurn::kWords];
   Contexts contexts_;
 };

@@ -171,6 +171,7 @@ struct Comm {
   int rank = 0;
   bool littered = false;         // the program has left messages in its context, which must not meet another's receives
   bool revoked = false;          // MPIX_Comm_revoke, here or elsewhere
+  bool stillborn = false;        // nobody has used its contexts, nor will
   Group* group = nullptr;        // local group, referenced
   Group* remote = nullptr;       // inter-communicator: remote group, referenced; else nullptr
   struct Comm* local = nullptr;  // inter-communicator: intra-communicator of the local group

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "mpi/ft/together.hpp"
 #include "mpi/internal/topology.hpp"
 
 namespace rmq::mpi {
@@ -93,7 +94,7 @@ std::vector<int> places_in(const Comm& c, const Cart& grid) {
 
 MPI_Comm create(Comm& old, std::vector<Rank> world, Cart grid) {
   note_collective(old);
-  Comm* c = create_comm(old, std::move(world));
+  Comm* c = ft::make_together(old, [&](Comm& own) { return create_comm(own, std::move(world)); });
   if (!c) return MPI_COMM_NULL;
   Neighbours neighbours = neighbours_of(grid, c->rank);
   c->topology = std::make_shared<Topology>(Topology{std::move(grid), std::move(neighbours)});

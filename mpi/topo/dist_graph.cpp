@@ -5,6 +5,7 @@
 #include <climits>
 
 #include "mpi/coll/coll.hpp"
+#include "mpi/ft/together.hpp"
 #include "mpi/internal/topology.hpp"
 
 namespace rmq::mpi {
@@ -102,15 +103,15 @@ std::vector<Rank> reordered(Comm& c, bool weighted, Place& mine) {
 
 MPI_Comm create(Comm& old, DistGraph graph, Neighbours neighbours, bool reorder) {
   note_collective(old);
-  Ranks world = old.group->world;
-  if (reorder) {
+  Comm* c = ft::make_together(old, [&](Comm& own) {
+    if (!reorder) return create_comm(own, old.group->world);
     Place mine{std::move(neighbours), std::move(graph.source_weights), std::move(graph.destination_weights)};
-    world = reordered(old, graph.weighted, mine);
+    Ranks world = reordered(own, graph.weighted, mine);
     neighbours = std::move(mine.neighbours);
     graph.source_weights = std::move(mine.source_weights);
     graph.destination_weights = std::move(mine.destination_weights);
-  }
-  Comm* c = create_comm(old, std::move(world));
+    return create_comm(own, std::move(world));
+  });
   c->topology = std::make_shared<Topology>(Topology{std::move(graph), std::move(neighbours)});
   return c->handle;
 }
@@ -220,7 +221,9 @@ RMQ_MPI(int, Dist_graph_create,
     optional_info_arg(info);
     Neighbours neighbours;
     DistGraph g{!unweighted(weights), {}, {}};
-    for (const End& e : told(c, ends_arg(c, n, sources, degrees, destinations, weights))) {
+    const Ends tell = ends_arg(c, n, sources, degrees, destinations, weights);
+    const auto hear = [&](Comm& own) { return told(own, tell); };
+    for (const End& e : ft::together<std::vector<End>>(c, hear, [](const auto&) {})) {
       (e.out ? neighbours.destinations : neighbours.sources).push_back(e.peer);
       (e.out ? g.destination_weights : g.source_weights).push_back(e.weight);
     }

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 
+#include "mpi/ft/together.hpp"
 #include "mpi/internal/topology.hpp"
 
 namespace rmq::mpi {
@@ -52,7 +53,9 @@ MPI_Comm create(Comm& old, Graph graph, bool reorder) {
   if (graph.index.empty()) return MPI_COMM_NULL;
   note_collective(old);
   const int n = static_cast<int>(graph.index.size());
-  Comm* c = create_comm(old, world_ranks(old, reorder ? places_in(old, graph) : in_order(n)));
+  Comm* c = ft::make_together(old, [&](Comm& own) {
+    return create_comm(own, world_ranks(old, reorder ? places_in(old, graph) : in_order(n)));
+  });
   if (!c) return MPI_COMM_NULL;
   const std::vector<int> neighbours = neighbours_of(graph, c->rank);
   c->topology = std::make_shared<Topology>(Topology{std::move(graph), {neighbours, neighbours}});

@@ -6,6 +6,7 @@
 
 #include "mpi/coll/coll.hpp"
 #include "mpi/ft/failures.hpp"
+#include "mpi/ft/together.hpp"
 #include "mpi/internal/attributes.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/windows.hpp"
@@ -21,7 +22,6 @@ Comm* window_comm(Comm& c) {
   auto own = std::make_unique<Comm>();
   own->device = c.device;
   own->terms = c.terms;
-  note_collective(c);
   const Contexts agreed = agree_on_contexts(whole_party(c), {}, 1);
   own->context = own->recv_context = agreed[0];
   own->traits = agreed.traits;
@@ -47,7 +47,8 @@ int flavor_number(rma::Flavor flavor) {
   return 0;
 }
 
-rma::WindowOptions options_of(const NewWin& made, const Info* info, Comm& own) {
+/// `talk`: on which the members talk while they make it.
+rma::WindowOptions options_of(const NewWin& made, const Info* info, const Comm& own, Comm& talk) {
   rma::WindowOptions o;
   o.id = own.context;
   o.flavor = made.flavor;
@@ -57,15 +58,15 @@ rma::WindowOptions options_of(const NewWin& made, const Info* info, Comm& own) {
   o.size = static_cast<std::uint64_t>(made.size);
   o.disp_unit = static_cast<int>(made.disp_unit);
   o.hints = hints_of(info);
-  if (o.flavor == rma::Flavor::shared && !o.hints.noncontiguous) o.sizes = gather_all(whole_party(own), {&o.size, 1});
+  if (o.flavor == rma::Flavor::shared && !o.hints.noncontiguous) o.sizes = gather_all(whole_party(talk), {&o.size, 1});
   return o;
 }
 
 /// The first member whose part of making the window has failed, or -1. Only mapping others' memory can fail in some
 /// members and not in others: all learn of it, so that none goes on to use a window that not all have.
-int first_failed(Comm& own, bool mine_is_well) {
+int first_failed(Comm& talk, bool mine_is_well) {
   const std::uint64_t mine = mine_is_well ? 0 : 1;
-  const auto all = gather_all(whole_party(own), {&mine, 1});
+  const auto all = gather_all(whole_party(talk), {&mine, 1});
   const auto failed = std::find(all.begin(), all.end(), std::uint64_t{1});
   return failed == all.end() ? -1 : static_cast<int>(failed - all.begin());
 }
@@ -80,6 +81,42 @@ void check_new(const NewWin& made) {
   if (made.flavor == rma::Flavor::create && made.size > 0 && !made.base) detail::null_argument(MPI_ERR_BASE, "base");
 }
 
+/// This member's part in it.
+void open_window(Win& w, const NewWin& made, const Info* info, Comm& talk) {
+  Windows& all = windows();
+  w.comm = window_comm(talk);
+  w.errhandler = find_errhandler(MPI_ERRORS_ARE_FATAL);
+  rma::WindowOptions options = options_of(made, info, *w.comm, talk);
+  // The call that would tell of it may never come: the rank may wait for others first (failure.hpp).
+  options.on_lost = [win = &w](Rank lost) {
+    if (runtime().is_active() && win->errhandler->is_fatal()) end_for_loss(*runtime().device, lost);
+  };
+  w.window = rma::Window::prepare(*all.domain, std::move(options));
+  const Ranks& host = w.window->host();
+  const auto opened =
+      w.window->open([&](std::span<std::uint64_t> words) { and_all(whole_party(talk), words); },
+                     [&](std::span<const std::uint64_t> words) { return gather_all(whole_party(talk), words); },
+                     [&](std::span<const std::uint64_t> words) {
+                       Party mine = whole_party(talk);
+                       mine.ranks = host.list();
+                       mine.me = host.place_of(talk.rank);
+                       return gather_all(mine, words);
+                     });
+  const int failed = made.flavor == rma::Flavor::shared ? first_failed(talk, opened.has_value()) : -1;
+  if (!opened) {
+    const bool memory = opened.error().code == Errc::no_memory;
+    fail_call(memory ? MPI_ERR_NO_MEM : MPI_ERR_RMA_SHARED, opened.error().what);
+  }
+  if (failed >= 0) {
+    fail_call(MPI_ERR_NO_MEM, fmt::format("rank {} cannot map the window memory of the others",
+                                          w.comm->group->world[static_cast<std::size_t>(failed)]));
+  }
+  w.hints = describe_hints(w.window->hints(), made.flavor);
+  w.bytes = static_cast<MPI_Aint>(w.window->bytes());
+  w.disp_unit = w.window->disp_unit();
+  w.flavor = flavor_number(made.flavor);
+}
+
 }  // namespace
 
 Win::~Win() {
@@ -91,41 +128,19 @@ Win::~Win() {
 Win& make_window(Comm& c, const NewWin& made) {
   check_new(made);
   const Info* info = optional_info_arg(made.info);
+  note_collective(c);
   Windows& all = windows();
   all.forget_latest();  // the new window may need the agent: another thread
   if (!all.domain) all.domain = std::make_unique<rma::Domain>(*runtime().device);
   auto w = std::make_unique<Win>();
-  w->comm = window_comm(c);
-  w->errhandler = find_errhandler(MPI_ERRORS_ARE_FATAL);
-  rma::WindowOptions options = options_of(made, info, *w->comm);
-  // The call that would tell of it may never come: the rank may wait for others first (failure.hpp).
-  options.on_lost = [win = w.get()](Rank lost) {
-    if (runtime().is_active() && win->errhandler->is_fatal()) end_for_loss(*runtime().device, lost);
+  ft::Together members(c);
+  const auto discard = [&] {
+    if (w->comm) w->comm->stillborn = true;
+    w.reset();
   };
-  w->window = rma::Window::prepare(*all.domain, std::move(options));
-  const Ranks& host = w->window->host();
-  const auto opened =
-      w->window->open([&](std::span<std::uint64_t> words) { and_all(whole_party(*w->comm), words); },
-                      [&](std::span<const std::uint64_t> words) { return gather_all(whole_party(*w->comm), words); },
-                      [&](std::span<const std::uint64_t> words) {
-                        Party mine = whole_party(*w->comm);
-                        mine.ranks = host.list();
-                        mine.me = host.place_of(w->comm->rank);
-                        return gather_all(mine, words);
-                      });
-  const int failed = made.flavor == rma::Flavor::shared ? first_failed(*w->comm, opened.has_value()) : -1;
-  if (!opened) {
-    const bool memory = opened.error().code == Errc::no_memory;
-    fail_call(memory ? MPI_ERR_NO_MEM : MPI_ERR_RMA_SHARED, opened.error().what);
-  }
-  if (failed >= 0) {
-    fail_call(MPI_ERR_NO_MEM, fmt::format("rank {} cannot map the window memory of the others",
-                                          w->comm->group->world[static_cast<std::size_t>(failed)]));
-  }
-  w->hints = describe_hints(w->window->hints(), made.flavor);
-  w->bytes = static_cast<MPI_Aint>(w->window->bytes());
-  w->disp_unit = w->window->disp_unit();
-  w->flavor = flavor_number(made.flavor);
+  members.run([&] { open_window(*w, made, info, members.own()); });
+  if (!members.is_well()) discard();
+  members.conclude(discard);
   return *all.table.add(std::move(w));
 }
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "base/os/clock.hpp"
+#include "mpi/ft/failures.hpp"
+#include "mpi/ft/together.hpp"
 #include "mpi/include/rmq_queue.h"
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/comms.hpp"
@@ -67,21 +69,27 @@ RMQ_EXPORT int rmq_queue_create(MPI_Comm comm, int message_bytes, int capacity, 
     options.me = c.rank;
     options.message = message_bytes > 0 ? static_cast<std::uint32_t>(message_bytes) : 0;
     options.capacity = capacity > 0 ? static_cast<std::uint32_t>(capacity) : 0;
-    auto made = rma::Queue::prepare(*hub, options);
-    // All members learn who failed, so that all return.
-    const std::uint64_t mine[] = {made ? std::uint64_t{0} : 1, std::uint64_t{options.message} << 32 | options.capacity,
-                                  made ? (*made)->contribution()[0] : 0};
-    const auto all = gather_all(whole_party(c), mine);
-    std::vector<std::uint64_t> tokens;
-    for (std::size_t i = 0; i < all.size(); i += 3) {
-      if (all[i] != 0) {
-        fail_call(made ? MPI_ERR_OTHER : error_class_of(made.error().code),
-                  made ? fmt::format("rank {} could not make its buffer", i / 3) : made.error().what);
+    ft::Together members(c);
+    Result<std::unique_ptr<rma::Queue>> made = std::unique_ptr<rma::Queue>();
+    members.run([&] {
+      made = rma::Queue::prepare(*hub, options);
+      // All members learn who failed, so that all return.
+      const std::uint64_t mine[] = {made ? std::uint64_t{0} : 1,
+                                    std::uint64_t{options.message} << 32 | options.capacity,
+                                    made ? (*made)->contribution()[0] : 0};
+      const auto all = gather_all(whole_party(members.own()), mine);
+      std::vector<std::uint64_t> tokens;
+      for (std::size_t i = 0; i < all.size(); i += 3) {
+        if (all[i] != 0) {
+          fail_call(made ? MPI_ERR_OTHER : error_class_of(made.error().code),
+                    made ? fmt::format("rank {} could not make its buffer", i / 3) : made.error().what);
+        }
+        if (all[i + 1] != mine[1]) fail_call(MPI_ERR_ARG, "message_bytes and capacity differ among the ranks");
+        tokens.push_back(all[i + 2]);
       }
-      if (all[i + 1] != mine[1]) fail_call(MPI_ERR_ARG, "message_bytes and capacity differ among the ranks");
-      tokens.push_back(all[i + 2]);
-    }
-    (*made)->open(tokens);
+      (*made)->open(tokens);
+    });
+    members.conclude([] {});
     ++queues;
     *queue = new rmq_queue_object{std::move(*made), &c};
   });
@@ -93,8 +101,9 @@ RMQ_EXPORT int rmq_queue_free(::rmq_queue* queue) {
   if (!queue || !*queue) return enter_queue(nullptr, [](rmq_queue_object&) {});
   ::rmq_queue q = *queue;
   MPI_Comm own = q->comm->handle;
-  if (const int code = PMPI_Barrier(own); code != MPI_SUCCESS) return code;
+  if (const int code = ft::may_fail() ? MPI_SUCCESS : PMPI_Barrier(own); code != MPI_SUCCESS) return code;
   const int code = enter_queue(q, [&](rmq_queue_object&) {
+    if (ft::may_fail()) ft::meet_living(*q->comm);  // without those that have died
     q->queue.reset();
     if (--queues == 0) hub.reset();
     delete q;

@@ -26,13 +26,22 @@ class Ring {
       : fibers_(size, rules(seed)), chance_(seed * 7 + 1), dead_(static_cast<std::size_t>(size)) {
     for (int r = 0; r < size; ++r) {
       faults_.push_back(std::make_unique<Faults>(fibers_.device(r)));
-      circles_.push_back(faults_.back()->make(kContext, {Ranks::rule(0, size), {}}));
-      circles_.back()->end_messages = [this, r] {
-        const std::uint32_t contexts[] = {kContext, kContext + 1};
-        fibers_.device(r).MPID_Revoke(contexts);
-      };
+      circles_.emplace_back();
+      make(r);
     }
   }
+  /// A circle in the same context as ever.
+  void make(int r) {
+    auto& circle = circles_[static_cast<std::size_t>(r)];
+    Faults& faults = *faults_[static_cast<std::size_t>(r)];
+    circle = faults.make(kContext, {Ranks::rule(0, size()), {}});
+    circle->end_messages = [this, r] {
+      const std::uint32_t contexts[] = {kContext, kContext + 1};
+      fibers_.device(r).MPID_Revoke(contexts);
+    };
+    faults.begin(*circle);
+  }
+  Faults& faults(int r) { return *faults_[static_cast<std::size_t>(r)]; }
   ~Ring() {
     for (auto& f : faults_) f.reset();
   }
@@ -44,6 +53,7 @@ class Ring {
 
   int size() const { return fibers_.size(); }
   Circle& circle(int r) { return *circles_[static_cast<std::size_t>(r)]; }
+  std::shared_ptr<Circle> shared_circle(int r) { return circles_[static_cast<std::size_t>(r)]; }
   adi::Device& device(int r) { return fibers_.device(r); }
   bool is_dead(int r) const { return dead_[static_cast<std::size_t>(r)]; }
   bool run(const std::function<void(int)>& program) { return fibers_.run(program); }
@@ -104,6 +114,70 @@ TEST(Circles, AgreeWhoeverDies) {
       ASSERT_TRUE(d);
       EXPECT_EQ(d->words[0] & 8u, 8u);
       for (int r = 0; r < ring.size(); ++r) EXPECT_TRUE(!d->failed.has(r) || ring.is_dead(r)) << "seed " << seed;
+    }
+    if (HasFailure()) return;
+  }
+}
+
+// A communicator after the other in one context: what is left of one never comes to the next.
+TEST(Circles, EndBeforeTheirContextIsUsedAnew) {
+  constexpr int kRounds = 5;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    Ring ring(size_for(seed), seed);
+    ring.immortal = static_cast<int>(seed) % ring.size();
+    const int risk = static_cast<int>(seed % 4) * 15;
+    std::vector<std::optional<Agreement::Value>> decided(kRounds);
+    int over = 0;
+    std::vector<int> rounds(static_cast<std::size_t>(ring.size()));
+    ASSERT_TRUE(ring.run([&](int me) {
+      for (int round = 0; round < kRounds; ++round) {
+        // It has to be free at all members of the next, who agree on that.
+        const auto all_free = [&] {
+          for (int r = 0; r < ring.size(); ++r)
+            if (!ring.is_dead(r) && rounds[static_cast<std::size_t>(r)] < round) return false;
+          return true;
+        };
+        while (!all_free()) ring.device(me).MPID_Poll(false);
+        if (round > 0) ring.make(me);
+        Circle& circle = ring.circle(me);
+        ring.poll(me, static_cast<int>(ring.draw(4)));
+        ring.risk(me, risk);
+        bool agreed = false;
+        circle.vote({ring.draw(8) | std::uint64_t{8} << round}, [&](const Agreement::Value& v) {
+          std::optional<Agreement::Value>& first = decided[static_cast<std::size_t>(round)];
+          if (!first) first = v;
+          EXPECT_EQ(*first, v) << "rank " << me << " round " << round << " seed " << seed;
+          agreed = true;
+        });
+        while (!agreed) {
+          ring.risk(me, risk / 10);
+          ring.device(me).MPID_Poll(true);
+        }
+        EXPECT_TRUE(round % 2 == 0 || !circle.is_revoked()) << "rank " << me << " round " << round << " seed " << seed;
+        if (round % 2 == 0 && ring.draw(3) == 0) circle.revoke();
+        ring.risk(me, risk);
+        bool ended = false;
+        circle.on_over = [&] {
+          ended = true;
+          const std::uint32_t contexts[] = {kContext, kContext + 1};
+          EXPECT_TRUE(ring.device(me).MPID_Forget(contexts));
+        };
+        ring.faults(me).end(ring.shared_circle(me));
+        while (!ended) {
+          ring.risk(me, risk / 10);
+          ring.device(me).MPID_Poll(true);
+        }
+        EXPECT_TRUE(circle.has_left() && circle.is_over());
+        rounds[static_cast<std::size_t>(me)] = round + 1;
+      }
+      ++over;
+    })) << "seed "
+        << seed;
+    EXPECT_GE(over, 1);
+    for (int round = 0; round < kRounds; ++round) {
+      const auto& d = decided[static_cast<std::size_t>(round)];
+      ASSERT_TRUE(d);
+      EXPECT_EQ(d->words[0] >> 3, std::uint64_t{1} << round) << "seed " << seed;
     }
     if (HasFailure()) return;
   }

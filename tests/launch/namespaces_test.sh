@@ -1,8 +1,8 @@
 #!/bin/bash
 # Four hosts that are network namespaces: each has an interface that is up and leads nowhere, and behind it one that
 # leads to the others. A job runs over them, and leaves nothing behind whoever is killed. Needs root; else it is skipped.
-#   namespaces_test.sh BIN_DIR RANK_PROBE MPI_PROGRAM
-bin=$1 probe=$2 program=$3
+#   namespaces_test.sh BIN_DIR RANK_PROBE MPI_PROGRAM HOST_DEATH
+bin=$1 probe=$2 program=$3 host_death=$4
 [ "$(id -u)" -eq 0 ] && command -v ip >/dev/null || exit 77
 name=rmqns$$
 mark=RMQ_TEST_NAMESPACES=$name
@@ -51,7 +51,7 @@ nobody() {
   while [ $SECONDS -lt $deadline ]; do
     left=$(grep -lzs "^$mark\$" /proc/[0-9]*/environ | cut -d/ -f3 | while read -r pid; do
       name_of=$(cat "/proc/$pid/comm" 2>/dev/null)
-      case $name_of in rmqrun | rmqkeeper | rank_probe | launch_*) echo "$pid $name_of" ;; esac
+      case $name_of in rmqrun | rmqkeeper | rank_probe | launch_* | ft_host_death) echo "$pid $name_of" ;; esac
     done)
     [ -z "$left" ] && return
   done
@@ -114,4 +114,12 @@ wait $job
 grep -q "host $name-d is lost: it has been silent" "$work/err" || fail "a silent host is not named"
 kill -CONT $stopped 2>/dev/null
 nobody "a silent host"
+
+# The job goes on without a host that dies, or stands still.
+run --ft "$host_death" 2 6 || fail "a job that goes on without a host ended with $?"
+nobody "a job that has lost a host"
+run --ft --host-timeout 2 "$host_death" 6 6 stop || fail "a job that goes on without a silent host ended with $?"
+grep -q "host $name-d is lost: it has been silent.*the job goes on" "$work/err" || fail "a silent host is not named"
+kill -CONT $(ip netns pids "$name-d") 2>/dev/null
+nobody "a job that has lost a silent host"
 exit $failed

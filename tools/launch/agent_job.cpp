@@ -152,7 +152,7 @@ void AgentJob::on_launcher(const Link::Frame& frame) {
       return branch_.value(key, body.rest());
     }
     case Word::fence_done:
-      return branch_.fence_done(frame.body, agents_.size());
+      return branch_.fence_done(agents_.size());
     case Word::signal:
       agents_.send(frame.word, number_, frame.body);
       return local_.signal(static_cast<int>(body.number()), false);
@@ -191,8 +191,7 @@ void AgentJob::tell_facts() {
 void AgentJob::on_agent(std::size_t place, const Link::Frame& frame) {
   if (frame.word == Word::get) return branch_.hear_get(place, frame.body);
   FieldReader body(frame.body);
-  const int ranks = static_cast<int>(body.number());
-  branch_.hear_fence(ranks, body.rest());
+  branch_.hear_fence(static_cast<int>(body.number()));
 }
 
 void AgentJob::on_exit(int rank, int status) {

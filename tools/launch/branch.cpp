@@ -23,19 +23,19 @@ void Branch::drain(int rank) {
 }
 
 // What the launcher would refuse, of calls that it does not hear of (Server::handle).
-bool Branch::refuses(int rank, FrameKind kind) {
-  if (kind != FrameKind::get && kind != FrameKind::fence) return false;
+bool Branch::refuses(int rank, const boot::Frame& frame) {
+  if (frame.kind != FrameKind::get && (frame.kind != FrameKind::fence || !frame.body.empty())) return false;
   const char* why = nullptr;
   if (const auto known = in_mpi_.find(rank); known == in_mpi_.end() || !known->second)
     why = "a start-up call outside of MPI_Init … MPI_Finalize";
-  else if (kind == FrameKind::fence && !fenced_.insert(rank).second)
+  else if (frame.kind == FrameKind::fence && !fenced_.insert(rank).second)
     why = "two fences of one rank at once";
   if (why != nullptr) to_rank(rank, boot::encode(FrameKind::refused, why));
   return why != nullptr;
 }
 
 void Branch::hear(int rank, const boot::Frame& frame) {
-  if (refuses(rank, frame.kind)) return;
+  if (refuses(rank, frame)) return;
   const std::string whole = boot::encode(frame.kind, frame.body);
   switch (frame.kind) {
     case FrameKind::get: {
@@ -45,7 +45,8 @@ void Branch::hear(int rank, const boot::Frame& frame) {
       return ask(entry, frame.body);
     }
     case FrameKind::fence:
-      return hear_fence(1, frame.body);
+      if (frame.body.empty()) return hear_fence(1);
+      break;  // of a job that goes on when ranks die: the launcher knows who lives
     case FrameKind::put: {
       boot::BodyReader body(frame.body);
       const std::string_view key = body.short_text();
@@ -91,12 +92,10 @@ void Branch::value(std::string_view key, std::string_view value) {
     upcalls_.down(place, Word::value, Fields().text(key).rest(entry.value));
 }
 
-void Branch::hear_fence(int ranks, std::string_view body) {
+void Branch::hear_fence(int ranks) {
   in_fence_ += ranks;
-  if (body > fence_body_) fence_body_ = body;  // one of all who say something says it for all
   if (in_fence_ < ranks_) return check_fence();
-  const int all = std::exchange(in_fence_, 0);
-  upcalls_.up(Word::fence, Fields().number(static_cast<std::uint32_t>(all)).rest(std::exchange(fence_body_, {})));
+  upcalls_.up(Word::fence, Fields().number(static_cast<std::uint32_t>(std::exchange(in_fence_, 0))));
 }
 
 void Branch::depart(int rank) {
@@ -113,11 +112,11 @@ void Branch::check_fence() {
   left_ = -1;
 }
 
-void Branch::fence_done(std::string_view body, std::size_t below) {
-  const std::string frame = boot::encode(FrameKind::fence_done, body);
+void Branch::fence_done(std::size_t below) {
+  const std::string frame = boot::encode(FrameKind::fence_done);
   fenced_.clear();
   for (auto& [rank, line] : lines_) line.send(frame);
-  for (std::size_t place = 0; place < below; ++place) upcalls_.down(place, Word::fence_done, body);
+  for (std::size_t place = 0; place < below; ++place) upcalls_.down(place, Word::fence_done, {});
 }
 
 void Branch::forget(std::size_t place) {

@@ -1,6 +1,7 @@
 // One agent's part of a job's connection server: serves the ranks of its host, so that the launcher hears once of what
 // many ask. Values that have passed are kept; a fence goes up when all ranks of this host and of the agents below have
-// come; everything else that a rank says goes up as it is, and what the launcher answers comes down.
+// come, but the last one of a job that goes on when ranks die: it is the launcher that knows who lives. That, and
+// everything else that a rank says, goes up as it is, and what the launcher answers comes down.
 #pragma once
 
 #include <functional>
@@ -43,14 +44,14 @@ class Branch {
 
   /// What an agent below has sent: a key, or ranks that have come to the fence.
   void hear_get(std::size_t place, std::string_view key);
-  void hear_fence(int ranks, std::string_view body);
+  void hear_fence(int ranks);
   /// It is gone, or does not want to hear.
   void forget(std::size_t place);
 
   /// What comes from the launcher: for a rank of this host, or for whoever waits for it here and below.
   void to_rank(int rank, std::string_view frame);
   void value(std::string_view key, std::string_view value);
-  void fence_done(std::string_view body, std::size_t below);
+  void fence_done(std::size_t below);
 
  private:
   struct Entry {
@@ -61,7 +62,7 @@ class Branch {
   };
   void hear(int rank, const boot::Frame& frame);
   void ask(Entry& entry, std::string_view key);
-  bool refuses(int rank, boot::FrameKind kind);
+  bool refuses(int rank, const boot::Frame& frame);
   void check_fence();
 
   EventLoop& loop_;
@@ -73,7 +74,6 @@ class Branch {
   std::map<std::string, Entry, std::less<>> values_;
   int in_fence_ = 0;
   int left_ = -1;  // a rank of this host that will not come to a fence any more
-  std::string fence_body_;
 };
 
 }  // namespace rmq::launch

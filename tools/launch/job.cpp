@@ -86,7 +86,7 @@ const std::string& Job::program(int rank) const {
 }
 
 // "rank 3 (prog)"; of a later job with its number.
-std::string Job::name_of(int rank) {
+std::string Job::name_of(int rank) const {
   if (number_ > 0) return fmt::format("rank {} of job {} ({})", rank, number_, program(rank));
   return fmt::format("rank {} ({})", rank, program(rank));
 }
@@ -138,7 +138,10 @@ void Job::on_exit(int rank, int status) {
     }
   }
   if (!ending_ && !aborts_.has_aborted(rank)) server_.depart(rank);
-  if (alive_ > 0) return;
+  if (alive_ == 0) on_nobody_left();
+}
+
+void Job::on_nobody_left() {
   aborts_.conclude();
   if (!ending_ && !any_left_ && first_death_ != 0) code_ = first_death_;  // nobody is left to say how it went
   finish();
@@ -156,17 +159,29 @@ void Job::bury(int rank, int code, const std::string& message) {
   if (first_death_ == 0) first_death_ = code;
   say(message + "; the job goes on without it (--ft)");
   server_.bury(rank, one_line(message));
+  upcalls_.on_death(*this, rank, one_line(message));
 }
 
 // Who is lost to one rank is to be dead for all, or they would be of different minds about it.
-void Job::on_accuse(int rank, int accused, std::string_view why) {
-  if (ending_ || !plan_.job.ft || rank_of(accused).buried || server_.state(accused) == RankState::finalized) return;
-  timers_.after(verdict_grace, [this, rank, accused, why = one_line(why)] {
+void Job::on_accuse(int rank, std::string_view job, int accused, std::string_view why) {
+  if (!plan_.job.ft) return;
+  if (!job.empty()) return upcalls_.on_accuse(*this, rank, job, accused, why);
+  accuse(fmt::format("rank {}", rank), accused, why);
+}
+
+void Job::accuse(const std::string& whose, int accused, std::string_view why) {
+  if (accused < 0 || accused >= plan_.job.size || ending_ || rank_of(accused).buried) return;
+  timers_.after(verdict_grace, [this, whose, accused, why = one_line(why)] {
     if (ending_ || rank_of(accused).buried || !rank_of(accused).alive) return;
     if (server_.state(accused) == RankState::finalized) return;
-    say(fmt::format("{} is ended, as rank {} has lost it: {}", name_of(accused), rank, why));
+    say(fmt::format("{} is ended, as {} has lost it: {}", name_of(accused), whose, why));
     starter_of(accused).kill_one(accused);
   });
+}
+
+bool Job::on_all_leaving() {
+  upcalls_.on_all_leaving();
+  return false;
 }
 
 // Whether a rank is on its way out that has not left properly. It is remembered: nothing that comes later is why.
@@ -331,6 +346,13 @@ void Job::on_lost_ranks(const std::vector<int>& ranks, int code, const std::stri
   if (ranks.empty()) return;
   for (const int rank : ranks) rank_of(rank).alive = false;
   alive_ -= static_cast<int>(ranks.size());
+  if (!ending_ && std::ranges::all_of(ranks, [&](int rank) { return goes_on_without(rank); })) {
+    for (const int rank : ranks)
+      if (!rank_of(rank).buried && server_.state(rank) != RankState::finalized)
+        bury(rank, code, fmt::format("{}: {} with it", why, name_of(rank)));
+    if (alive_ == 0) on_nobody_left();
+    return;
+  }
   std::string named = fmt::format("{}", ranks[0]);
   if (ranks.size() > 1) named += fmt::format("{}{}", ranks.size() == 2 ? " and " : " … ", ranks.back());
   end_job(code, fmt::format("{}: rank{} {} with it{}", why, ranks.size() > 1 ? "s" : "", named,

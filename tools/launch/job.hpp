@@ -33,6 +33,12 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
     virtual ~Upcalls() = default;
     /// The job is going to end before its time: what is connected with it is to end as well.
     virtual void on_bad_end(Job& job) = 0;
+    /// A rank of it has died, and it goes on.
+    virtual void on_death(Job& job, int rank, std::string_view how) = 0;
+    /// One of its ranks has lost one of another job (-1: all), in a job that goes on when ranks die.
+    virtual void on_accuse(Job& job, int rank, std::string_view other, int accused, std::string_view why) = 0;
+    /// All its ranks that live are in the last fence: opens it once all that it is connected with are.
+    virtual void on_all_leaving() = 0;
     /// One of its ranks wants something of the launcher (tools/launch/wishes.hpp). False: nobody knows such a wish.
     virtual bool on_wish(Job& job, int rank, std::string_view what, std::string_view text) = 0;
     /// Whether what ends a wait in this job for another one may still come from there.
@@ -70,6 +76,9 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
   /// Ends all at once, without a word.
   void kill();
 
+  /// A rank (named by `whose`) has lost this one, which is to be dead for all.
+  void accuse(const std::string& whose, int accused, std::string_view why);
+
   /// Prints what each rank is doing.
   void diagnose();
 
@@ -80,6 +89,10 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
   int code() const { return code_; }
   /// Of each rank: its exit code, or 128 + the signal that has ended it.
   const std::vector<int>& codes() const { return codes_; }
+  /// Whether it goes on when ranks die.
+  bool goes_on() const { return plan_.job.ft; }
+  /// Whether some rank has come to its proper end, and the job was not ended.
+  bool has_ended_well() const { return any_left_ && !ending_; }
   bool is_ending() const { return ending_; }
   /// All its ranks wait, and nothing moves (--hang-after).
   bool is_still() const { return watch_ && watch_->is_still(); }
@@ -105,6 +118,7 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
   void end_ranks(int spared_rank);
   void kill_rest();
   void kill_all();
+  void on_nobody_left();
   void finish();
   void say(const std::string& message);
   void say_last_events(int rank, const std::string& cause);
@@ -114,7 +128,7 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
   RemoteStarter* remote_at(std::size_t place);
   void ask(Inquiry::Done done, std::chrono::milliseconds patience);
   void on_lost_ranks(const std::vector<int>& ranks, int code, const std::string& why);
-  std::string name_of(int rank);
+  std::string name_of(int rank) const;
   const std::string& program(int rank) const;
   bool another_is_ending(int rank);
   bool goes_on_without(int rank) const;
@@ -131,7 +145,8 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
   // Of the server.
   void on_join(int rank, pid_t pid) override;
   void on_abort(int rank, int code, std::string_view why, bool for_loss) override;
-  void on_accuse(int rank, int accused, std::string_view why) override;
+  void on_accuse(int rank, std::string_view job, int accused, std::string_view why) override;
+  bool on_all_leaving() override;
   void on_disconnect(int rank) override;
   void on_violation(int rank, std::string_view what) override;
   void on_answer(int rank, std::uint32_t number, std::string_view text) override;

@@ -74,7 +74,9 @@ int Keeper::run() {
     });
   loop_.run();
   kill_descendants();
-  return code_ != 0 || other_codes_.empty() ? code_ : other_codes_.begin()->second;
+  if (code_ != 0) return code_;
+  if (!other_codes_.empty()) return other_codes_.begin()->second;
+  return any_left_ || died_codes_.empty() ? 0 : died_codes_.begin()->second;
 }
 
 // For debuggers, when all ranks of the first job have been started. The front reads all of it. A front that is gone
@@ -116,6 +118,7 @@ Result<Job*> Keeper::start_job(JobPlan plan, Job* parent) {
   plan.takes_input = number == 0;
   std::unique_ptr<Job> job(
       new Job(std::move(plan), number, {options_.hang_after, options_.hang_abort}, household_, agents_, *this));
+  for (const Death& d : deaths_) job->server().tell_death(d.job, d.rank, d.how);  // it may come to meet those jobs
   if (auto started = job->start(); !started) {
     job->kill();
     return tl::unexpected(started.error());
@@ -132,7 +135,7 @@ Result<void> Keeper::reach(const JobPlan& plan) {
     const auto place = agents_.place_of(plan.hosts[host]);
     if (!place) {
       missing.push_back(plan.hosts[host]);
-    } else if (!agents_.is_up(*place)) {
+    } else if (!agents_.is_up(*place) || is_lost(plan.hosts[host])) {
       return fail(Errc::system, fmt::format("host {} has been lost before", plan.hosts[host]));
     }
   }
@@ -151,7 +154,7 @@ void Keeper::on_word(std::size_t place, const Link::Frame& frame) {
   if (frame.word == Word::lost) {
     const std::string why = body.text();
     std::vector<std::string> hosts(std::min<std::size_t>(body.number(), frame.body.size()));
-    for (std::string& host : hosts) host = body.text();
+    for (std::string& host : hosts) lost_hosts_.insert(host = body.text());
     for (const auto& job : jobs_) job->on_lost_hosts(place, hosts, why);
     return;
   }
@@ -162,8 +165,14 @@ void Keeper::on_word(std::size_t place, const Link::Frame& frame) {
 }
 
 void Keeper::on_lost(std::size_t place, const std::string& why) {
+  lost_hosts_.insert(agents_.hosts(place).begin(), agents_.hosts(place).end());
   for (const auto& job : jobs_) job->on_lost_agent(place, why);
   stop_when_done();
+}
+
+void Keeper::part(const std::string& name) {
+  bonds_.untie(name);
+  on_all_leaving();  // one may have waited for the other
 }
 
 Job* Keeper::find(const std::string& id) {
@@ -171,10 +180,15 @@ Job* Keeper::find(const std::string& id) {
   return found == jobs_.end() ? nullptr : found->get();
 }
 
+Job* Keeper::find(int number) {
+  const auto found = std::ranges::find_if(jobs_, [&](const auto& job) { return job->number() == number; });
+  return found == jobs_.end() ? nullptr : found->get();
+}
+
 Server* Keeper::board_of(int number) {
   if (guest_ && number == kGuest) return &guest_->server();
-  const auto found = std::ranges::find_if(jobs_, [&](const auto& job) { return job->number() == number; });
-  return found == jobs_.end() ? nullptr : &(*found)->server();
+  Job* const job = find(number);
+  return job == nullptr ? nullptr : &job->server();
 }
 
 int Keeper::number_of(const std::string& id) {
@@ -244,6 +258,7 @@ bool Keeper::awaits_others(const Job& job) const {
 // ---- ends ----------------------------------------------------------------------------------------------------------
 
 void Keeper::end_all(int code, const std::string& message) {
+  ended_all_ = true;
   std::string once = message;
   for (const auto& job : jobs_) {
     if (job->is_ending()) continue;
@@ -264,6 +279,7 @@ void Keeper::on_bad_end(Job& job) {
     guest_->server().end(job.code(), "a job that it has started has come to a bad end");
   for (const auto& other : jobs_) {
     if (other.get() == &job || other->is_ending() || !bonds_.ends_with(other->number(), job.number())) continue;
+    if (other->goes_on()) continue;  // it hears of the deaths, once they are
     other->end(job.code(),
                fmt::format("job {} was ended because job {}, {}, has come to a bad end", other->number(), job.number(),
                            bonds_.awaited_by(other->number()) == job.number() ? "which has started it"
@@ -271,14 +287,57 @@ void Keeper::on_bad_end(Job& job) {
   }
 }
 
+// ---- jobs that go on when ranks die (--ft) ----
+
+// All jobs hear of each death: any may have met that one, or come to.
+void Keeper::tell_death(const std::string& job, int rank, std::string_view how) {
+  if (std::ranges::any_of(deaths_, [&](const Death& d) { return d.job == job && d.rank == rank; })) return;
+  deaths_.push_back({job, rank, std::string(how)});
+  for (const auto& other : jobs_)
+    if (other->info().job != job) other->server().tell_death(job, rank, how);
+}
+
+// Of another launcher's job nobody here can be ended: it is dead to all of ours.
+void Keeper::on_accuse(Job& job, int rank, std::string_view other, int accused, std::string_view why) {
+  const std::string id(other);
+  if (Job* const known = find(id))
+    known->accuse(fmt::format("rank {} of job {}", rank, job.number()), accused, why);
+  else
+    tell_death(id, accused, why);
+}
+
+// MPI_Finalize is collective over all that are connected: whoever leaves may be asked what has been agreed on (mpi/ft).
+void Keeper::on_all_leaving() {
+  for (const auto& job : jobs_) {
+    if (!job->server().all_leaving()) continue;
+    bool all = true, any_goes_on = false;
+    const std::set<int> group = bonds_.all_with(job->number());
+    for (const auto& other : jobs_) {
+      if (!group.contains(other->number()) || other->is_ending() || other->is_finished()) continue;
+      all = all && other->server().all_leaving();
+      any_goes_on = any_goes_on || other->server().any_goes_on();
+    }
+    if (!all) continue;
+    for (const auto& other : jobs_)
+      if (group.contains(other->number()) && other->server().all_leaving()) other->server().let_leave(any_goes_on);
+  }
+}
+
 void Keeper::on_finished(Job& job) {
-  if (job.number() == 0) code_ = job.code();
-  if (job.number() != 0 && job.code() != 0) other_codes_[job.number()] = job.code();
+  if (job.goes_on() && !job.has_ended_well() && !ended_all_) {
+    died_codes_[job.number()] = job.code();
+    tell_death(job.info().job, -1, fmt::format("job {} has come to a bad end", job.number()));
+  } else {
+    any_left_ = true;
+    if (job.number() == 0) code_ = job.code();
+    if (job.number() != 0 && job.code() != 0) other_codes_[job.number()] = job.code();
+  }
   wishes_.on_finished(job.number(), job.info().job, job.codes());
   // It is in the middle of its last words.
   loop_.after(std::chrono::milliseconds(0), [this, number = job.number()] {
     bonds_.forget(number);
     std::erase_if(jobs_, [&](const auto& one) { return one->number() == number; });
+    on_all_leaving();  // others may have waited for it
     stop_when_done();
   });
 }

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,15 +52,24 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
 
   /// Which jobs end with which others.
   Bonds& bonds() { return bonds_; }
+  /// Two jobs have parted, as one of their ranks says (Bonds::untie).
+  void part(const std::string& name);
 
   /// The first job; nullptr when it has finished.
   Job* first_job() { return jobs_.empty() || jobs_[0]->number() != 0 ? nullptr : jobs_[0].get(); }
   /// The job of this id; nullptr when it has finished, or there never was one.
   Job* find(const std::string& id);
+  /// The same by number.
+  Job* find(int number);
+  /// Whether this host has been lost: nothing more can be started there.
+  bool is_lost(const std::string& host) const { return lost_hosts_.contains(host); }
   /// Of the job of this id, a guest's included; -1: there is none.
   int number_of(const std::string& id);
   /// How this job has ended is its parent's to judge, who has asked: it counts for nothing here.
-  void excuse(int number) { other_codes_.erase(number); }
+  void excuse(int number) {
+    other_codes_.erase(number);
+    died_codes_.erase(number);
+  }
   /// Ranks of all jobs that run.
   std::map<std::string, int> ranks_by_host() const;
   /// Of the job of this number; nullptr when it has finished.
@@ -78,6 +88,13 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
   void on_lost(std::size_t place, const std::string& why) override;
   void on_bad_end(Job& job) override;
   bool awaits_others(const Job& job) const override;
+  void on_death(Job& job, int rank, std::string_view how) override {
+    tell_death(job.info().job, rank, how);
+    wishes_.on_death(job.number(), rank);
+  }
+  void on_accuse(Job& job, int rank, std::string_view other, int accused, std::string_view why) override;
+  void on_all_leaving() override;
+  void tell_death(const std::string& job, int rank, std::string_view how);
   bool on_wish(Job& job, int rank, std::string_view what, std::string_view text) override {
     return wishes_.fulfil({job.number(), job.plan(), job.server()}, rank, what, text);
   }
@@ -105,9 +122,19 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
   Bonds bonds_;
   int jobs_made_ = 0;
   bool leaving_ = false;
-  int descriptors_ = 64;                                // that all jobs so far need
-  int code_ = 0;                                        // of the first job
-  std::map<int, int> other_codes_;                      // of others that have failed, by number
+  int descriptors_ = 64;            // that all jobs so far need
+  int code_ = 0;                    // of the first job
+  std::map<int, int> other_codes_;  // of others that have failed, by number
+  std::map<int, int> died_codes_;   // of those nobody of which was left to say, in --ft
+  bool any_left_ = false;           // some job has come to its proper end
+  bool ended_all_ = false;          // by the launcher, for a reason of its own
+  struct Death {
+    std::string job;
+    int rank;  // -1: all
+    std::string how;
+  };
+  std::vector<Death> deaths_;  // in jobs that go on
+  std::set<std::string> lost_hosts_;
   int forwarded_ = 0;                                   // the last deadly signal that was passed on …
   std::chrono::steady_clock::time_point forwarded_at_;  // … and when it last came
 };

@@ -30,7 +30,7 @@ enum class Word : std::uint8_t {
   start,         // down  the plan is complete: start the ranks that are yours
   to_rank,       // down  u32 rank, frame of base/boot_wire.hpp
   value,         // down  u8 length, key, value: the answer to `get`
-  fence_done,    // down  body for the ranks' frame
+  fence_done,    // down  all ranks have come
   signal,        // down  u32 signal, for all ranks
   end,           // down  u32 rank to spare or 2^32 - 1: SIGTERM
   kill,          // down  SIGKILL; nothing more of the job is wanted
@@ -46,7 +46,7 @@ enum class Word : std::uint8_t {
   failed,        // up    text: a rank cannot be started
   from_rank,     // up    u32 rank, frame of base/boot_wire.hpp
   get,           // up    key
-  fence,         // up    u32 ranks that have come since the last, body of their frame
+  fence,         // up    u32 ranks that have come since the last
   left,          // up    u32 rank: its socket has ended
   broke,         // up    u32 rank, text: it broke the protocol
   exited,        // up    u32 rank, u32 status, text: its last events

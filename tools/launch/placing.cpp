@@ -107,9 +107,9 @@ Result<void> Placing::count_ranks(const Defaults& defaults, Options& out) {
 
 Result<void> Placing::place_on_hosts(int size, Options& out) {
   if (!split_.empty()) return wrong(fmt::format("--host-split pretends hosts, and {} names real ones", hosts_word_));
-  if (out.ft || out.pmi)
-    return wrong(fmt::format("{} is for jobs on one machine (--host-split pretends hosts), and {} names others",
-                             out.ft ? "--ft" : "--pmi", hosts_word_));
+  if (out.pmi)
+    return wrong(fmt::format("--pmi is for jobs on one machine (--host-split pretends hosts), and {} names others",
+                             hosts_word_));
   if (per_host_)
     for (HostSlots& host : hosts_) host.slots = *per_host_;
   out.host_of_rank = place_ranks(hosts_, size, in_turn_);

@@ -81,7 +81,7 @@ void Server::handle(int rank, const boot::Frame& frame) {
       peer(rank).wish += frame.body;
       return;
     case FrameKind::fence:
-      return on_fence(rank, frame.body == "1");
+      return on_fence(rank, frame.body);
     case FrameKind::clock: {
       const std::uint64_t now = os::now_ns();
       std::string text(sizeof now, '\0');
@@ -100,8 +100,9 @@ void Server::handle(int rank, const boot::Frame& frame) {
     }
     case FrameKind::accuse: {
       const int accused = static_cast<int>(body.u32());
-      if (body.ok() && accused >= 0 && accused < static_cast<int>(peers_.size()))
-        upcalls_.on_accuse(rank, accused, body.rest());
+      const std::string_view job = body.short_text();
+      const bool exists = !job.empty() || (accused >= 0 && accused < static_cast<int>(peers_.size()));
+      if (body.ok() && exists) upcalls_.on_accuse(rank, job, accused, body.rest());
       return;
     }
     case FrameKind::finalize:
@@ -210,13 +211,14 @@ void Server::forget(const Route& via) {
     if (p.via == &via && std::exchange(p.connected, false)) --connected_;
 }
 
-void Server::on_fence(int rank, bool more) {
+void Server::on_fence(int rank, std::string_view body) {
   if (peer(rank).in_fence) {
     send(rank, boot::encode(FrameKind::refused, "two fences of one rank at once"));
     return;
   }
   peer(rank).in_fence = true;
-  fence_more_ = fence_more_ || more;
+  fence_is_last_ = fence_is_last_ || !body.empty();
+  fence_more_ = fence_more_ || body == "1";
   ++fence_arrived_;
   finish_fence();
 }
@@ -225,17 +227,31 @@ void Server::on_fence(int rank, bool more) {
 void Server::finish_fence() {
   if (fence_arrived_ == 0) return;
   if (fence_arrived_ < static_cast<int>(peers_.size()) - dead_) return check_fence();
+  if (!fence_is_last_) return open_fence({});
+  if (upcalls_.on_all_leaving()) let_leave(fence_more_);
+}
+
+bool Server::all_leaving() const {
+  return fence_is_last_ && fence_arrived_ > 0 && fence_arrived_ == static_cast<int>(peers_.size()) - dead_;
+}
+
+void Server::let_leave(bool any_goes_on) {
+  fence_is_last_ = fence_more_ = false;
+  open_fence(any_goes_on ? "1" : "");
+}
+
+void Server::open_fence(std::string_view body) {
   fence_arrived_ = 0;
-  const std::string done = boot::encode(FrameKind::fence_done, std::exchange(fence_more_, false) ? "1" : "");
+  const std::string done = boot::encode(FrameKind::fence_done, body);
   std::vector<Route*> routes;
-  for (Peer& p : peers_) {
+  for (std::size_t r = 0; r < peers_.size(); ++r) {
+    Peer& p = peers_[r];
     if (p.via == nullptr ? p.in_fence : p.state != RankState::dead) p.met = true;
-    if (p.via != nullptr) {
-      if (std::exchange(p.via->in_fence, 0) > 0) routes.push_back(p.via);
-    } else if (p.in_fence) {
-      p.line.send(done);
+    if (std::exchange(p.in_fence, false)) {
+      send(static_cast<int>(r), done);
+    } else if (p.via != nullptr && std::exchange(p.via->in_fence, 0) > 0) {
+      routes.push_back(p.via);
     }
-    p.in_fence = false;
   }
   for (Route* route : routes) route->fence_done();
 }
@@ -255,11 +271,15 @@ void Server::bury(int rank, std::string_view how) {
   ++dead_;
   if (p.in_fence) --fence_arrived_;
   p.in_fence = false;
-  const std::string& note = death_notes_.emplace_back(boot::encode_code(FrameKind::gone, rank, how));
-  for (std::size_t r = 0; r < peers_.size(); ++r)
-    if (peers_[r].state == RankState::joined) send(static_cast<int>(r), note);
+  tell_death({}, rank, how);
   depart(rank);
   finish_fence();
+}
+
+void Server::tell_death(std::string_view job, int rank, std::string_view how) {
+  const std::string& note = death_notes_.emplace_back(boot::encode_fate(FrameKind::gone, job, rank, how));
+  for (std::size_t r = 0; r < peers_.size(); ++r)
+    if (peers_[r].state == RankState::joined) send(static_cast<int>(r), note);
 }
 
 // Finds that somebody will not come.

@@ -39,10 +39,14 @@ class Server {
     virtual void on_join(int rank, pid_t pid) = 0;
     /// The rank wants the whole job ended with this code; `for_loss`: only because another one is gone.
     virtual void on_abort(int rank, int code, std::string_view why, bool for_loss) = 0;
-    /// The rank has lost another one, which may be alive, in a job that goes on when ranks die.
-    virtual void on_accuse(int rank, int accused, std::string_view why) {
-      static_cast<void>(rank), static_cast<void>(accused), static_cast<void>(why);
+    /// The rank has lost another one, which may be alive, in a job that goes on when ranks die. `job`: of that one,
+    /// empty for the same; then the rank exists. Else -1: all ranks of it.
+    virtual void on_accuse(int rank, std::string_view job, int accused, std::string_view why) {
+      static_cast<void>(rank), static_cast<void>(job), static_cast<void>(accused), static_cast<void>(why);
     }
+    /// All who live have come to the fence of MPI_Finalize (all_leaving()) in a job that goes on when ranks die. False:
+    /// whoever hears this opens it (let_leave()), also perhaps before it returns.
+    virtual bool on_all_leaving() { return true; }
     /// The rank's socket has ended; state(rank) tells whether properly.
     virtual void on_disconnect(int rank) = 0;
     /// What the rank has to say to question `number`: JSON. 0: to a signal.
@@ -106,6 +110,13 @@ class Server {
   /// The same, and the job goes on (RankState::dead): all are told `how`, also those that join later. Nobody waits for
   /// it in a fence.
   void bury(int rank, std::string_view how);
+  /// Tells all of the death of a rank of another job (-1: of all its ranks).
+  void tell_death(std::string_view job, int rank, std::string_view how);
+  /// Whether all who live are in the fence of MPI_Finalize; whether any of them says that it goes on.
+  bool all_leaving() const;
+  bool any_goes_on() const { return fence_more_; }
+  /// Opens it.
+  void let_leave(bool any_goes_on);
   /// Whether the rank has been in a fence with all the others.
   bool has_met(int rank) const { return peer(rank).met; }
   /// As if a rank had put it: the answer to a wish.
@@ -143,8 +154,9 @@ class Server {
   void on_put(int rank, std::string_view body);
   void on_wish(int rank, std::string_view body);
   void on_get(int rank, std::string_view key);
-  void on_fence(int rank, bool more);
+  void on_fence(int rank, std::string_view body);
   void finish_fence();
+  void open_fence(std::string_view body);
   void check_fence();
   void check_absent();
   void send(int rank, const std::string& frame);
@@ -156,6 +168,7 @@ class Server {
   int fence_arrived_ = 0;
   int departed_ = 0;
   int dead_ = 0;
+  bool fence_is_last_ = false;            // it is one of MPI_Finalize, of a job that goes on when ranks die
   bool fence_more_ = false;               // some rank has said so in this fence
   std::vector<std::string> death_notes_;  // frames
   bool any_joined_ = false;

@@ -267,6 +267,7 @@ Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_r
   plan.job.host_name = parent.job.host_name;
   plan.pretended = parent.pretended;
   plan.binding = parent.binding;
+  plan.job.ft = parent.job.ft;
   plan.universe = parent.universe;
   std::vector<int> places;  // by rank, in the universe
   std::error_code unreadable;

@@ -37,7 +37,10 @@ std::string how_it_ended(int number, const std::vector<int>& codes) {
 }  // namespace
 
 json Wishes::spawn(const Asker& job, int rank, const json& wish) {
-  auto plan = plan_spawn(wish, job.plan, rank, keeper_.ranks_by_host());
+  JobPlan parent = job.plan;
+  std::erase_if(parent.universe, [&](const HostSlots& host) { return keeper_.is_lost(host.name); });
+  if (parent.universe.empty()) return {{"error", "all hosts of the job have been lost"}};
+  auto plan = plan_spawn(wish, parent, rank, keeper_.ranks_by_host());
   if (!plan) return {{"error", plan.error().what}};
   const auto started = keeper_.start_job(std::move(*plan), nullptr);
   if (!started) return {{"error", started.error().what}};
@@ -46,6 +49,7 @@ json Wishes::spawn(const Asker& job, int rank, const json& wish) {
   Story& story = stories_[made.info().job];
   story.number = made.number();
   story.parent = job.number;
+  story.asker = rank;
   story.connects = !wish.value("port", "").empty();
   return {{"job", made.info().job}, {"processes", made.info().size}};
 }
@@ -119,9 +123,19 @@ void Wishes::on_finished(int number, const std::string& job, const std::vector<i
   std::erase_if(stories_, [&](const auto& entry) { return entry.second.parent == number && entry.second.over; });
 }
 
+void Wishes::on_death(int number, int rank) {
+  std::vector<int> orphans;
+  for (const auto& [name, story] : stories_)
+    if (story.parent == number && story.asker == rank && keeper_.bonds().awaited_by(story.number) == number)
+      orphans.push_back(story.number);
+  for (const int orphan : orphans)
+    if (Job* const child = keeper_.find(orphan))
+      child->end(1, fmt::format("job {} was ended, as the rank that has spawned it has died", orphan));
+}
+
 bool Wishes::fulfil(const Asker& job, int rank, std::string_view what, std::string_view text) {
   if (what == "part") {
-    keeper_.bonds().untie(std::string(text));
+    keeper_.part(std::string(text));
     return true;
   }
   const json wish = json::parse(text, nullptr, false);

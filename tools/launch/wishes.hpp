@@ -48,12 +48,15 @@ class Wishes {
   void on_rank_end(const std::string& job, int rank, int code);
   /// The job has finished: its names go, and who awaits it hears.
   void on_finished(int number, const std::string& job, const std::vector<int>& codes);
+  /// A rank of a job that goes on has died: what it has spawned and is not connected with yet has nobody to come to.
+  void on_death(int number, int rank);
 
  private:
   /// What is known of a job that another one has started.
   struct Story {
     int number;             // of the job
     int parent;             // of the job that has started it
+    int asker = 0;          // the rank there that wanted it
     bool connects = false;  // with its parent
     bool over = false;
     std::vector<std::pair<int, int>> ended;  // rank and code, in the order of their ends

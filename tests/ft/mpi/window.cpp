@@ -47,6 +47,14 @@ int main(int argc, char** argv) {
   MPI_Comm small;
   CHECK(MPIX_Comm_shrink(MPI_COMM_WORLD, &small) == MPI_SUCCESS && MPI_Barrier(small) == MPI_SUCCESS);
   if (rank == 2) CHECK(base[1] == 3);
+  MPI_Group failed, all;
+  int place = 0, who = -1, how_many = -1;
+  CHECK(MPIX_Win_get_failed(win, &failed) == MPI_SUCCESS && MPI_Group_size(failed, &how_many) == MPI_SUCCESS);
+  MPI_Win_get_group(win, &all);
+  MPI_Group_translate_ranks(failed, 1, &place, all, &who);
+  CHECK(how_many == 1 && who == 1);
+  MPI_Group_free(&failed);
+  MPI_Group_free(&all);
   CHECK(class_of(MPI_Win_fence(0, win)) == MPIX_ERR_PROC_FAILED);
   CHECK(MPI_Win_free(&win) == MPI_SUCCESS);
   // Those that are left make another.

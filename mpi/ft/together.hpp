@@ -1,0 +1,89 @@
+// What all members of a communicator make together in several steps, a communicator or a window, where ranks may die:
+// either all who live have it in the end, or none, and nobody waits for one that has given up.
+//
+//   Together t(c);                     // a copy of c, in contexts of its own, that all who live have; or all fail
+//   t.run([&] { …steps on t.own()… }); // who fails revokes the copy, and so ends what the others wait for in it
+//   t.conclude(…);                     // all hear whether all are well, or all fail
+//
+// Fails at all when a member has died, whether or not the program knows of that. Where ranks do not die, own() is the
+// communicator itself and nothing is said. Collective; everything here needs the device held.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "mpi/ft/circle.hpp"
+#include "mpi/internal/comms.hpp"
+#include "mpi/internal/failure.hpp"
+
+namespace rmq::mpi::ft {
+
+/// Contexts that all who live agree on, for something that all of them make. Goes on by itself in every poll; lives
+/// until it is over.
+class CopyAgreement {
+ public:
+  /// `blocking`: the caller does nothing else until it is over.
+  CopyAgreement(Comm& c, int wanted, bool blocking);
+  CopyAgreement(const CopyAgreement&) = delete;
+  CopyAgreement& operator=(const CopyAgreement&) = delete;
+
+  bool is_over() const { return over_; }
+  /// Once over, the same at all who live: MPI_SUCCESS; MPIX_ERR_PROC_FAILED, as a member has died; MPIX_ERR_REVOKED, as
+  /// one has refused; MPI_ERR_OTHER, as there are none left.
+  int error() const { return error_; }
+  const char* text() const;
+  const Contexts& contexts() const { return contexts_; }
+
+ private:
+  void ask();
+  void hear(const Agreement::Value& agreed);
+
+  Comm& comm_;
+  const int wanted_;
+  ContextTurn turn_;
+  Contexts contexts_;
+  bool over_ = false;
+  int error_ = MPI_SUCCESS;
+};
+
+class Together {
+ public:
+  /// Throws Failure.
+  explicit Together(Comm& c);
+  ~Together();
+  Together(const Together&) = delete;
+  Together& operator=(const Together&) = delete;
+
+  Comm& own() { return own_ ? *own_ : comm_; }
+  /// This member's part, or a part of it; nothing once one has failed.
+  void run(const std::function<void()>& step);
+  bool is_well() const { return !failure_; }
+  const Failure* failure() const { return failure_ ? &*failure_ : nullptr; }
+  /// Whether all who live are well, the same for all of them. This member is not, with another `error` class.
+  bool agree(int error = MPI_SUCCESS);
+  /// Throws at all members unless all are well; `undo` first gives back what this member has made.
+  void conclude(const std::function<void()>& undo);
+  /// The same, where `all_well` is known from agree().
+  void conclude(bool all_well, const std::function<void()>& undo);
+
+ private:
+  Comm& comm_;
+  const bool deaths_;  // may happen
+  Comm* own_ = nullptr;
+  std::optional<Failure> failure_;
+  bool any_died_ = false;  // here, or among those with whom the members came together
+};
+
+/// All at once: what `make` comes to, given the communicator to talk on.
+template <class T>
+T together(Comm& c, const std::function<T(Comm& own)>& make, const std::function<void(T&)>& undo) {
+  Together t(c);
+  T made{};
+  t.run([&] { made = make(t.own()); });
+  t.conclude([&] { undo(made); });
+  return made;
+}
+/// A communicator, or none at this member.
+Comm* make_together(Comm& c, const std::function<Comm*(Comm& own)>& make);
+
+}  // namespace rmq::mpi::ft
