@@ -87,7 +87,7 @@ Comm* merge(Comm& c, bool high) {
   world.insert(world.end(), after.world.begin(), after.world.end());
   NewComm made{contexts[0], new_group(std::move(world), c.group->session)};
   made.traits = contexts.traits;
-  return new_comm(c, made)->handle;
+  return new_comm(c, made);
 }
 
 }  // namespace

@@ -48,8 +48,9 @@ void abort_part(MPI_Comm comm, int code) {
   if (!c || c->group->size() >= rt.world->size()) return;
   for (const Rank r : c->group->world) {
     if (r != rt.device->rank() && r < rt.world->size())
-      rt.bootstrap->accuse(r, fmt::format("it has called MPI_Abort on {} with error code {}",
-                                          c->name.empty() ? "a communicator of both" : c->name, code));
+      rt.bootstrap->accuse({}, r,
+                           fmt::format("it has called MPI_Abort on {} with error code {}",
+                                       c->name.empty() ? "a communicator of both" : c->name, code));
   }
   std::fflush(nullptr);
   ::_exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
