@@ -40,7 +40,7 @@ printf 'within.latency = 1000\nwithin.send = 20 # and so on\nwithin.receive = 30
 
 # Ranks that share CPUs do what they do once, whoever waits for a CPU; hosts may share them, too.
 printf 'cpus = 2\n' >net
-"$bin/rmqsim" -n 4 --net net --rounds 30 alltoall:8 | awk 'NR == 2 && $8 != 3 { print "a rank of 4 sends", $8; exit 1 }'
+"$bin/rmqsim" -n 4 --net net --rounds 30 alltoall:256 | awk 'NR == 2 && $8 != 3 { print "a rank of 4 sends", $8; exit 1 }'
 printf 'cpus = 2\npretended = 1\n' >net2
 for n in net net2; do "$bin/rmqsim" -n 16 --hosts 4 --net $n --rounds 5 barrier:0 | awk 'NR == 2 { print $5 }'; done >shared
 awk 'NR == 1 { apart = $1 } NR == 2 && $1 < 2 * apart { print "one machine serves four hosts in", $1, apart; exit 1 }' shared
