@@ -22,6 +22,7 @@
 
 #include "base/packet.hpp"
 #include "methods/method.hpp"
+#include "tcp/journal.hpp"
 #include "tcp/socket.hpp"
 
 namespace rmq::tcp {
@@ -98,11 +99,11 @@ class Inbox {
   void land_buffered(Rank from, const methods::Sink& sink, Arrival& arrival);
   std::uint64_t wanted() const { return std::min<std::uint64_t>(landing_.bytes, packet_.length); }
 
-  std::uint32_t received_ = 0;      // number of the last packet; wraps
-  std::uint32_t told_ = 0;          // the same, as the peer knows it
-  std::size_t fresh_ = 0;           // bytes since then, about
-  std::size_t due_ = kAckSoon;      // how many of them the peer is told of at the latest
-  std::uint16_t acknowledged_ = 0;  // of the packets that go the other way
+  std::uint32_t received_ = kBeforeFirst;               // number of the last packet; wraps
+  std::uint32_t told_ = kBeforeFirst;                   // the same, as the peer knows it
+  std::size_t fresh_ = 0;                               // bytes since then, about
+  std::size_t due_ = kAckSoon;                          // how many of them the peer is told of at the latest
+  std::uint16_t acknowledged_ = kBeforeFirst & 0xffff;  // of the packets that go the other way
   bool landing_under_way_ = false;
   bool resuming_ = false;            // the next packet is the one whose payload was landing when the connection broke
   std::size_t begin_ = 0, end_ = 0;  // unread bytes of the buffer

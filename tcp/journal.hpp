@@ -27,6 +27,9 @@
 
 namespace rmq::tcp {
 
+/// The number before that of the first packet of a link.
+inline constexpr std::uint32_t kBeforeFirst = 0;
+
 class Journal {
  public:
   static constexpr std::size_t kFirst = 64 * 1024;
@@ -115,9 +118,9 @@ class Journal {
   std::uint64_t behind(std::uint64_t position, bool bulk) const;
   void drop_to(std::uint32_t number, std::vector<Request*>& told);
 
-  std::uint32_t sent_ = 0;   // number of the youngest packet; wraps, as the field on the wire does
-  std::uint32_t acked_ = 0;  // number of the youngest packet that is acknowledged
-  std::uint64_t base_ = 0;   // position of the buffer's first byte
+  std::uint32_t sent_ = kBeforeFirst;   // number of the youngest packet; wraps, as the field on the wire does
+  std::uint32_t acked_ = kBeforeFirst;  // number of the youngest packet that is acknowledged
+  std::uint64_t base_ = 0;              // position of the buffer's first byte
   std::uint64_t begin_ = 0, written_ = 0, end_ = 0;
   std::size_t capacity_ = 0;
   std::unique_ptr<std::byte[]> buffer_;
