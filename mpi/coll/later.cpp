@@ -98,7 +98,7 @@ void CollectiveRequest::cancel() {
 }
 
 void CollectiveRequest::abandon(Request* place) {
-  if (active_) refuse("is a collective's that is not over, which cannot be freed");
+  if (running()) refuse("is a collective's that is not over, which cannot be freed");
   Activity::abandon(place);
 }
 

@@ -120,7 +120,11 @@ class Idup final : public Activity {
     return agreement_.error();
   }
   int finish(MPI_Status* status) override { return peek(status); }
-  void abandon(Request*) override { fail_call(MPI_ERR_REQUEST, "the request of a collective cannot be freed"); }
+  void abandon(Request* place) override {
+    if (!complete())
+      fail_call(MPI_ERR_REQUEST, "argument request is a collective's that is not over, which cannot be freed");
+    Activity::abandon(place);
+  }
 
  private:
   Comm& duplicate_;

@@ -41,7 +41,7 @@ class Activity {
   virtual bool persistent() const { return false; }
   virtual bool active() const { return true; }
   /// MPI_Request_free: the user has lost interest. Gives `place`, the request that holds the activity, back and deletes
-  /// the activity: here now; others when it is complete; those of collectives refuse.
+  /// the activity: here now; others when it is complete; those of collectives refuse as long as they are not over.
   virtual void abandon(Request* place) {
     runtime().device->MPID_Request_free(place);
     delete this;

@@ -198,6 +198,32 @@ void groups() {
   for (MPI_Group* g : {&world, &low, &high, &both, &result}) MPI_Group_free(g);
 }
 
+/// The request of a collective may be freed once it is known to be complete, and not before.
+void freed_when_complete() {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm made = MPI_COMM_NULL;
+  for (const bool dup : {false, true}) {
+    MPI_Request r;
+    for (int from = 1; check::rank() == 0 && from < 5; ++from) {
+      MPI_Recv(nullptr, 0, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (dup) {
+      MPI_Comm_idup(MPI_COMM_WORLD, &made, &r);
+    } else {
+      MPI_Ibarrier(MPI_COMM_WORLD, &r);
+    }
+    if (check::rank() != 0) {  // rank 0 has not begun
+      CHECK_CLASS(MPI_Request_free(&r), MPI_ERR_REQUEST);
+      MPI_Send(nullptr, 0, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    }
+    for (int flag = 0; !flag;) MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE);
+    CHECK(MPI_Request_free(&r) == MPI_SUCCESS && r == MPI_REQUEST_NULL);
+  }
+  CHECK(sum_of_ranks(made) == 10);
+  MPI_Comm_free(&made);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 /// A range of two billion ranks of a group of five is an error that costs no memory.
 void long_range() {
   long pages = 0;
@@ -232,6 +258,7 @@ int main(int argc, char** argv) {
   crossed();
   names();
   groups();
+  freed_when_complete();
   long_range();
   return check::finish();
 }
