@@ -1,12 +1,17 @@
 #!/bin/sh
 # rmqps lists a job and says what its ranks do: one that waits, one that computes, one that is stopped. SIGQUIT to rmqrun
 # prints the same, and the job goes on to its proper end.
-#   ps_test.sh <bin folder> <ps_target> <method> <its argument>
+#   ps_test.sh <bin folder> <ps_target> <method, or "hosts": one rank each on two, through agents> <its argument>
 set -u
 bin=$1 program=$2 method=$3 how=$4
 dir=$(mktemp -d)
 mkfifo "$dir/in" "$dir/out"
-"$bin/rmqrun" -n 2 --method "$method" --timeout 80 "$program" "$how" <"$dir/in" >"$dir/out" 2>"$dir/err" &
+if [ "$method" = hosts ]; then
+  set -- --launcher "env AGENT_OF={}" --hosts a,b
+else
+  set -- --method "$method"
+fi
+"$bin/rmqrun" -n 2 "$@" --timeout 80 "$program" "$how" <"$dir/in" >"$dir/out" 2>"$dir/err" &
 run=$!
 exec 3>"$dir/in" 4<"$dir/out"
 trap 'kill "$run" 2>/dev/null; rm -rf "$dir"' EXIT

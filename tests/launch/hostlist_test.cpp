@@ -41,7 +41,10 @@ TEST(HostList, IsReadFromTheCommandLine) {
   EXPECT_EQ(text_of(parse_host_list("a:2,b,c.d-e:10")), "a:2 b:1 c.d-e:10");
   EXPECT_EQ(text_of(parse_host_list("a,b,a,a:3")), "a:5 b:1");
   EXPECT_EQ(text_of(parse_host_list("fe80::1,10.0.0.1:2")), "fe80::1:1 10.0.0.1:2");
-  for (const char* wrong : {"", ",", "a,,b", "a:", "a:0", "a:x", "a:99999999", "-o", "a b", "a;b", "$(x)"})
+  EXPECT_EQ(text_of(parse_host_list("n[1-3,07]x:2,[::1]")), "n1x:2 n2x:2 n3x:2 n07x:2 [::1]:1");
+  EXPECT_EQ(text_of(parse_host_list("a:1048576,a:1048576")), "a:1048576");
+  for (const char* wrong : {"", ",", "a,,b", "a:", "a:0", "a:x", "a:99999999", "-o", "a b", "a;b", "$(x)", "n[1-",
+                            "n[]", "n[3-1]:2", "n[1-3]:0", "-[1-2]"})
     EXPECT_TRUE(text_of(parse_host_list(wrong)).starts_with("error")) << wrong;
 }
 
@@ -51,6 +54,8 @@ TEST_F(HostFile, IsReadInEveryUsualForm) {
   EXPECT_EQ(text_of(read_host_file(holds("n1\nn1\nn2\nn2\nn2\n"))), "n1:2 n2:3");  // PBS_NODEFILE
   EXPECT_NE(text_of(read_host_file(holds("a\nb slots=x\n"))).find("line 2"), std::string::npos);
   EXPECT_NE(text_of(read_host_file(holds("a:0\n"))).find("line 1"), std::string::npos);
+  EXPECT_NE(text_of(read_host_file(holds("a 0\n"))).find("line 1"), std::string::npos);
+  EXPECT_EQ(text_of(read_host_file(holds("n[1-2] slots=3\nn2\n"))), "n1:3 n2:4");
   EXPECT_NE(text_of(read_host_file(holds("# none\n"))).find("no host"), std::string::npos);
   EXPECT_NE(text_of(read_host_file("/no/such/file")).find("No such file"), std::string::npos);
 }

@@ -50,6 +50,20 @@ TEST(Hosts, EachRankKnowsWhereItIs) {
   EXPECT_EQ(sorted_lines(two.out), (Words{"a", "b", "b"})) << two.err;
 }
 
+// What PBS leaves for its jobs: a name for each rank.
+TEST(Hosts, ThoseOfAPbsJobAreTaken) {
+  const std::string file = ::testing::TempDir() + "rmq-pbs-nodes-" + std::to_string(::getpid());
+  {
+    std::FILE* nodes = std::fopen(file.c_str(), "w");
+    std::fputs("a\na\nb\n", nodes);
+    std::fclose(nodes);
+  }
+  const Outcome job = run(rmqrun({"--launcher", kLauncher, "sh", "-c", "PROBE fence finalize; echo $AGENT_OF"}), "",
+                          {{"PBS_NODEFILE", file}});
+  EXPECT_EQ(sorted_lines(job.out), (Words{"a", "a", "b"})) << job.err;
+  ::unlink(file.c_str());
+}
+
 // This host needs no agent.
 TEST(Hosts, TheLaunchersOwnTakesPart) {
   Process job(

@@ -1,8 +1,9 @@
 #!/bin/sh
-# slurm_test.sh RANK_PROBE MPI_PROGRAM: srun starts an RMQ program over PMI-1 (--mpi=pmi2) and PMIx. Under a Slurm of one
-# node that this script starts on the loopback as root, and ends; nothing is read of the machine's own configuration.
-# Skips itself (77) where Slurm is not installed, or the script is not root.
-probe=$1 program=$2
+# slurm_test.sh RANK_PROBE MPI_PROGRAM RMQRUN: srun starts an RMQ program over PMI-1 (--mpi=pmi2) and PMIx, and rmqrun one
+# in an allocation. Under a Slurm of two nodes, both of this machine, that this script starts on the loopback as root, and
+# ends; nothing is read of the machine's own configuration. Skips itself (77) where Slurm is not installed, or the script
+# is not root.
+probe=$1 program=$2 rmqrun=$3
 for needed in munged slurmctld slurmd srun; do
   command -v $needed >/dev/null || { echo "missing here: $needed"; exit 77; }
 done
@@ -34,8 +35,12 @@ await() {
 
 port=$((20000 + $$ % 20000))
 host=$(hostname)
-mkdir -m 700 "$folder/state" "$folder/spool" "$folder/munge"
+mkdir -m 700 "$folder/state" "$folder/munge"
 mkdir -m 755 "$folder/run"
+for node in n0 n1; do
+  mkdir -m 700 "$folder/spool-$node"
+  mkdir -m 755 "$folder/tmp-$node"  # the PMIx plug-ins of two nodes would meet in /tmp
+done
 dd if=/dev/urandom of="$folder/munge/key" bs=1024 count=1 2>/dev/null
 chmod 600 "$folder/munge/key"
 cat >"$folder/slurm.conf" <<CONF
@@ -46,13 +51,13 @@ SlurmdUser=root
 AuthType=auth/munge
 AuthInfo=socket=$folder/run/munge
 SlurmctldPort=$port
-SlurmdPort=$((port + 1))
 StateSaveLocation=$folder/state
-SlurmdSpoolDir=$folder/spool
+SlurmdSpoolDir=$folder/spool-%n
+TmpFS=$folder/tmp-%n
 SlurmctldPidFile=$folder/run/slurmctld.pid
-SlurmdPidFile=$folder/run/slurmd.pid
+SlurmdPidFile=$folder/run/slurmd-%n.pid
 SlurmctldLogFile=$folder/slurmctld.log
-SlurmdLogFile=$folder/slurmd.log
+SlurmdLogFile=$folder/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
@@ -61,7 +66,8 @@ SlurmdParameters=config_overrides
 MpiDefault=none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
-NodeName=n0 NodeHostname=$host NodeAddr=127.0.0.1 CPUs=8 State=UNKNOWN
+NodeName=n0 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((port + 1)) CPUs=8 State=UNKNOWN
+NodeName=n1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((port + 2)) CPUs=8 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES State=UP
 CONF
 export SLURM_CONF="$folder/slurm.conf"
@@ -70,34 +76,44 @@ start munged --foreground --force --key-file="$folder/munge/key" --socket="$fold
   --pid-file="$folder/run/munged.pid" --log-file="$folder/munged.log" --seed-file="$folder/munge/seed"
 await test -S "$folder/run/munge"
 start slurmctld -D -f "$SLURM_CONF"
-start slurmd -D -N n0 -f "$SLURM_CONF"
-await sh -c 'sinfo -h -o %T | grep -q idle'
+for node in n0 n1; do start slurmd -D -N $node -f "$SLURM_CONF"; done
+await sh -c '[ "$(sinfo -h -N -o %T | grep -c idle)" -eq 2 ]'
 
 bad=0
-# check CODE LINES OPTIONS…: what srun with these options is to end with, and how many lines of "v" it prints.
+# check CODE LINES COMMAND…: what the command is to end with, and how many lines of "v" it prints.
 check() {
   code=$1 lines=$2
   shift 2
-  timeout 60 srun -Q "$@" >"$folder/out" 2>"$folder/err"
+  timeout 60 "$@" >"$folder/out" 2>"$folder/err"
   got=$?
   if [ $got -ne "$code" ] || [ "$(grep -c '^v' "$folder/out")" -ne "$lines" ]; then
-    echo "srun $*: exit code $got, not $code, or not $lines values"
+    echo "$*: exit code $got, not $code, or not $lines values"
     cat "$folder/out" "$folder/err"
     bad=1
   fi
 }
 for mpi in pmi2 pmix; do
   srun --mpi=list 2>&1 | grep -q $mpi || { echo "Slurm has no --mpi=$mpi here"; continue; }
-  check 0 4 --mpi=$mpi -n 4 "$probe" put k%r v%r fence get k%n print finalize
-  check 0 0 --mpi=$mpi -n 4 "$program"
-  check 0 2 --mpi=$mpi -n 2 sh -c "sh -c '$probe fence echo v finalize; true'"
-  check 7 0 --mpi=$mpi -n 3 "$probe" fence rank-abort 1 watch
-  timeout 60 srun -Q --mpi=$mpi -n 3 "$probe" fence rank-kill 2 spin 2>/dev/null
+  for nodes in 1 2; do
+    launch="srun -Q --mpi=$mpi -N $nodes"
+    check 0 4 $launch -n 4 "$probe" put k%r v%r fence get k%n print finalize
+    check 0 0 $launch -n 4 "$program"
+    check 7 0 $launch -n 3 "$probe" fence rank-abort 1 watch
+  done
+  check 0 2 $launch -n 2 sh -c "sh -c '$probe fence echo v finalize; true'"
+  timeout 60 $launch -n 3 "$probe" fence rank-kill 2 spin 2>/dev/null
   case $? in
     0 | 124) echo "srun --mpi=$mpi does not end for a dead rank"; bad=1 ;;
   esac
 done
+# The allocation says how many, and where.
+for nodes in 1 2; do
+  check 0 3 salloc -Q -N $nodes -n 3 "$rmqrun" "$probe" put k%r v%r fence get k%n print finalize
+  check 137 0 salloc -Q -N $nodes -n 3 "$rmqrun" "$probe" fence rank-kill 2 hang
+  grep -q "rank 2 (.*SIGKILL" "$folder/err" || { echo "salloc: a rank that is killed is not named"; bad=1; }
+done
+check 0 0 salloc -Q -N 2 -n 4 "$rmqrun" "$program"
 timeout 60 srun -Q --mpi=none -n 2 "$probe" init 2>"$folder/err" && bad=1
 grep -q "'srun --mpi=pmi2 -n 2 ./prog'" "$folder/err" || { cat "$folder/err"; bad=1; }
-[ $bad -ne 0 ] || echo "srun starts RMQ programs"
+[ $bad -ne 0 ] || echo "srun and salloc start RMQ programs"
 exit $bad

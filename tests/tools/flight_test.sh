@@ -1,12 +1,18 @@
 #!/bin/sh
 # A rank that comes to a bad end leaves its last events, and those of the rank that waits for it.
-#   flight_test.sh <bin folder> <program> <method>
+#   flight_test.sh <bin folder> <program> <method, or "hosts": over tcp, each rank on a host of its own, through agents>
 set -u
 bin=$1 program=$2 method=$3
+if [ "$method" = hosts ]; then
+  method=tcp
+  with() { "$bin/rmqrun" -n 2 --launcher "env AGENT_OF={}" --fan-out 1 --hosts a,b "$@"; }
+else
+  with() { "$bin/rmqrun" -n 2 --method "$method" "$@"; }
+fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 die() { echo "flight_test: $1" >&2; cat "$dir/err" >&2; exit 1; }
-run() { "$bin/rmqrun" -n 2 --method "$method" --timeout 60 "$@" >"$dir/out" 2>"$dir/err" && die "$* must fail"; }
+run() { with --timeout 60 "$@" >"$dir/out" 2>"$dir/err" && die "$* must fail"; }
 # How many events are printed of a rank.
 events() { grep -cE "^ +-?[0-9.]+ us  rank $1 " "$dir/err"; }
 
@@ -29,7 +35,7 @@ run "$program" abort
 head -n 1 "$dir/err" | grep -Eq "$cause" || die "the cause comes first"
 tail -n 1 "$dir/err" | grep -Eq "$cause" || die "the cause comes last"
 # Who ends the job with code 0 (as STOP does in Fortran) has no failure to explain.
-"$bin/rmqrun" -n 2 --method "$method" --timeout 60 "$program" abort 0 2>"$dir/err" || die "code 0 is the job's"
+with --timeout 60 "$program" abort 0 2>"$dir/err" || die "code 0 is the job's"
 grep -q "aborted the job with code 0" "$dir/err" || die "an abort with code 0"
 grep -q "its last" "$dir/err" && die "an abort with code 0 needs no events"
 # Who fails in MPI_Init has done nothing yet.
@@ -43,7 +49,7 @@ grep -q "its last 0\|past MPI_Finalize" "$dir/err" && die "the device has not be
 # Without a recorder there is only the verdict, and a rank that ends well says nothing.
 RMQ_FLIGHT=0 run "$program" kill
 if grep -q "its last" "$dir/err"; then die "RMQ_FLIGHT=0 records nothing"; fi
-"$bin/rmqrun" -n 2 --method "$method" "$program" many 10 2>"$dir/err" || die "a good end"
+with "$program" many 10 2>"$dir/err" || die "a good end"
 [ -s "$dir/err" ] && die "a good end says nothing"
 
 # The full trace outlives SIGKILL too.

@@ -167,8 +167,7 @@ void AgentJob::on_launcher(const Link::Frame& frame) {
       const int rank = body.rank();
       // Those of the dead one itself have gone up with the news.
       if (is_here(rank)) return;
-      if (const std::string events = local_.last_events(rank); !events.empty()) up(Word::events, events);
-      return;
+      return up(Word::events, local_.last_events(rank));
     }
     default:
       return;

@@ -22,7 +22,20 @@ void Branch::drain(int rank) {
   if (const auto line = lines_.find(rank); line != lines_.end()) line->second.drain();
 }
 
+// What the launcher would refuse, of calls that it does not hear of (Server::handle).
+bool Branch::refuses(int rank, FrameKind kind) {
+  if (kind != FrameKind::get && kind != FrameKind::fence) return false;
+  const char* why = nullptr;
+  if (const auto known = in_mpi_.find(rank); known == in_mpi_.end() || !known->second)
+    why = "a start-up call outside of MPI_Init … MPI_Finalize";
+  else if (kind == FrameKind::fence && !fenced_.insert(rank).second)
+    why = "two fences of one rank at once";
+  if (why != nullptr) to_rank(rank, boot::encode(FrameKind::refused, why));
+  return why != nullptr;
+}
+
 void Branch::hear(int rank, const boot::Frame& frame) {
+  if (refuses(rank, frame.kind)) return;
   const std::string whole = boot::encode(frame.kind, frame.body);
   switch (frame.kind) {
     case FrameKind::get: {
@@ -44,9 +57,11 @@ void Branch::hear(int rank, const boot::Frame& frame) {
       RankLine& line = lines_.at(rank);
       upcalls_.on_join(rank, line.sender());
       line.forget_senders();
+      in_mpi_.try_emplace(rank, true);
       break;
     }
     case FrameKind::finalize:
+      in_mpi_[rank] = false;
       upcalls_.up(Word::from_rank, Fields().number(static_cast<std::uint32_t>(rank)).rest(whole));
       return depart(rank);
     default:
@@ -100,6 +115,7 @@ void Branch::check_fence() {
 
 void Branch::fence_done(std::string_view body, std::size_t below) {
   const std::string frame = boot::encode(FrameKind::fence_done, body);
+  fenced_.clear();
   for (auto& [rank, line] : lines_) line.send(frame);
   for (std::size_t place = 0; place < below; ++place) upcalls_.down(place, Word::fence_done, body);
 }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,12 +61,15 @@ class Branch {
   };
   void hear(int rank, const boot::Frame& frame);
   void ask(Entry& entry, std::string_view key);
+  bool refuses(int rank, boot::FrameKind kind);
   void check_fence();
 
   EventLoop& loop_;
   const int ranks_;
   Upcalls& upcalls_;
   std::map<int, RankLine> lines_;
+  std::map<int, bool> in_mpi_;  // ranks that have said hello; false: and have left
+  std::set<int> fenced_;        // ranks of this host that are in the fence
   std::map<std::string, Entry, std::less<>> values_;
   int in_fence_ = 0;
   int left_ = -1;  // a rank of this host that will not come to a fence any more

@@ -37,19 +37,6 @@ bool is_name(string_view text) {
          std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || std::strchr("-_.:@%[]", c); });
 }
 
-// "a" or "a:2"; an IPv6 address has more colons.
-std::optional<HostSlots> read_host(string_view text) {
-  HostSlots host{std::string(text), 1};
-  const std::size_t colon = text.rfind(':');
-  if (colon != string_view::npos && text.find(':') == colon) {
-    const auto slots = number(text.substr(colon + 1), 1);
-    if (!slots) return std::nullopt;
-    host = {std::string(text.substr(0, colon)), *slots};
-  }
-  if (!is_name(host.name)) return std::nullopt;
-  return host;
-}
-
 // Up to the next comma that is not in brackets; taken off.
 string_view next_part(string_view& rest) {
   int depth = 0;
@@ -85,6 +72,31 @@ bool expand(string_view text, std::vector<std::string>& names) {
   return true;
 }
 
+// "a", "a:2", "n[1-4]:2"; an IPv6 address has more colons, and may stand in brackets. Nothing where it makes no sense.
+std::vector<HostSlots> read_hosts(string_view text) {
+  int slots = 1;
+  const std::size_t colon = text.rfind(':');
+  if (colon != string_view::npos && text.find(':') == colon) {
+    const auto count = number(text.substr(colon + 1), 1);
+    if (!count) return {};
+    slots = *count;
+    text = text.substr(0, colon);
+  }
+  std::vector<std::string> names;
+  if (text.starts_with('[')) {
+    if (is_name(text)) names.emplace_back(text);
+  } else if (!expand(text, names)) {
+    return {};
+  }
+  std::vector<HostSlots> hosts;
+  for (std::string& name : names) hosts.push_back({std::move(name), slots});
+  return hosts;
+}
+
+bool is_number(string_view text) {
+  return std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
 }  // namespace
 
 void add_host(HostList& list, HostSlots host) {
@@ -92,7 +104,7 @@ void add_host(HostList& list, HostSlots host) {
   if (found == list.end()) {
     list.push_back(std::move(host));
   } else {
-    found->slots += host.slots;
+    found->slots = std::min(found->slots + host.slots, kMostSlots);
   }
 }
 
@@ -100,9 +112,9 @@ Result<HostList> parse_host_list(string_view text) {
   HostList list;
   for (string_view rest = text; !rest.empty();) {
     const string_view part = next_part(rest);
-    auto host = read_host(part);
-    if (!host) return wrong(fmt::format("'{}' is not a host, or HOST:RANKS", part));
-    add_host(list, *std::move(host));
+    std::vector<HostSlots> hosts = read_hosts(part);
+    if (hosts.empty()) return wrong(fmt::format("'{}' is not a host, or HOST:RANKS", part));
+    for (HostSlots& host : hosts) add_host(list, std::move(host));
   }
   if (list.empty()) return wrong("names no host");
   return list;
@@ -119,15 +131,16 @@ Result<HostList> read_host_file(const std::string& path) {
     std::istringstream words(line);
     std::string name, second;
     if (!(words >> name)) continue;
-    auto host = read_host(name);
-    if (!host) return wrong(fmt::format("line {}: '{}' is not a host, or HOST:RANKS", line_number, name));
+    std::vector<HostSlots> hosts = read_hosts(name);
+    if (hosts.empty()) return wrong(fmt::format("line {}: '{}' is not a host, or HOST:RANKS", line_number, name));
     if (words >> second) {
       const bool named = second.starts_with("slots=");
       const auto slots = number(named ? string_view(second).substr(6) : string_view(second), 1);
-      if (!slots && named) return wrong(fmt::format("line {}: '{}' is not a number of ranks", line_number, second));
-      if (slots) host->slots = *slots;
+      if (!slots && (named || is_number(second)))
+        return wrong(fmt::format("line {}: '{}' is not a number of ranks", line_number, second));
+      for (HostSlots& host : hosts) host.slots = slots.value_or(host.slots);
     }
-    add_host(list, *std::move(host));
+    for (HostSlots& host : hosts) add_host(list, std::move(host));
   }
   if (list.empty()) return wrong("names no host");
   return list;

@@ -18,11 +18,12 @@ using HostList = std::vector<HostSlots>;
 /// Adds it, or its slots where the name is there already.
 void add_host(HostList& list, HostSlots host);
 
-/// "a:2,b,c:4". Errc::argument names the part that is wrong.
+/// "a:2,b,n[1-3,07]:4". Errc::argument names the part that is wrong.
 Result<HostList> parse_host_list(std::string_view text);
 
-/// A line for each: a name, "a:2", "a slots=2" or "a 2"; more words are ignored, as is what follows '#'. A name that
-/// stands twice has the slots of both. Errc::argument: unreadable, or no host in it, or which line is wrong.
+/// A line for each, or for a range of them: a name, "a:2", "a slots=2" or "a 2"; more words are ignored, as is what
+/// follows '#'. A name that stands twice has the slots of both. Errc::argument: unreadable, or no host in it, or which
+/// line is wrong.
 Result<HostList> read_host_file(const std::string& path);
 
 /// SLURM_JOB_NODELIST ("n[1-3,07],m") with SLURM_TASKS_PER_NODE ("2(x3),1"; empty: 1 each).

@@ -15,6 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds term_grace{300};     // between SIGTERM and SIGKILL
+constexpr milliseconds events_grace{1000};  // for last events of other hosts
 constexpr milliseconds verdict_grace{250};  // from the end of a rank's socket to the end of its process
 
 }  // namespace
@@ -253,6 +254,7 @@ void Job::kill_all() {
 
 void Job::kill() {
   ending_ = true;
+  hosts_to_tell_ = 0;  // they are not heard any more
   kill_all();
   alive_ = 0;
 }
@@ -260,6 +262,10 @@ void Job::kill() {
 // All ranks are gone: ends what they left behind and passes on the last output.
 void Job::finish() {
   if (finished_) return;
+  if (hosts_to_tell_ > 0) {
+    if (!std::exchange(awaits_events_, true)) timers_.after(events_grace, [this] { kill_rest(); });
+    return;
+  }
   finished_ = true;
   kill_all();
   if (!last_word_.empty()) say(last_word_);
@@ -274,15 +280,24 @@ void Job::say_last_events(int rank, const std::string& cause) {
     if (local.get() != &starter_of(rank)) text += local->last_events(rank);
   for (const auto& remote : remotes_)
     if (remote.get() != &starter_of(rank)) static_cast<void>(remote->last_events(rank));
-  if (text.empty()) return;
-  text.pop_back();  // say() ends the line
-  output_.say(text);
-  last_word_ = cause;
+  for (const auto& remote : remotes_)
+    hosts_to_tell_ += remote->hosts() - (remote.get() == &starter_of(rank) ? 1 : 0);  // those of its own are here
+  cause_ = cause;
+  say_events(text);
 }
 
-// Of ranks on other hosts that waited for the one that has died.
+void Job::say_events(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();  // say() ends the line
+  if (text.empty()) return;
+  output_.say(text);
+  last_word_ = cause_;
+}
+
+// Of ranks on other hosts that waited for the one that has died, if there were any.
 void Job::on_events(const std::string& text) {
-  if (!finished_) output_.say(text.substr(0, text.find_last_not_of('\n') + 1));
+  if (finished_) return;
+  say_events(text);
+  if (hosts_to_tell_ > 0 && --hosts_to_tell_ == 0 && awaits_events_) finish();
 }
 
 void Job::on_failed(const std::string& what) {

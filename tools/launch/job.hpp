@@ -102,6 +102,7 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
   void finish();
   void say(const std::string& message);
   void say_last_events(int rank, const std::string& cause);
+  void say_events(std::string text);
   Rank& rank_of(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   Starter& starter_of(int rank);
   RemoteStarter* remote_at(std::size_t place);
@@ -149,13 +150,16 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
   Aborts aborts_;
   std::vector<Rank> ranks_;
   std::vector<int> codes_;
-  int alive_ = 0;          // ranks whose process runs
-  int code_ = 0;           // the job's exit code so far
-  int first_death_ = 0;    // exit code of the first rank that has died while the job went on
-  bool any_left_ = false;  // some rank has come to its proper end
-  int forwarded_ = 0;      // the signal by which the user has ended it
-  std::string last_word_;  // the cause once more, behind events that have been printed after it
-  int died_ = -1;          // rank whose death ends the job, while the others are asked about it
+  int alive_ = 0;               // ranks whose process runs
+  int code_ = 0;                // the job's exit code so far
+  int first_death_ = 0;         // exit code of the first rank that has died while the job went on
+  bool any_left_ = false;       // some rank has come to its proper end
+  int forwarded_ = 0;           // the signal by which the user has ended it
+  std::string cause_;           // why last events are asked for
+  int hosts_to_tell_ = 0;       // that have not answered with theirs …
+  bool awaits_events_ = false;  // … which is all that the job waits for
+  std::string last_word_;       // the cause once more, behind events that have been printed after it
+  int died_ = -1;               // rank whose death ends the job, while the others are asked about it
   std::vector<std::pair<int, std::string>>
       bereaved_;  // ranks that have aborted for the loss of one, and what they said
   bool ending_ = false;

@@ -195,6 +195,14 @@ int Keeper::number_of(const std::string& id) {
   return job == nullptr ? -1 : job->number();
 }
 
+std::map<std::string, int> Keeper::ranks_by_host() const {
+  std::map<std::string, int> ranks;
+  for (const auto& job : jobs_)
+    for (std::size_t host = 0; host < job->plan().hosts.size(); ++host)
+      ranks[job->plan().hosts[host]] += job->info().host_of_rank.count(static_cast<int>(host), job->info().size);
+  return ranks;
+}
+
 // ---- signals -------------------------------------------------------------------------------------------------------
 
 Result<void> Keeper::watch_signals() {

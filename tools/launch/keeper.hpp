@@ -62,6 +62,8 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
   int number_of(const std::string& id);
   /// How this job has ended is its parent's to judge, who has asked: it counts for nothing here.
   void excuse(int number) { other_codes_.erase(number); }
+  /// Ranks of all jobs that run.
+  std::map<std::string, int> ranks_by_host() const;
   /// Of the job of this number; nullptr when it has finished.
   Server* board_of(int number);
 

@@ -37,7 +37,7 @@ enum class Word : std::uint8_t {
   prod,          // down  u32 rank: remind it of a question
   kill_one,      // down  u32 rank: SIGKILL to it alone
   look,          // down  answered by `facts` for each rank
-  tell,          // down  u32 rank that has died: answered by `events` where others waited for it
+  tell,          // down  u32 rank that has died: answered by `events` of all hosts but its own
   input,         // down  text for rank 0; empty: its end
   printed,       // down  u32 bytes of `output` that the launcher has taken
   bye,           // down  end, once all output has been taken
@@ -52,7 +52,7 @@ enum class Word : std::uint8_t {
   exited,        // up    u32 rank, u32 status, text: its last events
   mpi_end,       // up    u32 rank: the process that called MPI_Init is gone
   facts,         // up    u32 rank, u32 process, u32 1: it is on its way out, text: state of the process
-  events,        // up    text
+  events,        // up    text, empty where nobody waited
   output,        // up    u32 1: stdout, 2: stderr; text
   read,          // up    u32 bytes of `input` that the rank has taken
   lost,          // up    text why; u32 count, so many names of hosts: an agent below is gone, and all behind it

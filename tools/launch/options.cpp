@@ -15,7 +15,6 @@
 
 #include "base/config.hpp"
 #include "base/process_sets.hpp"
-#include "tools/launch/hostlist.hpp"
 
 namespace rmq::launch {
 
@@ -485,7 +484,8 @@ class Parser {
     out_.host_of_rank = place_ranks(hosts_, size, in_turn_);
     if (out_.universe_size == 0)
       for (const HostSlots& host : hosts_) out_.universe_size += std::min(host.slots, max_ranks - out_.universe_size);
-    // Hosts without a rank need no agent.
+    out_.universe = hosts_;
+    // Hosts without a rank need no agent, until something is spawned there.
     const int used = 1 + *std::max_element(out_.host_of_rank.begin(), out_.host_of_rank.end());
     for (int host = 0; host < used; ++host) out_.hosts.push_back(hosts_[static_cast<std::size_t>(host)].name);
     return {};

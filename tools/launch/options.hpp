@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "tools/launch/binding.hpp"
+#include "tools/launch/hostlist.hpp"
 
 namespace rmq::launch {
 
@@ -36,6 +37,7 @@ struct Options {
   Variables environment;           // -x and -genv: for all ranks
   std::vector<int> host_of_rank;   // by rank: host of `hosts`, or pretended one (--host-split); all 0 without either
   std::vector<std::string> hosts;  // names of --hosts, --hostfile or the allocation; empty: this machine
+  HostList universe;               // all of them, those without a rank as well, and their slots
   std::string methods;             // --method; empty: the library's default
   std::string trace;               // --trace, an absolute path; empty: off
   std::string sets;                // --pset, of sections as well, in the words of RMQ_PSETS

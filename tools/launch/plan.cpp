@@ -45,7 +45,10 @@ JobPlan plan_job(const Options& options) {
     for (int host = 0; host < plan.job.host_of_rank.hosts(); ++host)
       plan.hosts.push_back(plan.pretended ? fmt::format("{}-{}", plan.job.host_name, host) : plan.job.host_name);
     plan.here.assign(plan.hosts.size(), true);
+    for (std::size_t host = 0; host < plan.hosts.size(); ++host)
+      plan.universe.push_back({plan.hosts[host], plan.job.host_of_rank.count(static_cast<int>(host), plan.job.size)});
   } else {
+    plan.universe = options.universe;
     for (const std::string& host : plan.hosts) plan.here.push_back(is_this_host(host));
   }
   const bool elsewhere = std::ranges::find(plan.here, false) != plan.here.end();

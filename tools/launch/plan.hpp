@@ -30,12 +30,13 @@ struct JobPlan {
   JobInfo job;                     // id, secret, size, hosts; those of no rank in particular
   std::vector<Section> sections;   // whose ranks follow each other
   std::vector<std::string> hosts;  // name of each host
+  HostList universe;               // where more may be started, and how many: of the launcher alone
   std::vector<bool> here;          // by host: it is the launcher's own, where no agent is needed
   bool takes_input = false;        // rank 0 has the launcher's standard input
   bool pretended = false;          // all hosts are this machine (--host-split)
   Binding binding;
-  bool pmi = false;                // ranks of another MPI's library (tools/launch/pmi.hpp)
-  std::map<int, Extras> extras;    // by rank; most have none
+  bool pmi = false;              // ranks of another MPI's library (tools/launch/pmi.hpp)
+  std::map<int, Extras> extras;  // by rank; most have none
   int ranks_on_machine(int host) const { return pretended ? job.size : job.host_of_rank.count(host, job.size); }
 };
 

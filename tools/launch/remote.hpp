@@ -57,6 +57,8 @@ class RemoteStarter final : public Starter, private Server::Route {
   ~RemoteStarter() override;
 
   std::size_t place() const { return place_; }
+  /// Hosts with agents behind it, its own included.
+  int hosts() const { return static_cast<int>(agents_.hosts(place_).size()); }
   /// What the agent has sent about this job.
   void hear(const Link::Frame& frame);
   /// The agent is gone, or one below it with this host: its ranks have ended, without a word. Their numbers.

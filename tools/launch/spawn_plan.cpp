@@ -80,41 +80,69 @@ Result<int> soft_count(const std::string& text, int most) {
   return best;
 }
 
-/// Indices of hosts, each as often as it is to be used in a turn.
-Result<std::vector<int>> hosts_of(const Keys& keys, const std::vector<std::string>& known,
-                                  const std::string& own_name) {
+int place_in(const HostList& universe, std::string_view name) {
+  const auto at = std::ranges::find(universe, name, &HostSlots::name);
+  return at == universe.end() ? -1 : static_cast<int>(at - universe.begin());
+}
+
+/// The place in the universe of a host that the rank `asks` has named; -1: it has none of this name.
+int find_host(const JobPlan& parent, int asks, std::string_view name) {
+  if (const int place = place_in(parent.universe, name); place >= 0) return place;
+  const std::string& own = parent.hosts[static_cast<std::size_t>(parent.job.host_of_rank[asks])];
+  if (name == "localhost" || (parent.pretended && is_this_host(name))) return place_in(parent.universe, own);
+  if (!is_this_host(name)) return -1;
+  const auto here = std::ranges::find_if(parent.universe, is_this_host, &HostSlots::name);
+  return here == parent.universe.end() ? -1 : static_cast<int>(here - parent.universe.begin());
+}
+
+/// What the keys `host` and `hostfile` name; empty without them.
+Result<HostList> named_hosts(const Keys& keys) {
+  HostList all;
+  for (const char* key : {"host", "hostfile"}) {
+    const auto found = keys.find(key);
+    if (found == keys.end()) continue;
+    auto list = key == std::string_view("host") ? parse_host_list(found->second) : read_host_file(found->second);
+    if (!list) return refuse(key, found->second, list.error().what);
+    for (HostSlots& host : *list) add_host(all, std::move(host));
+  }
+  return all;
+}
+
+/// The place in the universe of each of so many processes: on hosts that are named, by their slots, again and again;
+/// else in slots that are free, and then in turn on all.
+Result<std::vector<int>> places_of(const Keys& keys, int processes, const JobPlan& parent, int asks, Busy& busy) {
+  const HostList& universe = parent.universe;
   std::vector<int> places;
-  const auto add = [&](const std::string& key, const std::string& text, std::string name, int slots) -> Result<void> {
-    auto at = std::ranges::find(known, name);
-    if (at == known.end() && (name == own_name || name == "localhost")) at = known.begin();
-    if (at == known.end())
-      return refuse(key, text, fmt::format("'{}' is no host of this job; it has {}", name, fmt::join(known, ", ")));
-    places.insert(places.end(), static_cast<std::size_t>(std::max(slots, 1)), static_cast<int>(at - known.begin()));
-    return {};
+  const auto take = [&](const HostList& from, int count, bool in_turn) {
+    for (const int at : place_ranks(from, count, in_turn))
+      places.push_back(place_in(universe, from[static_cast<std::size_t>(at)].name));
   };
-  if (const auto host = keys.find("host"); host != keys.end()) {
-    for (const std::string& one : split(host->second, ',')) {
-      const auto parts = split(one, ':');
-      const auto slots = parts.size() > 1 ? number(parts[1]) : 1;
-      if (parts.empty() || !slots) return refuse("host", host->second, "expects names, or NAME:PROCESSES, with commas");
-      if (auto ok = add("host", host->second, parts[0], *slots); !ok) return tl::unexpected(ok.error());
+  auto named = named_hosts(keys);
+  if (!named) return tl::unexpected(named.error());
+  for (HostSlots& host : *named) {
+    const int place = find_host(parent, asks, host.name);
+    if (place < 0) {
+      std::vector<std::string_view> names;
+      for (const HostSlots& known : universe) names.push_back(known.name);
+      return fail(Errc::argument, fmt::format("info key host or hostfile: '{}' is no host of this job; it has {}",
+                                              host.name, fmt::join(names, ", ")));
     }
+    host.name = universe[static_cast<std::size_t>(place)].name;
   }
-  if (const auto file = keys.find("hostfile"); file != keys.end()) {
-    std::ifstream in(file->second);
-    if (!in) return refuse("hostfile", file->second, "cannot be read");
-    for (std::string line; std::getline(in, line);) {
-      std::istringstream words(line.substr(0, line.find('#')));
-      std::string name, more;
-      if (!(words >> name)) continue;
-      int slots = 1;
-      if (const auto parts = split(name, ':'); parts.size() > 1) slots = number(parts[1]).value_or(1), name = parts[0];
-      if (words >> more && more.starts_with("slots=")) slots = number(more.substr(6)).value_or(1);
-      if (auto ok = add("hostfile", file->second, name, slots); !ok) return tl::unexpected(ok.error());
+  if (!named->empty()) {
+    take(*named, processes, false);
+  } else {
+    HostList idle;
+    int slots = 0;
+    for (const HostSlots& host : universe) {
+      const int left = host.slots - busy[host.name];
+      if (left > 0) idle.push_back({host.name, left});
+      slots = std::min(slots + std::max(left, 0), processes);
     }
+    if (slots > 0) take(idle, slots, false);
+    if (slots < processes) take(universe, processes - slots, true);
   }
-  if (places.empty())
-    for (std::size_t i = 0; i < known.size(); ++i) places.push_back(static_cast<int>(i));
+  for (const int place : places) ++busy[universe[static_cast<std::size_t>(place)].name];
   return places;
 }
 
@@ -131,7 +159,8 @@ Result<Section> section_of(const json& program, const Keys& keys, const Section&
   s.command.push_back(program.value("command", ""));
   const json arguments = program.value("arguments", json::array());
   for (const json& word : arguments) s.command.push_back(word.get<std::string>());
-  if (const auto folder = keys.find("wdir"); folder != keys.end()) s.folder = folder->second;
+  if (const auto folder = keys.find("wdir"); folder != keys.end())
+    s.folder = (std::filesystem::path(s.folder) / folder->second).string();
   if (const auto path = keys.find("path"); path != keys.end()) {
     const std::string rest = s.environment.get("PATH");
     s.environment.set("PATH", path->second + (rest.empty() ? "" : ":" + rest));
@@ -188,27 +217,31 @@ const Section& section_with(const JobPlan& plan, int rank) {
 
 }  // namespace
 
-Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_rank) {
+Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_rank, Busy busy) {
   JobPlan plan;
   plan.job = boot::singleton_job();
   plan.job.host_name = parent.job.host_name;
   plan.pretended = parent.pretended;
   plan.binding = parent.binding;
-  std::vector<int> places;  // by rank, in the parent's hosts
+  plan.universe = parent.universe;
+  std::vector<int> places;  // by rank, in the universe
+  std::error_code unreadable;
   const json programs = wish.value("programs", json::array());
   for (const json& program : programs) {
     const auto keys = keys_of(program);
     if (!keys) return tl::unexpected(keys.error());
     auto section = section_of(program, *keys, section_with(parent, parent_rank));
     if (!section) return tl::unexpected(section.error());
-    const auto hosts = hosts_of(*keys, parent.hosts, parent.job.host_name);
+    const auto hosts = places_of(*keys, section->ranks, parent, parent_rank, busy);
     if (!hosts) return tl::unexpected(hosts.error());
     for (int i = 0; i < section->ranks; ++i) {
       const int rank = static_cast<int>(places.size());
       auto extras = extras_of(*keys, i, rank);
       if (!extras) return tl::unexpected(extras.error());
+      for (std::string* path : {&extras->input, &extras->output, &extras->error})
+        if (!path->empty()) *path = std::filesystem::absolute(*path, unreadable);
       plan.extras[rank] = std::move(*extras);
-      places.push_back((*hosts)[static_cast<std::size_t>(i) % hosts->size()]);
+      places.push_back((*hosts)[static_cast<std::size_t>(i)]);
     }
     plan.sections.push_back(std::move(*section));
   }
@@ -225,12 +258,15 @@ Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_r
     host_of_rank.push_back(static_cast<int>(at - used.begin()));
     if (at == used.end()) {
       used.push_back(place);
-      plan.hosts.push_back(parent.hosts[static_cast<std::size_t>(place)]);
-      plan.here.push_back(parent.here[static_cast<std::size_t>(place)]);
+      plan.hosts.push_back(plan.universe[static_cast<std::size_t>(place)].name);
+      plan.here.push_back(plan.pretended || is_this_host(plan.hosts.back()));
     }
   }
   plan.job.host_of_rank = Hosts(host_of_rank);
+  const bool elsewhere = std::ranges::find(plan.here, false) != plan.here.end();
   for (Section& s : plan.sections) {
+    // Where an agent starts is the other host's business.
+    if (elsewhere) s.folder = std::filesystem::absolute(s.folder.empty() ? "." : s.folder, unreadable);
     Environment& e = s.environment;
     e.set("RMQ_JOB", plan.job.job);
     e.set("RMQ_SIZE", std::to_string(plan.job.size));

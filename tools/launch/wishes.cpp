@@ -16,7 +16,7 @@ json answer_of(const Result<void>& done) {
 }
 
 json spawn(Keeper& keeper, const Asker& job, int rank, const json& wish, std::set<std::pair<int, int>>& spawned) {
-  auto plan = plan_spawn(wish, job.plan, rank);
+  auto plan = plan_spawn(wish, job.plan, rank, keeper.ranks_by_host());
   if (!plan) return {{"error", plan.error().what}};
   const auto started = keeper.start_job(std::move(*plan), nullptr);
   if (!started) return {{"error", started.error().what}};
