@@ -15,9 +15,9 @@ rmq_precompile(rmq_diagnosis <nlohmann/json.hpp>)
 
 add_library(rmq_launch STATIC
   diag/control.cpp diag/inquiry.cpp diag/watch.cpp
-  launch/aborts.cpp launch/agent.cpp launch/agent_job.cpp launch/agents.cpp launch/binding.cpp launch/branch.cpp launch/children.cpp launch/debug.cpp launch/env.cpp launch/flight.cpp launch/front.cpp launch/hostlist.cpp launch/job.cpp launch/keeper.cpp launch/line.cpp launch/link.cpp launch/names.cpp launch/spawn_plan.cpp launch/wishes.cpp
+  launch/aborts.cpp launch/agent.cpp launch/agent_job.cpp launch/agents.cpp launch/binding.cpp launch/branch.cpp launch/children.cpp launch/debug.cpp launch/env.cpp launch/flight.cpp launch/front.cpp launch/help.cpp launch/hostlist.cpp launch/job.cpp launch/keeper.cpp launch/line.cpp launch/link.cpp launch/names.cpp launch/spawn_plan.cpp launch/wishes.cpp
   launch/local.cpp launch/open_files.cpp launch/options.cpp
-  launch/output.cpp launch/plan.cpp launch/pmi.cpp launch/remote.cpp launch/report.cpp launch/server.cpp launch/verdict.cpp
+  launch/output.cpp launch/placing.cpp launch/plan.cpp launch/pmi.cpp launch/remote.cpp launch/report.cpp launch/server.cpp launch/verdict.cpp
   boot/address.cpp boot/gate.cpp boot/minder.cpp boot/server.cpp)
 target_link_libraries(rmq_launch PUBLIC rmq_process rmq_diagnosis rmq_trace_text PRIVATE PkgConfig::SODIUM)
 rmq_precompile(rmq_launch <nlohmann/json.hpp>)

@@ -103,6 +103,7 @@ TEST(HostOptions, SayHowManyRanksAndWhere) {
   EXPECT_EQ(placed({"--hosts", "a:4,b", "-n", "2"}), "aa");
   EXPECT_EQ(placed({"-n", "2"}), "..");
   EXPECT_NE(placed({"--hosts", "a,b", "--host-split", "1,1"}).find("pretends"), std::string::npos);
+  EXPECT_NE(placed({"--hosts", "a:1048576,b"}).find("at most"), std::string::npos);
   EXPECT_NE(placed({"--host-timeout", "0.1", "--hosts", "a"}).find("--host-timeout"), std::string::npos);
 }
 

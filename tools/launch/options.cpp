@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -15,14 +14,14 @@
 
 #include "base/config.hpp"
 #include "base/process_sets.hpp"
+#include "tools/launch/placing.hpp"
+#include "tools/launch/words.hpp"
 
 namespace rmq::launch {
 
 namespace {
 
 using std::string_view;
-
-constexpr int max_ranks = 1 << 20;
 
 // What an option does. Options of one meaning share a verb.
 enum class Verb {
@@ -127,27 +126,6 @@ constexpr Known known[] = {
     {"machinefile", 1, Verb::hostfile},
 };
 
-tl::unexpected<Error> wrong(std::string what) {
-  return fail(Errc::argument, std::move(what));
-}
-
-std::optional<int> parse_count(string_view text, int high) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > high) return std::nullopt;
-  return value;
-}
-
-std::vector<string_view> split(string_view text, char separator) {
-  std::vector<string_view> out;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    out.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return out;
-}
-
 class Parser {
  public:
   Parser(std::span<const char* const> arguments, const Defaults& defaults)
@@ -218,7 +196,7 @@ class Parser {
         return {};
       }
       case Verb::split:
-        split_ = value;
+        placing_.pretend(value);
         return {};
       case Verb::method:
         return set_methods(value);
@@ -286,22 +264,18 @@ class Parser {
         return {};
       case Verb::ignore:
         return {};
-      case Verb::per_host: {
-        per_host_ = parse_count(value, max_ranks);
-        if (!per_host_) return wrong(fmt::format("{} {}: not a number of ranks", word, value));
-        per_host_word_ = word;
-        return {};
-      }
+      case Verb::per_host:
+        return placing_.set_per_host(value, word);
       case Verb::placing:
-        return set_placing(value, word);
+        return placing_.map_by(value, word, out_);
       case Verb::foreign:
         out_.notes.push_back(fmt::format("{}{}{}{}{} is ignored: it means nothing to RMQ", word,
                                          value.empty() ? "" : " ", value, second.empty() ? "" : " ", second));
         return {};
       case Verb::hosts:
-        return take_hosts(parse_host_list(value), word, value);
+        return placing_.take_hosts(parse_host_list(value), word, value);
       case Verb::hostfile:
-        return take_hosts(read_host_file(value), word, value);
+        return placing_.take_hosts(read_host_file(value), word, value);
       case Verb::launcher:
         if (value.find_first_not_of(' ') == std::string::npos) return wrong(fmt::format("{} needs a command", word));
         out_.launcher = value;
@@ -403,141 +377,18 @@ class Parser {
     return {};
   }
 
-  // "slot" fills one host after the other, "node" deals ranks out in turn, "ppr:N:node" places N on each host.
-  Result<void> set_placing(const std::string& value, string_view word) {
-    const bool ranks_by = word.ends_with("rank-by");
-    if (value == "node" && !ranks_by) {
-      in_turn_ = true;
-      placing_word_ = fmt::format("{} {}", word, value);
-      return {};
-    }
-    if (value.starts_with("ppr:")) {
-      const auto parts = split(value, ':');
-      const auto count = parts.size() == 3 && parts[2] == "node" ? parse_count(parts[1], max_ranks) : std::nullopt;
-      if (count) {
-        per_host_ = count;
-        per_host_word_ = fmt::format("{} {}", word, value);
-        counts_ranks_here_ = false;
-        return {};
-      }
-    } else if (!ranks_by && value == "slot") {
-      return {};
-    } else if (const auto part = part_of(value); part && !ranks_by) {
-      out_.binding.spread = part;
-      placing_word_ = fmt::format("{} {}", word, value);
-      return {};
-    }
-    out_.notes.push_back(fmt::format("{} {} changes nothing: ranks of a host are placed in their order", word, value));
-    return {};
-  }
-
-  Result<void> take_hosts(Result<HostList> list, string_view word, const std::string& value) {
-    if (!list) return wrong(fmt::format("{} {}: {}", word, value, list.error().what));
-    for (HostSlots& host : *list) add_host(hosts_, std::move(host));
-    hosts_word_ = fmt::format("{} {}", word, value);
-    return {};
-  }
-
   Result<void> finish() {
     if (defaults_.timeout != nullptr && !timeout_given_)
       if (auto good = set_timeout(defaults_.timeout, "MPIEXEC_TIMEOUT"); !good) return good;
-    if (auto good = find_allocation(); !good) return good;
-    if (auto good = count_ranks(); !good) return good;
+    if (auto good = placing_.count_ranks(defaults_, out_); !good) return good;
     const int size = out_.size();
     if (size > max_ranks) return wrong(fmt::format("{} ranks in all; at most {} are possible", size, max_ranks));
     if (out_.hang_abort && !out_.hang_after) return wrong("--hang-abort needs --hang-after SECONDS");
-    if (out_.binding.spread && !out_.binding.to)
-      out_.notes.push_back(fmt::format("{} changes nothing without --bind", placing_word_));
     if (auto good = finish_sets(size); !good) return good;
     if (out_.pmi && (!out_.methods.empty() || !out_.trace.empty() || !out_.coll.empty() || out_.hang_after))
       return wrong(
           "--pmi runs programs of another MPI, for which --method, --trace, --coll and --hang-after mean nothing");
-    if (!hosts_.empty()) return place_on_hosts(size);
-    if (per_host_ && *per_host_ < size)
-      out_.notes.push_back(
-          fmt::format("{} {} changes nothing: all {} ranks run on this machine", per_host_word_, *per_host_, size));
-    if (in_turn_ && split_.empty())
-      out_.notes.push_back(fmt::format("{} changes nothing: all ranks run on this machine", placing_word_));
-    if (split_.empty()) {
-      out_.host_of_rank.assign(static_cast<std::size_t>(size), 0);
-      return {};
-    }
-    int host = 0;
-    for (const string_view part : split(split_, ',')) {
-      const auto count = parse_count(part, max_ranks);
-      if (!count) return wrong(fmt::format("--host-split {}: '{}' is not a number of ranks", split_, part));
-      out_.host_of_rank.insert(out_.host_of_rank.end(), static_cast<std::size_t>(*count), host++);
-    }
-    if (out_.host_of_rank.size() != static_cast<std::size_t>(size))
-      return wrong(fmt::format("--host-split {} places {} ranks, but there are {}; the parts must add up to -n", split_,
-                               out_.host_of_rank.size(), size));
-    return {};
-  }
-
-  Result<void> place_on_hosts(int size) {
-    if (!split_.empty()) return wrong(fmt::format("--host-split pretends hosts, and {} names real ones", hosts_word_));
-    if (out_.ft || out_.pmi)
-      return wrong(fmt::format("{} is for jobs on one machine (--host-split pretends hosts), and {} names others",
-                               out_.ft ? "--ft" : "--pmi", hosts_word_));
-    if (per_host_)
-      for (HostSlots& host : hosts_) host.slots = *per_host_;
-    out_.host_of_rank = place_ranks(hosts_, size, in_turn_);
-    if (out_.universe_size == 0)
-      for (const HostSlots& host : hosts_) out_.universe_size += std::min(host.slots, max_ranks - out_.universe_size);
-    out_.universe = hosts_;
-    // Hosts without a rank need no agent, until something is spawned there.
-    const int used = 1 + *std::max_element(out_.host_of_rank.begin(), out_.host_of_rank.end());
-    for (int host = 0; host < used; ++host) out_.hosts.push_back(hosts_[static_cast<std::size_t>(host)].name);
-    return {};
-  }
-
-  // Of several nodes: their names, unless the command line has its own, or wants them all here.
-  Result<void> find_allocation() {
-    if (!hosts_.empty() || !split_.empty()) return {};
-    Result<HostList> list = HostList{};
-    if (defaults_.slurm_list != nullptr && defaults_.slurm_nodes != nullptr &&
-        string_view(defaults_.slurm_nodes) != "1") {
-      list = read_slurm(defaults_.slurm_list, defaults_.slurm_per_node == nullptr ? "" : defaults_.slurm_per_node);
-      hosts_word_ = "the Slurm allocation";
-    } else if (defaults_.pbs_file != nullptr) {
-      list = read_host_file(defaults_.pbs_file);
-      hosts_word_ = "PBS_NODEFILE";
-    }
-    if (!list) return wrong(fmt::format("{}: {}", hosts_word_, list.error().what));
-    hosts_ = *std::move(list);
-    if (out_.launcher.empty() && defaults_.slurm_list != nullptr && !hosts_.empty())
-      out_.launcher = "srun --nodes=1 --ntasks=1 --overlap --unbuffered --nodelist={}";
-    return {};
-  }
-
-  // Of one program without -n: what other launchers take from the environment, or from the number for each host.
-  Result<void> count_ranks() {
-    App& app = out_.apps.front();
-    if (out_.apps.size() > 1 || app.ranks_given) return {};
-    if (!hosts_.empty()) {
-      std::size_t ranks = 0;
-      for (const HostSlots& host : hosts_) ranks += static_cast<std::size_t>(per_host_.value_or(host.slots));
-      app.ranks = static_cast<int>(std::min<std::size_t>(ranks, max_ranks + 1));
-      return {};
-    }
-    if (per_host_ && !counts_ranks_here_)
-      return wrong(fmt::format("{} does not say how many ranks to start here; add -n N", per_host_word_));
-    if (per_host_) {
-      app.ranks = *per_host_;
-      return {};
-    }
-    if (!split_.empty() || defaults_.slurm_tasks == nullptr) return {};
-    const auto tasks = parse_count(defaults_.slurm_tasks, max_ranks);
-    if (!tasks) return {};
-    if (defaults_.slurm_nodes != nullptr && string_view(defaults_.slurm_nodes) != "1")
-      return wrong(fmt::format(
-          "this is a Slurm allocation of {} nodes, but SLURM_JOB_NODELIST, which would name them, is not set; "
-          "name them with --hosts, or say with -n N how many ranks are to run here",
-          defaults_.slurm_nodes));
-    app.ranks = *tasks;
-    if (*tasks > 1)
-      out_.notes.push_back(fmt::format("starts {} ranks, as SLURM_NTASKS says (-n N: N of them)", *tasks));
-    return {};
+    return placing_.place(size, out_);
   }
 
   std::span<const char* const> arguments_;
@@ -545,22 +396,15 @@ class Parser {
   std::size_t position_ = 0;
   Options out_;
   App app_;
-  std::string split_;
   bool timeout_given_ = false;
-  std::optional<int> per_host_;    // -ppn
-  std::string per_host_word_;      // as it was written
-  bool counts_ranks_here_ = true;  // without -n, as -ppn does and ppr:N:node does not
-  bool in_turn_ = false;           // --map-by node
-  std::string placing_word_;       // as it was written
-  HostList hosts_;                 // of all options that name some
-  std::string hosts_word_;         // the last of them, as it was written
+  Placing placing_;
 };
 
 }  // namespace
 
 int Options::size() const {
   int ranks = 0;
-  for (const App& app : apps) ranks += std::min(app.ranks, max_ranks);
+  for (const App& app : apps) ranks = std::min(ranks + std::min(app.ranks, max_ranks + 1), max_ranks + 1);
   return ranks;
 }
 
@@ -571,52 +415,6 @@ Defaults Defaults::of_environment() {
 
 Result<Options> parse_options(std::span<const char* const> arguments, const Defaults& defaults) {
   return Parser(arguments, defaults).parse();
-}
-
-std::string help_text() {
-  return "Usage: rmqrun [options] program [arguments] [ : [options] program [arguments] ] ...\n"
-         "Starts an MPI program on this machine, or on those that are named or allocated.\n"
-         "\n"
-         "  -n, -np, -c N          ranks of this program (1; with hosts or in an allocation: one for each slot)\n"
-         "  --hosts A:2,B:2        where: names, and how many ranks are for each (1); also --host, -H\n"
-         "  --hostfile FILE        the same, a line each: A:2, A slots=2, or A twice; also -f, --machinefile\n"
-         "  -ppn N                 so many on each host; also --map-by ppr:N:node\n"
-         "  --map-by slot|node     fill one host after the other (slot), or deal ranks out in turn\n"
-         "  --launcher COMMAND     what runs a command on another host: its words, then the host (or where {} stands), "
-         "then the\n"
-         "                         command (ssh; srun in a Slurm allocation). It must pass standard input and output\n"
-         "  --host-timeout SECONDS a host that is silent for so long is lost (10); --fan-out N: agents that one starts "
-         "(32)\n"
-         "  --method LIST          shm, tcp or shm,tcp (default: shm inside a host, tcp between hosts)\n"
-         "  --host-split A,B,...   pretend hosts: the first A ranks on one, the next B on another, ...\n"
-         "  -x VAR[=VALUE]         set a variable for all ranks; also -genv VAR VALUE, and -env VAR VALUE for this "
-         "program\n"
-         "                         (all other variables reach all ranks as well, named by -genvlist or not)\n"
-         "  --wdir DIR             working folder of this program\n"
-         "  -l, --tag-output       put [rank] before each line of output\n"
-         "  --bind PART            bind each rank to one, in turn: hwthread, core, l3cache, numa, socket (none)\n"
-         "  --map-by PART          with --bind: neighbours to different ones; --report-bindings: say where each rank "
-         "is\n"
-         "  --timeout SECONDS      end the job after this time with exit code 124; also MPIEXEC_TIMEOUT\n"
-         "  --hang-after SECONDS   say who waits for whom when all ranks wait and nothing has moved for so long\n"
-         "  --hang-abort           and end the job with exit code 125\n"
-         "  --ft                   the job goes on when a rank dies; its program deals with that (MPIX_Comm_shrink …)\n"
-         "  --trace DIR            write each rank's events to DIR, for rmqtrace\n"
-         "  --coll FILE            which algorithms collectives take, as rmqperf tune has found them: RMQ_COLL, a word "
-         "a line\n"
-         "  --pset NAME=RANKS      a process set for MPI's sessions, as ocean=0-3,7; without =RANKS: the ranks of this "
-         "program\n"
-         "  --trace-max BYTES      of each rank's file there at most, as 500M; later events are counted, not kept\n"
-         "  --usize N              MPI_UNIVERSE_SIZE\n"
-         "  --pmi                  the program is of another MPI that speaks PMI-1 (MPICH and its kin), and keeps that "
-         "library\n"
-         "  -h, --help; --version\n"
-         "\n"
-         "Standard input goes to rank 0, signals to all ranks. When a rank dies, the others are ended, and the exit "
-         "code is\n"
-         "the rank's own, or 128 + the number of the signal that killed it. A program that cannot be started: 127.\n"
-         "SIGQUIT (Ctrl-\\) is kept from the ranks: it prints what each of them is doing, and the job goes on, as does "
-         "'rmqps JOB'.\n";
 }
 
 }  // namespace rmq::launch

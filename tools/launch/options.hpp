@@ -56,7 +56,7 @@ struct Options {
   bool ft = false;                                      // --ft: the job goes on when a rank dies
   std::vector<std::string> notes;                       // lines for the user: what was taken otherwise than written
 
-  int size() const;  // ranks of all sections
+  int size() const;  // ranks of all sections; one too many where they are more than possible
 };
 
 /// What the environment says where the command line does not: texts of variables, nullptr where they are not set.
