@@ -165,9 +165,8 @@ void AgentJob::on_launcher(const Link::Frame& frame) {
     case Word::tell: {
       agents_.send(frame.word, number_, frame.body);
       const int rank = body.rank();
-      // Those of the dead one itself have gone up with the news.
-      if (is_here(rank)) return;
-      return up(Word::events, local_.last_events(rank));
+      const bool known = body.number() != 0;  // with the news of its end
+      return up(Word::events, known && is_here(rank) ? "" : local_.last_events(rank));
     }
     default:
       return;

@@ -280,8 +280,7 @@ void Job::say_last_events(int rank, const std::string& cause) {
     if (local.get() != &starter_of(rank)) text += local->last_events(rank);
   for (const auto& remote : remotes_)
     if (remote.get() != &starter_of(rank)) static_cast<void>(remote->last_events(rank));
-  for (const auto& remote : remotes_)
-    hosts_to_tell_ += remote->hosts() - (remote.get() == &starter_of(rank) ? 1 : 0);  // those of its own are here
+  for (const auto& remote : remotes_) hosts_to_tell_ += remote->hosts();
   cause_ = cause;
   say_events(text);
 }

@@ -37,7 +37,7 @@ enum class Word : std::uint8_t {
   prod,          // down  u32 rank: remind it of a question
   kill_one,      // down  u32 rank: SIGKILL to it alone
   look,          // down  answered by `facts` for each rank
-  tell,          // down  u32 rank that has died: answered by `events` of all hosts but its own
+  tell,          // down  u32 rank that ends the job, u32 1: its own events are known; answered by `events` of each host
   input,         // down  text for rank 0; empty: its end
   printed,       // down  u32 bytes of `output` that the launcher has taken
   bye,           // down  end, once all output has been taken

@@ -144,9 +144,10 @@ void RemoteStarter::refresh() {
 }
 
 std::string RemoteStarter::last_events(int rank) {
-  say(Word::tell, Fields().number(word_of(rank)));
   const auto found = ranks_.find(rank);
-  return found == ranks_.end() ? "" : found->second.last_events;
+  const std::string events = found == ranks_.end() ? "" : found->second.last_events;
+  say(Word::tell, Fields().number(word_of(rank)).number(!events.empty()));
+  return events;
 }
 
 void RemoteStarter::to_rank(int rank, std::string_view frame) {
