@@ -1,0 +1,37 @@
+// The bootstrap of a program that nobody has launched.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/bootstrap_local.hpp"
+#include "base/bootstrap_server.hpp"
+
+namespace rmq::boot {
+
+// Without a launcher, until it wants something of one.
+class SingletonBootstrap final : public LocalBootstrap {
+ public:
+  SingletonBootstrap();
+
+  Result<std::optional<std::string>> look_up(std::string_view key) override {
+    return launcher_ ? launcher_->look_up(key) : LocalBootstrap::look_up(key);
+  }
+  Result<void> wish(std::string_view what, std::string_view text) override;
+  int watch_fd() const override { return launcher_ ? launcher_->watch_fd() : -1; }
+  void on_watch() override {
+    if (launcher_) launcher_->on_watch();
+  }
+  Result<void> finalize() override {
+    if (launcher_) static_cast<void>(launcher_->finalize());
+    return LocalBootstrap::finalize();
+  }
+  void abort(int code, std::string_view why, Blame blame) override;
+
+ private:
+  std::unique_ptr<ServerBootstrap> launcher_;
+};
+
+}  // namespace rmq::boot
