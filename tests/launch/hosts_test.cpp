@@ -237,6 +237,19 @@ TEST(Hosts, ASignalReachesAllRanks) {
   EXPECT_EQ(sorted_lines(outcome.out), (Words{"got", "got", "got", "up", "up", "up"}));
 }
 
+TEST(Hosts, AStoppedJobGoesOnWhenToldTo) {
+  Process job(on_hosts("a:1,b:1", {"--fan-out", "1", "PROBE", "say", "up", "spin"}));
+  job.await_lines(2);
+  ::kill(job.pid(), SIGTSTP);
+  job.await_state(job.pid(), 'T');
+  for (const pid_t pid : job.family("rank_probe")) job.await_state(pid, 'T');
+  ::kill(job.pid(), SIGCONT);
+  for (const pid_t pid : job.family("rank_probe")) job.await_state(pid, 'R');
+  ::kill(job.pid(), SIGTERM);
+  EXPECT_EQ(job.wait().code, 128 + SIGTERM);
+  job.await_nobody();
+}
+
 // Neither the front nor the keeper waits for a host that does not answer.
 TEST(Hosts, ASignalEndsAJobThatHasNotStartedEverywhere) {
   for (const char* hosts : {"localhost,a", "a"}) {
@@ -252,13 +265,13 @@ TEST(Hosts, ASignalEndsAJobThatHasNotStartedEverywhere) {
   }
 }
 
-TEST(Hosts, SigquitTellsOfAllHosts) {
+// tests/hangs has what is told of MPI programs.
+TEST(Hosts, SigquitEndsNobody) {
   Process job(on_hosts("a:1,b:1", {"PROBE", "init", "say", "up", "watch"}));
   job.await_lines(2);
   ::kill(job.pid(), SIGQUIT);
   ::kill(job.pid(), SIGTERM);
-  const Outcome outcome = job.wait();
-  EXPECT_EQ(outcome.code, 128 + SIGTERM);
+  EXPECT_EQ(job.wait().code, 128 + SIGTERM);
 }
 
 TEST(Hosts, WhatCannotBeStartedIsNamed) {
