@@ -1,6 +1,6 @@
-// Children on hosts that the parents name, or have slots left on. Pairs of arguments: the info key host (- for none), and
-// where the children are to be, in the order of their ranks. Parents and children of all hosts talk to each other, and
-// each side finds out who shares a host.
+// Children on hosts that the parents name, or have slots left on. Pairs of arguments: the info key host (- for none),
+// and where the children are to be, in the order of their ranks. Parents and children of all hosts talk to each other,
+// and each side finds out who shares a host.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 enum { kName = MPI_MAX_PROCESSOR_NAME };
 
-static void require(int good, const char *what) {
+static void require(int good, const char* what) {
   if (good) return;
   fprintf(stderr, "places: %s\n", what);
   MPI_Abort(MPI_COMM_WORLD, 1);
@@ -39,9 +39,9 @@ static void talk(MPI_Comm inter, int is_child) {
   MPI_Comm_free(&all);
 }
 
-static void spawn(const char *program, const char *host, const char *expected) {
+static void spawn(const char* program, const char* host, const char* expected) {
   int n = 1, rank;
-  for (const char *c = expected; *c; ++c) n += *c == ',';
+  for (const char* c = expected; *c; ++c) n += *c == ',';
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Info info = MPI_INFO_NULL;
   if (strcmp(host, "-") != 0) {
@@ -52,7 +52,7 @@ static void spawn(const char *program, const char *host, const char *expected) {
   int codes[64];
   require(n <= 64, "too many children");
   MPI_Comm_spawn(program, MPI_ARGV_NULL, n, info, 0, MPI_COMM_WORLD, &children, codes);
-  char (*names)[kName] = calloc((size_t)n, kName), none[kName] = "";
+  char(*names)[kName] = calloc((size_t)n, kName), none[kName] = "";
   MPI_Gather(none, 0, MPI_CHAR, names, kName, MPI_CHAR, rank == 0 ? MPI_ROOT : MPI_PROC_NULL, children);
   if (rank == 0) {
     char found[64 * kName] = "";
@@ -69,7 +69,7 @@ static void spawn(const char *program, const char *host, const char *expected) {
   if (info != MPI_INFO_NULL) MPI_Info_free(&info);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm parent;
   MPI_Comm_get_parent(&parent);

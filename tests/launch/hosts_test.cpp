@@ -58,8 +58,8 @@ TEST(Hosts, ThoseOfAPbsJobAreTaken) {
     std::fputs("a\na\nb\n", nodes);
     std::fclose(nodes);
   }
-  const Outcome job = run(rmqrun({"--launcher", kLauncher, "sh", "-c", "PROBE fence finalize; echo $RMQ_HOST_NAME"}), "",
-                          {{"PBS_NODEFILE", file}});
+  const Outcome job = run(rmqrun({"--launcher", kLauncher, "sh", "-c", "PROBE fence finalize; echo $RMQ_HOST_NAME"}),
+                          "", {{"PBS_NODEFILE", file}});
   EXPECT_EQ(sorted_lines(job.out), (Words{"a", "a", "b"})) << job.err;
   ::unlink(file.c_str());
 }

@@ -6,8 +6,9 @@
 //        └─ rank 1 …
 //
 // The front dies: the keeper sees the end of a pipe that only the front holds (the leash) and kills all its
-// descendants. Through the same pipe come the signals that the front passes on, a byte each. The keeper dies: the kernel kills the ranks (PR_SET_PDEATHSIG); what they had started themselves is
-// adopted by the front, which kills it. Both are subreapers, so no grandchild escapes by losing its parent.
+// descendants. Through the same pipe come the signals that the front passes on, a byte each. The keeper dies: the
+// kernel kills the ranks (PR_SET_PDEATHSIG); what they had started themselves is adopted by the front, which kills it.
+// Both are subreapers, so no grandchild escapes by losing its parent.
 #pragma once
 
 #include <signal.h>
