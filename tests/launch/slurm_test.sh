@@ -13,7 +13,17 @@ folder=$(mktemp -d) services=
 chmod 755 "$folder"
 end() {
   for pid in $services; do kill "$pid" 2>/dev/null; done
+  # Some wait for others of them that have gone first.
+  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    kill -0 $services 2>/dev/null || break
+    sleep 0.1
+  done
+  for pid in $services; do kill -KILL "$pid" 2>/dev/null; done
   for pid in $services; do wait "$pid" 2>/dev/null; done
+  # What starts a step is its own process, and waits for a slurmctld that is gone.
+  grep -lzs "^SLURM_CONF=$folder/slurm.conf\$" /proc/[0-9]*/environ | cut -d/ -f3 | while read -r pid; do
+    grep -qx slurmstepd "/proc/$pid/comm" 2>/dev/null && kill -KILL "$pid"
+  done
   rm -rf "$folder"
 }
 trap end EXIT
