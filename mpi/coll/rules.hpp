@@ -124,8 +124,13 @@ struct Rule {
   std::string text() const;
 
  private:
-  template <class T>
-  constexpr Rule with(T Rule::*member, T value) const {
+  // No template: Clang 14 would not have it in a constant.
+  constexpr Rule with(If Rule::*member, If value) const {
+    Rule r = *this;
+    r.*member = value;
+    return r;
+  }
+  constexpr Rule with(std::uint64_t Rule::*member, std::uint64_t value) const {
     Rule r = *this;
     r.*member = value;
     return r;
