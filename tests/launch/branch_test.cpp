@@ -61,7 +61,7 @@ TEST_F(AgentWithRanks, AFenceIsOfDifferentRanks) {
   EXPECT_EQ(up_, std::vector<Word>{});
   say(1, boot::encode(FrameKind::fence));
   EXPECT_EQ(up_, std::vector<Word>{Word::fence});
-  branch_.fence_done("", 0);
+  branch_.fence_done(0);
   EXPECT_EQ(told(0), "answer");
   say(0, boot::encode(FrameKind::fence));  // the next one
   EXPECT_EQ(told(0), "");
