@@ -76,6 +76,7 @@ CollectiveRequest::CollectiveRequest(Comm& c, bool persistent)
 
 int CollectiveRequest::peek(MPI_Status* status) {
   set_empty_status(status);
+  told_ = active_;
   return active_ ? result() : MPI_SUCCESS;
 }
 
@@ -91,6 +92,7 @@ void CollectiveRequest::start() {
   plan_.begin();
   run();
   active_ = true;
+  told_ = false;
 }
 
 void CollectiveRequest::cancel() {
@@ -98,7 +100,7 @@ void CollectiveRequest::cancel() {
 }
 
 void CollectiveRequest::abandon(Request* place) {
-  if (running()) refuse("is a collective's that is not over, which cannot be freed");
+  if (active_ && !told_) refuse("is a collective's that is not over, which cannot be freed");
   Activity::abandon(place);
 }
 

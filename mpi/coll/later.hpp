@@ -110,6 +110,7 @@ class CollectiveRequest : public Activity, private Task {
 
   const bool persistent_;
   bool active_;
+  bool told_ = false;           // that it is complete, and it is active still
   Plan plan_;                   // of a persistent one
   const char* const name_;      // of the function that made it
   const std::uint32_t number_;  // of the call on its communicator

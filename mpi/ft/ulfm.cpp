@@ -3,6 +3,9 @@
 // those that it has.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <ranges>
+
 #include "mpi/ft/failures.hpp"
 #include "mpi/ft/faults.hpp"
 #include "mpi/internal/requests.hpp"
@@ -19,6 +22,19 @@ MPI_Group failed_group(const Circle& circle, std::size_t count) {
   std::vector<Rank> world;
   for (std::size_t i = 0; i < count; ++i) world.push_back(circle.members()[circle.failed()[i]]);
   return new_group(std::move(world))->handle;
+}
+
+/// Once the launcher has said of each member who is lost to this one that it is dead (adi/faults.cpp): a call that has
+/// failed for it comes before the list in which it is.
+const Circle& heard_of(const Circle& circle) {
+  adi::Device& d = *runtime().device;
+  const auto is_unheard = [&](int place) {
+    return !d.peer_error(circle.members()[place]).empty() &&
+           std::ranges::find(circle.failed(), place) == circle.failed().end();
+  };
+  const auto places = std::views::iota(0, circle.members().size());
+  while (d.MPID_Any_lost() && std::ranges::any_of(places, is_unheard)) d.MPID_Poll(true);
+  return circle;
 }
 
 // ---- agree ----
@@ -216,7 +232,7 @@ RMQ_MPIX(int, Comm_ishrink, (MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* requ
 RMQ_MPIX(int, Comm_failure_ack, (MPI_Comm comm)) {
   return enter(comm, [&](Comm& c) {
     Circle& circle = circle_of(c);
-    circle.acknowledge(circle.failed().size());
+    circle.acknowledge(heard_of(circle).failed().size());
   });
 }
 
@@ -229,14 +245,14 @@ RMQ_MPIX(int, Comm_failure_get_acked, (MPI_Comm comm, MPI_Group* failedgrp)) {
 
 RMQ_MPIX(int, Comm_get_failed, (MPI_Comm comm, MPI_Group* failedgrp)) {
   return enter(comm, [&](Comm& c) {
-    const Circle& circle = circle_of(c);
+    const Circle& circle = heard_of(circle_of(c));
     *out(failedgrp, "failedgrp") = failed_group(circle, circle.failed().size());
   });
 }
 
 RMQ_MPIX(int, Win_get_failed, (MPI_Win win, MPI_Group* failedgrp)) {
   return enter_win(win, [&](Win& w) {
-    const Circle& circle = circle_of(*w.comm);
+    const Circle& circle = heard_of(circle_of(*w.comm));
     *out(failedgrp, "failedgrp") = failed_group(circle, circle.failed().size());
   });
 }
