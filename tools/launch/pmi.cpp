@@ -136,9 +136,9 @@ class PmiTranslator {
       answer(fresh ? "cmd=publish_result info=ok rc=0 msg=success"
                    : "cmd=publish_result info=fail rc=-1 msg=published");
     } else if (command == "unpublish_name") {
-      const bool known = board_.names_.erase(text("service")) > 0;
-      answer(known ? "cmd=unpublish_result info=ok rc=0 msg=success"
-                   : "cmd=unpublish_result info=fail rc=-1 msg=not_published");
+      const bool was = board_.names_.erase(text("service")) > 0;
+      answer(was ? "cmd=unpublish_result info=ok rc=0 msg=success"
+                 : "cmd=unpublish_result info=fail rc=-1 msg=not_published");
     } else if (command == "lookup_name") {
       answer_value("lookup_result", board_.names_, text("service"), "port");
     } else if (command == "barrier_in") {
