@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "mpi/ft/failures.hpp"
 #include "mpi/ft/faults.hpp"
@@ -28,12 +27,14 @@ MPI_Group failed_group(const Circle& circle, std::size_t count) {
 /// failed for it comes before the list in which it is.
 const Circle& heard_of(const Circle& circle) {
   adi::Device& d = *runtime().device;
-  const auto is_unheard = [&](int place) {
-    return !d.peer_error(circle.members()[place]).empty() &&
-           std::ranges::find(circle.failed(), place) == circle.failed().end();
+  const auto any_unheard = [&] {
+    for (int place = 0; place < circle.members().size(); ++place) {
+      if (d.peer_error(circle.members()[place]).empty()) continue;
+      if (std::ranges::find(circle.failed(), place) == circle.failed().end()) return true;
+    }
+    return false;
   };
-  const auto places = std::views::iota(0, circle.members().size());
-  while (d.MPID_Any_lost() && std::ranges::any_of(places, is_unheard)) d.MPID_Poll(true);
+  while (d.MPID_Any_lost() && any_unheard()) d.MPID_Poll(true);
   return circle;
 }
 
