@@ -37,7 +37,10 @@ kill -CONT "$pid"
 grep -q "^rank is stopped: Rank 1 waits for rank 0, which is stopped by a signal" "$dir/said" || die "stopped rank"
 
 if [ "$how" = plain ]; then
-  keeper=$(awk -v program="$program $how" 'index($0, program) { print $2 }' "$dir/list")
+  keeper=
+  for one in $(awk -v program="$program $how" 'index($0, program) { print $2 }' "$dir/list"); do
+    if [ "$(ps -o ppid= -p "$one" | tr -d ' ')" = "$run" ]; then keeper=$one; fi  # others may run the same
+  done
   kill -STOP "$keeper" || die "no process id in the list"
   "$bin/rmqps" "$run" >"$dir/said" 2>&1 && die "a launcher that is stopped answers"
   kill -CONT "$keeper"
