@@ -74,11 +74,7 @@ class ContextsFor {
   }
   bool done() const { return living_ ? living_->is_over() : all_->done(); }
   int error() const { return living_ ? living_->error() : all_->error(); }
-  const char* text() const {
-    if (living_) return living_->text();
-    return error() == MPI_ERR_OTHER ? "too many communicators are alive: no context is left"
-                                    : "a member could not be reached";
-  }
+  const char* text() const { return living_ ? living_->text() : all_->text(); }
   const Contexts& contexts() const { return living_ ? living_->contexts() : all_->contexts(); }
 
  private:

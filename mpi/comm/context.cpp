@@ -228,12 +228,14 @@ void ContextAgreement::take_own() {
   done_ = true;
 }
 
+const char* ContextAgreement::text() const {
+  return error_ == MPI_ERR_OTHER ? kNoContextLeft : "a member could not be reached";
+}
+
 Contexts agree_on_contexts(const Party& p, const Bridge& b, int n) {
   ContextAgreement agreement(p, b, n, true);
   while (!agreement.done()) runtime().device->MPID_Poll(true);
-  if (agreement.error() == MPI_ERR_OTHER)
-    fail_call(MPI_ERR_OTHER, "too many communicators are alive: no context is left");
-  if (agreement.error() != MPI_SUCCESS) fail_call(agreement.error(), "a member could not be reached");
+  if (agreement.error() != MPI_SUCCESS) fail_call(agreement.error(), agreement.text());
   return agreement.contexts();
 }
 

@@ -31,7 +31,7 @@ Contexts agree_across(Comm& own, int leader, const Bridge& bridge) {
     if (theirs.size() != words.size()) fail_call(MPI_ERR_INTERN, "the other side breaks the protocol");
     for (std::size_t i = 0; i < words.size(); ++i) words[i] &= theirs[i];
   } while (!turn.end_round(round(), 2, false, contexts));
-  if (contexts.list.empty()) fail_call(MPI_ERR_OTHER, "too many communicators are alive: no context is left");
+  if (contexts.list.empty()) fail_call(MPI_ERR_OTHER, kNoContextLeft);
   return contexts;
 }
 

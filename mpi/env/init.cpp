@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "base/exit.hpp"
 #include "mpi/dynamic/spawn.hpp"
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/life.hpp"
@@ -52,8 +53,7 @@ void abort_part(MPI_Comm comm, int code) {
                            fmt::format("it has called MPI_Abort on {} with error code {}",
                                        c->name.empty() ? "a communicator of both" : c->name, code));
   }
-  std::fflush(nullptr);
-  ::_exit(code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff);
+  boot::flush_and_exit(code);
 }
 
 }  // namespace

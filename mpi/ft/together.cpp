@@ -45,7 +45,7 @@ void CopyAgreement::hear(const Agreement::Value& agreed) {
 const char* CopyAgreement::text() const {
   return error_ == MPIX_ERR_PROC_FAILED ? "a member has failed"
          : error_ == MPIX_ERR_REVOKED   ? "a member knows that the communicator has been revoked"
-                                        : "too many communicators are alive: no context is left";
+                                        : kNoContextLeft;
 }
 
 Together::Together(Comm& c) : comm_(c), deaths_(ft::may_fail()) {

@@ -93,7 +93,7 @@ class Shrink {
   /// Once over. MPI_COMM_NULL where the other side of an inter-communicator is gone.
   MPI_Comm make() {
     if (mixed_up_) fail_call(MPI_ERR_OTHER, kMixedUp);
-    if (contexts_.list.empty()) fail_call(MPI_ERR_OTHER, "too many communicators are alive: no context is left");
+    if (contexts_.list.empty()) fail_call(MPI_ERR_OTHER, kNoContextLeft);
     NewComm made{contexts_[0], new_group(living(*comm_.group))};
     made.traits = contexts_.traits;
     if (comm_.is_inter()) {

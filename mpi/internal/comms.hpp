@@ -127,6 +127,9 @@ std::vector<std::uint64_t> exchange(const Party& p, const Bridge& b, const std::
 inline constexpr std::uint32_t kWorldContext = 0, kSelfContext = 2;
 inline constexpr std::size_t kContextWords = 256;  // of 64 contexts each
 
+/// What a call says that finds none free.
+inline constexpr const char* kNoContextLeft = "too many communicators are alive: no context is left";
+
 /// What an agreement comes to.
 struct Contexts {
   std::vector<std::uint32_t> list;
@@ -173,6 +176,8 @@ class ContextAgreement {
   bool done() const { return done_; }
   /// Once done: MPI_SUCCESS or an error class.
   int error() const { return error_; }
+  /// What the call says then that has failed.
+  const char* text() const;
   const Contexts& contexts() const { return contexts_; }
 
  private:

@@ -321,6 +321,18 @@ TEST(Journal, OfBothSidesIsEmptiedWhileBothOnlySend) {
       "both to have all"));
 }
 
+/// Sends, and sleeps where nothing moves. Whether it was taken by `until`.
+bool send_asleep(Node& node, int rank, std::uint64_t until) {
+  bool taken = false;
+  while (!taken && os::now_ns() < until) {
+    taken = node.method().send(rank, short_packet(1, 0), {}, nullptr) == Outcome::done;
+    if (taken || node.method().poll() > 0) continue;
+    if (node.method().arm()) node.doorbell().wait(20'000'000'000);
+    node.method().disarm();
+  }
+  return taken;
+}
+
 // All pairs with few connections: they are closed in good order and made again.
 TEST(FewLinks, ServeAllPairs) {
   constexpr int kRanks = 24;
@@ -375,11 +387,7 @@ TEST(FewLinks, WakeWhoWaitsForRoom) {
   Node& node = world[0];
   const std::uint64_t start = os::now_ns();
   for (int rank = 1; rank < kRanks; ++rank) {
-    while (node.method().send(rank, short_packet(1, 0), {}, nullptr) == Outcome::retry) {
-      if (node.method().poll() > 0) continue;
-      if (node.method().arm()) node.doorbell().wait(20'000'000'000);
-      node.method().disarm();
-    }
+    EXPECT_TRUE(send_asleep(node, rank, start + 15'000'000'000));
   }
   EXPECT_LT(os::now_ns() - start, 15'000'000'000u);
   over = true;
@@ -403,14 +411,8 @@ TEST(FewLinks, WaitForNoRankThatComputes) {
       for (int rank = 2; rank < 6; ++rank) world[rank].method().poll();
     }
   });
-  bool taken = false;
   const std::uint64_t until = os::now_ns() + 10'000'000'000;
-  while (!taken && os::now_ns() < until) {
-    taken = node.method().send(5, short_packet(1, 0), {}, nullptr) == Outcome::done;
-    if (taken || node.method().poll() > 0) continue;
-    if (node.method().arm()) node.doorbell().wait(20'000'000'000);
-    node.method().disarm();
-  }
+  const bool taken = send_asleep(node, 5, until);
   EXPECT_LT(os::now_ns(), until);
   over = true;
   others.join();

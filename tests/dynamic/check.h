@@ -13,14 +13,14 @@ static int errors = 0;
     }                                                                       \
   } while (0)
 
-static int class_of(int code) {
+static inline int class_of(int code) {
   int class_ = code;
   if (code != MPI_SUCCESS) MPI_Error_class(code, &class_);
   return class_;
 }
 
 /* All errors of MPI_COMM_WORLD's ranks, the sum of which is the same everywhere. */
-static int finish(void) {
+static inline int finish(void) {
   int all = 0, rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Allreduce(&errors, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -1,26 +1,11 @@
 /* A world that grows: all processes there are spawn two more, again and again, from a communicator of all, whose members
    come from as many jobs.  generations [processes in the end]
    Before that, the first one tries what must fail, and what the info keys say. */
-#include <mpi.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int errors = 0;
-#define CHECK(x)                                                          \
-  do {                                                                    \
-    if (!(x)) {                                                           \
-      ++errors;                                                           \
-      fprintf(stderr, "generations.c:%d: %s does not hold\n", __LINE__, #x); \
-    }                                                                     \
-  } while (0)
-
-static int class_of(int code) {
-  int class = code;
-  if (code != MPI_SUCCESS) MPI_Error_class(code, &class);
-  return class;
-}
+#include "check.h"
 
 static void failures(void) {
   MPI_Comm none = MPI_COMM_SELF;

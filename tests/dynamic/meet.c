@@ -1,19 +1,10 @@
 /* Two jobs meet at a port, whose name goes through a file:  meet accept|connect FILE [rounds]
    They exchange messages of many sizes both ways, merge, hold collectives and a window over both, and part. */
-#include <mpi.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int errors = 0;
-#define CHECK(x)                                                                   \
-  do {                                                                             \
-    if (!(x)) {                                                                    \
-      ++errors;                                                                    \
-      fprintf(stderr, "meet.c:%d: %s does not hold\n", __LINE__, #x);              \
-    }                                                                              \
-  } while (0)
+#include "check.h"
 
 static void tell(const char* file, const char* name) {
   char temporary[600];

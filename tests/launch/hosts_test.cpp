@@ -239,15 +239,7 @@ TEST(Hosts, ASignalReachesAllRanks) {
 
 TEST(Hosts, AStoppedJobGoesOnWhenToldTo) {
   Process job(on_hosts("a:1,b:1", {"--fan-out", "1", "PROBE", "say", "up", "spin"}));
-  job.await_lines(2);
-  ::kill(job.pid(), SIGTSTP);
-  job.await_state(job.pid(), 'T');
-  for (const pid_t pid : job.family("rank_probe")) job.await_state(pid, 'T');
-  ::kill(job.pid(), SIGCONT);
-  for (const pid_t pid : job.family("rank_probe")) job.await_state(pid, 'R');
-  ::kill(job.pid(), SIGTERM);
-  EXPECT_EQ(job.wait().code, 128 + SIGTERM);
-  job.await_nobody();
+  expect_stops_and_goes_on(job);
 }
 
 // Neither the front nor the keeper waits for a host that does not answer.

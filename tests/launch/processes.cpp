@@ -139,4 +139,16 @@ std::vector<std::string> sorted_lines(const std::string& text) {
   return out;
 }
 
+void expect_stops_and_goes_on(Process& job) {
+  job.await_lines(2);
+  ::kill(job.pid(), SIGTSTP);
+  job.await_state(job.pid(), 'T');
+  for (const pid_t pid : job.family("rank_probe")) job.await_state(pid, 'T');
+  ::kill(job.pid(), SIGCONT);
+  for (const pid_t pid : job.family("rank_probe")) job.await_state(pid, 'R');
+  ::kill(job.pid(), SIGTERM);
+  EXPECT_EQ(job.wait().code, 128 + SIGTERM);
+  job.await_nobody();
+}
+
 }  // namespace rmq::test

@@ -75,4 +75,8 @@ std::string probe_path();
 /// The sorted lines of a text.
 std::vector<std::string> sorted_lines(const std::string& text);
 
+/// A job of two ranks, each of which says a line and spins: SIGTSTP stops all of it, and SIGCONT lets it go on. Ends
+/// it.
+void expect_stops_and_goes_on(Process& job);
+
 }  // namespace rmq::test

@@ -218,15 +218,7 @@ TEST(RmqrunIo, RanksStartWithTheUsersSignalMaskAndTwoDescriptorsMore) {
 
 TEST(RmqrunIo, AStoppedJobGoesOnWhenToldTo) {
   Process job(rmqrun({"-n", "2", "PROBE", "say", "up", "spin"}));
-  job.await_lines(2);
-  ::kill(job.pid(), SIGTSTP);
-  job.await_state(job.pid(), 'T');
-  for (const pid_t pid : job.family("rank_probe")) job.await_state(pid, 'T');
-  ::kill(job.pid(), SIGCONT);
-  for (const pid_t pid : job.family("rank_probe")) job.await_state(pid, 'R');
-  ::kill(job.pid(), SIGTERM);
-  EXPECT_EQ(job.wait().code, 128 + SIGTERM);
-  job.await_nobody();
+  expect_stops_and_goes_on(job);
 }
 
 TEST(RmqrunIo, VersionIsOneLine) {

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/boot_wire.hpp"
+#include "base/exit.hpp"
 #include "base/launcher.hpp"
 #include "tools/boot/address.hpp"
 #include "tools/launch/flight.hpp"
@@ -125,7 +126,7 @@ class Minder {
 
   void end(int code) {
     loop_.forget(rank_.control.get());
-    ended_by_server_ = exit_code(code);
+    ended_by_server_ = boot::status_of(code);
     if (rank_is_gone_) return loop_.stop();
     loop_.after(end_grace, [this] { loop_.stop(); });
   }
@@ -148,7 +149,7 @@ class Minder {
   pid_t pid_ = -1;
   int status_ = 0;
   bool rank_is_gone_ = false;
-  std::set<pid_t> awaited_;  // launchers that this process waits for, and for nothing else
+  std::set<pid_t> awaited_;             // launchers that this process waits for, and for nothing else
   std::optional<int> ended_by_server_;  // the job's exit code
 };
 

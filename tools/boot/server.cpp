@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/bootstrap_env.hpp"
+#include "base/exit.hpp"
 #include "base/pmi_wire.hpp"
 #include "tools/boot/address.hpp"
 #include "tools/boot/gate.hpp"
@@ -151,7 +152,7 @@ class RemoteJob final : private Server::Upcalls {
 
   void on_abort(int rank, int code, std::string_view why, bool for_loss) override {
     aborts_.on_abort(rank, for_loss, [this, rank, code, why = one_line(why)] {
-      end_job(exit_code(code), fmt::format("rank {} aborted the job with code {}: {}", rank, code, why));
+      end_job(boot::status_of(code), fmt::format("rank {} aborted the job with code {}: {}", rank, code, why));
     });
   }
 

@@ -11,10 +11,6 @@ namespace rmq::launch {
 
 namespace {
 
-std::uint32_t word_of(int number) {
-  return static_cast<std::uint32_t>(number);
-}
-
 // What belongs to a host, and not to the launcher's, whose environment the ranks have otherwise.
 bool is_of_host(std::string_view name) {
   for (const std::string_view start : {"SSH_", "XDG_", "SLURM_", "PBS_"})

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <optional>
 #include <sstream>
+
+#include "tools/launch/words.hpp"
 
 namespace rmq::launch {
 
@@ -19,16 +20,8 @@ using std::string_view;
 constexpr int kMostSlots = 1 << 20;
 constexpr std::size_t kMostHosts = 1 << 20;
 
-tl::unexpected<Error> wrong(std::string what) {
-  return fail(Errc::argument, std::move(what));
-}
-
 std::optional<int> number(string_view text, int low) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < low || value > kMostSlots)
-    return std::nullopt;
-  return value;
+  return parse_number(text, low, kMostSlots);
 }
 
 // A name goes into a command line, where it must be no option.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/exit.hpp"
 #include "tools/launch/verdict.hpp"
 
 namespace rmq::launch {
@@ -209,7 +210,7 @@ void Job::on_abort(int rank, int code, std::string_view why, bool for_loss) {
   aborts_.on_abort(rank, for_loss, [this, rank, code, why = one_line(why)] {
     if (ending_) return;
     const std::string cause = fmt::format("{} aborted the job with code {}: {}", name_of(rank), code, why);
-    end_job(exit_code(code), cause, rank);
+    end_job(boot::status_of(code), cause, rank);
     if (code != 0) say_last_events(rank, cause);
   });
 }

@@ -108,6 +108,11 @@ class Link {
   const std::shared_ptr<const char> alive_ = std::make_shared<const char>();  // as long as this object
 };
 
+/// A number as the field that it travels in.
+constexpr std::uint32_t word_of(int number) {
+  return static_cast<std::uint32_t>(number);
+}
+
 /// Writes and reads the fields of a body: numbers of 32 bits, texts behind their length.
 class Fields {
  public:

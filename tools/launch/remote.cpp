@@ -25,10 +25,6 @@ std::string_view parts_of(std::string_view& rest) {
   return part;
 }
 
-std::uint32_t word_of(int number) {
-  return static_cast<std::uint32_t>(number);
-}
-
 }  // namespace
 
 // ---- standard input ------------------------------------------------------------------------------------------------

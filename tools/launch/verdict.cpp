@@ -32,10 +32,6 @@ Verdict judge(std::string_view who, RankState state, int status, bool alone) {
   return {Verdict::Effect::ends_job, code, fmt::format("{} exited with code {}{}", who, code, others)};
 }
 
-int exit_code(int code) {
-  return code != 0 && (code & 0xff) == 0 ? 1 : code & 0xff;
-}
-
 std::string signal_name(int signal) {
   const char* name = ::sigabbrev_np(signal);
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);

@@ -22,9 +22,6 @@ struct Verdict {
 /// `status` as waitpid returned it; `who` names the rank for the user: "rank 3 (prog)"; `alone`: the job has no other.
 Verdict judge(std::string_view who, RankState state, int status, bool alone);
 
-/// Exit codes have 8 bits; a failure stays a failure.
-int exit_code(int code);
-
 /// "SIGKILL", or "signal 77" where it has no name.
 std::string signal_name(int signal);
 

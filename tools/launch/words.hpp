@@ -20,12 +20,15 @@ inline tl::unexpected<Error> wrong(std::string what) {
   return fail(Errc::argument, std::move(what));
 }
 
-/// From 1 to `high`.
-inline std::optional<int> parse_count(std::string_view text, int high) {
+inline std::optional<int> parse_number(std::string_view text, int low, int high) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > high) return std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size() || value < low || value > high) return std::nullopt;
   return value;
+}
+/// From 1 to `high`.
+inline std::optional<int> parse_count(std::string_view text, int high) {
+  return parse_number(text, 1, high);
 }
 
 /// All parts, empty ones as well.

@@ -8,17 +8,13 @@
 namespace rmq::trace {
 namespace {
 
-bool is_message(Kind k) {
-  return k == Kind::SHORT || k == Kind::SHORT_SYNC || k == Kind::REQUEST_SEND;
-}
-
 bool is_envelope(const Packet& p) {
   return p.kind == Kind::REQUEST_SEND && (p.flags & packet_flag::envelope) != 0;
 }
 
 // What the sender of a packet pays for the memory that it may fill.
 std::int64_t cost_of(const Packet& p) {
-  if (!is_message(p.kind) || is_envelope(p)) return 0;
+  if (!begins_message(p.kind) || is_envelope(p)) return 0;
   return adi::kMessageRecord + (p.kind == Kind::REQUEST_SEND ? 0 : std::int64_t{p.length});
 }
 
@@ -69,7 +65,7 @@ Finding Counts::sent(const Entry& e, const Packet& p) {
       return broken(ProtocolRule::credit,
                     fmt::format("this message costs {} bytes of credit, {} were left", cost, left + cost));
   }
-  if (!is_message(p.kind)) return {};
+  if (!begins_message(p.kind)) return {};
   // Numbers of messages that were taken back before they left are missing. They may wrap.
   const auto [next, fresh] = next_.try_emplace(pair, p.msg);
   if (!fresh && static_cast<std::int32_t>(p.msg - next->second) < 0) {
@@ -80,7 +76,7 @@ Finding Counts::sent(const Entry& e, const Packet& p) {
 }
 
 void Counts::received(const Entry& e, const Packet& p) {
-  if (is_message(p.kind)) unmatched_[{e.rank, e.record.peer}].insert(p.msg);
+  if (begins_message(p.kind)) unmatched_[{e.rank, e.record.peer}].insert(p.msg);
 }
 
 // What both ends count alike, each in its own order.
@@ -112,7 +108,7 @@ Finding Counts::both(const Entry& e, const Packet& p, Pair from_to) {
 }
 
 Finding Counts::matched(const Entry& e, const Packet& p) {
-  if (e.record.peer == e.rank || !is_message(p.kind)) return {};  // a message to oneself is no packet
+  if (e.record.peer == e.rank || !begins_message(p.kind)) return {};  // a message to oneself is no packet
   if (unmatched_[{e.rank, e.record.peer}].erase(p.msg) == 1) return {};
   return broken(ProtocolRule::match, fmt::format("message {} has not come, or has been matched before", p.msg));
 }

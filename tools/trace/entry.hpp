@@ -8,6 +8,11 @@
 
 namespace rmq::trace {
 
+/// Whether a packet of this kind is the first of a message.
+constexpr bool begins_message(Kind k) {
+  return k == Kind::SHORT || k == Kind::SHORT_SYNC || k == Kind::REQUEST_SEND;
+}
+
 /// `ns` counts from the first event of the job (flight recorder: back from now).
 struct Entry {
   std::int64_t ns = 0;

@@ -39,10 +39,6 @@ constexpr Operation kOperations[] = {
     {"Win_free", OTF2_COLLECTIVE_OP_DESTROY_HANDLE},
 };
 
-bool begins_message(Kind k) {
-  return k == Kind::SHORT || k == Kind::SHORT_SYNC || k == Kind::REQUEST_SEND;
-}
-
 bool is_operation(Kind k) {
   return k >= Kind::RMA_PUT && k <= Kind::RMA_ACK;
 }
