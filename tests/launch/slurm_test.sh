@@ -1,13 +1,18 @@
 #!/bin/sh
 # slurm_test.sh RANK_PROBE MPI_PROGRAM RMQRUN: srun starts an RMQ program over PMI-1 (--mpi=pmi2) and PMIx, and rmqrun one
-# in an allocation. Under a Slurm of two nodes, both of this machine, that this script starts on the loopback as root, and
-# ends; nothing is read of the machine's own configuration. Skips itself (77) where Slurm is not installed, or the script
+# in an allocation. Under a Slurm of two nodes, both of this machine, that this script starts on a loopback of its own as root,
+# and ends; nothing is read of the machine's own configuration. Skips itself (77) where Slurm is not installed, or the script
 # is not root.
 probe=$1 program=$2 rmqrun=$3
 for needed in munged slurmctld slurmd srun; do
   command -v $needed >/dev/null || { echo "missing here: $needed"; exit 77; }
 done
 [ "$(id -u)" -eq 0 ] || { echo "missing here: root"; exit 77; }
+# In a network of its own: nobody else has its ports. A name is looked up only where there is an address but the loopback's.
+if [ -z "$RMQ_TEST_ALONE" ]; then
+  unshare -n ip link set lo up || { echo "missing here: network namespaces"; exit 77; }
+  RMQ_TEST_ALONE=yes exec unshare -n sh -c 'ip link set lo up && ip address add 192.0.2.1/32 dev lo && exec "$@"' sh "$0" "$@"
+fi
 
 folder=$(mktemp -d) services=
 chmod 755 "$folder"
@@ -43,7 +48,7 @@ await() {
   done
 }
 
-port=$((20000 + $$ % 20000))
+port=6817
 host=$(hostname)
 mkdir -m 700 "$folder/state" "$folder/munge"
 mkdir -m 755 "$folder/run"
