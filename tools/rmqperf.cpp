@@ -35,8 +35,9 @@ struct Folder {
   const bool made;
 };
 
-/// RMQ, and its peers if they are wanted, with the benchmark compiled.
-rmq::Result<std::vector<rmq::perf::Implementation>> prepare(const Folder& folder, bool peers) {
+/// RMQ and those of `peers` that are installed, with the benchmark compiled.
+rmq::Result<std::vector<rmq::perf::Implementation>> prepare(const Folder& folder,
+                                                            const std::vector<std::string>& peers) {
   if (!folder.made) return rmq::fail_errno("cannot make a folder in /tmp");
   const fs::path bin = fs::canonical("/proc/self/exe").parent_path();
   std::vector<rmq::perf::Implementation> all = rmq::perf::installed(bin.string(), peers);
@@ -48,7 +49,7 @@ rmq::Result<std::vector<rmq::perf::Implementation>> prepare(const Folder& folder
 
 rmq::Result<std::string> trace_cost(const rmq::perf::Options& options) {
   const Folder folder;
-  const auto rmq = prepare(folder, false);
+  const auto rmq = prepare(folder, {});
   if (!rmq) return tl::unexpected(rmq.error());
   return rmq::perf::trace_cost(rmq->front(), options, folder.path);
 }
@@ -56,7 +57,7 @@ rmq::Result<std::string> trace_cost(const rmq::perf::Options& options) {
 /// Prints the table, and writes the rules to `file` (empty: prints them, too).
 rmq::Result<std::string> tune(const rmq::perf::TuneOptions& options, const std::string& file) {
   const Folder folder;
-  const auto rmq = prepare(folder, false);
+  const auto rmq = prepare(folder, {});
   if (!rmq) return tl::unexpected(rmq.error());
   const auto tuned = rmq::perf::tune(rmq->front(), options);
   if (!tuned) return tl::unexpected(tuned.error());
@@ -71,7 +72,7 @@ rmq::Result<std::string> tune(const rmq::perf::TuneOptions& options, const std::
 /// Prints the table, and writes the costs to `file` (empty: prints them, too).
 rmq::Result<std::string> calibrate(rmq::perf::CalibrateOptions options, const std::string& file) {
   const Folder folder;
-  const auto rmq = prepare(folder, false);
+  const auto rmq = prepare(folder, {});
   if (!rmq) return tl::unexpected(rmq.error());
   options.folder = folder.path;
   const auto made = rmq::perf::calibrate(rmq->front(), options);
@@ -87,15 +88,15 @@ rmq::Result<std::string> calibrate(rmq::perf::CalibrateOptions options, const st
 
 rmq::Result<std::string> limits(const rmq::perf::Options& options) {
   const Folder folder;
-  const auto rmq = prepare(folder, false);
+  const auto rmq = prepare(folder, {});
   if (!rmq) return tl::unexpected(rmq.error());
   const auto samples = rmq::perf::measure_limits(*rmq, options);
   if (!samples) return tl::unexpected(samples.error());
   return rmq::perf::limits_table(*samples);
 }
 
-rmq::Result<std::string> compare(const rmq::perf::Options& options, bool peers, const std::string& only,
-                                 const std::string& json_file) {
+rmq::Result<std::string> compare(const rmq::perf::Options& options, const std::vector<std::string>& peers,
+                                 const std::string& only, const std::string& json_file) {
   const Folder folder;
   const auto all = prepare(folder, peers);
   if (!all) return tl::unexpected(all.error());
@@ -120,6 +121,7 @@ int main(int argc, char** argv) {
   rmq::perf::Options options;
   options.cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   std::string json_file, only;
+  std::vector<std::string> peers = rmq::perf::kPeers;
   CLI::App* run = app.add_subcommand("run", "RMQ alone");
   CLI::App* beside = app.add_subcommand("compare", "beside MPICH and Open MPI, in turn, each at its best setting");
   CLI::App* trace = app.add_subcommand("trace", "what recording costs: off, flight recorder, full trace");
@@ -161,7 +163,14 @@ int main(int argc, char** argv) {
         ->check(CLI::IsMember({"shm", "tcp", "hosts"}));
     sub->add_option("--rounds", options.rounds, "runs of each job and implementation")->check(CLI::PositiveNumber);
   }
+  beside
+      ->add_option("--peers", peers,
+                   "only these: an MPI that waits by spinning takes minutes where ranks outnumber CPUs")
+      ->delimiter(',')
+      ->check(CLI::IsMember(rmq::perf::kPeers))
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
+  if (!beside->parsed()) peers.clear();
   if (options.quick) {
     options.sample_seconds = 0.01;
     if ((run->count("--rounds") + beside->count("--rounds")) == 0) options.rounds = 3;
@@ -173,7 +182,7 @@ int main(int argc, char** argv) {
                     : tune_of->parsed()      ? tune(tuning, output)
                     : calibrate_of->parsed() ? calibrate(calibrating, output)
                     : limits_of->parsed()    ? limits(options)
-                                             : compare(options, beside->parsed(), only, json_file);
+                                             : compare(options, peers, only, json_file);
   if (!text) return fmt::print(stderr, "rmqperf: {}\n", text.error().what), 1;
   fmt::print("{}", *text);
   return 0;

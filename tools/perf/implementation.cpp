@@ -53,11 +53,10 @@ std::vector<Way> Implementation::ways(const std::string& transport, int ranks, i
   return {{crowded ? words : with(words, {"--bind", "core"}), {}}};
 }
 
-std::vector<Implementation> installed(const std::string& bin, bool peers) {
+std::vector<Implementation> installed(const std::string& bin, const std::vector<std::string>& peers) {
   std::vector<Implementation> all{{"rmq", bin + "/rmqcc", ""}};
-  for (const std::string peer : {"mpich", "openmpi"})
-    if (peers && is_installed("mpicc." + peer) && is_installed("mpiexec." + peer))
-      all.push_back({peer, "mpicc." + peer, ""});
+  for (const std::string& peer : peers)
+    if (is_installed("mpicc." + peer) && is_installed("mpiexec." + peer)) all.push_back({peer, "mpicc." + peer, ""});
   return all;
 }
 

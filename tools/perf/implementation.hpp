@@ -25,8 +25,11 @@ struct Implementation {
   std::vector<Way> ways(const std::string& transport, int ranks, int cpus) const;
 };
 
-/// RMQ first (from `bin`, the folder of this program), then the peers whose compiler and launcher are installed.
-std::vector<Implementation> installed(const std::string& bin, bool peers);
+/// The MPIs that can be compared with, as `installed` names them.
+inline const std::vector<std::string> kPeers{"mpich", "openmpi"};
+
+/// RMQ first (from `bin`, the folder of this program), then those of `peers` whose compiler and launcher are installed.
+std::vector<Implementation> installed(const std::string& bin, const std::vector<std::string>& peers);
 
 /// Compiles the benchmark's source for the implementation into `folder`; sets `program`.
 Result<void> compile(Implementation& implementation, const std::string& sources, const std::string& folder);

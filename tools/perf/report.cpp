@@ -10,14 +10,12 @@
 namespace rmq::perf {
 namespace {
 
-constexpr const char* kPeers[] = {"mpich", "openmpi"};
-
 // How RMQ compares with the better peer: above 1 is better, whatever the unit.
 std::string advantage(const Row& row, const std::map<std::string, std::vector<double>>& by_impl) {
   const bool higher = higher_is_better(row.metric);
   const auto ours = by_impl.find("rmq");
   std::vector<double> peers;
-  for (const char* peer : kPeers) {
+  for (const std::string& peer : kPeers) {
     if (const auto found = by_impl.find(peer); found != by_impl.end()) peers.push_back(median(found->second));
   }
   if (ours == by_impl.end() || peers.empty()) return "-";
