@@ -39,6 +39,9 @@ struct Arrival {
 
 class Inbox {
  public:
+  /// A longer payload is acknowledged at once, because its owner waits for that; bytes.
+  static constexpr std::size_t kAckAtOnce = 64 * 1024;
+
   /// No packet may claim a longer payload; bytes.
   static constexpr std::uint32_t kLongestPayload = 1u << 30;
 
@@ -83,7 +86,6 @@ class Inbox {
   // the next one tells it as well. Where they do not, the peer's journal stays in its cache if it is told soon.
   static constexpr std::size_t kAckEvery = 128 * 1024;
   static constexpr std::size_t kAckSoon = 64 * 1024;
-  static constexpr std::size_t kAckAtOnce = 64 * 1024;  // owners of longer payloads wait for it (Outbox::kCopied)
   static constexpr std::size_t kPieces = 128;
   static constexpr std::size_t kTiny = 256;  // pieces smaller than this, on average, are unpacked from the buffer
 

@@ -33,7 +33,7 @@ class Outbox {
   /// Packets up to this size, header included, may be coalesced; bytes.
   static constexpr std::size_t kSmall = 8 * 1024 + kCacheLine;
   /// Payloads up to this size are copied; larger ones too if they have no owner. Bytes.
-  static constexpr std::size_t kCopied = 64 * 1024;
+  static constexpr std::size_t kCopied = Inbox::kAckAtOnce;
 
   /// `in`: the other direction, whose packets carry acknowledgements for this one and the other way round.
   explicit Outbox(Inbox& in) : in_(in) {}
