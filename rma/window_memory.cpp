@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 namespace rmq::rma {
 namespace {
@@ -70,11 +71,7 @@ void WindowMemory::take_host_memory() {
 void WindowMemory::take_heap_memory() {
   adi::Device& d = core_.device();
   if (core_.options.flavor == Flavor::create) core_.base = static_cast<std::byte*>(core_.options.base);
-  if (core_.options.flavor == Flavor::allocate) {
-    allocated_ = d.MPID_Mem_alloc(std::max<std::uint64_t>(core_.options.size, kCacheLine), core_.options.ranks);
-    core_.base = static_cast<std::byte*>(allocated_);
-    if (!allocated_) trouble_ = Fault::no_memory;
-  }
+  if (core_.options.flavor == Flavor::allocate) allocate();
   // The control lies where the data is: shared, or not. What holds no data is shared as a matter of course.
   core_.shares = !core_.is_dynamic() && (core_.options.size == 0 || is_shared(core_.base, core_.options.size));
   const std::uint64_t bytes = control_bytes(core_);
@@ -90,6 +87,28 @@ void WindowMemory::take_heap_memory() {
     return;
   }
   core_.control = make_control(memory, core_);
+}
+
+// It begins as zeros. MPI does not ask for that, but memory that is new from the system does, as MPICH's windows are,
+// and programs have come to lean on it: gfortran's coarrays may be read by others before the image that has them first
+// writes them.
+void WindowMemory::allocate() {
+  adi::Device& d = core_.device();
+  const std::uint64_t bytes = std::max<std::uint64_t>(core_.options.size, kCacheLine);
+  allocated_ = d.MPID_Mem_alloc(bytes, core_.options.ranks);
+  if (allocated_ && is_shared(allocated_, bytes)) {
+    core_.base = static_cast<std::byte*>(std::memset(allocated_, 0, bytes));
+    return;
+  }
+  // Ordinary memory may be larger than what is ever touched: calloc writes only what was in use before.
+  if (allocated_) d.MPID_Mem_free(allocated_);
+  allocated_ = bytes <= PTRDIFF_MAX - kCacheLine ? std::calloc(bytes + kCacheLine, 1) : nullptr;
+  if (!allocated_) {
+    trouble_ = Fault::no_memory;
+    return;
+  }
+  const std::uint64_t beyond = reinterpret_cast<std::uintptr_t>(allocated_) % kCacheLine;
+  core_.base = static_cast<std::byte*>(allocated_) + (kCacheLine - beyond) % kCacheLine;
 }
 
 // Whether all members on this host can reach it.

@@ -43,6 +43,7 @@ class WindowMemory {
   bool is_shared(const void* memory, std::uint64_t bytes) const;
   void take_host_memory();
   void take_heap_memory();
+  void allocate();
   void reach_mine();
   void set_reach(int place, std::span<const std::uint64_t> words);
   int elsewhere() const;
