@@ -1,21 +1,25 @@
-// Active messages: each PE has a mailbox of numbered places. A sender draws a number by fetch-and-add, waits until the place
-// of an earlier round is free, puts the message with a signal that names its round, and goes on; the owner runs the handler
-// that each message names, in turn.
+// Active messages: each PE has a mailbox of numbered places. A sender draws a number by fetch-and-add, waits until the
+// place of an earlier round is free, puts the message with a signal that names its round, and goes on; the owner runs
+// the handler that each message names, in turn.
 //   rmqrun -n 4 shmem_active_messages
 #include <shmem.h>
 #include <stdio.h>
 
 enum { kPlaces = 16, kWords = 4, kMessages = 500 };
 
-static long drawn;                   /* numbers, so far, of this mailbox */
-static long taken;                   /* messages that its owner has taken */
-static long mail[kPlaces][kWords];   /* handler, argument, ... */
-static uint64_t round_of[kPlaces];   /* of the message that is there, from 1 on */
+static long drawn;                 /* numbers, so far, of this mailbox */
+static long taken;                 /* messages that its owner has taken */
+static long mail[kPlaces][kWords]; /* handler, argument, ... */
+static uint64_t round_of[kPlaces]; /* of the message that is there, from 1 on */
 
 static long histogram[8], last_words;
 
-static void on_count(const long* words) { ++histogram[words[1]]; }
-static void on_farewell(const long* words) { last_words += words[1]; }
+static void on_count(const long* words) {
+  ++histogram[words[1]];
+}
+static void on_farewell(const long* words) {
+  last_words += words[1];
+}
 static void (*const handlers[])(const long*) = {on_count, on_farewell};
 
 /* Runs the handler of one message, if there is one. */
@@ -31,7 +35,8 @@ static void send(int pe, long handler, long argument) {
   const long number = shmem_long_atomic_fetch_inc(&drawn, pe), place = number % kPlaces;
   while (number - shmem_long_atomic_fetch(&taken, pe) >= kPlaces) poll(); /* full: serve, and look again */
   const long words[kWords] = {handler, argument};
-  shmem_long_put_signal(mail[place], words, kWords, &round_of[place], (uint64_t)(number / kPlaces) + 1, SHMEM_SIGNAL_SET, pe);
+  shmem_long_put_signal(mail[place], words, kWords, &round_of[place], (uint64_t)(number / kPlaces) + 1,
+                        SHMEM_SIGNAL_SET, pe);
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
-// Put and get: a halo exchange. Each PE has a piece of a ring of numbers with a place for a neighbour's number at either
-// end, which the neighbours fill; each number becomes the mean of its neighbours.
+// Put and get: a halo exchange. Each PE has a piece of a ring of numbers with a place for a neighbour's number at
+// either end, which the neighbours fill; each number becomes the mean of its neighbours.
 //   rmqrun -n 4 shmem_put_get
 #include <shmem.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Synchronisation: a pipeline. A PE waits for its block and the flag behind it, which a fence keeps in order, works on it,
-// and passes it on; the signal of the last one says how far all is.
+// Synchronisation: a pipeline. A PE waits for its block and the flag behind it, which a fence keeps in order, works on
+// it, and passes it on; the signal of the last one says how far all is.
 //   rmqrun -n 4 shmem_sync
 #include <shmem.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 // The memory that this rank has attached to a dynamic window. Others name it by this process's addresses, or by what it
-// is given as its name when it is attached: then the same name may stand for other addresses elsewhere. Sizes are bytes.
+// is given as its name when it is attached: then the same name may stand for other addresses elsewhere. Sizes are
+// bytes.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,7 @@ class Attached {
     std::uint64_t address;
   };
   std::map<std::uint64_t, Region> regions_;  // by name
-  std::multiset<std::uintptr_t> empty_;              // regions of no bytes: in nobody's way, only to be detached
+  std::multiset<std::uintptr_t> empty_;      // regions of no bytes: in nobody's way, only to be detached
 };
 
 }  // namespace rmq::rma

@@ -1,5 +1,5 @@
-// Memory of a shared window, or of a symmetric heap: a nameless file that the other ranks of the host map too, whatever methods the job uses
-// and however large the window is.
+// Memory of a shared window, or of a symmetric heap: a nameless file that the other ranks of the host map too, whatever
+// methods the job uses and however large the window is.
 //
 // The others open it through /proc of the process that made it, as shm's segment; it is gone with the last mapping.
 // Pages are reserved when it is made, or handed out, so that a full system is an error there and no SIGBUS later.

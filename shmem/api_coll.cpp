@@ -33,7 +33,8 @@ void barrier(Team& t) {
 }
 
 void broadcast(Team& t, void* dest, const void* source, std::size_t bytes, int root) {
-  if (root < 0 || root >= t.size()) mpi::fail_call(MPI_ERR_ROOT, fmt::format("there is no PE {} in {}", root, t.comm->name));
+  if (root < 0 || root >= t.size())
+    mpi::fail_call(MPI_ERR_ROOT, fmt::format("there is no PE {} in {}", root, t.comm->name));
   run(t, coll::bcast, coll::raw(t.me() == root ? source : dest, bytes), root);
 }
 
@@ -134,24 +135,25 @@ RMQ_SHMEM(void, sync, (int start, int log_stride, int size, long*)) {
 }
 
 // Of a team the root gets its data as well.
-#define RMQ_SHMEM_TEAM(broadcast_, collect_, fcollect_, alltoall_, alltoalls_, T, each)                                  \
-  RMQ_SHMEM(int, broadcast_, (shmem_team_t team, T * dest, const T* source, size_t nelems, int root)) {                  \
-    return on_team(fn::broadcast, team, [&](Team& t) {                                                                   \
-      broadcast(t, dest, source, nelems * (each), root);                                                                 \
-      if (t.me() == root && dest != source) std::memmove(dest, source, nelems * (each));                                 \
-    });                                                                                                                  \
-  }                                                                                                                      \
-  RMQ_SHMEM(int, collect_, (shmem_team_t team, T * dest, const T* source, size_t nelems)) {                              \
-    return on_team(fn::collect, team, [&](Team& t) { collect(t, dest, source, nelems * (each)); });                      \
-  }                                                                                                                      \
-  RMQ_SHMEM(int, fcollect_, (shmem_team_t team, T * dest, const T* source, size_t nelems)) {                             \
-    return on_team(fn::fcollect, team, [&](Team& t) { fcollect(t, dest, source, nelems * (each)); });                    \
-  }                                                                                                                      \
-  RMQ_SHMEM(int, alltoall_, (shmem_team_t team, T * dest, const T* source, size_t nelems)) {                             \
-    return on_team(fn::alltoall, team, [&](Team& t) { alltoall(t, dest, source, nelems * (each)); });                    \
-  }                                                                                                                      \
-  RMQ_SHMEM(int, alltoalls_, (shmem_team_t team, T * dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems)) { \
-    return on_team(fn::alltoalls, team, [&](Team& t) { alltoalls(t, dest, source, dst, sst, nelems, each); });           \
+#define RMQ_SHMEM_TEAM(broadcast_, collect_, fcollect_, alltoall_, alltoalls_, T, each)                        \
+  RMQ_SHMEM(int, broadcast_, (shmem_team_t team, T * dest, const T* source, size_t nelems, int root)) {        \
+    return on_team(fn::broadcast, team, [&](Team& t) {                                                         \
+      broadcast(t, dest, source, nelems*(each), root);                                                         \
+      if (t.me() == root && dest != source) std::memmove(dest, source, nelems*(each));                         \
+    });                                                                                                        \
+  }                                                                                                            \
+  RMQ_SHMEM(int, collect_, (shmem_team_t team, T * dest, const T* source, size_t nelems)) {                    \
+    return on_team(fn::collect, team, [&](Team& t) { collect(t, dest, source, nelems*(each)); });              \
+  }                                                                                                            \
+  RMQ_SHMEM(int, fcollect_, (shmem_team_t team, T * dest, const T* source, size_t nelems)) {                   \
+    return on_team(fn::fcollect, team, [&](Team& t) { fcollect(t, dest, source, nelems*(each)); });            \
+  }                                                                                                            \
+  RMQ_SHMEM(int, alltoall_, (shmem_team_t team, T * dest, const T* source, size_t nelems)) {                   \
+    return on_team(fn::alltoall, team, [&](Team& t) { alltoall(t, dest, source, nelems*(each)); });            \
+  }                                                                                                            \
+  RMQ_SHMEM(int, alltoalls_,                                                                                   \
+            (shmem_team_t team, T * dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems)) {     \
+    return on_team(fn::alltoalls, team, [&](Team& t) { alltoalls(t, dest, source, dst, sst, nelems, each); }); \
   }
 #define RMQ_SHMEM_ONE(N, T, X) \
   RMQ_SHMEM_TEAM(N##_broadcast, N##_collect, N##_fcollect, N##_alltoall, N##_alltoalls, T, sizeof(T))
@@ -159,23 +161,24 @@ RMQ_SHMEM_RMA(RMQ_SHMEM_ONE, )
 #undef RMQ_SHMEM_ONE
 RMQ_SHMEM_TEAM(broadcastmem, collectmem, fcollectmem, alltoallmem, alltoallsmem, void, 1)
 
-#define RMQ_SHMEM_SET int start, int log_stride, int size, long*
-#define RMQ_SHMEM_SETS(N, each)                                                                                           \
-  RMQ_SHMEM(void, broadcast##N, (void* dest, const void* source, size_t nelems, int root, RMQ_SHMEM_SET)) {               \
-    on_set(fn::broadcast, start, log_stride, size, [&](Team& t) { broadcast(t, dest, source, nelems * each, root); });    \
-  }                                                                                                                       \
-  RMQ_SHMEM(void, collect##N, (void* dest, const void* source, size_t nelems, RMQ_SHMEM_SET)) {                           \
-    on_set(fn::collect, start, log_stride, size, [&](Team& t) { collect(t, dest, source, nelems * each); });              \
-  }                                                                                                                       \
-  RMQ_SHMEM(void, fcollect##N, (void* dest, const void* source, size_t nelems, RMQ_SHMEM_SET)) {                          \
-    on_set(fn::fcollect, start, log_stride, size, [&](Team& t) { fcollect(t, dest, source, nelems * each); });            \
-  }                                                                                                                       \
-  RMQ_SHMEM(void, alltoall##N, (void* dest, const void* source, size_t nelems, RMQ_SHMEM_SET)) {                          \
-    on_set(fn::alltoall, start, log_stride, size, [&](Team& t) { alltoall(t, dest, source, nelems * each); });            \
-  }                                                                                                                       \
-  RMQ_SHMEM(void, alltoalls##N,                                                                                           \
-            (void* dest, const void* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, RMQ_SHMEM_SET)) {               \
-    on_set(fn::alltoalls, start, log_stride, size, [&](Team& t) { alltoalls(t, dest, source, dst, sst, nelems, each); }); \
+#define RMQ_SHMEM_SET int start, int log_stride, int size, long *
+#define RMQ_SHMEM_SETS(N, each)                                                                                       \
+  RMQ_SHMEM(void, broadcast##N, (void* dest, const void* source, size_t nelems, int root, RMQ_SHMEM_SET)) {           \
+    on_set(fn::broadcast, start, log_stride, size, [&](Team& t) { broadcast(t, dest, source, nelems* each, root); }); \
+  }                                                                                                                   \
+  RMQ_SHMEM(void, collect##N, (void* dest, const void* source, size_t nelems, RMQ_SHMEM_SET)) {                       \
+    on_set(fn::collect, start, log_stride, size, [&](Team& t) { collect(t, dest, source, nelems* each); });           \
+  }                                                                                                                   \
+  RMQ_SHMEM(void, fcollect##N, (void* dest, const void* source, size_t nelems, RMQ_SHMEM_SET)) {                      \
+    on_set(fn::fcollect, start, log_stride, size, [&](Team& t) { fcollect(t, dest, source, nelems* each); });         \
+  }                                                                                                                   \
+  RMQ_SHMEM(void, alltoall##N, (void* dest, const void* source, size_t nelems, RMQ_SHMEM_SET)) {                      \
+    on_set(fn::alltoall, start, log_stride, size, [&](Team& t) { alltoall(t, dest, source, nelems* each); });         \
+  }                                                                                                                   \
+  RMQ_SHMEM(void, alltoalls##N,                                                                                       \
+            (void* dest, const void* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, RMQ_SHMEM_SET)) {           \
+    on_set(fn::alltoalls, start, log_stride, size,                                                                    \
+           [&](Team& t) { alltoalls(t, dest, source, dst, sst, nelems, each); });                                     \
   }
 RMQ_SHMEM_SETS(32, 4)
 RMQ_SHMEM_SETS(64, 8)
@@ -194,9 +197,9 @@ constexpr MPI_Datatype k_float = MPI_FLOAT, k_double = MPI_DOUBLE, k_longdouble 
 
 }  // namespace
 
-#define RMQ_SHMEM_REDUCE(N, T, op, mpi_op)                                                                       \
-  RMQ_SHMEM(int, N##_##op##_reduce, (shmem_team_t team, T * dest, const T* source, size_t nreduce)) {            \
-    return on_team(fn::reduce, team, [&](Team& t) { reduce(t, dest, source, nreduce, k_##N, mpi_op); });         \
+#define RMQ_SHMEM_REDUCE(N, T, op, mpi_op)                                                               \
+  RMQ_SHMEM(int, N##_##op##_reduce, (shmem_team_t team, T * dest, const T* source, size_t nreduce)) {    \
+    return on_team(fn::reduce, team, [&](Team& t) { reduce(t, dest, source, nreduce, k_##N, mpi_op); }); \
   }
 #define RMQ_SHMEM_ONE(N, T, X) \
   RMQ_SHMEM_REDUCE(N, T, and, MPI_BAND) RMQ_SHMEM_REDUCE(N, T, or, MPI_BOR) RMQ_SHMEM_REDUCE(N, T, xor, MPI_BXOR)
@@ -209,11 +212,11 @@ RMQ_SHMEM_REDUCE_ORDERED(RMQ_SHMEM_ONE, )
 RMQ_SHMEM_REDUCE_ARITHMETIC(RMQ_SHMEM_ONE, )
 #undef RMQ_SHMEM_ONE
 
-#define RMQ_SHMEM_TO_ALL(N, T, op, mpi_op)                                                                            \
-  RMQ_SHMEM(void, N##_##op##_to_all,                                                                                  \
-            (T * dest, const T* source, int nreduce, int start, int log_stride, int size, T*, long*)) {               \
-    on_set(fn::reduce, start, log_stride, size,                                                                       \
-           [&](Team& t) { reduce(t, dest, source, static_cast<std::size_t>(nreduce), k_##N, mpi_op); });              \
+#define RMQ_SHMEM_TO_ALL(N, T, op, mpi_op)                                                               \
+  RMQ_SHMEM(void, N##_##op##_to_all,                                                                     \
+            (T * dest, const T* source, int nreduce, int start, int log_stride, int size, T*, long*)) {  \
+    on_set(fn::reduce, start, log_stride, size,                                                          \
+           [&](Team& t) { reduce(t, dest, source, static_cast<std::size_t>(nreduce), k_##N, mpi_op); }); \
   }
 #define RMQ_SHMEM_ONE(N, T, X) \
   RMQ_SHMEM_TO_ALL(N, T, and, MPI_BAND) RMQ_SHMEM_TO_ALL(N, T, or, MPI_BOR) RMQ_SHMEM_TO_ALL(N, T, xor, MPI_BXOR)

@@ -141,6 +141,15 @@ RMQ_SHMEM(void*, ptr, (const void* dest, int pe)) {
   return near(dest, pe);
 }
 
+RMQ_SHMEM(void*, team_ptr, (shmem_team_t team, const void* dest, int pe)) {
+  if (team == SHMEM_TEAM_INVALID) return nullptr;
+  const Team& t = team_of("shmem_team_ptr", team);
+  return pe < 0 || pe >= t.size() ? nullptr : near(dest, t.world_pe(pe));
+}
+
+// For profiling libraries, which define it.
+RMQ_SHMEM(void, pcontrol, (int, ...)) {}
+
 RMQ_SHMEM(void, info_get_version, (int* major, int* minor)) {
   *major = SHMEM_MAJOR_VERSION;
   *minor = SHMEM_MINOR_VERSION;

@@ -37,7 +37,8 @@ void check_cmp(const mpi::Function& f, int cmp) {
 template <class T>
 void wait_one(const mpi::Function& f, const volatile T* ivar, int cmp, T value) {
   check_cmp(f, cmp);
-  await(f, {const_cast<const T*>(ivar), cmp, static_cast<std::uint64_t>(value), 1}, [&] { return holds(ivar, cmp, value); });
+  await(f, {const_cast<const T*>(ivar), cmp, static_cast<std::uint64_t>(value), 1},
+        [&] { return holds(ivar, cmp, value); });
 }
 
 /// Several words: one value for all, or (`step` 1) each its own. Those whose status is not 0 are left out.
@@ -74,7 +75,9 @@ struct Words {
       if (counts(i) && holds_at(i)) indices[n++] = i;
     return n;
   }
-  WaitsFor told() const { return {const_cast<const T*>(ivars), cmp, count ? static_cast<std::uint64_t>(values[0]) : 0, count}; }
+  WaitsFor told() const {
+    return {const_cast<const T*>(ivars), cmp, count ? static_cast<std::uint64_t>(values[0]) : 0, count};
+  }
 };
 
 template <class T>
@@ -126,9 +129,9 @@ std::size_t test_some(const Words<T>& w, std::size_t* indices) {
 
 // ---- locks ----
 //
-// A queue (J. Mellor-Crummey, M. Scott, 1991): of the lock's copy on one PE, its home, the lower half says who came last
-// (PE plus 1; 0: nobody holds it). In the copy of each PE the upper half is its own place in line: who comes next (PE
-// plus 1), and whether it is its turn. A PE waits on its own memory alone.
+// A queue (J. Mellor-Crummey, M. Scott, 1991): of the lock's copy on one PE, its home, the lower half says who came
+// last (PE plus 1; 0: nobody holds it). In the copy of each PE the upper half is its own place in line: who comes next
+// (PE plus 1), and whether it is its turn; zero while it does not stand there. A PE waits on its own memory alone.
 
 constexpr std::uint32_t kTurn = 1u << 31;
 
@@ -139,15 +142,15 @@ struct Lock {
   explicit Lock(volatile long* lock) {
     last = reinterpret_cast<std::uint32_t*>(const_cast<long*>(lock));
     mine = last + 1;
-    home = static_cast<int>(reinterpret_cast<std::uintptr_t>(lock) / sizeof(long) % world().size);
-    // Where PEs do not have the heap at one address, they still agree on offsets.
+    // Addresses may differ from PE to PE, offsets do not.
     const World& w = world();
     const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(lock) - w.heap_begin;
     home = offset < w.heap_bytes ? static_cast<int>(offset / sizeof(long) % w.size) : 0;
   }
   std::uint32_t me() const { return static_cast<std::uint32_t>(world().me) + 1; }
   std::uint32_t place() const { return __atomic_load_n(mine, __ATOMIC_ACQUIRE); }
-  void stand_alone() const { __atomic_store_n(mine, 0, __ATOMIC_RELEASE); }
+  /// Nobody writes to its place any more: it has been told who comes next, or nobody has come.
+  void leave() const { __atomic_store_n(mine, 0, __ATOMIC_RELEASE); }
 };
 
 void check_active(const mpi::Function& f) {
@@ -159,7 +162,6 @@ void check_active(const mpi::Function& f) {
 RMQ_SHMEM(void, set_lock, (volatile long* lock)) {
   check_active(fn::set_lock);
   const Lock l(lock);
-  l.stand_alone();
   const std::uint32_t before = fetch_amo<Amo::swap>(fn::set_lock, SHMEM_CTX_DEFAULT, l.last, l.me(), l.home);
   if (before == 0) return;
   amo<Amo::bor>(fn::set_lock, SHMEM_CTX_DEFAULT, l.mine, l.me(), static_cast<int>(before) - 1);
@@ -169,7 +171,6 @@ RMQ_SHMEM(void, set_lock, (volatile long* lock)) {
 RMQ_SHMEM(int, test_lock, (volatile long* lock)) {
   check_active(fn::test_lock);
   const Lock l(lock);
-  l.stand_alone();
   std::uint32_t before = 0;
   compare_swap(fn::test_lock, SHMEM_CTX_DEFAULT, &before, l.last, std::uint32_t{0}, l.me(), l.home, Wait::local);
   return before != 0;
@@ -183,54 +184,58 @@ RMQ_SHMEM(void, clear_lock, (volatile long* lock)) {
   if ((l.place() & ~kTurn) == 0) {
     std::uint32_t before = 0;
     compare_swap(fn::clear_lock, SHMEM_CTX_DEFAULT, &before, l.last, l.me(), std::uint32_t{0}, l.home, Wait::local);
-    if (before == l.me()) return;
+    if (before == l.me()) return l.leave();
     if (before == 0) die(fn::clear_lock, "this PE does not hold the lock");
     // Somebody has come, and is about to say so.
     await(fn::clear_lock, {l.mine, 0, 0, 1}, [&] { return (l.place() & ~kTurn) != 0; });
   }
-  amo<Amo::bor>(fn::clear_lock, SHMEM_CTX_DEFAULT, l.mine, kTurn, static_cast<int>(l.place() & ~kTurn) - 1);
+  const int next = static_cast<int>(l.place() & ~kTurn) - 1;
+  l.leave();
+  amo<Amo::bor>(fn::clear_lock, SHMEM_CTX_DEFAULT, l.mine, kTurn, next);
 }
 
-#define RMQ_SHMEM_SEVERAL(N, T, suffix, value_parameter, first, step)                                                  \
-  RMQ_SHMEM(void, N##_wait_until_all##suffix,                                                                          \
-            (volatile T * ivars, size_t nelems, const int* status, int cmp, value_parameter)) {                        \
-    wait_all<T>({ivars, nelems, status, cmp, first, step});                                                            \
-  }                                                                                                                    \
-  RMQ_SHMEM(size_t, N##_wait_until_any##suffix,                                                                        \
-            (volatile T * ivars, size_t nelems, const int* status, int cmp, value_parameter)) {                        \
-    return wait_any<T>({ivars, nelems, status, cmp, first, step});                                                     \
-  }                                                                                                                    \
-  RMQ_SHMEM(size_t, N##_wait_until_some##suffix,                                                                       \
-            (volatile T * ivars, size_t nelems, size_t* indices, const int* status, int cmp, value_parameter)) {       \
-    return wait_some<T>({ivars, nelems, status, cmp, first, step}, indices);                                           \
-  }                                                                                                                    \
-  RMQ_SHMEM(int, N##_test_all##suffix,                                                                                 \
-            (volatile T * ivars, size_t nelems, const int* status, int cmp, value_parameter)) {                        \
-    return test_all<T>({ivars, nelems, status, cmp, first, step});                                                     \
-  }                                                                                                                    \
-  RMQ_SHMEM(size_t, N##_test_any##suffix,                                                                              \
-            (volatile T * ivars, size_t nelems, const int* status, int cmp, value_parameter)) {                        \
-    return test_any<T>({ivars, nelems, status, cmp, first, step});                                                     \
-  }                                                                                                                    \
-  RMQ_SHMEM(size_t, N##_test_some##suffix,                                                                             \
-            (volatile T * ivars, size_t nelems, size_t* indices, const int* status, int cmp, value_parameter)) {       \
-    return test_some<T>({ivars, nelems, status, cmp, first, step}, indices);                                           \
+#define RMQ_SHMEM_SEVERAL(N, T, suffix, value_parameter, first, step)                                             \
+  RMQ_SHMEM(void, N##_wait_until_all##suffix,                                                                     \
+            (volatile T * ivars, size_t nelems, const int* status, int cmp, value_parameter)) {                   \
+    wait_all<T>({ivars, nelems, status, cmp, first, step});                                                       \
+  }                                                                                                               \
+  RMQ_SHMEM(size_t, N##_wait_until_any##suffix,                                                                   \
+            (volatile T * ivars, size_t nelems, const int* status, int cmp, value_parameter)) {                   \
+    return wait_any<T>({ivars, nelems, status, cmp, first, step});                                                \
+  }                                                                                                               \
+  RMQ_SHMEM(size_t, N##_wait_until_some##suffix,                                                                  \
+            (volatile T * ivars, size_t nelems, size_t * indices, const int* status, int cmp, value_parameter)) { \
+    return wait_some<T>({ivars, nelems, status, cmp, first, step}, indices);                                      \
+  }                                                                                                               \
+  RMQ_SHMEM(int, N##_test_all##suffix,                                                                            \
+            (volatile T * ivars, size_t nelems, const int* status, int cmp, value_parameter)) {                   \
+    return test_all<T>({ivars, nelems, status, cmp, first, step});                                                \
+  }                                                                                                               \
+  RMQ_SHMEM(size_t, N##_test_any##suffix,                                                                         \
+            (volatile T * ivars, size_t nelems, const int* status, int cmp, value_parameter)) {                   \
+    return test_any<T>({ivars, nelems, status, cmp, first, step});                                                \
+  }                                                                                                               \
+  RMQ_SHMEM(size_t, N##_test_some##suffix,                                                                        \
+            (volatile T * ivars, size_t nelems, size_t * indices, const int* status, int cmp, value_parameter)) { \
+    return test_some<T>({ivars, nelems, status, cmp, first, step}, indices);                                      \
   }
 
-#define RMQ_SHMEM_ONE(N, T, X)                                                                                    \
-  RMQ_SHMEM(void, N##_wait_until, (volatile T * ivar, int cmp, T value)) {                                        \
-    wait_one<T>(fn::wait_until, ivar, cmp, value);                                                                \
-  }                                                                                                               \
-  RMQ_SHMEM(int, N##_test, (volatile T * ivar, int cmp, T value)) {                                               \
-    return test_all<T>({ivar, 1, nullptr, cmp, &value, 0});                                                       \
-  }                                                                                                               \
-  RMQ_SHMEM_SEVERAL(N, T, , T value, &value, 0)                                                                   \
+#define RMQ_SHMEM_ONE(N, T, X)                                             \
+  RMQ_SHMEM(void, N##_wait_until, (volatile T * ivar, int cmp, T value)) { \
+    wait_one<T>(fn::wait_until, ivar, cmp, value);                         \
+  }                                                                        \
+  RMQ_SHMEM(int, N##_test, (volatile T * ivar, int cmp, T value)) {        \
+    return test_all<T>({ivar, 1, nullptr, cmp, &value, 0});                \
+  }                                                                        \
+  RMQ_SHMEM_SEVERAL(N, T, , T value, &value, 0)                            \
   RMQ_SHMEM_SEVERAL(N, T, _vector, T* values, values, 1)
 RMQ_SHMEM_SYNC(RMQ_SHMEM_ONE, )
 #undef RMQ_SHMEM_ONE
 
-#define RMQ_SHMEM_ONE(N, T, X) \
-  RMQ_SHMEM(void, N##_wait, (volatile T * ivar, T value)) { wait_one<T>(fn::wait_until, ivar, SHMEM_CMP_NE, value); }
+#define RMQ_SHMEM_ONE(N, T, X)                              \
+  RMQ_SHMEM(void, N##_wait, (volatile T * ivar, T value)) { \
+    wait_one<T>(fn::wait_until, ivar, SHMEM_CMP_NE, value); \
+  }
 RMQ_SHMEM_SYNC_OLD(RMQ_SHMEM_ONE, )
 #undef RMQ_SHMEM_ONE
 RMQ_SHMEM(void, wait, (volatile long* ivar, long value)) {

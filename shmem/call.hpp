@@ -10,7 +10,7 @@
 #include "shmem/world.hpp"
 
 /// Defines pshmem_x, and shmem_x as its weak alias.
-#define RMQ_SHMEM(result, name, parameters)                                                            \
+#define RMQ_SHMEM(result, name, parameters)                                                           \
   extern "C" RMQ_EXPORT __attribute__((weak, alias("pshmem_" #name))) result shmem_##name parameters; \
   extern "C" RMQ_EXPORT result pshmem_##name parameters
 

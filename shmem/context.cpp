@@ -16,8 +16,8 @@ constexpr long kOptions = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_N
 
 Context* find(shmem_ctx_t handle) {
   auto& all = world().contexts;
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.get() == reinterpret_cast<Context*>(handle); });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const auto& c) { return c.get() == reinterpret_cast<Context*>(handle); });
   return found == all.end() ? nullptr : found->get();
 }
 
@@ -51,7 +51,8 @@ int pe_of(const char* function, const Context& c, int pe) {
     return pe;
   }
   if (pe < 0 || pe >= c.team->size())
-    die(function, fmt::format("there is no PE {} in the team of the context (there are 0..{})", pe, c.team->size() - 1));
+    die(function,
+        fmt::format("there is no PE {} in the team of the context (there are 0..{})", pe, c.team->size() - 1));
   return c.team->world_pe(pe);
 }
 

@@ -35,8 +35,8 @@ class Heap {
   static std::uint64_t rounded(std::uint64_t bytes);
 
   std::uint64_t base_ = 0;
-  std::map<std::uint64_t, std::uint64_t> free_, taken_;           // offset -> bytes
-  std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;     // of free blocks: bytes, offset
+  std::map<std::uint64_t, std::uint64_t> free_, taken_;        // offset -> bytes
+  std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_;  // of free blocks: bytes, offset
 };
 
 }  // namespace rmq::shmem

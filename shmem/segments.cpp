@@ -32,6 +32,7 @@ bool is_of_program(const dl_phdr_info& object, bool first) {
   const std::string_view name = object.dlpi_name;
   for (const char* system : {"/lib", "/usr/lib", "linux-"})
     if (name.empty() || name.starts_with(system)) return false;
+  if (name.find("/rmq_method_") != name.npos) return false;
   const auto mine = reinterpret_cast<std::uintptr_t>(&is_of_program);
   for (int i = 0; i < object.dlpi_phnum; ++i) {
     const auto& part = object.dlpi_phdr[i];
@@ -139,7 +140,8 @@ void* heap_address(int attempt) {
   constexpr int kMost = 8;
 #if !defined(__SANITIZE_THREAD__)
   if (attempt < kMost)
-    return reinterpret_cast<void*>(std::uintptr_t{0x1000'0000'0000} + static_cast<std::uintptr_t>(attempt) * 0x0800'0000'0000);
+    return reinterpret_cast<void*>(std::uintptr_t{0x1000'0000'0000} +
+                                   static_cast<std::uintptr_t>(attempt) * 0x0800'0000'0000);
 #endif
   return nullptr;
 }

@@ -1,6 +1,6 @@
-// The symmetric memory of this PE: the heap, and the data (.data and .bss) of the executable and of the program's shared
-// objects. All PEs have the same segments in the same order, of the same size; a segment has a name that all PEs use on
-// the wire (rma::Window::attach), so that it may lie at other addresses elsewhere.
+// The symmetric memory of this PE: the heap, and the data (.data and .bss) of the executable and of the program's
+// shared objects. All PEs have the same segments in the same order, of the same size; a segment has a name that all PEs
+// use on the wire (rma::Window::attach), so that it may lie at other addresses elsewhere.
 //
 // What other PEs of the host shall reach by loads and stores has to lie in a file that they can map. For the heap that
 // is simple. Data is moved: its bytes go to such a file, which is then mapped where they were. That is done before the

@@ -104,8 +104,8 @@ Team& active_set(int start, int log_stride, int size) {
       log_stride < 0 || log_stride > 30 ? std::vector<Rank>{} : pes_of(*w.teams[0], start, 1 << log_stride, size);
   const auto me = std::find(pes.begin(), pes.end(), w.me);
   if (me == pes.end()) {
-    die(call, fmt::format("this PE is not in the active set (PE_start {}, logPE_stride {}, PE_size {})", start, log_stride,
-                          size));
+    die(call, fmt::format("this PE is not in the active set (PE_start {}, logPE_stride {}, PE_size {})", start,
+                          log_stride, size));
   }
   // Members alone agree: their tag is made of the set, which all of them know.
   const int tag = kSetTags | ((start * 31 + log_stride) * 8191 + size) % kSetTags;

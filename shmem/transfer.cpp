@@ -13,7 +13,8 @@ namespace {
 
 rma::Target target(const char* function, int pe, const void* address, std::uint64_t bytes, MPI_Datatype type,
                    std::uint64_t count) {
-  return {pe, static_cast<std::int64_t>(name_of(function, address, bytes)), mpi::find_datatype(type)->layout.get(), count};
+  return {pe, static_cast<std::int64_t>(name_of(function, address, bytes)), mpi::find_datatype(type)->layout.get(),
+          count};
 }
 
 // What is to be on its way, or done, when the call returns.
@@ -55,18 +56,20 @@ MPI_Datatype word_type(std::size_t width) {
 
 }  // namespace
 
-void put_far(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes, int pe, Wait wait) {
+void put_far(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes, int pe,
+             Wait wait) {
   enter(f, [&] {
-    const rma::Fault fault = world().window->put(DataView::contiguous(source, bytes),
-                                                 target(f, pe, dest, bytes, MPI_BYTE, bytes));
+    const rma::Fault fault =
+        world().window->put(DataView::contiguous(source, bytes), target(f, pe, dest, bytes, MPI_BYTE, bytes));
     settle(f, context_of(f, ctx), pe, fault, wait);
   });
 }
 
-void get_far(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes, int pe, Wait wait) {
+void get_far(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes, int pe,
+             Wait wait) {
   enter(f, [&] {
-    const rma::Fault fault = world().window->get(DataView::contiguous(dest, bytes),
-                                                 target(f, pe, source, bytes, MPI_BYTE, bytes));
+    const rma::Fault fault =
+        world().window->get(DataView::contiguous(dest, bytes), target(f, pe, source, bytes, MPI_BYTE, bytes));
     settle(f, context_of(f, ctx), pe, fault, wait);
   });
 }
@@ -112,7 +115,8 @@ void strided(const mpi::Function& f, shmem_ctx_t ctx, bool put, void* dest, cons
 // The signal must not be seen before the data. Both by stores, or both by packets to one PE, are in order.
 void put_signal(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes,
                 std::uint64_t* signal, std::uint64_t value, int op, int pe, Wait wait) {
-  if (op != SHMEM_SIGNAL_SET && op != SHMEM_SIGNAL_ADD) die(f, "sig_op is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD");
+  if (op != SHMEM_SIGNAL_SET && op != SHMEM_SIGNAL_ADD)
+    die(f, "sig_op is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD");
   const int whom = place(f, ctx, pe);
   std::byte* const to = near(dest, whom);
   std::byte* const flag = near(signal, whom);

@@ -1,5 +1,5 @@
-// Put, get and atomic operations. A PE that is near is reached by a copy or a CPU atomic, in the caller's own frame; what
-// is far goes by packets of rma/ (transfer.cpp), and is complete, or issued on the context, when the call returns.
+// Put, get and atomic operations. A PE that is near is reached by a copy or a CPU atomic, in the caller's own frame;
+// what is far goes by packets of rma/ (transfer.cpp), and is complete, or issued on the context, when the call returns.
 #pragma once
 
 #include <bit>
@@ -24,8 +24,10 @@ enum class Amo : std::uint8_t { fetch, set, swap, add, band, bor, bxor };
 
 // ---- by packets: transfer.cpp ----
 
-void put_far(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes, int pe, Wait wait);
-void get_far(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes, int pe, Wait wait);
+void put_far(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes, int pe,
+             Wait wait);
+void get_far(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes, int pe,
+             Wait wait);
 /// `width`: 4 or 8 bytes; `before`: where the result goes, or null.
 void amo_far(const mpi::Function& f, shmem_ctx_t ctx, Amo op, void* dest, const void* value, void* before,
              std::size_t width, int pe, Wait wait);

@@ -1,5 +1,5 @@
-// Waiting for what others change in this PE's memory. A call looks a while, then polls, and sleeps like any call of MPI;
-// whoever changes the memory of a PE that says it may sleep wakes it (changed() in world.hpp):
+// Waiting for what others change in this PE's memory. A call looks a while, then polls, and sleeps like any call of
+// MPI; whoever changes the memory of a PE that says it may sleep wakes it (changed() in world.hpp):
 //
 //     who stores                        who waits
 //     store                             waiters += 1

@@ -34,7 +34,8 @@ std::uint64_t heap_size() {
   if (!text) return kDefaultHeap;
   const auto bytes = parse_size(text);
   if (!bytes) {
-    std::fprintf(stderr, "rmq: SHMEM_SYMMETRIC_SIZE='%s' is no size: a number, with k, m, g or t behind it, is one\n", text);
+    std::fprintf(stderr, "rmq: SHMEM_SYMMETRIC_SIZE='%s' is no size: a number, with k, m, g or t behind it, is one\n",
+                 text);
     std::exit(1);
   }
   return (*bytes + kControlBytes - 1) / kControlBytes * kControlBytes;
@@ -67,7 +68,8 @@ void place_heap() {
     heap = open_heap(bytes, kControlBytes, address ? static_cast<std::byte*>(address) - kControlBytes : nullptr);
     if (all_say(heap.file.has_value())) break;
     heap = Segment{};
-    if (!address) die(fn::init, fmt::format("the system has no room for a symmetric heap of {} bytes in every PE", bytes));
+    if (!address)
+      die(fn::init, fmt::format("the system has no room for a symmetric heap of {} bytes in every PE", bytes));
   }
   new (heap.file->data()) Control{};
   w.heap_begin = reinterpret_cast<std::uintptr_t>(heap.begin);
@@ -126,9 +128,9 @@ void reach_near() {
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t ticket = all[static_cast<std::size_t>(k) * count + i];
       if (ticket == 0) continue;
-      // Kept mapped until the process ends.
-      static std::vector<rma::HostMemory> mapped;
-      auto& theirs = mapped.emplace_back(rma::HostMemory::map(ticket, w.segments[i].at + w.segments[i].bytes));
+      // Mapped until the process ends: destructors of the program may use it.
+      static auto* const mapped = new std::vector<rma::HostMemory>;
+      auto& theirs = mapped->emplace_back(rma::HostMemory::map(ticket, w.segments[i].at + w.segments[i].bytes));
       if (!theirs) continue;
       n.base[i] = theirs.data() + w.segments[i].at;
       if (i == 0) n.control = reinterpret_cast<Control*>(theirs.data());
@@ -163,14 +165,15 @@ void open_window() {
       die(fn::init, "symmetric memory overlaps");
   }
   const Ranks& host = w.window->host();
-  const auto opened = w.window->open([&](std::span<std::uint64_t> words) { mpi::and_all(all_pes(), words); },
-                                     [&](std::span<const std::uint64_t> words) { return mpi::gather_all(all_pes(), words); },
-                                     [&](std::span<const std::uint64_t> words) {
-                                       mpi::Party party = all_pes();
-                                       party.ranks = host.list();
-                                       party.me = host.place_of(w.me);
-                                       return mpi::gather_all(party, words);
-                                     });
+  const auto opened =
+      w.window->open([&](std::span<std::uint64_t> words) { mpi::and_all(all_pes(), words); },
+                     [&](std::span<const std::uint64_t> words) { return mpi::gather_all(all_pes(), words); },
+                     [&](std::span<const std::uint64_t> words) {
+                       mpi::Party party = all_pes();
+                       party.ranks = host.list();
+                       party.me = host.place_of(w.me);
+                       return mpi::gather_all(party, words);
+                     });
   if (!opened) die(fn::init, opened.error().what);
   w.window->lock_all(rma::assertion::nocheck);
 }
@@ -209,10 +212,10 @@ void print_facts() {
 
 void refuse(const char* function) {
   const bool early = world().life.load(std::memory_order_acquire) == Life::before;
-  std::fprintf(stderr, "rmq: %s was called %s\n", function,
-               early ? "before shmem_init" : "after shmem_finalize");
+  std::fprintf(stderr, "rmq: %s was called %s\n", function, early ? "before shmem_init" : "after shmem_finalize");
   std::fflush(stderr);
-  if (mpi::runtime().device) mpi::runtime().device->MPID_Abort(1, fmt::format("{} was called too late", function), Blame::itself);
+  if (mpi::runtime().device)
+    mpi::runtime().device->MPID_Abort(1, fmt::format("{} was called too late", function), Blame::itself);
   std::exit(1);
 }
 
@@ -253,8 +256,10 @@ std::uint64_t name_of(const char* function, const void* address, std::uint64_t b
     const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(s.begin);
     if (offset < s.bytes && bytes <= s.bytes - offset) return segment_name(i) + offset;
   }
-  die(function, fmt::format("{} bytes at {} are not symmetric: neither in the symmetric heap nor in static variables of the "
-                            "program", bytes, address));
+  die(function,
+      fmt::format("{} bytes at {} are not symmetric: neither in the symmetric heap nor in static variables of the "
+                  "program",
+                  bytes, address));
 }
 
 bool is_symmetric(const void* address) {

@@ -1,8 +1,8 @@
 // The one process-wide instance that SHMEM needs, beside that of MPI (mpi/internal/runtime.hpp), whose device it uses:
 // symmetric memory, how each PE's is reached, the window for packets. Start and end: world.cpp.
 //
-// PEs are ranks of the job. A PE of this host is reached by loads, stores and CPU atomics (near(), inline, no lock and no
-// call); any other, and memory that nobody can map, by packets (transfer.hpp).
+// PEs are ranks of the job. A PE of this host is reached by loads, stores and CPU atomics (near(), inline, no lock and
+// no call); any other, and memory that nobody can map, by packets (transfer.hpp).
 #pragma once
 
 #include <array>
@@ -46,9 +46,9 @@ struct World {
   os::Zeros<Near> near;
   unsigned size = 0;  // PEs; 0 while SHMEM is not active: then no PE is a valid one
   int me = 0;
-  bool asymmetric = false;  // of the fence between those who store and those who fall asleep
-  bool all_near = false;    // every PE is on this host, and all symmetric memory is mapped
-  bool crowded = false;     // PEs outnumber CPUs
+  bool asymmetric = false;              // of the fence between those who store and those who fall asleep
+  bool all_near = false;                // every PE is on this host, and all symmetric memory is mapped
+  bool crowded = false;                 // PEs outnumber CPUs
   std::atomic<std::uint32_t> looks{0};  // at the memory of others, for a poll now and then
 
   std::atomic<Life> life{Life::before};
@@ -57,9 +57,9 @@ struct World {
   std::unique_ptr<Heap> heap;
   std::uint64_t reserved = 0;  // bytes of the heap's file, from its begin, that have pages
   std::unique_ptr<rma::Window> window;
-  mpi::Comm* comm = nullptr;        // of all PEs
-  mpi::Session* session = nullptr;  // keeps MPI's runtime alive
-  std::unique_ptr<Context> context; // the default one
+  mpi::Comm* comm = nullptr;         // of all PEs
+  mpi::Session* session = nullptr;   // keeps MPI's runtime alive
+  std::unique_ptr<Context> context;  // the default one
   std::vector<std::unique_ptr<Context>> contexts;
   std::vector<std::unique_ptr<Team>> teams;  // the world and the shared one first
 };

@@ -5,12 +5,12 @@
 #include <shmem.h>
 #include <stdio.h>
 
-#define CHECK(condition)                                                                              \
-  do {                                                                                                \
-    if (!(condition)) {                                                                               \
+#define CHECK(condition)                                                                    \
+  do {                                                                                      \
+    if (!(condition)) {                                                                     \
       fprintf(stderr, "%s:%d: PE %d: %s\n", __FILE__, __LINE__, shmem_my_pe(), #condition); \
-      shmem_global_exit(3);                                                                           \
-    }                                                                                                 \
+      shmem_global_exit(3);                                                                 \
+    }                                                                                       \
   } while (0)
 
 #endif

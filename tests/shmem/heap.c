@@ -1,11 +1,11 @@
 // pes: 4
 // options: -x SHMEM_SYMMETRIC_SIZE=8m -x SHMEM_DEBUG=1
 // The symmetric heap: alike in all PEs, full, freed, grown in place and moved; with MPI in the same program.
-#include "check.h"
-
 #include <mpi.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "check.h"
 
 static void* pointer;
 

@@ -1,9 +1,9 @@
 // pes: 2
 // C++: overloads instead of generic selection, complex numbers, threads.
-#include "check.h"
-
 #include <thread>
 #include <vector>
+
+#include "check.h"
 
 static double value;
 static std::complex<double> z, z_sum;

@@ -1,9 +1,9 @@
 // pes: 4
 // Teams, their collectives, and those of active sets.
-#include "check.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "check.h"
 
 static long in[8], out[64], psync[SHMEM_SYNC_SIZE], work[8];
 static double _Complex z_in, z_out;
@@ -73,7 +73,8 @@ int main(void) {
   collectives(x);
   collectives(y);
   const int shared = shmem_team_n_pes(SHMEM_TEAM_SHARED);
-  for (int i = 0; i < shared; ++i) CHECK(shmem_ptr(in, shmem_team_translate_pe(SHMEM_TEAM_SHARED, i, SHMEM_TEAM_WORLD)));
+  for (int i = 0; i < shared; ++i)
+    CHECK(shmem_ptr(in, shmem_team_translate_pe(SHMEM_TEAM_SHARED, i, SHMEM_TEAM_WORLD)));
   active_set(0, 0, n);
   if (me % 2 == 1) active_set(1, 1, 2);
   if (me >= 2) active_set(2, 0, 2);

@@ -1,9 +1,9 @@
 // pes: 4
 // Put, get, by type, bits, strides, without waiting and with a signal, in the heap and in static variables.
-#include "check.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "check.h"
 
 enum { kCount = 1000, kLong = 1 << 20 };
 

@@ -1,8 +1,8 @@
 // pes: 4
 // Waiting in all its forms, until long after the waiter has fallen asleep; locks.
-#include "check.h"
-
 #include <time.h>
+
+#include "check.h"
 
 enum { kFlags = 6 };
 
