@@ -16,8 +16,10 @@ namespace {
 
 namespace coll = mpi::coll;
 
+// What is issued and waits for company may be what the others wait for before they come.
 template <class... P, class... A>
 void run(Team& t, int (*algorithm)(mpi::Comm&, P...), const A&... arguments) {
+  push_all();
   if (const int code = coll::Now{}(*t.comm, algorithm, arguments...); code != MPI_SUCCESS)
     mpi::fail_call(code, fmt::format("a PE of {} is lost, or has come with other arguments", t.comm->name));
 }
@@ -107,17 +109,11 @@ RMQ_SHMEM(void, barrier_all, (void)) {
 }
 
 RMQ_SHMEM(void, sync_all, (void)) {
-  enter(fn::sync_all, [] {
-    push_all();
-    barrier(*world().teams[0]);
-  });
+  enter(fn::sync_all, [] { barrier(*world().teams[0]); });
 }
 
 RMQ_SHMEM(int, team_sync, (shmem_team_t team)) {
-  return on_team(fn::team_sync, team, [](Team& t) {
-    push_all();
-    barrier(t);
-  });
+  return on_team(fn::team_sync, team, [](Team& t) { barrier(t); });
 }
 
 RMQ_SHMEM(void, barrier, (int start, int log_stride, int size, long*)) {
@@ -128,10 +124,7 @@ RMQ_SHMEM(void, barrier, (int start, int log_stride, int size, long*)) {
 }
 
 RMQ_SHMEM(void, sync, (int start, int log_stride, int size, long*)) {
-  on_set(fn::sync, start, log_stride, size, [](Team& t) {
-    push_all();
-    barrier(t);
-  });
+  on_set(fn::sync, start, log_stride, size, [](Team& t) { barrier(t); });
 }
 
 // Of a team the root gets its data as well.

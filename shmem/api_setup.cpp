@@ -26,6 +26,7 @@ int my_pe() {
 // ---- the heap; the device held ----
 
 void meet() {
+  push_all();
   mpi::coll::barrier(*world().comm);
 }
 

@@ -427,12 +427,12 @@ TEST(RmaDynamic, NamesStandForAddressesAndACompletionForItsOwnOperations) {
     EXPECT_EQ(w->attach(second.data(), 80, kSecond), Fault::none);
     EXPECT_EQ(w->attach(second.data(), 80, kSecond + 8), Fault::attach);
     f.barrier(me);
-    EXPECT_EQ(w->lock_all(assertion::nocheck), Fault::none);
+    EXPECT_EQ(w->lock_all(rma::assertion::nocheck), Fault::none);
     const int to = (me + 1) % 3;
     const auto at = [&](std::uint64_t name) { return Target{to, static_cast<std::int64_t>(name), kLong.get(), 1}; };
     std::int64_t x = 7 + me, before = -1;
     EXPECT_EQ(w->put(DataView::contiguous(&x, 8), at(kSecond + 16)), Fault::none);
-    Completion put = w->completion(to, Until::remote);
+    rma::Completion put = w->completion(to, rma::Until::remote);
     x = 5;  // what is short is copied when it is issued
     EXPECT_EQ(w->accumulate(DataView::contiguous(&x, 8), at(kFirst + 8), ReduceOp::sum), Fault::none);
     EXPECT_EQ(w->finish({&put, 1}), Fault::none);
