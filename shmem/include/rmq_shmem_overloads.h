@@ -131,6 +131,15 @@ RMQ_SHMEM_REDUCE_ORDERED_C(RMQ_SHMEM_ONE, )
 RMQ_SHMEM_REDUCE_ARITHMETIC_C(RMQ_SHMEM_ONE, )
 #undef RMQ_SHMEM_ONE
 
+#define RMQ_SHMEM_ONE(N, T, op)                                                                                        \
+  inline int shmem_##op##_reduce(shmem_team_t team, std::complex<T>* dest, const std::complex<T>* source, size_t nelems) { \
+    return shmem_##N##_##op##_reduce(team, reinterpret_cast<rmq_shmem_##N*>(dest),                                      \
+                                     reinterpret_cast<const rmq_shmem_##N*>(source), nelems);                           \
+  }
+RMQ_SHMEM_ONE(complexf, float, sum) RMQ_SHMEM_ONE(complexd, double, sum)
+RMQ_SHMEM_ONE(complexf, float, prod) RMQ_SHMEM_ONE(complexd, double, prod)
+#undef RMQ_SHMEM_ONE
+
 inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 /* As OpenSHMEM 1.3 had it. */
 inline void shmem_wait(volatile long* ivar, long value) { shmem_long_wait(ivar, value); }

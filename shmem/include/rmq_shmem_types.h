@@ -13,8 +13,8 @@
 
 #ifdef __cplusplus
 #include <complex>
-typedef std::complex<float> rmq_shmem_complexf;
-typedef std::complex<double> rmq_shmem_complexd;
+__extension__ typedef float _Complex rmq_shmem_complexf;
+__extension__ typedef double _Complex rmq_shmem_complexd;
 #else
 typedef float _Complex rmq_shmem_complexf;
 typedef double _Complex rmq_shmem_complexd;
@@ -44,8 +44,9 @@ typedef double _Complex rmq_shmem_complexd;
 #define RMQ_SHMEM_AMO_EXTENDED_C(F, X) F(float, float, X) F(double, double, X) RMQ_SHMEM_AMO_C(F, X)
 #define RMQ_SHMEM_AMO_EXTENDED(F, X) F(float, float, X) F(double, double, X) RMQ_SHMEM_AMO(F, X)
 /* And: and, or, xor. */
-#define RMQ_SHMEM_AMO_BITWISE_C(F, X) F(uint, unsigned int, X) F(ulong, unsigned long, X) F(ulonglong, unsigned long long, X)
-#define RMQ_SHMEM_AMO_BITWISE(F, X) RMQ_SHMEM_AMO_BITWISE_C(F, X) RMQ_SHMEM_WORDS_FIXED(F, X)
+#define RMQ_SHMEM_AMO_BITWISE_C(F, X) \
+  F(uint, unsigned int, X) F(ulong, unsigned long, X) F(ulonglong, unsigned long long, X) F(int32, int32_t, X) F(int64, int64_t, X)
+#define RMQ_SHMEM_AMO_BITWISE(F, X) RMQ_SHMEM_AMO_BITWISE_C(F, X) F(uint32, uint32_t, X) F(uint64, uint64_t, X)
 /* The operations' names before OpenSHMEM 1.4: swap, fetch, set of all; the rest of the last three. */
 #define RMQ_SHMEM_AMO_OLD(F, X) F(int, int, X) F(long, long, X) F(longlong, long long, X)
 #define RMQ_SHMEM_AMO_OLD_EXTENDED(F, X) F(float, float, X) F(double, double, X) RMQ_SHMEM_AMO_OLD(F, X)
@@ -57,11 +58,11 @@ typedef double _Complex rmq_shmem_complexd;
 
 /* Reductions of a team. */
 #define RMQ_SHMEM_REDUCE_BITWISE_C(F, X) \
-  F(uchar, unsigned char, X) F(ushort, unsigned short, X) F(uint, unsigned int, X) F(ulong, unsigned long, X) \
-  F(ulonglong, unsigned long long, X)
+  F(uchar, unsigned char, X) F(ushort, unsigned short, X) F(int8, int8_t, X) F(int16, int16_t, X) \
+  RMQ_SHMEM_AMO_BITWISE_C(F, X)
 #define RMQ_SHMEM_REDUCE_BITWISE(F, X) \
-  RMQ_SHMEM_REDUCE_BITWISE_C(F, X) F(int8, int8_t, X) F(int16, int16_t, X) F(uint8, uint8_t, X) F(uint16, uint16_t, X) \
-  RMQ_SHMEM_WORDS_FIXED(F, X) F(size, size_t, X)
+  RMQ_SHMEM_REDUCE_BITWISE_C(F, X) F(uint8, uint8_t, X) F(uint16, uint16_t, X) F(uint32, uint32_t, X) \
+  F(uint64, uint64_t, X) F(size, size_t, X)
 #define RMQ_SHMEM_REDUCE_ORDERED_C(F, X) RMQ_SHMEM_RMA_C(F, X)
 #define RMQ_SHMEM_REDUCE_ORDERED(F, X) RMQ_SHMEM_RMA(F, X)
 #define RMQ_SHMEM_REDUCE_ARITHMETIC_C(F, X) \
