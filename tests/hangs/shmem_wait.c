@@ -1,6 +1,6 @@
 // ranks: 3
 // code: 125
-// says: waits  *shmem_wait_until  its memory at 0x[0-9a-f]* to be == 7, which any PE may change
+// says: waits  *shmem_wait_until  *its memory at 0x[0-9a-f]* to be == 7, which any PE may change
 #include <shmem.h>
 
 static long word, other;
