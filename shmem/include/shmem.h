@@ -80,7 +80,7 @@ extern "C" {
 #ifdef __cplusplus
 } /* extern "C" */
 #ifndef RMQ_SHMEM_NO_OVERLOADS
-#include "rmq_shmem_overloads.h"
+#include "rmq_shmem_overloads.inc"
 #endif
 #else
 /* As OpenSHMEM 1.3 had them; generic where generic selection is, overloaded in C++. */
@@ -89,7 +89,7 @@ void shmem_wait_until(volatile long* ivar, int cmp, long value);
 #endif
 
 #if !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
-#include "rmq_shmem_generic.h"
+#include "rmq_shmem_generic.inc"
 #endif
 
 /* As SGI's library spelt them. */
