@@ -99,15 +99,15 @@ void quiet(Context& c) {
     enter(fn::quiet, [&] { complete(c, false); });
 }
 
-// Stores stay in order, and packets to one PE are executed in order. What is not: a store and a packet, where only part
-// of a PE's memory is mapped.
+// Stores stay in order, and packets to one PE are executed in order. What is not: a store and a packet, to a PE of which
+// only part of the memory is mapped.
 void fence(Context& c) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (!c.busy.load(std::memory_order_relaxed)) return;
+  if (world().all_near || !c.busy.load(std::memory_order_relaxed)) return;
   enter(fn::fence, [&] {
     const bool mixed = std::any_of(c.under_way.begin(), c.under_way.end(),
                                    [](const auto& one) { return world().near[one.first].control != nullptr; });
-    complete(c, !mixed);
+    if (mixed) complete(c, false);
   });
 }
 

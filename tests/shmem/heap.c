@@ -4,10 +4,25 @@
 #include <mpi.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "check.h"
 
 static void* pointer;
+static int mine = 1;
+
+/* A child that is forked has data of its own. */
+static void fork_one(void) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const int was = mine;
+    mine = 2;
+    _exit(was == 1 ? 0 : 1);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0 && mine == 1);
+}
 
 int main(void) {
   shmem_init();
@@ -39,6 +54,7 @@ int main(void) {
   all[((size_t)8 << 20) - 1] = 1;
   shmem_free(all);
   shmem_free(NULL);
+  fork_one();
   /* MPI begins later and ends earlier. */
   MPI_Init(NULL, NULL);
   int rank = -1, sum = 0;
