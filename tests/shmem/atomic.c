@@ -25,14 +25,14 @@ int main(void) {
     shmem_long_atomic_inc(&heap[1], home);
   }
   shmem_atomic_add(&sum, drawn, 0);
-  shmem_atomic_or(&bits, (uint64_t)1 << (me + 8), home);
+  shmem_atomic_or(&bits, (uint64_t)1 << (me + 32), home);
   shmem_atomic_xor(&bits, (uint64_t)1 << me, home);
   shmem_atomic_and(&masks[0], ~(1u << me), home);
   shmem_barrier_all();
   const long all = (long)kTimes * n;
   CHECK(shmem_g(&sum, 0) == all * (all - 1) / 2);
   CHECK(shmem_atomic_fetch(&heap[0], home) == 2 * all && shmem_atomic_fetch(&heap[1], home) == all);
-  CHECK(shmem_atomic_fetch(&bits, home) == ((((uint64_t)1 << n) - 1) << 8 | (((uint64_t)1 << n) - 1)));
+  CHECK(shmem_atomic_fetch(&bits, home) == ((((uint64_t)1 << n) - 1) << 32 | (((uint64_t)1 << n) - 1)));
   CHECK(shmem_atomic_fetch_or(&masks[0], 0u, home) == (~0u << n));
   shmem_barrier_all();
   /* compare_swap: of all PEs one wins; a lock made of it. */
