@@ -99,8 +99,8 @@ void quiet(Context& c) {
     enter(fn::quiet, [&] { complete(c, false); });
 }
 
-// Stores stay in order, and packets to one PE are executed in order. What is not: a store and a packet, to a PE of which
-// only part of the memory is mapped.
+// Stores stay in order, and packets to one PE are executed in order. What is not: a store and a packet, to a PE of
+// which only part of the memory is mapped.
 void fence(Context& c) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (world().all_near || !c.busy.load(std::memory_order_relaxed)) return;
