@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 
 #include "rma/store.hpp"
@@ -84,6 +85,31 @@ std::byte* address_of(const DataView& view, std::uint64_t at) {
   return static_cast<std::byte*>(piece.iov_base);
 }
 
+// Whether accumulates of this element are CPU atomics there: those who share the memory know of no mutexes.
+bool is_atomic(const Element& e, const Regions& regions) {
+  return regions.atomic && !e.has_gap() && (e.packed == 4 || e.packed == 8);
+}
+
+// fn(std::atomic_ref<Word>&) for the word at `at`, which is aligned as the program's own atomics need it.
+template <class Fn>
+void with_word(const Element& e, std::byte* at, Fn&& fn) {
+  if (e.packed == 4)
+    fn(std::atomic_ref(*reinterpret_cast<std::uint32_t*>(at)));
+  else
+    fn(std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)));
+}
+
+void combine_atomic(ReduceOp op, const Element& e, std::byte* at, const void* in, void* before) {
+  with_word(e, at, [&](auto word) {
+    auto found = word.load(), made = found;
+    do {
+      made = found;
+      combine_run(op, e, reinterpret_cast<std::byte*>(&made), static_cast<const std::byte*>(in), 1);
+    } while (op != ReduceOp::no_op && !word.compare_exchange_weak(found, made));
+    if (before) std::memcpy(before, &found, sizeof found);
+  });
+}
+
 }  // namespace
 
 std::optional<Element> element_of(Basic basic, std::uint32_t packed) {
@@ -129,6 +155,15 @@ void combine(ReduceOp op, const Element& e, const DataView& target, std::uint64_
     return;
   }
   for_each_piece(target, at, bytes, [&](std::byte* to, std::uint64_t length) {
+    if (is_atomic(e, regions)) {
+      for (; length >= e.packed; length -= e.packed) {
+        combine_atomic(op, e, to, in, before);
+        to += e.packed;
+        if (in) in += e.packed;
+        if (before) before += e.packed;
+      }
+      return;
+    }
     for (std::uint64_t left = length / e.packed; left > 0;) {
       const std::uint64_t n = guard.cover(to, e.packed, left);
       const std::uint64_t step = n * e.packed;
@@ -162,6 +197,7 @@ void combine_views(ReduceOp op, const Element& e, const DataView& target, const 
 }
 
 void combine_one(ReduceOp op, const Element& e, std::byte* at, const void* in, void* before, const Regions& regions) {
+  if (is_atomic(e, regions)) return combine_atomic(op, e, at, in, before);
   RegionGuard guard(regions);
   guard.cover(at, e.packed, 1);
   if (before) std::memcpy(before, at, e.packed);
@@ -170,6 +206,15 @@ void combine_one(ReduceOp op, const Element& e, std::byte* at, const void* in, v
 
 void compare_and_swap(const Element& e, std::byte* at, const void* compare, const void* value, void* before,
                       const Regions& regions) {
+  if (is_atomic(e, regions)) {
+    return with_word(e, at, [&](auto word) {
+      auto found = word.load(), made = found;
+      std::memcpy(&found, compare, sizeof found);
+      std::memcpy(&made, value, sizeof made);
+      word.compare_exchange_strong(found, made);
+      std::memcpy(before, &found, sizeof found);
+    });
+  }
   RegionGuard guard(regions);
   guard.cover(at, e.packed, 1);
   std::array<std::byte, 8> found{};

@@ -110,7 +110,7 @@ bool Executor::contains(std::uint64_t offset, std::uint64_t bytes) const {
 }
 
 std::byte* Executor::address(std::uint64_t offset) const {
-  return moved(core_.is_dynamic() ? nullptr : core_.base, static_cast<std::int64_t>(offset));
+  return core_.is_dynamic() ? core_.attached.at(offset) : moved(core_.base, static_cast<std::int64_t>(offset));
 }
 
 // What an accumulate of this origin has to lock.

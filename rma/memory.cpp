@@ -31,13 +31,23 @@ HostMemory::~HostMemory() {
 HostMemory HostMemory::make(std::uint64_t bytes) {
   HostMemory memory;
   memory.fd_ = ::memfd_create("rmq-window", MFD_CLOEXEC);
-  if (memory.fd_ < 0) return memory;
+  if (memory.fd_ >= 0 && memory.reserve(0, bytes)) memory.attach(memory.fd_, bytes);
+  return memory;
+}
+
+HostMemory HostMemory::make_sparse(std::uint64_t bytes, void* at) {
+  HostMemory memory;
+  memory.fd_ = ::memfd_create("rmq-symmetric", MFD_CLOEXEC);
+  if (memory.fd_ >= 0 && ::ftruncate(memory.fd_, static_cast<off_t>(bytes)) == 0) memory.attach(memory.fd_, bytes, at);
+  return memory;
+}
+
+bool HostMemory::reserve(std::uint64_t from, std::uint64_t bytes) const {
   int error = 0;
   do {
-    error = ::posix_fallocate(memory.fd_, 0, static_cast<off_t>(bytes));
+    error = ::posix_fallocate(fd_, static_cast<off_t>(from), static_cast<off_t>(bytes));
   } while (error == EINTR);
-  if (error == 0) memory.attach(memory.fd_, bytes);
-  return memory;
+  return error == 0;
 }
 
 HostMemory HostMemory::map(std::uint64_t ticket, std::uint64_t bytes) {
@@ -51,10 +61,19 @@ HostMemory HostMemory::map(std::uint64_t ticket, std::uint64_t bytes) {
   return memory;
 }
 
-bool HostMemory::attach(int fd, std::uint64_t bytes) {
-  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (at == MAP_FAILED) return false;
-  data_ = static_cast<std::byte*>(at);
+bool HostMemory::map_over(void* at) const {
+  return ::mmap(at, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_, 0) != MAP_FAILED;
+}
+
+bool HostMemory::attach(int fd, std::uint64_t bytes, void* at) {
+  const int flags = at ? MAP_SHARED | MAP_FIXED_NOREPLACE : MAP_SHARED;
+  void* const got = ::mmap(at, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+  if (got == MAP_FAILED) return false;
+  if (at && got != at) {  // a kernel that does not know MAP_FIXED_NOREPLACE
+    ::munmap(got, bytes);
+    return false;
+  }
+  data_ = static_cast<std::byte*>(got);
   bytes_ = bytes;
   return true;
 }

@@ -1,8 +1,8 @@
-// Memory of a shared window: a nameless file that the other ranks of the host map too, whatever methods the job uses
-// and however large the window is.
+// Memory of a shared window, or of a symmetric heap: a nameless file that the other ranks of the host map too, whatever
+// methods the job uses and however large the window is.
 //
 // The others open it through /proc of the process that made it, as shm's segment; it is gone with the last mapping.
-// Pages are reserved when it is made, so that a full system is an error there and no SIGBUS later.
+// Pages are reserved when it is made, or handed out, so that a full system is an error there and no SIGBUS later.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,16 @@ class HostMemory {
 
   /// `bytes` zero bytes, aligned to pages. Without memory when the system has none left.
   static HostMemory make(std::uint64_t bytes);
+  /// The same without reserving pages, which reserve() does; at the address `at`, if that is not null, or without
+  /// memory where that is taken.
+  static HostMemory make_sparse(std::uint64_t bytes, void* at);
+  /// False when the system has no pages left for that range. Of who made it.
+  bool reserve(std::uint64_t from, std::uint64_t bytes) const;
   /// What another process made, by its ticket. Without memory when it cannot be had.
   static HostMemory map(std::uint64_t ticket, std::uint64_t bytes);
+
+  /// Maps it at `at` as well, over what is there; false when the system refuses. data() stays where it is.
+  bool map_over(void* at) const;
 
   explicit operator bool() const { return data_ != nullptr; }
   std::byte* data() const { return data_; }
@@ -29,7 +37,7 @@ class HostMemory {
   std::uint64_t ticket() const;
 
  private:
-  bool attach(int fd, std::uint64_t bytes);
+  bool attach(int fd, std::uint64_t bytes, void* at = nullptr);
 
   std::byte* data_ = nullptr;
   std::uint64_t bytes_ = 0;

@@ -43,7 +43,7 @@ struct Op {
   Request* request = nullptr;             // the caller's, of a request-based form
   TypeOut* type = nullptr;                // the target's datatype, when it must be named
   std::array<LayoutRef, 2> layouts;       // keep data and result alive
-  std::array<std::byte, 16> words{};      // data of compare-and-swap: comparand and new value
+  std::array<std::byte, 16> words{};      // data that fits; of compare-and-swap: comparand and new value
 };
 
 /// Operations of one device that are made again and again.

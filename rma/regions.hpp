@@ -25,6 +25,7 @@ struct Regions {
   int me = 0;                     // place in the window
   adi::Device* device = nullptr;  // asked whether a holder lives; null: all do
   const Ranks* world = nullptr;   // world ranks of the members
+  bool atomic = false;            // numbers of 4 and 8 bytes are changed by CPU atomics (Hints::cpu_atomics)
 
   /// The shift for a window of so many bytes: regions of a power of two, 256 bytes at least; or as fine as the program
   /// wishes (`granularity` bytes, if not 0), so that several regions may share a mutex.

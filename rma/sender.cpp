@@ -44,6 +44,10 @@ Op* Sender::make_op(Kind kind, const Target& target, std::uint64_t offset, const
   if (data) {
     op->data = *data;
     op->layouts[0] = keep(data->layout);
+    if (data->is_contiguous() && data->bytes <= op->words.size()) {  // the caller's memory is free at once
+      std::memcpy(op->words.data(), data->base, data->bytes);
+      op->data.base = op->words.data();
+    }
   }
   if (result) {
     op->result = *result;

@@ -162,11 +162,22 @@ class Window {
   Fault flush_local_all() { return passive_.flush_local_all(); }
   /// Memory barrier; allowed anywhere.
   Fault sync() { return passive_.sync(); }
+  /// Of what has been issued to this target so far; nothing to wait for where it is reached directly. Under lock or
+  /// lock_all, as long as the epoch lasts.
+  Completion completion(int target, Until until) { return sender_.completion(target, until); }
+  /// *Waits* until all of these are complete, and for nothing that was issued after them.
+  Fault finish(std::span<Completion> all) { return sender_.finish(all); }
 
   // ---- memory ----
   /// Dynamic windows. Fault::attach when it overlaps what is attached, or is not attached.
   Fault attach(void* memory, std::uint64_t bytes) {
     return core_.is_dynamic() && core_.attached.add(memory, bytes) ? Fault::none : Fault::attach;
+  }
+  /// The same for memory that other members know by this name, a number below 2^63, which stands instead of its
+  /// address. Before open() too: others may use it as soon as they have opened the window. This member itself does not
+  /// reach it through the window.
+  Fault attach(void* memory, std::uint64_t bytes, std::uint64_t name) {
+    return core_.is_dynamic() && core_.attached.add(memory, bytes, name) ? Fault::none : Fault::attach;
   }
   Fault detach(void* memory) { return core_.attached.remove(memory) ? Fault::none : Fault::attach; }
   /// Another member's memory in this process; rank -1: of the first member that has any here. No base and no bytes when

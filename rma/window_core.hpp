@@ -91,6 +91,7 @@ struct WindowCore {
   /// What an accumulate on that memory has to lock; `exclusive`: its window lock is held exclusively for it.
   Regions regions(const Reach& t, bool exclusive) const {
     Regions r;
+    r.atomic = options.hints.cpu_atomics;
     if (t.alone || exclusive) return r;
     r.control = t.control;
     r.base = t.base;

@@ -15,7 +15,7 @@ set(may_tcp base methods tcp)
 set(may_adi base methods adi)
 set(may_rma base methods adi rma)
 set(may_mpi base methods adi rma mpi)
-set(may_shmem base methods adi rma shmem)
+set(may_shmem base methods adi rma mpi shmem)
 set(may_tools base methods shm tcp adi rma mpi shmem tools)
 set(floors base methods shm tcp adi rma mpi shmem tools)
 # The only files that name the concrete methods: one makes them, one switches between them.
@@ -82,6 +82,8 @@ function(self_test root)
     "adi/down.cpp|#include \"base/packet.hpp\"|0"
     "base/system.cpp|#include <sys/uio.h>|0"
     "base/beside.cpp|#include \"layout_node.hpp\"|0"
+    "shmem/face.cpp|#include \"mpi/coll/coll.hpp\"|0"
+    "rma/up.cpp|#include \"shmem/world.hpp\"|1"
     "mpi/face.cpp|#include <mpi.h>|0"
     "tools/any.cpp|#include \"shm/shm.hpp\"|0"
     "tests/free.cpp|#include \"mpi/handles.hpp\"|0")

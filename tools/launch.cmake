@@ -38,9 +38,10 @@ endif()
 add_custom_command(TARGET rmqrun POST_BUILD
   COMMAND ${CMAKE_COMMAND} -E create_symlink rmqrun mpiexec
   COMMAND ${CMAKE_COMMAND} -E create_symlink rmqrun mpirun
+  COMMAND ${CMAKE_COMMAND} -E create_symlink rmqrun oshrun
   WORKING_DIRECTORY ${RMQ_BIN_DIR} VERBATIM)
 install(TARGETS rmqrun rmqboot RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(FILES ${RMQ_BIN_DIR}/mpiexec ${RMQ_BIN_DIR}/mpirun DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES ${RMQ_BIN_DIR}/mpiexec ${RMQ_BIN_DIR}/mpirun ${RMQ_BIN_DIR}/oshrun DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 # rmq_boot_helper(<name> <variable> <wrapper compiler>): the half of rmqboot that speaks one host MPI. Left out, with a
 # note, where that MPI is not installed; rmqboot then says so when it would need it.

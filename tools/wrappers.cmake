@@ -1,4 +1,4 @@
-# The compiler wrappers rmqcc, rmqcxx and rmqfort with the aliases mpicc, mpicxx, mpic++, mpifort, mpif90 and mpif77, and what tells other build systems
+# The compiler wrappers rmqcc, rmqcxx and rmqfort with the aliases mpicc, mpicxx, mpic++, mpifort, mpif90 and mpif77, and for OpenSHMEM oshcc, oshcxx and oshc++, and what tells other build systems
 # where RMQ is: rmq.pc (pkg-config) and rmq-config.cmake (find_package). Each comes twice: for the build tree, where it
 # points at mpi/include and <build>/lib, and for installation, where it finds the rest from its own place.
 
@@ -40,6 +40,7 @@ function(rmq_wrapper RMQ_WRAPPER_NAME RMQ_WRAPPER_LANGUAGE RMQ_WRAPPER_OPTION RM
   set(build_dir ${PROJECT_BINARY_DIR}/bin)
   set(RMQ_WRAPPER_UP "..")
   set(RMQ_WRAPPER_INCLUDEDIR "${PROJECT_SOURCE_DIR}/mpi/include")
+  set(RMQ_WRAPPER_SHMEMDIR "${PROJECT_SOURCE_DIR}/shmem/include")
   set(RMQ_WRAPPER_LIBDIR "\$prefix/lib")
   set(RMQ_WRAPPER_MPIFDIR "\$prefix/fortran")
   configure_file(${PROJECT_SOURCE_DIR}/tools/rmqcc.in ${build_dir}/${RMQ_WRAPPER_NAME}
@@ -48,6 +49,7 @@ function(rmq_wrapper RMQ_WRAPPER_NAME RMQ_WRAPPER_LANGUAGE RMQ_WRAPPER_OPTION RM
   set(install_dir ${PROJECT_BINARY_DIR}/wrappers)
   rmq_way_up(RMQ_WRAPPER_UP "${CMAKE_INSTALL_BINDIR}")
   set(RMQ_WRAPPER_INCLUDEDIR "\$prefix/${CMAKE_INSTALL_INCLUDEDIR}")
+  set(RMQ_WRAPPER_SHMEMDIR "\$include_dir")
   set(RMQ_WRAPPER_LIBDIR "\$prefix/${CMAKE_INSTALL_LIBDIR}")
   set(RMQ_WRAPPER_MPIFDIR "\$prefix/${CMAKE_INSTALL_INCLUDEDIR}/rmq/fortran")
   configure_file(${PROJECT_SOURCE_DIR}/tools/rmqcc.in ${install_dir}/${RMQ_WRAPPER_NAME}
@@ -80,23 +82,26 @@ if(RMQ_MPICH_MPIF)
   endif()
 endif()
 
-rmq_wrapper(rmqcc C cc "${CMAKE_C_COMPILER}" cc ENV RMQ_CC MPICH_CC OMPI_CC ALIASES mpicc)
-rmq_wrapper(rmqcxx C++ cxx "${CMAKE_CXX_COMPILER}" c++ ENV RMQ_CXX MPICH_CXX OMPI_CXX ALIASES mpicxx mpic++)
+rmq_wrapper(rmqcc C cc "${CMAKE_C_COMPILER}" cc ENV RMQ_CC MPICH_CC OMPI_CC ALIASES mpicc oshcc)
+rmq_wrapper(rmqcxx C++ cxx "${CMAKE_CXX_COMPILER}" c++ ENV RMQ_CXX MPICH_CXX OMPI_CXX ALIASES mpicxx mpic++ oshcxx oshc++)
 rmq_wrapper(rmqfort Fortran fc gfortran gfortran ENV RMQ_FC MPICH_FC OMPI_FC ALIASES mpifort mpif90 mpif77)
 
-# pkg-config: `pkg-config --cflags --libs rmq`.
+# pkg-config: `pkg-config --cflags --libs rmq`, or rmqshmem.
 rmq_way_up(RMQ_PC_UP "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 configure_file(${PROJECT_SOURCE_DIR}/cmake/rmq.pc.in ${PROJECT_BINARY_DIR}/wrappers/rmq.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/wrappers/rmq.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/rmqshmem.pc.in ${PROJECT_BINARY_DIR}/wrappers/rmqshmem.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/wrappers/rmq.pc ${PROJECT_BINARY_DIR}/wrappers/rmqshmem.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # find_package(rmq): with CMAKE_PREFIX_PATH naming the prefix, or rmq_DIR naming the build tree.
 set(RMQ_CONFIG_INCLUDEDIR "${PROJECT_SOURCE_DIR}/mpi/include")
+set(RMQ_CONFIG_SHMEMDIR "${PROJECT_SOURCE_DIR}/shmem/include")
 set(RMQ_CONFIG_LIBDIR "\${CMAKE_CURRENT_LIST_DIR}/lib")
 set(RMQ_CONFIG_BINDIR "\${CMAKE_CURRENT_LIST_DIR}/bin")
 configure_file(${PROJECT_SOURCE_DIR}/cmake/rmq-config.cmake.in ${PROJECT_BINARY_DIR}/rmq-config.cmake @ONLY)
 
 rmq_way_up(rmq_config_up "${CMAKE_INSTALL_LIBDIR}/cmake/rmq")
 set(RMQ_CONFIG_INCLUDEDIR "\${CMAKE_CURRENT_LIST_DIR}/${rmq_config_up}/${CMAKE_INSTALL_INCLUDEDIR}")
+set(RMQ_CONFIG_SHMEMDIR "${RMQ_CONFIG_INCLUDEDIR}")
 set(RMQ_CONFIG_LIBDIR "\${CMAKE_CURRENT_LIST_DIR}/${rmq_config_up}/${CMAKE_INSTALL_LIBDIR}")
 set(RMQ_CONFIG_BINDIR "\${CMAKE_CURRENT_LIST_DIR}/${rmq_config_up}/${CMAKE_INSTALL_BINDIR}")
 configure_file(${PROJECT_SOURCE_DIR}/cmake/rmq-config.cmake.in ${PROJECT_BINARY_DIR}/wrappers/rmq-config.cmake @ONLY)

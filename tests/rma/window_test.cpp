@@ -412,6 +412,49 @@ TEST(RmaDynamic, MemoryMustBeAttached) {
   }));
 }
 
+TEST(RmaDynamic, NamesStandForAddressesAndACompletionForItsOwnOperations) {
+  methods::InprocRules rules;
+  Fibers f(3, rules);
+  EXPECT_TRUE(f.run([&](int me) {
+    constexpr std::uint64_t kFirst = 1 << 20, kSecond = kFirst + 80;  // names that touch, of memory that does not
+    WindowOptions o;
+    o.id = 3;
+    o.flavor = Flavor::dynamic;
+    o.hints.cpu_atomics = true;
+    std::vector<std::int64_t> first(10, 0), second(10, 0);
+    auto w = f.window(me, o);
+    EXPECT_EQ(w->attach(first.data(), 80, kFirst), Fault::none);
+    EXPECT_EQ(w->attach(second.data(), 80, kSecond), Fault::none);
+    EXPECT_EQ(w->attach(second.data(), 80, kSecond + 8), Fault::attach);
+    f.barrier(me);
+    EXPECT_EQ(w->lock_all(rma::assertion::nocheck), Fault::none);
+    const int to = (me + 1) % 3;
+    const auto at = [&](std::uint64_t name) { return Target{to, static_cast<std::int64_t>(name), kLong.get(), 1}; };
+    std::int64_t x = 7 + me, before = -1;
+    EXPECT_EQ(w->put(DataView::contiguous(&x, 8), at(kSecond + 16)), Fault::none);
+    rma::Completion put = w->completion(to, rma::Until::remote);
+    x = 5;  // what is short is copied when it is issued
+    EXPECT_EQ(w->accumulate(DataView::contiguous(&x, 8), at(kFirst + 8), ReduceOp::sum), Fault::none);
+    EXPECT_EQ(w->finish({&put, 1}), Fault::none);
+    EXPECT_EQ(w->fetch_and_op(&x, &before, at(kFirst + 8), ReduceOp::sum), Fault::none);
+    EXPECT_EQ(w->flush(to), Fault::none);
+    EXPECT_EQ(before, 5);
+    const std::int64_t want = 10, made = -3;
+    EXPECT_EQ(w->compare_and_swap(&made, &want, &before, at(kFirst + 8)), Fault::none);
+    EXPECT_EQ(w->flush(to), Fault::none);
+    EXPECT_EQ(before, 10);
+    std::int64_t two[2] = {};
+    const Target across{to, static_cast<std::int64_t>(kFirst + 72), kLong.get(), 2};
+    EXPECT_EQ(w->put(DataView::contiguous(two, 16), across), Fault::none);
+    EXPECT_EQ(w->flush(to), Fault::range);
+    EXPECT_EQ(w->unlock_all(), Fault::none);
+    f.barrier(me);
+    EXPECT_EQ(second[2], 7 + (me + 2) % 3);
+    EXPECT_EQ(first[1], -3);
+    f.close(me, std::move(w));
+  }));
+}
+
 TEST(RmaDynamic, AnEmptyRegionIsInNobodysWay) {
   Fibers f(1, {});
   EXPECT_TRUE(f.run([&](int me) {

@@ -98,7 +98,12 @@ void read_waits(Rank& r, const json& awaits) {
     w.message = read_message(entry);
     w.window = number<std::uint32_t>(entry, "window");
     w.number = number<std::uint32_t>(entry, "number");
-    if (w.message.peer >= 0) {
+    w.text = text(entry, "text");
+    if (const Comm* world = w.kind == "memory" ? r.comm_of(0) : nullptr) {  // any PE may change it
+      w.peers = world->members;
+      std::erase(w.peers, r.rank);
+      w.any = true;
+    } else if (w.message.peer >= 0) {
       w.peers = {w.message.peer};
     } else if (const Comm* c = r.comm_of(w.message.context); c && (w.kind == "recv" || w.kind == "probe")) {
       const auto source = static_cast<std::size_t>(w.message.source);

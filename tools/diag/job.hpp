@@ -56,6 +56,7 @@ struct Wait {
   std::vector<int> peers;  // world ranks; one of them is enough if `any`, else all are needed
   bool any = false;
   std::uint32_t window = 0, number = 0;
+  std::string text = {};  // of memory: which, and what it is to become
 };
 
 struct Window {

@@ -95,6 +95,7 @@ std::string wait_text(const Rank& r, const Wait& w) {
     return fmt::format("{} to complete the access to window {}", ranks_text(r, w.peers), w.window);
   if (w.kind == "fence") return fmt::format("{} at fence {} of window {}", ranks_text(r, w.peers), w.number, w.window);
   if (w.kind == "operations") return fmt::format("operations on window {} at {}", w.window, ranks_text(r, w.peers));
+  if (w.kind == "memory") return fmt::format("{}, which any PE may change", w.text);
   if (w.kind == "job") return "another job";
   if (w.kind == "generalised") return "a generalised request";
   return "a request";

@@ -23,6 +23,8 @@ constexpr std::string_view kNames[] = {
 #include "mpi/include/rmq_mpi_functions_newer.inc"
     "rmq_queue_create", "rmq_queue_free", "rmq_queue_put",    "rmq_queue_most",
     "rmq_queue_get",    "rmq_queue_lock", "rmq_queue_unlock",
+#define RMQ_SHMEM_CALL(name) "shmem_" #name,
+#include "shmem/calls.def"
 };
 
 constexpr auto by_id() {

@@ -1,0 +1,156 @@
+#include "shmem/context.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "shmem/call.hpp"
+#include "shmem/team.hpp"
+#define RMQ_SHMEM_NO_OVERLOADS
+#include "shmem/include/shmem.h"
+
+namespace rmq::shmem {
+namespace {
+
+constexpr long kOptions = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
+
+Context* find(shmem_ctx_t handle) {
+  auto& all = world().contexts;
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const auto& c) { return c.get() == reinterpret_cast<Context*>(handle); });
+  return found == all.end() ? nullptr : found->get();
+}
+
+int create(Team* team, long options, shmem_ctx_t* ctx) {
+  if (!ctx) return 1;
+  *ctx = SHMEM_CTX_INVALID;
+  if ((options & ~kOptions) != 0) return 1;
+  return enter(fn::ctx_create, [&] {
+    auto made = std::make_unique<Context>();
+    made->options = options;
+    made->team = team;
+    *ctx = reinterpret_cast<shmem_ctx_t>(world().contexts.emplace_back(std::move(made)).get());
+    return 0;
+  });
+}
+
+}  // namespace
+
+Context& context_of(const char* function, shmem_ctx_t handle) {
+  if (handle == SHMEM_CTX_DEFAULT) [[likely]] {
+    if (world().size == 0) refuse(function);
+    return *world().context;
+  }
+  if (handle == SHMEM_CTX_INVALID) die(function, "the context is SHMEM_CTX_INVALID");
+  return *reinterpret_cast<Context*>(handle);
+}
+
+int pe_of(const char* function, const Context& c, int pe) {
+  if (!c.team) {
+    check_pe(function, pe);
+    return pe;
+  }
+  if (pe < 0 || pe >= c.team->size())
+    die(function,
+        fmt::format("there is no PE {} in the team of the context (there are 0..{})", pe, c.team->size() - 1));
+  return c.team->world_pe(pe);
+}
+
+void note_issued(Context& c, int pe) {
+  c.under_way[pe] = world().window->completion(pe, rma::Until::remote).number;
+  c.busy.store(true, std::memory_order_relaxed);
+}
+
+void complete(Context& c, bool local) {
+  if (c.under_way.empty()) return;
+  std::vector<rma::Completion> all;
+  for (const auto& [pe, number] : c.under_way) {
+    rma::Completion one = world().window->completion(pe, local ? rma::Until::local : rma::Until::remote);
+    one.number = number;
+    all.push_back(one);
+  }
+  if (!local) {
+    c.under_way.clear();
+    c.busy.store(false, std::memory_order_relaxed);
+  }
+  if (const rma::Fault f = world().window->finish(all); f != rma::Fault::none) {
+    die(mpi::runtime().device->call_name(),
+        f == rma::Fault::peer_lost ? world().window->lost() : std::string(rma::fault_text(f)));
+  }
+}
+
+void quiet_all() {
+  World& w = world();
+  order_all();
+  complete(*w.context, false);
+  for (std::size_t i = 0; i < w.contexts.size(); ++i) complete(*w.contexts[i], false);
+}
+
+void push_all() {
+  World& w = world();
+  complete(*w.context, true);
+  for (std::size_t i = 0; i < w.contexts.size(); ++i) complete(*w.contexts[i], true);
+}
+
+// Relaxed: a thread that has issued something sees its own store.
+void quiet(Context& c) {
+  order_all();
+  if (c.busy.load(std::memory_order_relaxed)) [[unlikely]]
+    enter(fn::quiet, [&] { complete(c, false); });
+}
+
+// Stores stay in order, and packets to one PE are executed in order. What is not: a store and a packet, to a PE of
+// which only part of the memory is mapped.
+void fence(Context& c) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (world().all_near || !c.busy.load(std::memory_order_relaxed)) return;
+  enter(fn::fence, [&] {
+    const bool mixed = std::any_of(c.under_way.begin(), c.under_way.end(),
+                                   [](const auto& one) { return world().near[one.first].control != nullptr; });
+    if (mixed) complete(c, false);
+  });
+}
+
+RMQ_SHMEM(int, ctx_create, (long options, shmem_ctx_t* ctx)) {
+  return create(nullptr, options, ctx);
+}
+
+RMQ_SHMEM(int, team_create_ctx, (shmem_team_t team, long options, shmem_ctx_t* ctx)) {
+  if (ctx) *ctx = SHMEM_CTX_INVALID;
+  if (team == SHMEM_TEAM_INVALID) return 1;
+  return create(&team_of(fn::ctx_create, team), options, ctx);
+}
+
+RMQ_SHMEM(void, ctx_destroy, (shmem_ctx_t ctx)) {
+  if (ctx == SHMEM_CTX_INVALID) return;
+  if (ctx == SHMEM_CTX_DEFAULT) die(fn::ctx_destroy, "SHMEM_CTX_DEFAULT is not to be destroyed");
+  order_all();
+  enter(fn::ctx_destroy, [&] {
+    if (Context* c = find(ctx)) complete(*c, false);
+    auto& all = world().contexts;
+    std::erase_if(all, [&](const auto& c) { return c.get() == reinterpret_cast<Context*>(ctx); });
+  });
+}
+
+RMQ_SHMEM(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t* team)) {
+  *team = SHMEM_TEAM_INVALID;
+  if (ctx == SHMEM_CTX_INVALID) return 1;
+  const Context& c = context_of("shmem_ctx_get_team", ctx);
+  *team = c.team ? handle_of(*c.team) : SHMEM_TEAM_WORLD;
+  return 0;
+}
+
+RMQ_SHMEM(void, fence, (void)) {
+  fence(context_of(fn::fence, SHMEM_CTX_DEFAULT));
+}
+RMQ_SHMEM(void, ctx_fence, (shmem_ctx_t ctx)) {
+  if (ctx != SHMEM_CTX_INVALID) fence(context_of(fn::fence, ctx));
+}
+RMQ_SHMEM(void, quiet, (void)) {
+  quiet(context_of(fn::quiet, SHMEM_CTX_DEFAULT));
+}
+RMQ_SHMEM(void, ctx_quiet, (shmem_ctx_t ctx)) {
+  if (ctx != SHMEM_CTX_INVALID) quiet(context_of(fn::quiet, ctx));
+}
+
+}  // namespace rmq::shmem

@@ -1,0 +1,34 @@
+// Contexts: what is issued on one is completed by its own quiet, whatever others have under way. Only operations by
+// packets are under way at all: what is done by loads and stores is complete when its call returns.
+//
+// A context remembers, for each PE that it has sent operations to, the number of the latest in the stream to that PE
+// (rma::Completion). So contexts need no streams of their own, and any number of them costs nothing.
+#pragma once
+
+#include "shmem/objects.hpp"
+#include "shmem/world.hpp"
+
+namespace rmq::shmem {
+
+/// The context of a handle; ends the job when it is none.
+Context& context_of(const char* function, shmem_ctx_t handle);
+/// The PE of the world that a context's operation means by `pe`; ends the job when there is none.
+int pe_of(const char* function, const Context& c, int pe);
+
+/// An operation has been issued to that PE; the device held.
+void note_issued(Context& c, int pe);
+/// *Waits* until what was issued on the context is complete: everywhere, or (`local`) as far as this PE's memory is
+/// concerned; that also sends what still waits for company. The device held.
+void complete(Context& c, bool local);
+/// The same for all contexts.
+void quiet_all();
+void push_all();
+
+/// Everything that was stored directly is visible to all before what follows.
+inline void order_all() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+/// shmem_ctx_quiet.
+void quiet(Context& c);
+
+}  // namespace rmq::shmem

@@ -1,0 +1,95 @@
+#include "shmem/heap.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace rmq::shmem {
+
+void Heap::open(std::uint64_t base, std::uint64_t bytes) {
+  base_ = base;
+  free_.clear();
+  taken_.clear();
+  by_size_.clear();
+  add_free(0, bytes / kGrain * kGrain);
+}
+
+// An overflow comes out as more than any heap has.
+std::uint64_t Heap::rounded(std::uint64_t bytes) {
+  if (bytes > UINT64_MAX - kGrain) return UINT64_MAX;
+  return std::max<std::uint64_t>((bytes + kGrain - 1) / kGrain * kGrain, kGrain);
+}
+
+void Heap::add_free(std::uint64_t offset, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  auto above = free_.lower_bound(offset);
+  if (above != free_.end() && above->first == offset + bytes) {
+    bytes += above->second;
+    const auto gone = above++;
+    drop_free(gone);
+  }
+  if (above != free_.begin()) {
+    const auto below = std::prev(above);
+    if (below->first + below->second == offset) {
+      offset = below->first;
+      bytes += below->second;
+      drop_free(below);
+    }
+  }
+  free_.emplace(offset, bytes);
+  by_size_.emplace(bytes, offset);
+}
+
+void Heap::drop_free(std::map<std::uint64_t, std::uint64_t>::iterator block) {
+  by_size_.erase({block->second, block->first});
+  free_.erase(block);
+}
+
+std::optional<std::uint64_t> Heap::take(std::uint64_t bytes, std::uint64_t alignment) {
+  const std::uint64_t wanted = rounded(bytes);
+  alignment = std::max(alignment, kGrain);
+  for (auto fit = by_size_.lower_bound({wanted, 0}); fit != by_size_.end(); ++fit) {
+    const auto [size, begin] = *fit;
+    const std::uint64_t gap = (alignment - (base_ + begin) % alignment) % alignment;
+    if (gap > size || size - gap < wanted) continue;
+    const std::uint64_t at = begin + gap;
+    drop_free(free_.find(begin));
+    add_free(begin, gap);
+    add_free(at + wanted, size - gap - wanted);
+    taken_.emplace(at, wanted);
+    return at;
+  }
+  return std::nullopt;
+}
+
+bool Heap::give(std::uint64_t offset) {
+  const auto block = taken_.find(offset);
+  if (block == taken_.end()) return false;
+  const std::uint64_t bytes = block->second;
+  taken_.erase(block);
+  add_free(offset, bytes);
+  return true;
+}
+
+std::optional<std::uint64_t> Heap::size_of(std::uint64_t offset) const {
+  const auto block = taken_.find(offset);
+  if (block == taken_.end()) return std::nullopt;
+  return block->second;
+}
+
+bool Heap::resize(std::uint64_t offset, std::uint64_t bytes) {
+  const auto block = taken_.find(offset);
+  const std::uint64_t wanted = rounded(bytes), had = block->second;
+  if (wanted > had) {
+    const auto behind = free_.find(offset + had);
+    if (behind == free_.end() || behind->second < wanted - had) return false;
+    const std::uint64_t size = behind->second;
+    drop_free(behind);
+    add_free(offset + wanted, size - (wanted - had));
+  } else {
+    add_free(offset + wanted, had - wanted);
+  }
+  block->second = wanted;
+  return true;
+}
+
+}  // namespace rmq::shmem

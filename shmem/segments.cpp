@@ -1,0 +1,178 @@
+#include "shmem/segments.hpp"
+
+#include <link.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+namespace rmq::shmem {
+namespace {
+
+constexpr std::uintptr_t kPage = 4096;
+
+std::uintptr_t page_down(std::uintptr_t a) {
+  return a / kPage * kPage;
+}
+std::uintptr_t page_up(std::uintptr_t a) {
+  return page_down(a + kPage - 1);
+}
+
+// Libraries of the system have no symmetric variables; that of RMQ, where its own state lies, must stay where it is.
+bool is_of_program(const dl_phdr_info& object, bool first) {
+  if (first) return true;
+  const std::string_view name = object.dlpi_name;
+  for (const char* system : {"/lib", "/usr/lib", "linux-"})
+    if (name.empty() || name.starts_with(system)) return false;
+  if (name.find("/rmq_method_") != name.npos) return false;
+  const auto mine = reinterpret_cast<std::uintptr_t>(&is_of_program);
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const auto& part = object.dlpi_phdr[i];
+    if (part.p_type == PT_LOAD && mine - object.dlpi_addr - part.p_vaddr < part.p_memsz) return false;
+  }
+  return true;
+}
+
+// What is writable after relocation: from the end of PT_GNU_RELRO, which lies at the begin of that part.
+void add_data(const dl_phdr_info& object, std::vector<Segment>& to) {
+  std::uintptr_t relro_end = 0;
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const auto& part = object.dlpi_phdr[i];
+    if (part.p_type == PT_GNU_RELRO) relro_end = page_down(object.dlpi_addr + part.p_vaddr + part.p_memsz);
+  }
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const auto& part = object.dlpi_phdr[i];
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_W) == 0) continue;
+    const std::uintptr_t from = object.dlpi_addr + part.p_vaddr, end = page_up(from + part.p_memsz);
+    const std::uintptr_t begin = std::max(page_down(from), std::min(relro_end, end));
+    if (begin >= end) continue;
+    Segment& s = to.emplace_back();
+    s.begin = reinterpret_cast<std::byte*>(begin);
+    s.bytes = end - begin;
+  }
+}
+
+struct Objects {
+  std::vector<Segment> data;
+  bool first = true;  // the executable
+};
+
+int on_object(dl_phdr_info* object, std::size_t, void* list) {
+  auto& all = *static_cast<Objects*>(list);
+  if (is_of_program(*object, all.first)) add_data(*object, all.data);
+  all.first = false;
+  return 0;
+}
+
+bool has_one_thread() {
+  std::error_code error;
+  const std::filesystem::directory_iterator tasks("/proc/self/task", error);
+  return !error && std::distance(begin(tasks), end(tasks)) == 1;
+}
+
+bool is_zero(const std::byte* page) {
+  static constexpr std::array<std::byte, kPage> kZero{};
+  return std::memcmp(page, kZero.data(), kPage) == 0;
+}
+
+// ---- children ----
+
+struct Moved {
+  std::byte* begin;
+  std::uint64_t bytes;
+};
+std::array<Moved, 16> moved_data;
+std::size_t moved_count = 0;
+
+// In a child that the program forks: data becomes its own again, as in any process. Only system calls.
+void on_fork() {
+  for (std::size_t i = 0; i < moved_count; ++i) {
+    const auto [begin, bytes] = moved_data[i];
+    void* const own = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (own == MAP_FAILED) ::_exit(127);
+    for (std::uint64_t at = 0; at < bytes; at += kPage)
+      if (!is_zero(begin + at)) std::memcpy(static_cast<std::byte*>(own) + at, begin + at, kPage);
+    if (::mremap(own, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, begin) == MAP_FAILED) ::_exit(127);
+  }
+}
+
+}  // namespace
+
+std::vector<Segment> find_data() {
+  Objects all;
+  ::dl_iterate_phdr(on_object, &all);
+  return std::move(all.data);
+}
+
+void share_data(Segment& data) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which have their own idea of that memory
+  if (moved_count == moved_data.size() || !has_one_thread()) return;
+  rma::HostMemory file = rma::HostMemory::make_sparse(data.bytes, nullptr);
+  if (!file) return;
+  if (moved_count == 0) ::pthread_atfork(nullptr, nullptr, on_fork);
+  // No handler may write to what has been copied.
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  for (std::uint64_t at = 0; at < data.bytes; at += kPage)
+    if (!is_zero(data.begin + at)) std::memcpy(file.data() + at, data.begin + at, kPage);
+  const bool done = file.map_over(data.begin);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!done) return;
+  moved_data[moved_count++] = {data.begin, data.bytes};
+  data.file = std::move(file);
+#else
+  static_cast<void>(data), static_cast<void>(has_one_thread), static_cast<void>(on_fork);
+#endif
+}
+
+// Between what the system uses from below (programs and their heaps from 0x5555'0000'0000 on, sanitizers below
+// 0x1000'0000'0000) and from above.
+void* heap_address(int attempt) {
+  constexpr int kMost = 8;
+#if !defined(__SANITIZE_THREAD__)
+  if (attempt < kMost)
+    return reinterpret_cast<void*>(std::uintptr_t{0x1000'0000'0000} +
+                                   static_cast<std::uintptr_t>(attempt) * 0x0800'0000'0000);
+#endif
+  return nullptr;
+}
+
+Segment open_heap(std::uint64_t bytes, std::uint64_t control, void* address) {
+  Segment heap;
+  rma::HostMemory file = rma::HostMemory::make_sparse(control + bytes, address);
+  if (!file) return heap;
+  heap.begin = file.data() + control;
+  heap.bytes = bytes;
+  heap.at = control;
+  heap.file = std::move(file);
+  return heap;
+}
+
+std::optional<std::uint64_t> parse_size(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || !std::isfinite(value) || value < 0) return std::nullopt;
+  double unit = 1;
+  if (*end != '\0') {
+    const std::string_view units = "kmgt";
+    const auto at = units.find(static_cast<char>(*end | 0x20));
+    if (at == units.npos) return std::nullopt;
+    unit = std::ldexp(1.0, 10 * (static_cast<int>(at) + 1));
+    ++end;
+    if (*end == 'B' || *end == 'b') ++end;
+  }
+  const double bytes = std::ceil(value * unit);
+  if (*end != '\0' || bytes > std::ldexp(1.0, Segment::kNameShift)) return std::nullopt;
+  return static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace rmq::shmem

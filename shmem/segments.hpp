@@ -1,0 +1,52 @@
+// The symmetric memory of this PE: the heap, and the data (.data and .bss) of the executable and of the program's
+// shared objects. All PEs have the same segments in the same order, of the same size; a segment has a name that all PEs
+// use on the wire (rma::Window::attach), so that it may lie at other addresses elsewhere.
+//
+// What other PEs of the host shall reach by loads and stores has to lie in a file that they can map. For the heap that
+// is simple. Data is moved: its bytes go to such a file, which is then mapped where they were. That is done before the
+// process has a second thread, and only if it has none; else data is reached by packets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rma/memory.hpp"
+
+namespace rmq::shmem {
+
+struct Segment {
+  static constexpr int kNameShift = 44;  // room for 16 TB in each
+
+  std::byte* begin = nullptr;
+  std::uint64_t bytes = 0;
+  std::optional<rma::HostMemory> file;  // that it lies in; nothing: nobody can map it
+  std::uint64_t at = 0;                 // where it begins in there
+
+  bool contains(const void* address) const {
+    return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(begin) < bytes;
+  }
+};
+/// The name of the first byte of the `index`-th segment.
+constexpr std::uint64_t segment_name(std::size_t index) {
+  return static_cast<std::uint64_t>(index + 1) << Segment::kNameShift;
+}
+
+/// The data segments of the program, the executable's first: their addresses and sizes.
+std::vector<Segment> find_data();
+/// Moves a data segment into a file. Nothing happens where that is impossible. No other thread may run; a child that
+/// the process forks later has a copy of its own.
+void share_data(Segment& data);
+
+/// Where a heap may lie in all PEs: the `attempt`-th address to try; null: any will do, there are no more.
+void* heap_address(int attempt);
+/// A heap of `bytes` bytes behind `control` bytes that begin at that address, or anywhere. Without a file when the
+/// address is taken, or the system gives none.
+Segment open_heap(std::uint64_t bytes, std::uint64_t control, void* address);
+
+/// "1.5G" and the like as OpenSHMEM writes sizes; nothing when it is none.
+std::optional<std::uint64_t> parse_size(const std::string& text);
+
+}  // namespace rmq::shmem

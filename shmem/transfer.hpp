@@ -1,0 +1,161 @@
+// Put, get and atomic operations. A PE that is near is reached by a copy or a CPU atomic, in the caller's own frame;
+// what is far goes by packets of rma/ (transfer.cpp), and is complete, or issued on the context, when the call returns.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/os/copy.hpp"
+#include "mpi/internal/function.hpp"
+#include "rma/store.hpp"
+#include "shmem/context.hpp"
+#include "shmem/world.hpp"
+
+namespace rmq::shmem {
+
+/// Until when a call by packets waits.
+enum class Wait : std::uint8_t {
+  no,     // it is issued: the context's quiet completes it
+  local,  // the caller's memory is free, results are here, and it is on its way
+};
+
+enum class Amo : std::uint8_t { fetch, set, swap, add, band, bor, bxor };
+
+// ---- by packets: transfer.cpp ----
+
+void put_far(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes, int pe,
+             Wait wait);
+void get_far(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes, int pe,
+             Wait wait);
+/// `width`: 4 or 8 bytes; `before`: where the result goes, or null.
+void amo_far(const mpi::Function& f, shmem_ctx_t ctx, Amo op, void* dest, const void* value, void* before,
+             std::size_t width, int pe, Wait wait);
+void compare_swap_far(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* cond, const void* value,
+                      void* before, std::size_t width, int pe, Wait wait);
+/// Pieces of `each` bytes, whose distances are `to` and `from` bytes; `put`: else a get.
+void strided(const mpi::Function& f, shmem_ctx_t ctx, bool put, void* dest, const void* source, std::ptrdiff_t to,
+             std::ptrdiff_t from, std::size_t each, std::size_t pieces, int pe);
+void put_signal(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes,
+                std::uint64_t* signal, std::uint64_t value, int op, int pe, Wait wait);
+/// Lets messages move on, and others have the CPU.
+void poll();
+
+// ---- inline ----
+
+/// A PE of the world; ends the job when there is none.
+[[gnu::always_inline]] inline int place(const char* function, shmem_ctx_t ctx, int pe) {
+  if (ctx != SHMEM_CTX_DEFAULT) return pe_of(function, context_of(function, ctx), pe);
+  check_pe(function, pe);
+  return pe;
+}
+
+/// After a look at others' memory: a program may look again and again until it has changed, and the rest of the job
+/// must go on meanwhile. Relaxed, and no read-modify-write: a count that threads spoil does no harm.
+[[gnu::always_inline]] inline void looked() {
+  constexpr std::uint32_t kLooksPerPoll = 64;
+  std::atomic<std::uint32_t>& looks = world().looks;
+  const std::uint32_t n = looks.load(std::memory_order_relaxed) + 1;
+  looks.store(n, std::memory_order_relaxed);
+  if (n % kLooksPerPoll == 0) [[unlikely]]
+    poll();
+}
+
+[[gnu::always_inline]] inline void put(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* source,
+                                       std::size_t bytes, int pe, Wait wait = Wait::local) {
+  pe = place(f, ctx, pe);
+  if (std::byte* const to = near(dest, pe)) [[likely]] {
+    rma::store_once(to, source, bytes);
+    changed(pe);
+  } else if (bytes > 0) {
+    put_far(f, ctx, dest, source, bytes, pe, wait);
+  }
+}
+
+[[gnu::always_inline]] inline void get(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* source,
+                                       std::size_t bytes, int pe, Wait wait = Wait::local) {
+  pe = place(f, ctx, pe);
+  if (const std::byte* const from = near(source, pe)) [[likely]] {
+    copy_bytes(dest, from, bytes);
+    looked();
+  } else if (bytes > 0) {
+    get_far(f, ctx, dest, source, bytes, pe, wait);
+  }
+}
+
+template <class T>
+using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+template <Amo kOp, class T>
+[[gnu::always_inline]] inline T amo_near(T* at, T value) {
+  using W = Word<T>;
+  auto* const word = reinterpret_cast<W*>(at);
+  const W v = std::bit_cast<W>(value);
+  // Orders more than OpenSHMEM asks for, at no cost where the instruction is locked anyway.
+  switch (kOp) {
+    case Amo::fetch:
+      return std::bit_cast<T>(__atomic_load_n(word, __ATOMIC_ACQUIRE));
+    case Amo::set:
+      __atomic_store_n(word, v, __ATOMIC_RELEASE);
+      return value;
+    case Amo::swap:
+      return std::bit_cast<T>(__atomic_exchange_n(word, v, __ATOMIC_SEQ_CST));
+    case Amo::add:
+      return std::bit_cast<T>(__atomic_fetch_add(word, v, __ATOMIC_SEQ_CST));
+    case Amo::band:
+      return std::bit_cast<T>(__atomic_fetch_and(word, v, __ATOMIC_SEQ_CST));
+    case Amo::bor:
+      return std::bit_cast<T>(__atomic_fetch_or(word, v, __ATOMIC_SEQ_CST));
+    case Amo::bxor:
+      return std::bit_cast<T>(__atomic_fetch_xor(word, v, __ATOMIC_SEQ_CST));
+  }
+}
+
+/// Without a result.
+template <Amo kOp, class T>
+[[gnu::always_inline]] inline void amo(const mpi::Function& f, shmem_ctx_t ctx, T* dest, T value, int pe) {
+  pe = place(f, ctx, pe);
+  if (std::byte* const at = near(dest, pe)) [[likely]] {
+    amo_near<kOp>(reinterpret_cast<T*>(at), value);
+    changed(pe);
+  } else {
+    amo_far(f, ctx, kOp, dest, &value, nullptr, sizeof(T), pe, Wait::local);
+  }
+}
+
+template <Amo kOp, class T>
+[[gnu::always_inline]] inline void amo_to(const mpi::Function& f, shmem_ctx_t ctx, T* before, T* dest, T value, int pe,
+                                          Wait wait) {
+  pe = place(f, ctx, pe);
+  if (std::byte* const at = near(dest, pe)) [[likely]] {
+    *before = amo_near<kOp>(reinterpret_cast<T*>(at), value);
+    if (kOp != Amo::fetch) changed(pe);
+    looked();
+  } else {
+    amo_far(f, ctx, kOp, dest, &value, before, sizeof(T), pe, wait);
+  }
+}
+
+template <Amo kOp, class T>
+[[gnu::always_inline]] inline T fetch_amo(const mpi::Function& f, shmem_ctx_t ctx, T* dest, T value, int pe) {
+  T before;
+  amo_to<kOp>(f, ctx, &before, dest, value, pe, Wait::local);
+  return before;
+}
+
+template <class T>
+[[gnu::always_inline]] inline void compare_swap(const mpi::Function& f, shmem_ctx_t ctx, T* before, T* dest, T cond,
+                                                T value, int pe, Wait wait) {
+  pe = place(f, ctx, pe);
+  if (std::byte* const at = near(dest, pe)) [[likely]] {
+    T found = cond;
+    __atomic_compare_exchange_n(reinterpret_cast<T*>(at), &found, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    *before = found;
+    changed(pe);
+    looked();
+  } else {
+    compare_swap_far(f, ctx, dest, &cond, &value, before, sizeof(T), pe, wait);
+  }
+}
+
+}  // namespace rmq::shmem

@@ -1,0 +1,47 @@
+// Waiting for what others change in this PE's memory. A call looks a while, then polls, and sleeps like any call of
+// MPI; whoever changes the memory of a PE that says it may sleep wakes it (changed() in world.hpp):
+//
+//     who stores                        who waits
+//     store                             waiters += 1
+//     light fence                       heavy fence, once in a wait
+//     waiters != 0: full fence,         look; asleep = 1, look (Device::arm); sleep
+//       asleep: ring
+//
+// So a store costs one load more, of a line that hardly ever changes. What comes by packets wakes the one who sleeps as
+// any packet does.
+#pragma once
+
+#include "mpi/internal/function.hpp"
+#include "shmem/world.hpp"
+
+namespace rmq::shmem {
+
+/// What a call waits for, for reports.
+struct WaitsFor {
+  const void* address;
+  int cmp;              // SHMEM_CMP_…; 0: for a lock
+  std::uint64_t value;  // as an unsigned number
+  std::size_t count;    // words that it looks at
+};
+
+namespace detail {
+/// Returns when `done(what)` is true.
+void await_long(const mpi::Function& f, const WaitsFor& waits, bool (*done)(void*), void* what);
+void test_failed(const mpi::Function& f);
+int looks_before_poll();
+}  // namespace detail
+
+/// Returns when done() is true. It looks at this PE's memory with acquire, and is called with and without the device
+/// held.
+template <class Done>
+void await(const mpi::Function& f, const WaitsFor& waits, Done&& done) {
+  if (done()) return;
+  for (int looks = detail::looks_before_poll(); looks > 0; --looks) {
+    __builtin_ia32_pause();
+    if (done()) return;
+  }
+  detail::await_long(
+      f, waits, [](void* what) -> bool { return (*static_cast<std::remove_reference_t<Done>*>(what))(); }, &done);
+}
+
+}  // namespace rmq::shmem

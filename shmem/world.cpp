@@ -1,0 +1,331 @@
+#include "shmem/world.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "mpi/coll/coll.hpp"
+#include "mpi/internal/life.hpp"
+#include "mpi/internal/windows.hpp"
+#include "shmem/call.hpp"
+#include "shmem/context.hpp"
+#include "shmem/team.hpp"
+
+namespace rmq::shmem {
+
+constinit detail::Immortal detail::instance;
+
+namespace {
+
+constexpr std::uint64_t kControlBytes = 4096, kDefaultHeap = std::uint64_t{1} << 30;
+
+const char* setting(std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const char* value = std::getenv(name); value && *value) return value;
+  return nullptr;
+}
+
+std::uint64_t heap_size() {
+  const char* text = setting({"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE"});
+  if (!text) return kDefaultHeap;
+  const auto bytes = parse_size(text);
+  if (!bytes) {
+    std::fprintf(stderr, "rmq: SHMEM_SYMMETRIC_SIZE='%s' is no size: a number, with k, m, g or t behind it, is one\n",
+                 text);
+    std::exit(1);
+  }
+  return (*bytes + kControlBytes - 1) / kControlBytes * kControlBytes;
+}
+
+mpi::Party all_pes() {
+  return mpi::whole_party(*world().comm);
+}
+/// Whether all PEs say yes.
+bool all_say(bool yes) {
+  std::uint64_t word = yes ? 1 : 0;
+  mpi::and_all(all_pes(), {&word, 1});
+  return word != 0;
+}
+/// Whether all PEs have the same word.
+bool is_alike(std::uint64_t word) {
+  std::array<std::uint64_t, 2> words{word, ~word};
+  mpi::and_all(all_pes(), words);
+  return (words[0] | words[1]) == ~std::uint64_t{0};
+}
+
+// One address for all; else each has its own, and offsets are what is alike.
+void place_heap() {
+  World& w = world();
+  const std::uint64_t bytes = heap_size();
+  if (!is_alike(bytes)) die(fn::init, "SHMEM_SYMMETRIC_SIZE is not the same in all PEs");
+  Segment heap;
+  for (int attempt = 0;; ++attempt) {
+    void* const address = heap_address(attempt);
+    heap = open_heap(bytes, kControlBytes, address ? static_cast<std::byte*>(address) - kControlBytes : nullptr);
+    if (all_say(heap.file.has_value())) break;
+    heap = Segment{};
+    if (!address)
+      die(fn::init, fmt::format("the system has no room for a symmetric heap of {} bytes in every PE", bytes));
+  }
+  new (heap.file->data()) Control{};
+  w.heap_begin = reinterpret_cast<std::uintptr_t>(heap.begin);
+  w.heap_bytes = heap.bytes;
+  w.heap = std::make_unique<Heap>();
+  w.heap->open(w.heap_begin, heap.bytes);
+  w.segments.insert(w.segments.begin(), std::move(heap));
+}
+
+// Programs may differ from PE to PE: what is not alike in all is not symmetric.
+void keep_what_is_alike() {
+  World& w = world();
+  std::size_t alike = 0;
+  std::vector<std::uint64_t> words(2 * 16, ~std::uint64_t{0});
+  for (std::size_t i = 0; i < 16; ++i) {
+    const std::uint64_t bytes = i < w.segments.size() ? w.segments[i].bytes : 0;
+    words[2 * i] = bytes;
+    words[2 * i + 1] = ~bytes;
+  }
+  mpi::and_all(all_pes(), words);
+  while (alike < std::min<std::size_t>(w.segments.size(), 16) &&
+         (words[2 * alike] | words[2 * alike + 1]) == ~std::uint64_t{0})
+    ++alike;
+  w.segments.resize(alike);
+}
+
+// Whether PEs of this host are reached by memory: as messages are.
+bool shares_memory(int pe) {
+  return pe == world().me || mpi::runtime().device->method_of(pe) == methods::MethodId::shm;
+}
+
+// How each PE of the host is reached: it tells where its segments can be had.
+void reach_near() {
+  World& w = world();
+  const adi::Device& device = *mpi::runtime().device;
+  w.near = os::Zeros<Near>(static_cast<int>(w.size));
+  const Ranks host = device.MPID_Places_beside(w.me, w.comm->group->world);
+  const std::size_t count = std::min<std::size_t>(w.segments.size(), Near::kSegments);
+  std::vector<std::uint64_t> tickets;
+  for (std::size_t i = 0; i < count; ++i) tickets.push_back(w.segments[i].file ? w.segments[i].file->ticket() : 0);
+  mpi::Party party = all_pes();
+  party.ranks = host.list();
+  party.me = host.place_of(w.me);
+  const auto all = mpi::gather_all(party, tickets);
+  bool all_mapped = w.segments.size() <= Near::kSegments;
+  for (int k = 0; k < host.size(); ++k) {
+    const int pe = host[k];
+    Near& n = w.near[pe];
+    n.rank_on_host = k + 1;
+    if (pe == w.me) {
+      for (std::size_t i = 0; i < count; ++i) n.base[i] = w.segments[i].begin;
+      n.control = reinterpret_cast<Control*>(w.segments[0].file->data());
+      continue;
+    }
+    if (!shares_memory(pe)) continue;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t ticket = all[static_cast<std::size_t>(k) * count + i];
+      if (ticket == 0) continue;
+      // Mapped until the process ends: destructors of the program may use it.
+      static auto* const mapped = new std::vector<rma::HostMemory>;
+      auto& theirs = mapped->emplace_back(rma::HostMemory::map(ticket, w.segments[i].at + w.segments[i].bytes));
+      if (!theirs) continue;
+      n.base[i] = theirs.data() + w.segments[i].at;
+      if (i == 0) n.control = reinterpret_cast<Control*>(theirs.data());
+    }
+    // The word that says who sleeps lies in the heap's file: who cannot map that one reaches nothing.
+    if (!n.control) n.base = {};
+    for (std::size_t i = 0; i < count; ++i) all_mapped = all_mapped && n.base[i];
+  }
+  w.all_near = all_say(all_mapped && host.size() == static_cast<int>(w.size) &&
+                       std::all_of(host.begin(), host.end(), shares_memory));
+  w.asymmetric = all_say(os::register_asymmetric_fence());
+}
+
+void open_window() {
+  World& w = world();
+  mpi::Windows& windows = mpi::windows();
+  windows.forget_latest();  // the window may need the agent: another thread
+  if (!windows.domain) windows.domain = std::make_unique<rma::Domain>(*mpi::runtime().device);
+  rma::WindowOptions o;
+  o.id = w.comm->context;
+  o.flavor = rma::Flavor::dynamic;
+  o.ranks = w.comm->group->world;
+  o.me = w.me;
+  o.hints.no_locks = w.all_near;  // nobody sends packets: no agent
+  o.hints.cpu_atomics = true;
+  o.on_lost = [](Rank lost) {
+    if (world().life.load(std::memory_order_relaxed) == Life::active) mpi::end_for_loss(*mpi::runtime().device, lost);
+  };
+  w.window = rma::Window::prepare(*windows.domain, std::move(o));
+  for (std::size_t i = 0; i < w.segments.size(); ++i) {
+    if (w.window->attach(w.segments[i].begin, w.segments[i].bytes, segment_name(i)) != rma::Fault::none)
+      die(fn::init, "symmetric memory overlaps");
+  }
+  const Ranks& host = w.window->host();
+  const auto opened =
+      w.window->open([&](std::span<std::uint64_t> words) { mpi::and_all(all_pes(), words); },
+                     [&](std::span<const std::uint64_t> words) { return mpi::gather_all(all_pes(), words); },
+                     [&](std::span<const std::uint64_t> words) {
+                       mpi::Party party = all_pes();
+                       party.ranks = host.list();
+                       party.me = host.place_of(w.me);
+                       return mpi::gather_all(party, words);
+                     });
+  if (!opened) die(fn::init, opened.error().what);
+  w.window->lock_all(rma::assertion::nocheck);
+}
+
+// MPI's runtime is in use as long as there is a session.
+void hold_runtime() {
+  mpi::Runtime& rt = mpi::runtime();
+  auto session = std::make_unique<mpi::Session>();
+  session->errhandler = &rt.builtin_errhandlers[0];
+  mpi::retain(*session->errhandler);
+  world().session = rt.sessions.add(std::move(session));
+}
+
+::pid_t ends_at_exit = 0;
+
+// A program may end without shmem_finalize. One that ends badly does not wait for the others.
+void on_exit_of_program(int status, void*) {
+  if (status == 0 && ::getpid() == ends_at_exit && world().life.load(std::memory_order_acquire) == Life::active) end();
+}
+
+void print_facts() {
+  const World& w = world();
+  if (setting({"SHMEM_VERSION"})) std::printf("RMQ " RMQ_VERSION ", OpenSHMEM 1.5\n");
+  if (!setting({"SHMEM_INFO"})) return;
+  std::printf(
+      "SHMEM_SYMMETRIC_SIZE=%llu  bytes of each PE's symmetric heap (k, m, g, t)\n"
+      "SHMEM_DEBUG=%d             checks arguments that are to be the same in all PEs\n"
+      "SHMEM_INFO                 prints this\n"
+      "SHMEM_VERSION              prints the version\n"
+      "RMQ_...                    rmqinfo lists them\n",
+      static_cast<unsigned long long>(w.heap_bytes), w.debug ? 1 : 0);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+void refuse(const char* function) {
+  const bool early = world().life.load(std::memory_order_acquire) == Life::before;
+  std::fprintf(stderr, "rmq: %s was called %s\n", function, early ? "before shmem_init" : "after shmem_finalize");
+  std::fflush(stderr);
+  if (mpi::runtime().device)
+    mpi::runtime().device->MPID_Abort(1, fmt::format("{} was called too late", function), Blame::itself);
+  std::exit(1);
+}
+
+void die(const char* function, const std::string& what) {
+  mpi::Runtime& rt = mpi::runtime();
+  const std::string line = fmt::format("{} on PE {}: {}", function, rt.device->rank(), what);
+  rt.device->MPID_Abort(1, line, Blame::itself);
+}
+
+void detail::bad_pe(const char* function, int pe) {
+  const World& w = world();
+  if (w.life.load(std::memory_order_acquire) != Life::active) refuse(function);
+  die(function, fmt::format("there is no PE {} (there are 0..{})", pe, w.size - 1));
+}
+
+std::byte* detail::near_data(const void* address, int pe) {
+  const World& w = world();
+  const std::size_t count = std::min<std::size_t>(w.segments.size(), Near::kSegments);
+  for (std::size_t i = 1; i < count; ++i) {
+    const Segment& s = w.segments[i];
+    if (!s.contains(address)) continue;
+    std::byte* const base = w.near[pe].base[i];
+    return base ? base + (static_cast<const std::byte*>(address) - s.begin) : nullptr;
+  }
+  return nullptr;
+}
+
+void detail::wake(int pe) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const adi::Device::Entry entry(*mpi::runtime().device);
+  mpi::runtime().device->MPID_Wake(pe);
+}
+
+std::uint64_t name_of(const char* function, const void* address, std::uint64_t bytes) {
+  const World& w = world();
+  for (std::size_t i = 0; i < w.segments.size(); ++i) {
+    const Segment& s = w.segments[i];
+    const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(s.begin);
+    if (offset < s.bytes && bytes <= s.bytes - offset) return segment_name(i) + offset;
+  }
+  die(function,
+      fmt::format("{} bytes at {} are not symmetric: neither in the symmetric heap nor in static variables of the "
+                  "program",
+                  bytes, address));
+}
+
+bool is_symmetric(const void* address) {
+  const auto& all = world().segments;
+  return std::any_of(all.begin(), all.end(), [&](const Segment& s) { return s.contains(address); });
+}
+
+int start(int level) {
+  World& w = world();
+  mpi::Runtime& rt = mpi::runtime();
+  const std::lock_guard life(mpi::life_mutex());
+  if (w.life.load(std::memory_order_acquire) == Life::active) return rt.thread_level;
+  if (w.life.load(std::memory_order_acquire) == Life::after) refuse(fn::init);
+  w.segments = find_data();
+  for (Segment& s : w.segments) share_data(s);
+  mpi::join_runtime(level, fn::init.id, true);
+  mpi::finish_at_exit();
+  ends_at_exit = ::getpid();
+  ::on_exit(on_exit_of_program, nullptr);
+  const adi::Device::Entry entry(*rt.device, fn::init, fn::init.id);
+  try {
+    hold_runtime();
+    mpi::connect_job();
+    w.comm = mpi::create_comm(*rt.world, Ranks::rule(0, rt.device->size()));
+    w.comm->name = "SHMEM_TEAM_WORLD";
+    w.me = rt.device->rank();
+    w.crowded = rt.device->crowded();
+    w.debug = setting({"SHMEM_DEBUG"}) != nullptr;
+    w.size = static_cast<unsigned>(rt.device->size());
+    place_heap();
+    keep_what_is_alike();
+    reach_near();
+    open_window();
+    w.context = std::make_unique<Context>();
+    make_first_teams();
+  } catch (const mpi::Failure& f) {
+    die(fn::init, f.what);
+  }
+  if (w.me == 0) print_facts();
+  w.life.store(Life::active, std::memory_order_release);
+  return rt.thread_level;
+}
+
+void end() {
+  World& w = world();
+  enter(fn::finalize, [&] {
+    quiet_all();
+    mpi::coll::barrier(*w.comm);
+    w.window->unlock_all();
+    if (const auto f = w.window->may_close(); f != rma::Fault::none) die(fn::finalize, std::string(fault_text(f)));
+    mpi::coll::barrier(*w.comm);
+  });
+  const std::lock_guard life(mpi::life_mutex());
+  {
+    const adi::Device::Entry entry(*mpi::runtime().device);
+    w.window.reset();
+    w.contexts.clear();
+    w.context.reset();
+    end_teams();
+    mpi::release(w.session->errhandler);
+    mpi::runtime().sessions.remove(w.session);
+    w.session = nullptr;
+    w.life.store(Life::after, std::memory_order_release);
+    w.size = 0;
+  }
+  mpi::leave_runtime();
+}
+
+}  // namespace rmq::shmem

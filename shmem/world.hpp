@@ -1,0 +1,122 @@
+// The one process-wide instance that SHMEM needs, beside that of MPI (mpi/internal/runtime.hpp), whose device it uses:
+// symmetric memory, how each PE's is reached, the window for packets. Start and end: world.cpp.
+//
+// PEs are ranks of the job. A PE of this host is reached by loads, stores and CPU atomics (near(), inline, no lock and
+// no call); any other, and memory that nobody can map, by packets (transfer.hpp).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/os/fence.hpp"
+#include "base/os/zeros.hpp"
+#include "rma/window.hpp"
+#include "shmem/heap.hpp"
+#include "shmem/objects.hpp"
+#include "shmem/segments.hpp"
+
+namespace rmq::shmem {
+
+/// At the begin of each PE's heap file: what other PEs of the host look at.
+struct Control {
+  /// Calls of the PE that wait for its own memory and may sleep: who changes that memory wakes it.
+  std::atomic<std::uint32_t> waiters{0};
+};
+
+/// How the memory of one PE is reached; all zero for one of another host.
+struct alignas(64) Near {
+  static constexpr int kSegments = 6;
+  std::array<std::byte*, kSegments> base;  // of its segments, as they lie here; null: by packets
+  Control* control;
+  int rank_on_host;  // plus 1; 0: it is on another one
+};
+static_assert(sizeof(Near) == 64);
+
+enum class Life : unsigned char { before, active, after };
+
+struct World {
+  // What each operation reads comes first.
+  std::uintptr_t heap_begin = 0;
+  std::uint64_t heap_bytes = 0;
+  os::Zeros<Near> near;
+  unsigned size = 0;  // PEs; 0 while SHMEM is not active: then no PE is a valid one
+  int me = 0;
+  bool asymmetric = false;              // of the fence between those who store and those who fall asleep
+  bool all_near = false;                // every PE is on this host, and all symmetric memory is mapped
+  bool crowded = false;                 // PEs outnumber CPUs
+  std::atomic<std::uint32_t> looks{0};  // at the memory of others, for a poll now and then
+
+  std::atomic<Life> life{Life::before};
+  bool debug = false;
+  std::vector<Segment> segments;  // the heap first
+  std::unique_ptr<Heap> heap;
+  std::uint64_t reserved = 0;  // bytes of the heap's file, from its begin, that have pages
+  std::unique_ptr<rma::Window> window;
+  mpi::Comm* comm = nullptr;         // of all PEs
+  mpi::Session* session = nullptr;   // keeps MPI's runtime alive
+  std::unique_ptr<Context> context;  // the default one
+  std::vector<std::unique_ptr<Context>> contexts;
+  std::vector<std::unique_ptr<Team>> teams;  // the world and the shared one first
+};
+
+namespace detail {
+/// Never destroyed: a program may call SHMEM from a destructor that runs after main.
+union Immortal {
+  World world;
+  constexpr Immortal() : world() {}
+  ~Immortal() {}
+};
+[[gnu::visibility("hidden")]] extern Immortal instance;
+
+std::byte* near_data(const void* address, int pe);
+/// Why that PE cannot be meant, and the end of the job.
+[[noreturn]] void bad_pe(const char* function, int pe);
+void wake(int pe);
+}  // namespace detail
+
+inline World& world() {
+  return detail::instance.world;
+}
+
+/// Where the symmetric `address` of that PE lies in this process; null: it is reached by packets. `pe` is a valid one.
+[[gnu::always_inline]] inline std::byte* near(const void* address, int pe) {
+  const World& w = world();
+  const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - w.heap_begin;
+  if (offset < w.heap_bytes) [[likely]] {
+    std::byte* const base = w.near[pe].base[0];
+    return base ? base + offset : nullptr;
+  }
+  return detail::near_data(address, pe);
+}
+
+[[gnu::always_inline]] inline void check_pe(const char* function, int pe) {
+  if (static_cast<unsigned>(pe) >= world().size) [[unlikely]]
+    detail::bad_pe(function, pe);
+}
+
+/// Memory of that PE, which is near, has been changed: if it sleeps for that, it wakes.
+[[gnu::always_inline]] inline void changed(int pe) {
+  const World& w = world();
+  os::light_fence(w.asymmetric);  // after the store; pairs with the heavy one in await (wait.cpp)
+  if (w.near[pe].control->waiters.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    detail::wake(pe);
+}
+
+// ---- life: world.cpp ----
+
+/// Collective. The thread level that is provided.
+int start(int level);
+/// Collective.
+void end();
+
+/// The name of symmetric memory of `bytes` bytes on the wire; ends the job when it is not symmetric.
+std::uint64_t name_of(const char* function, const void* address, std::uint64_t bytes);
+/// Whether it lies in a segment.
+bool is_symmetric(const void* address);
+
+}  // namespace rmq::shmem

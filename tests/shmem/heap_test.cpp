@@ -1,0 +1,72 @@
+// The allocator of the symmetric heap: blocks do not overlap, nothing is lost, and the same calls give the same places.
+#include "shmem/heap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace rmq::shmem {
+namespace {
+
+constexpr std::uint64_t kBase = 0x1000'0000'0000, kBytes = 1 << 20;
+
+struct Block {
+  std::uint64_t at, bytes;
+};
+
+TEST(SymmetricHeap, GivesDistinctAlignedPlacesAndTakesAllBack) {
+  std::mt19937 random(5);
+  Heap heap, twin;
+  heap.open(kBase, kBytes);
+  twin.open(kBase, kBytes);
+  std::vector<Block> held;
+  for (int i = 0; i < 20000; ++i) {
+    if (held.empty() || random() % 5 < 3) {
+      const std::uint64_t bytes = random() % 8000 + 1, alignment = std::uint64_t{1} << random() % 13;
+      const auto at = heap.take(bytes, alignment);
+      ASSERT_EQ(at, twin.take(bytes, alignment));
+      if (!at) continue;
+      ASSERT_EQ((kBase + *at) % alignment, 0u);
+      ASSERT_LE(*at + bytes, kBytes);
+      for (const Block& b : held) ASSERT_TRUE(*at >= b.at + b.bytes || *at + bytes <= b.at);
+      held.push_back({*at, bytes});
+    } else {
+      const std::size_t which = random() % held.size();
+      if (random() % 4 == 0) {
+        const std::uint64_t bytes = random() % 12000 + 1;
+        const bool grown = heap.resize(held[which].at, bytes);
+        ASSERT_EQ(grown, twin.resize(held[which].at, bytes));
+        if (grown) held[which].bytes = bytes;
+        for (std::size_t k = 0; k < held.size(); ++k) {
+          if (k == which) continue;
+          ASSERT_TRUE(held[k].at >= held[which].at + held[which].bytes || held[k].at + held[k].bytes <= held[which].at);
+        }
+        continue;
+      }
+      ASSERT_TRUE(heap.give(held[which].at));
+      ASSERT_TRUE(twin.give(held[which].at));
+      held[which] = held.back();
+      held.pop_back();
+    }
+  }
+  for (const Block& b : held) ASSERT_TRUE(heap.give(b.at));
+  EXPECT_EQ(heap.take(kBytes, 1), 0u);
+}
+
+TEST(SymmetricHeap, RefusesWhatItCannotGiveOrNeverGave) {
+  Heap heap;
+  heap.open(kBase, kBytes);
+  EXPECT_FALSE(heap.take(kBytes + 1, 1));
+  EXPECT_FALSE(heap.take(UINT64_MAX, 1));
+  EXPECT_FALSE(heap.give(0));
+  const auto at = heap.take(100, 64);
+  ASSERT_TRUE(at);
+  EXPECT_FALSE(heap.give(*at + 64));
+  EXPECT_EQ(heap.size_of(*at), 128u);
+  EXPECT_FALSE(heap.resize(*at, UINT64_MAX));
+  EXPECT_TRUE(heap.give(*at));
+  EXPECT_FALSE(heap.give(*at));
+}
+
+}  // namespace
+}  // namespace rmq::shmem
