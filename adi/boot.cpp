@@ -89,7 +89,8 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
 void Device::MPID_Listen(TraceListener* listener) {
   if (!open_) return;
   trace_.listen(listener);
-  careful_ = gate_.several() || trace_.full() || any_lost_;
+  // Who listens no more leaves it as it is: other reasons to be careful may have come meanwhile.
+  if (trace_.full()) set_careful(true);
 }
 
 Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstrap& bootstrap) {
@@ -107,7 +108,7 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
       std::fprintf(stderr, "rmq: rank %d goes on without a trace: %s\n", job.rank, ok.error().what.c_str());
   }
   if (d->trace_.full()) d->note_clock();
-  d->careful_ = d->gate_.several() || d->trace_.full();
+  d->set_careful(d->gate_.several() || d->trace_.full());
   if (job.flight_fd >= 0 && d->config_.flight > 0) {
     d->trace_.fly(job.flight_fd, job.flight_at, owner, d->config_.flight, call);
   }

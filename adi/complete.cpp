@@ -64,7 +64,8 @@ void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
   auto& d = *static_cast<Device*>(device);
   Channel& c = d.channels_[rank];
   if (c.lost) return;
-  c.lost = d.any_lost_ = d.careful_ = true;
+  c.lost = d.any_lost_ = true;
+  d.set_careful(true);
   c.error = error;
   d.note_unanswered();
   d.trace_.event(Event::link_down, c.method_number(), rank);

@@ -59,7 +59,7 @@ struct DeviceOptions {
   /// process.
   void (*on_lost)(Device& device, Rank peer) = nullptr;
   /// Hears when a job that this one is connected with has ended badly. It may end the process.
-  void (*on_parted)(std::uint64_t job) = nullptr;
+  void (*on_parted)(std::uint64_t job, int rank) = nullptr;
   /// Methods to use instead of those that the configuration names, in order of preference (tests, simulation).
   std::vector<MethodMaker> methods;
 };
@@ -147,11 +147,12 @@ class Device {
   /// The same with a request, which is complete; only where the method takes such a message in one piece. A method that
   /// gathers messages needs their requests, and others MPID_Isend. There must be a request at hand: pool().next_free().
   Request* MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes);
-  /// Every event of the recorder goes to `listener` as well (nullptr: to nobody), until MPID_Finalize; the device held.
+  /// Every event of the recorder goes to `listener` as well (nullptr: to nobody), until MPID_Finalize. With the
+  /// device held; or, where other threads may not call MPI, by any of them.
   void MPID_Listen(TraceListener* listener);
   /// Whether a call that neither waits nor fails may go without an Entry: nobody else uses the device, no record of
   /// each call is wanted, no rank is lost, and nothing revoked.
-  bool MPID_Free_of_care() const { return !careful_; }
+  bool MPID_Free_of_care() const { return !is_careful(); }
   /// Starts a receive: r->peer (world rank, or kNoRank with kAnySource), match (with wildcards), view, dest_op and, for
   /// cat and join, parts (messages to take; complete when all have landed), join_op, join_type. From any source with
   /// request_flag::grouped: `group`, the ranks that it needs, which must live until it is complete.
@@ -577,8 +578,11 @@ class Device {
   void (*errand_)() = nullptr;           // rarely set: see after_progress()
   bool wants_turns_ = false;             // of the extensions
   Waiter waiter_;
-  bool any_lost_ = false;                      // peers
-  bool careful_ = true;                        // several threads, a record of each call, any_lost_, or any of revoked_
+  bool any_lost_ = false;  // peers
+  // Relaxed: who begins to listen to events may be another thread (MPID_Listen).
+  bool is_careful() const { return careful_.load(std::memory_order_relaxed); }
+  void set_careful(bool on) { careful_.store(on, std::memory_order_relaxed); }
+  std::atomic<bool> careful_{true};            // several threads, a record of each call, any_lost_, or any of revoked_
   std::unordered_set<std::uint32_t> revoked_;  // contexts
   std::vector<Rank> dead_;                     // that the launcher has told of
   struct ForeignDeath {
@@ -591,7 +595,7 @@ class Device {
   Watches watches_;
   bool (*minds_)(const Request& message) = nullptr;
   void (*on_lost_)(Device& device, Rank peer) = nullptr;
-  void (*on_parted_)(std::uint64_t job) = nullptr;
+  void (*on_parted_)(std::uint64_t job, int rank) = nullptr;
   std::vector<Rank> failures_;  // whose messages have failed: not yet told to on_lost_; kNoRank: anybody's
   const Simulation* simulation_ = nullptr;
   std::uint64_t sleepless_ = 0;     // turns of sleep() that could not sleep

@@ -16,7 +16,7 @@ using methods::Outcome;
 void Device::MPID_Isend(Request* r) {
   // Relaxed: the request is not yet visible to any other thread.
   r->incomplete.store(r->mode == SendMode::synchronous ? 2 : 1, std::memory_order_relaxed);
-  if (careful_ && is_revoked(r->match.context)) [[unlikely]]
+  if (is_careful() && is_revoked(r->match.context)) [[unlikely]]
     return complete(r, Errc::revoked);
   if (r->peer == rank_) return send_to_self(r);
   Channel& c = channels_[r->peer];
@@ -233,7 +233,7 @@ void Device::MPID_Irecv(Request* r) {
   r->incomplete.store(static_cast<std::int32_t>(parts), std::memory_order_relaxed);  // not yet visible to others
   if (r->dest_op == DestOp::join) [[unlikely]]
     r->status.bytes = r->view.bytes;  // in the end, those of the shortest message
-  if (careful_) [[unlikely]] {
+  if (is_careful()) [[unlikely]] {
     if (is_revoked(r->match.context)) {
       for (; parts > 0; --parts) fail_part(r, Errc::revoked, kNoRank);
       return;

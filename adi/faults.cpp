@@ -26,6 +26,7 @@ void Device::hear_of_deaths() {
 void Device::note_death(Rank number, const std::string& how) {
   if (std::ranges::find(dead_, number) != dead_.end()) return;
   dead_.push_back(number);
+  for (const auto& party : parties_) party->on_death(number);
   Channel& c = channels_[number];
   // A relay says itself which process of another job that is.
   const Error why{Errc::peer_lost,
@@ -67,7 +68,7 @@ void Device::note_loss(Rank rank) {
 
 void Device::MPID_Revoke(std::span<const std::uint32_t> contexts, bool (*belongs)(const Request&, const void*),
                          const void* whom) {
-  careful_ = true;
+  set_careful(true);
   revoked_.insert(contexts.begin(), contexts.end());
   const auto is_meant = [&](const Request& r) {
     return std::ranges::find(contexts, r.match.context) != contexts.end() || (belongs && belongs(r, whom));

@@ -7,7 +7,7 @@
 namespace rmq::adi {
 
 Party::Party(PartyFacts facts, const Config& config, const methods::Sink& up, std::vector<MethodMaker> makers,
-             bool silent, void (*parted)(std::uint64_t), bool deaths_are_told)
+             bool silent, void (*parted)(std::uint64_t, int), bool deaths_are_told)
     : facts_(std::move(facts)),
       config_([&] {
         Config own = config;
@@ -23,6 +23,16 @@ Party::Party(PartyFacts facts, const Config& config, const methods::Sink& up, st
       made_(makers_.size()),
       postponed_(makers_.size()) {
   numbers_.number.assign(facts_.members.size(), kNoRank);
+}
+
+void Party::on_death(Rank number) {
+  const int member = numbers_.inner(number);
+  if (member < 0) return;
+  const Process& who = facts_.members[static_cast<std::size_t>(member)];
+  if (who.job == facts_.members[static_cast<std::size_t>(facts_.me)].job)
+    lifeline_.say_death(static_cast<int>(who.rank));
+  if (number == lifeline_.root() && parted_ && lifeline_.parting() != Lifeline::Parting::agreed)
+    parted_(lifeline_.job(), -1);
 }
 
 void Party::tie(std::unique_ptr<Line> line, std::uint64_t job) {

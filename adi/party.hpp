@@ -27,7 +27,7 @@ class Party {
   /// Everything outlives the party. `silent`: there is no machine, and nobody sleeps.
   /// `deaths_are_told`: the end of the line means only that the other root's job is to be asked after.
   Party(PartyFacts facts, const Config& config, const methods::Sink& up, std::vector<MethodMaker> makers, bool silent,
-        void (*parted)(std::uint64_t job), bool deaths_are_told);
+        void (*parted)(std::uint64_t job, int rank), bool deaths_are_told);
   Party(const Party&) = delete;
   Party& operator=(const Party&) = delete;
 
@@ -44,7 +44,14 @@ class Party {
   const std::vector<Relay*>& relays() const { return relays_; }
   /// The line by which the roots have met; the root's party alone has it. From then on it is watched.
   void tie(std::unique_ptr<Line> line, std::uint64_t job);
+  /// A process has died, as the launcher says, which tells of each. If it was the root of this side the other side
+  /// takes all of this one's for dead, unless it has the same launcher; so this one does the same.
+  void on_death(Rank number);
   Lifeline& lifeline() { return lifeline_; }
+  /// What it was made for has failed: it holds no jobs together any more, and stays, as nobody can tell what others on
+  /// it still have to say.
+  void set_adrift(bool adrift) { adrift_ = adrift; }
+  bool is_adrift() const { return adrift_; }
 
  private:
   friend class Device;
@@ -59,9 +66,10 @@ class Party {
   std::unique_ptr<Doorbell> bell_;
   const methods::Sink& up_;
   const bool silent_;
-  void (*const parted_)(std::uint64_t);
+  void (*const parted_)(std::uint64_t, int);
   const bool deaths_are_told_;
   Lifeline lifeline_;
+  bool adrift_ = false;
   std::vector<MethodMaker> makers_;
   std::vector<std::unique_ptr<Relay>> made_;  // by candidate; nullptr: not (yet) made
   std::vector<bool> postponed_;               // by candidate

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+
 namespace rmq::adi {
 
 using methods::Landing;
@@ -12,13 +14,20 @@ void Lifeline::say_goodbye() {
   static_cast<void>(line_->flush());
 }
 
-bool Lifeline::has_broken() {
-  if (!line_) return false;
+void Lifeline::say_death(int rank) {
+  if (!line_) return;
+  line_->say(fmt::format("dead {}", rank));
+  static_cast<void>(line_->flush());
+}
+
+Lifeline::News Lifeline::look() {
+  if (!line_) return {};
   const auto word = line_->hear();
-  if (word && !*word) return false;
+  if (word && !*word) return {};
+  if (int rank = -1; word && std::sscanf((*word)->c_str(), "dead %d", &rank) == 1 && rank >= 0) return {false, rank};
   const bool broken = !word && parting_ != Parting::agreed;
   line_.reset();
-  return broken;
+  return {broken, -1};
 }
 
 Relay::Relay(Shared shared) : shared_(shared) {
@@ -38,16 +47,23 @@ bool Relay::reaches(Rank rank) const {
 
 // All of the other root's job are lost to this process: for their launcher, or nobody, ends them.
 int Relay::look_after() {
-  const int fd = shared_.lifeline.fd();
-  if (fd < 0 || !shared_.lifeline.has_broken()) return 0;
+  Lifeline::News news = shared_.lifeline.look();
+  int deaths = 0;
+  for (; news.dead >= 0; news = shared_.lifeline.look(), ++deaths)
+    if (shared_.parted && shared_.deaths_are_told) shared_.parted(shared_.lifeline.job(), news.dead);
+  if (!news.broken) return deaths;
   while (inner_->poll() > 0) continue;  // what it had to say before
   const auto& members = shared_.facts.members;
   for (int m = 0; m < static_cast<int>(members.size()) && !shared_.deaths_are_told; ++m) {
     if (members[static_cast<std::size_t>(m)].job == shared_.lifeline.job())
       on_peer_lost(this, m, {Errc::peer_lost, "its job has ended without MPI_Finalize or MPI_Comm_disconnect"});
   }
-  // While the two are parting the call that does so says what has become of it.
-  if (shared_.parted && shared_.lifeline.parting() == Lifeline::Parting::no) shared_.parted(shared_.lifeline.job());
+  // While the two are parting the call that does so says what has become of it; where deaths are told it waits to be
+  // told of this one.
+  const Lifeline::Parting parting = shared_.lifeline.parting();
+  if (shared_.parted &&
+      (parting == Lifeline::Parting::no || (parting == Lifeline::Parting::asked && shared_.deaths_are_told)))
+    shared_.parted(shared_.lifeline.job(), -1);
   return 1;
 }
 

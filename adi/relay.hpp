@@ -32,7 +32,7 @@ struct PartyNumbers {
 };
 
 /// What the roots of the two sides keep between them: it ends when the other one dies, and so tells of the end of its
-/// job, whoever of it has died. Other members have none.
+/// job, whoever of it has died. Other members have none, but know who has it.
 class Lifeline {
  public:
   Lifeline() = default;
@@ -41,6 +41,12 @@ class Lifeline {
     line_ = std::move(line);
     job_ = other;
   }
+  /// Of this side: who has the line, and the other root's job.
+  void set_root(Rank root, std::uint64_t other) {
+    root_ = root;
+    job_ = other;
+  }
+  Rank root() const { return root_; }
   int fd() const { return line_ ? line_->fd() : -1; }
   std::uint64_t job() const { return job_; }
   /// How far this process is with parting: an end is that of the job, but for its last message; or none at all.
@@ -49,13 +55,22 @@ class Lifeline {
   Parting parting() const { return parting_; }
   /// The end that follows is none by death.
   void say_goodbye();
+  /// A process of this side has died, whose rank in its job this is: the other side may have no link to it.
+  void say_death(int rank);
   void cut() { line_.reset(); }
-  /// True once, when the other end is gone and has not said good-bye. A system call.
-  bool has_broken();
+  /// What has come, a system call: the other end is gone without having said good-bye, once; or it says that a rank of
+  /// its job has died.
+  struct News {
+    bool broken = false;
+    int dead = -1;
+    bool any() const { return broken || dead >= 0; }
+  };
+  News look();
 
  private:
   std::unique_ptr<Line> line_;
   std::uint64_t job_ = 0;
+  Rank root_ = kNoRank;
   Parting parting_ = Parting::no;
 };
 
@@ -68,9 +83,9 @@ class Relay final : public methods::Method {
     const methods::Sink& up;  // of the device
     Doorbell& bell;           // that the members ring
     Lifeline& lifeline;
-    /// The other root's job has ended badly, or with `deaths_are_told` at least its root has, and no member is lost by
-    /// that alone; nullptr: nobody wants to know. It may end the process.
-    void (*parted)(std::uint64_t job);
+    /// The other root's job has ended badly (rank -1), or with `deaths_are_told` at least its root has, and no member
+    /// is lost by that alone, or this rank of it; nullptr: nobody wants to know. It may end the process.
+    void (*parted)(std::uint64_t job, int rank);
     bool deaths_are_told;
   };
 

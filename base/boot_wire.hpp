@@ -41,8 +41,8 @@ enum class FrameKind : std::uint8_t {
   ask = 22,         // server → rank  u32 number, u32 1: all there is to tell, 0: progress only; answered by `answer`
   challenge = 23,   // server → rmqboot  32 bytes nonce, 32 bytes proof; answered by `proof`
   proof = 12,       // rmqboot → server  32 bytes; answered by `joined`
-  wish = 40,  // rank → server  u8 length, what; text: asks the launcher for something; an answer comes as the value
-              // of the key that the text names
+  wish = 40,  // rank → server  u8 length, what; text: asks the launcher for something; an answer comes unasked, as a
+              // `value` of the key that the text names ("answer.…"), to this rank alone
   wish_part = 41,  // rank → server  text, ahead of that of the next wish
   lost = 13,       // rank → server  as abort, but only because another rank is gone: how that one ended is the cause
   accuse = 14,     // rank → server  i32 rank, u8 length, job, text: this one cannot be reached any more and should be
@@ -51,11 +51,12 @@ enum class FrameKind : std::uint8_t {
               // ended, and the job goes on: --ft
 };
 
-inline constexpr std::uint32_t wire_version = 5;
+inline constexpr std::uint32_t wire_version = 6;
 inline constexpr std::size_t header_bytes = 8;
 inline constexpr std::size_t max_body = 66 * 1024;  // a put with the longest key and value fits
 inline constexpr std::size_t max_text = 1024;       // longer reasons are cut
 inline constexpr std::size_t ticket_bytes = 32;
+inline constexpr std::string_view answer_prefix = "answer.";  // of keys of answers to wishes
 
 struct Frame {
   FrameKind kind;

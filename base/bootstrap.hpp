@@ -120,15 +120,21 @@ class Bootstrap {
   virtual Result<void> finalize() = 0;
 
   /// Asks the launcher for something beyond the job: to start processes ("spawn"), to keep names ("publish" …). `text`
-  /// says what, and under which key hear() finds the answer. A rank whose launcher does no such thing, or that has
-  /// none, starts one of its own (base/launcher.hpp). Errc::argument: there is none that could.
+  /// says what, and under which name ("answer.…", once used) hear() finds the answer. A rank whose launcher does no
+  /// such thing, or that has none, starts one of its own (base/launcher.hpp). Errc::argument: there is none that could.
   virtual Result<void> wish(std::string_view what, std::string_view text) {
     static_cast<void>(text);
     return fail(Errc::argument, "this program has no launcher that could do '" + std::string(what) + "'");
   }
 
-  /// look_up() of what the launcher says about a wish.
-  virtual Result<std::optional<std::string>> hear(std::string_view key) { return look_up(key); }
+  /// What the launcher says about a wish, once it has come: it is for this rank alone, and handed out once. Does not
+  /// wait.
+  virtual Result<std::optional<std::string>> hear(std::string_view answer) {
+    static_cast<void>(answer);
+    return std::nullopt;
+  }
+  /// Nobody will hear this answer any more, which has come or is going to.
+  virtual void abandon(std::string_view answer) { static_cast<void>(answer); }
   /// Whether a wish goes to a launcher that runs already.
   virtual bool has_launcher() const { return false; }
   /// Of a launcher of this rank's own, which on_watch() looks at as well; -1: there is none (yet).

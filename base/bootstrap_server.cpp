@@ -74,8 +74,39 @@ Result<void> ServerBootstrap::wish(std::string_view what, std::string_view text)
   return own_->wish(what, text);
 }
 
-Result<std::optional<std::string>> ServerBootstrap::hear(std::string_view key) {
-  return own_ ? own_->look_up(key) : look_up(key);
+Result<std::optional<std::string>> ServerBootstrap::hear(std::string_view answer) {
+  return own_ ? own_->take_answer(answer) : take_answer(answer);
+}
+
+Result<std::optional<std::string>> ServerBootstrap::take_answer(std::string_view name) {
+  if (auto open = check_open(); !open) return tl::make_unexpected(open.error());
+  const std::unique_lock lock(call_mutex_, std::try_to_lock);
+  if (!lock) return std::nullopt;  // a thread is in a call, and reads for us too
+  if (broken_) return tl::make_unexpected(*broken_);
+  const InCall in_call(in_call_);
+  const auto take = [&] {
+    const auto found = heard_.find(name);
+    if (found == heard_.end()) return std::optional<std::string>();
+    std::optional<std::string> text = std::move(found->second);
+    heard_.erase(found);
+    return text;
+  };
+  if (auto text = take()) return text;
+  if (auto got = receive(MSG_DONTWAIT); !got) return break_with(got.error());
+  const auto frame = next_frame();
+  if (!frame) return break_with(frame.error());
+  if (*frame) return break_with(unasked(**frame).value());
+  return take();
+}
+
+void ServerBootstrap::abandon(std::string_view answer) {
+  if (own_) return own_->abandon(answer);
+  const std::lock_guard lock(call_mutex_);
+  const auto found = heard_.find(answer);
+  if (found == heard_.end())
+    abandoned_.emplace(answer);
+  else
+    heard_.erase(found);
 }
 
 // To it this process is a job of one.
@@ -144,7 +175,13 @@ Result<std::optional<Frame>> ServerBootstrap::next_frame() {
       if (auto answered = answer((*frame)->body); !answered) return tl::make_unexpected(answered.error());
     } else if ((*frame)->kind == FrameKind::value) {
       BodyReader body((*frame)->body);
-      const auto asked = asked_.find(std::string(body.short_text()));
+      const std::string key(body.short_text());
+      if (body.ok() && key.starts_with(answer_prefix)) {  // of which the server says each once
+        if (abandoned_.erase(key) == 0) heard_.insert_or_assign(key, std::string(body.rest()));
+        answers_.fetch_add(1, std::memory_order_relaxed);
+        continue;
+      }
+      const auto asked = asked_.find(key);
       if (!body.ok() || asked == asked_.end() || asked->second) return unasked(**frame);
       asked->second = body.rest();
       answers_.fetch_add(1, std::memory_order_relaxed);

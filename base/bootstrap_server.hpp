@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,7 +54,8 @@ class ServerBootstrap final : public Bootstrap {
   void abort(int code, std::string_view why, Blame blame) override;
   Result<void> finalize() override;
   Result<void> wish(std::string_view what, std::string_view text) override;
-  Result<std::optional<std::string>> hear(std::string_view key) override;
+  Result<std::optional<std::string>> hear(std::string_view answer) override;
+  void abandon(std::string_view answer) override;
   bool has_launcher() const override { return grants_ || own_; }
   int launcher_fd() const override { return own_ ? own_->fd_ : -1; }
   Result<bool> try_fence(bool& more) override;
@@ -70,6 +72,7 @@ class ServerBootstrap final : public Bootstrap {
   Result<void> send(std::string_view frame);
   Result<void> send_locked(std::string_view frame);
   Result<std::string> call(FrameKind request, FrameKind answer);
+  Result<std::optional<std::string>> take_answer(std::string_view name);
   Result<void> check_key(std::string_view key) const;
   Result<void> ask_for(const std::string& key);
   std::optional<std::string> take_value(const std::string& key);
@@ -88,13 +91,16 @@ class ServerBootstrap final : public Bootstrap {
   std::unique_ptr<ServerBootstrap> own_;  // the launcher that this rank has started; touched with the device held
   const std::unique_ptr<pmi::Launcher> launcher_;  // nullptr: the launcher is rmqrun or rmqboot
   std::atomic<bool> finalized_{false};
-  // Lock order: call_mutex_ before send_mutex_. call_mutex_ is held for a whole round trip and guards reader_, asked_
-  // and broken_; send_mutex_ only keeps the bytes of two frames apart, so that abort and put never wait for an answer.
+  // Lock order: call_mutex_ before send_mutex_. call_mutex_ is held for a whole round trip and guards reader_, asked_,
+  // heard_, abandoned_ and broken_; send_mutex_ only keeps the bytes of two frames apart, so that abort and put never
+  // wait for an answer.
   std::mutex call_mutex_, send_mutex_;
   FrameReader reader_;
   std::optional<Error> broken_;  // what every later call returns
   // Keys that the server has been asked for: with the value once it has come, until it is taken.
   std::map<std::string, std::optional<std::string>> asked_;
+  std::map<std::string, std::string, std::less<>> heard_;  // answers to wishes, until they are taken
+  std::set<std::string, std::less<>> abandoned_;           // answers that nobody wants, and that have not come yet
   // Relaxed: counted, and compared by who wants to sleep, with the device held.
   std::atomic<std::uint64_t> answers_{0};
   std::vector<Departure> departures_;        // not handed out yet; guarded by call_mutex_

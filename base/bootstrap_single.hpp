@@ -16,8 +16,11 @@ class SingletonBootstrap final : public LocalBootstrap {
  public:
   SingletonBootstrap();
 
-  Result<std::optional<std::string>> hear(std::string_view key) override {
-    return launcher_ ? launcher_->look_up(key) : LocalBootstrap::look_up(key);
+  Result<std::optional<std::string>> hear(std::string_view answer) override {
+    return launcher_ ? launcher_->hear(answer) : LocalBootstrap::hear(answer);
+  }
+  void abandon(std::string_view answer) override {
+    if (launcher_) launcher_->abandon(answer);
   }
   std::uint64_t answers() const override { return launcher_ ? launcher_->answers() : 0; }
   Result<void> wish(std::string_view what, std::string_view text) override;

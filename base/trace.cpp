@@ -93,7 +93,7 @@ Result<void> Trace::open(const std::string& folder, const TraceOwner& owner, std
   if (auto ok = stream->open(fmt::format("{}/rank-{}.rmqtrace", folder, owner.rank), owner, max_bytes); !ok) return ok;
   stream_ = std::move(stream);
   simulated_ = owner.simulated;
-  level_ = kFull;
+  level_.store(kFull, std::memory_order_relaxed);
   return {};
 }
 
@@ -116,7 +116,7 @@ void Trace::fly(int fd, std::uint64_t at, const TraceOwner& owner, std::uint64_t
   mask_ = capacity - 1;
   now_ = flight_->ticks_start;
   call_ = &flight_->call;
-  if (level_ == kOff) level_ = kFlight;
+  if (level() == kOff) level_.store(kFlight, std::memory_order_relaxed);
 }
 
 void Trace::clock_offset(std::int64_t offset_ns, std::uint64_t error_ns) {
@@ -128,17 +128,17 @@ void Trace::clock_offset(std::int64_t offset_ns, std::uint64_t error_ns) {
 }
 
 void Trace::listen(TraceListener* listener) {
-  listener_ = listener;
-  level_ = listener_ || stream_ ? kFull : flight_ ? kFlight : kOff;
+  listener_.store(listener, std::memory_order_release);
+  level_.store(listener || stream_ ? kFull : flight_ ? kFlight : kOff, std::memory_order_relaxed);
 }
 
 void Trace::finish() {
   if (stream_) end_header(stream_->header(), true, simulated_);
   if (flight_) end_header(*flight_, stream_ != nullptr, nullptr);
   call_ = &unheard_;
-  level_ = kOff;
+  level_.store(kOff, std::memory_order_relaxed);
   stream_.reset();
-  listener_ = nullptr;
+  listener_.store(nullptr, std::memory_order_release);
 }
 
 void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p) {
@@ -148,11 +148,11 @@ void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std
     if (units > 1) std::memcpy(r.packet, p, kHeaderBytes);
     if (units > 2) std::memcpy(r.packet + kHeaderBytes, p->body, kBodyBytes);
   };
-  if (listener_) {
+  if (TraceListener* const listener = listener_.load(std::memory_order_acquire)) {
     TraceRecord heard{};
     simulated_ ? saw_clock(*simulated_) : look_at_clock();
     write_to(heard);
-    listener_->on_event(heard);
+    listener->on_event(heard);
   }
   if (stream_) {
     now_ = simulated_ ? *simulated_ : os::ticks();

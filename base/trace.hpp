@@ -65,7 +65,7 @@ constexpr std::uint32_t call_id(std::string_view name) {
 struct alignas(32) TraceRecord {
   std::uint64_t ticks;  // when it happened, by the header's clock
   Event event;
-  std::uint8_t method;  // MethodId of the link, 0 where none
+  std::uint8_t method;   // MethodId of the link, 0 where none
   std::uint16_t units;   // that are stored
   std::int32_t peer;     // world rank, -1 where none
   std::uint64_t a0, a1;  // as trace.def names them
@@ -78,17 +78,19 @@ static_assert(kHeaderBytes == kTraceUnit && kBodyBytes == kTraceUnit);
 inline constexpr std::size_t kFlightRecordBytes = 2 * kTraceUnit;
 
 /// Units of a full trace's record: a packet adds one, the fields of its kind, if it has any, another.
-constexpr std::uint64_t trace_units(const Packet* p) { return !p ? 1 : body_bytes(p->kind) == 0 ? 2 : 3; }
+constexpr std::uint64_t trace_units(const Packet* p) {
+  return !p ? 1 : body_bytes(p->kind) == 0 ? 2 : 3;
+}
 
 struct TraceHeader {
   static constexpr std::uint32_t kVersion = 4;
   static constexpr char kMagic[8] = "RMQTRC4";
 
-  char magic[8];  // written last: a header without it is not to be read
+  char magic[8];                        // written last: a header without it is not to be read
   std::uint32_t version, record_bytes;  // bytes of what `capacity` and `written` count: a record, or a unit of it
-  std::int32_t rank, size;      // of the job
-  std::uint32_t host;           // host index
-  std::int32_t pid;             // of the rank
+  std::int32_t rank, size;              // of the job
+  std::uint32_t host;                   // host index
+  std::int32_t pid;                     // of the rank
   std::uint64_t capacity;       // records of the ring, a power of two (n lies in slot n % capacity); units of the tail
   double ns_per_tick;           // the clock's rate as known at start
   std::uint64_t ticks_start;    // three clocks at one time, at start …
@@ -128,8 +130,8 @@ class TraceStream;
 class TraceListener {
  public:
   virtual ~TraceListener() = default;
-  /// `r.ticks` are nanoseconds of CLOCK_MONOTONIC (of a simulated rank its own time); the packet is zero beyond what the
-  /// event carries. The record is valid during the call.
+  /// `r.ticks` are nanoseconds of CLOCK_MONOTONIC (of a simulated rank its own time); the packet is zero beyond what
+  /// the event carries. The record is valid during the call.
   virtual void on_event(const TraceRecord& r) = 0;
 };
 
@@ -145,8 +147,8 @@ class Trace {
   ~Trace();
 
   /// Starts the full trace in `<folder>/rank-<rank>.rmqtrace` (created, truncated), which does not grow beyond
-  /// `max_bytes` (0: no limit; TraceStream::kBodyAt it always has). Errc::system with the path and remedy. Before fly(),
-  /// so that both have one clock.
+  /// `max_bytes` (0: no limit; TraceStream::kBodyAt it always has). Errc::system with the path and remedy. Before
+  /// fly(), so that both have one clock.
   Result<void> open(const std::string& folder, const TraceOwner& owner, std::uint64_t max_bytes);
 
   /// Starts the flight recorder at this place of the file, with `capacity` records (rounded up to a power of two), for
@@ -156,15 +158,16 @@ class Trace {
   /// What the clock of this host lacks to the launcher's, as known now; the first call counts for the start.
   void clock_offset(std::int64_t offset_ns, std::uint64_t error_ns);
 
-  /// All events go to `listener` as well, as long as it is not replaced; nullptr: to nobody. Outlives its attachment.
+  /// All events go to `listener` as well, as long as it is not replaced; nullptr: to nobody. From any thread; what
+  /// happens meanwhile in another one may still go to the listener before.
   void listen(TraceListener* listener);
 
   /// The rank has come to its proper end: notes when, and closes the full trace. Says on stderr what that lacks.
   void finish();
 
-  bool on() const { return level_ != kOff; }
+  bool on() const { return level() != kOff; }
   /// Whether every event counts: there is a full trace, or a listener.
-  bool full() const { return level_ == kFull; }
+  bool full() const { return level() == kFull; }
 
   /// Records an event. One branch when off. One thread at a time (the device's lock).
   [[gnu::always_inline]] void event(Event e, std::uint8_t method, Rank peer, std::uint64_t a0 = 0,
@@ -178,7 +181,7 @@ class Trace {
 
   /// packet() where there is no full trace, for a packet that is nothing but a header: without a call.
   [[gnu::always_inline]] void header(Event e, std::uint8_t method, Rank peer, const Packet& p, std::uint64_t a0) {
-    if (level_ == kOff) [[unlikely]]
+    if (level() == kOff) [[unlikely]]
       return;
     TraceRecord& slot = next_slot();
     std::memset(slot.packet, 0, sizeof p.link);
@@ -196,16 +199,16 @@ class Trace {
 
   /// The program has come into an MPI function: returns the one that it was in, 0 for none, which leave() takes.
   std::uint32_t enter(std::uint32_t call) {
-    if (level_ == kOff) return 0;
+    if (level() == kOff) return 0;
     const std::uint32_t before = swap_call(call);
-    if (level_ == kFull) [[unlikely]]
+    if (level() == kFull) [[unlikely]]
       write(Event::call_enter, 0, kNoRank, call, 0, nullptr);
     return before;
   }
   void leave(std::uint32_t call, std::uint32_t before) {
-    if (level_ == kOff) return;
+    if (level() == kOff) return;
     call_->store(before, std::memory_order_relaxed);
-    if (level_ == kFull) [[unlikely]]
+    if (level() == kFull) [[unlikely]]
       write(Event::call_leave, 0, kNoRank, call, 0, nullptr);
   }
 
@@ -227,8 +230,8 @@ class Trace {
   // Inlined with a known event: what is left is a comparison and a call.
   [[gnu::always_inline]] void record(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1,
                                      const Packet* p) {
-    if (level_ < (is_detail(e) ? kFull : kFlight)) return;
-    if (level_ == kFull) [[unlikely]]
+    if (level() < (is_detail(e) ? kFull : kFlight)) return;
+    if (level() == kFull) [[unlikely]]
       write(e, method, peer, a0, a1, p);
     else if (e == Event::sleep)
       fly_asleep();
@@ -250,9 +253,7 @@ class Trace {
     flew();
   }
   void fly_asleep();
-  TraceRecord& next_slot() {
-    return *reinterpret_cast<TraceRecord*>(ring_ + (flown_ & mask_) * kFlightRecordBytes);
-  }
+  TraceRecord& next_slot() { return *reinterpret_cast<TraceRecord*>(ring_ + (flown_ & mask_) * kFlightRecordBytes); }
   /// The first unit of a record: all but the packet.
   [[gnu::always_inline]] void fill(TraceRecord& r, Event e, std::uint8_t method, Rank peer, std::uint64_t a0,
                                    std::uint64_t a1, std::uint64_t units) const {
@@ -268,12 +269,15 @@ class Trace {
   [[gnu::always_inline]] void flew() {
     // Release: a reader that sees the count sees the record.
     flight_->written.store(++flown_, std::memory_order_release);
-    if (flown_ % kMostStale == 0 && level_ == kFlight) [[unlikely]]
+    if (flown_ % kMostStale == 0 && level() == kFlight) [[unlikely]]
       look_at_clock();
   }
   void look_at_clock();
 
-  Level level_ = kOff;
+  // Relaxed: another thread may begin or end to listen at any time (listen()); which event is the first or last one
+  // that is heard does not matter.
+  Level level() const { return level_.load(std::memory_order_relaxed); }
+  std::atomic<Level> level_{kOff};
   std::uint64_t now_ = 0;
   std::byte* ring_ = nullptr;  // of kFlightRecordBytes each
   std::uint64_t mask_ = 0;
@@ -284,7 +288,7 @@ class Trace {
   std::atomic<std::uint32_t> unheard_{0};  // the call, where nobody records
   const std::uint64_t* simulated_ = nullptr;
   std::unique_ptr<TraceStream> stream_;
-  TraceListener* listener_ = nullptr;
+  std::atomic<TraceListener*> listener_{nullptr};  // its release pairs with the acquire in write()
 };
 
 }  // namespace rmq

@@ -1,8 +1,9 @@
 // Chapter 7.4.2: communicators from groups.
 #include <fmt/format.h>
 
+#include "mpi/ft/failures.hpp"
 #include "mpi/ft/together.hpp"
-#include "mpi/internal/comms.hpp"
+#include "mpi/internal/meeting_place.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -36,11 +37,20 @@ void check_subset(const Group& group, const Comm& c) {
   }
 }
 
-/// Agreement of the group's members alone.
-MPI_Comm create_group(Comm& c, const Group& group, int tag) {
+/// Agreement of the group's members alone. Where ranks may die it is of those that live, in a place of its own. When
+/// the communicator is revoked each member fails as soon as it knows, as those that knew before will not come.
+Contexts agree_in_group(Comm& c, const Group& group, int tag) {
+  if (ft::may_fail() && group.size() > 1) {
+    MeetingPlace place(fmt::format("group {} {}\n", c.context, tag), group.world);
+    return ft::agree_on_contexts(place.comm(), [&] { ft::check_not_revoked(c); });
+  }
   Party party{c, {}, group.rank, kGroupTags + tag};
   for (const Rank r : group.world) party.ranks.push_back(c.group->place_of(r));
-  const auto contexts = agree_on_contexts(party, {}, 1);
+  return agree_on_contexts(party, {}, 1);
+}
+
+MPI_Comm create_group(Comm& c, const Group& group, int tag) {
+  const Contexts contexts = agree_in_group(c, group, tag);
   NewComm made{contexts[0], new_group(group.world, group.session)};
   made.traits = contexts.traits;
   return new_comm(c, made)->handle;

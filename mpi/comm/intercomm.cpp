@@ -1,11 +1,14 @@
 // Chapter 7.6: inter-communicators.
 #include <fmt/format.h>
 
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "mpi/dynamic/bonds.hpp"
 #include "mpi/dynamic/introduce.hpp"
+#include "mpi/ft/failures.hpp"
+#include "mpi/ft/faults.hpp"
 #include "mpi/ft/together.hpp"
 #include "mpi/internal/comms.hpp"
 
@@ -35,22 +38,40 @@ Contexts agree_across(Comm& own, int leader, const Bridge& bridge) {
   return contexts;
 }
 
-}  // namespace
-
-MPI_Comm create_intercomm(Comm& local, int leader, const std::function<Way(Comm& own)>& reach) {
-  ft::Together ours(local);
-  Way way;
-  Introduction met;
+/// What two sides make their communicator with.
+struct Meeting {
+  Introduction who;
   Contexts contexts;
+};
+
+NewComm comm_of(const Comm& local, Meeting& met) {
+  retain(*local.group);
+  return {met.contexts[0], local.group,   new_group(std::move(met.who.remote), local.group->session),
+          met.contexts[1], met.who.terms, met.contexts.traits};
+}
+
+/// All members here were well, and the leader has died: nobody knows what it has told the other side, which may have
+/// the communicator. Then these are members that will never say a word there: it is revoked, and they refuse whatever
+/// the others come to agree on.
+void stay_away(const Comm& local, Meeting& met) {
+  Comm* const never = new_comm(local, comm_of(local, met));
+  ft::circle_of(*never).revoke();
+  ft::circle_of(*never).refuse();
+  ft::keep_refusing(*never);
+}
+
+MPI_Comm come_together(Comm& local, int leader, ft::Together& ours, const std::function<Way(Comm& own)>& reach) {
+  Way way;
+  Meeting met;
   bool over = true;  // nothing is said between the leaders, as they have not met, or any more
   ours.run([&] {
     way = reach(ours.own());
     way.bridge.over = &over;
     over = false;
-    met = introduce(ours.own(), leader, way.bridge);
+    met.who = introduce(ours.own(), leader, way.bridge);
     // Before anybody can part again.
-    if (met.party && local.rank == leader) tell_bond(*met.party, met.other_job);
-    contexts = agree_across(ours.own(), leader, way.bridge);
+    if (met.who.party && local.rank == leader) tell_bond(*met.who.party, met.who.other_job);
+    met.contexts = agree_across(ours.own(), leader, way.bridge);
   });
   const bool well = ours.agree();
   int error = MPI_SUCCESS;
@@ -59,13 +80,40 @@ MPI_Comm create_intercomm(Comm& local, int leader, const std::function<Way(Comm&
     way.bridge.over = &over;
     error = settle(way.bridge, well ? nullptr : ours.failure() ? ours.failure() : &another);
   }
+  const bool all_well = ours.hear(leader, error);
+  if (!all_well && ft::may_fail()) {
+    if (well && ours.has_lost(leader)) stay_away(local, met);
+    if (met.who.party) set_adrift(*met.who.party);
+  } else if (ft::may_fail()) {
+    tie_again(met.who.remote, met.who.other_job, local.rank == leader);
+  }
   // What the other side may take for a communicator's is not used again.
-  ours.conclude(ours.agree(error), [] {});
-  if (met.party && way.line) met.party->tie(std::move(way.line), met.other_job);
-  retain(*local.group);
-  NewComm made{contexts[0], local.group, new_group(std::move(met.remote), local.group->session),
-               contexts[1], met.terms,   contexts.traits};
-  return new_comm(local, made)->handle;
+  ours.conclude(all_well, [] {});
+  if (met.who.party && met.who.by_line) met.who.party->lifeline().set_root(local.world_of(leader), met.who.other_job);
+  if (met.who.party && way.line) {
+    met.who.party->tie(std::move(way.line), met.who.other_job);
+    if (ft::may_fail())
+      for (const Rank dead : runtime().faults->dead()) met.who.party->on_death(dead);  // that have died meanwhile
+  }
+  return new_comm(local, comm_of(local, met))->handle;
+}
+
+}  // namespace
+
+MPI_Comm create_intercomm(Comm& local, int leader, const std::function<Way(Comm& own)>& reach) {
+  ft::Together ours(local);
+  return come_together(local, leader, ours, reach);
+}
+
+MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge) {
+  std::optional<ft::Together> ours;
+  try {
+    ours.emplace(local);
+  } catch (const Failure& f) {
+    if (local.rank == leader) static_cast<void>(settle(bridge, &f));  // the other side waits for this one
+    throw;
+  }
+  return come_together(local, leader, *ours, [&](Comm&) { return Way{bridge, nullptr}; });
 }
 
 namespace {
@@ -111,7 +159,7 @@ RMQ_MPI(int, Intercomm_create,
       }
       bridge.comm = &peer;
     }
-    *newintercomm = create_intercomm(local, local_leader, [&](Comm&) { return Way{bridge, nullptr}; });
+    *newintercomm = create_intercomm(local, local_leader, bridge);
   });
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "mpi/ft/failures.hpp"
 #include "mpi/internal/comms.hpp"
@@ -13,7 +14,9 @@ void release(Group* g) {
 }
 
 void release(Errhandler* e) {
-  if (handle_storage(e->handle) == kDynamic && --e->refs == 0) runtime().errhandlers.remove(e);
+  // Releases pair with each other: the last one sees what all before have done.
+  if (handle_storage(e->handle) == kDynamic && std::atomic_ref(e->refs).fetch_sub(1, std::memory_order_acq_rel) == 1)
+    runtime().errhandlers.remove(e);
 }
 
 void end_of(Comm* c) {

@@ -194,15 +194,31 @@ std::vector<adi::Party*> part_from(Comm& c) {
     }
     over = votes.unneeded(all);
   }
-  for (adi::Party* const party : over) {
-    // Each says so itself: what it does next, and be it its death, comes to the launcher after that.
-    if (has_launcher()) static_cast<void>(runtime().bootstrap->wish("part", name_of(*party)));
-  }
+  for (adi::Party* const party : over) tell_parting(*party);  // each says so itself
   return over;
+}
+
+void tell_parting(const adi::Party& party) {
+  if (has_launcher()) static_cast<void>(runtime().bootstrap->wish("part", name_of(party)));
 }
 
 void tell_bond(const adi::Party& party, std::uint64_t other_job) {
   if (has_launcher()) ask_launcher("bond", {{"job", job_name(other_job)}, {"tie", name_of(party)}});
+}
+
+void set_adrift(adi::Party& party) {
+  party.lifeline().cut();
+  party.set_adrift(true);
+  tell_parting(party);
+}
+
+void tie_again(const std::vector<Rank>& members, std::uint64_t other_job, bool leader) {
+  for (const auto& party : runtime().device->parties()) {
+    const auto& known = party->all_numbers().met_here;
+    if (!party->is_adrift() || std::ranges::none_of(members, [&](Rank r) { return known.contains(r); })) continue;
+    party->set_adrift(false);
+    if (leader) tell_bond(*party, other_job);
+  }
 }
 
 void dismiss(adi::Party& party) {
@@ -216,7 +232,8 @@ void dismiss(adi::Party& party) {
 void meet_parties() {
   adi::Device& d = *runtime().device;
   std::list<Roll> rolls;
-  for (const auto& party : d.parties()) rolls.emplace_back(*party);
+  for (const auto& party : d.parties())
+    if (!party->is_adrift()) rolls.emplace_back(*party);
   const auto all_done = [&] {
     bool all = true;
     for (Roll& roll : rolls) all = roll.done() && all;
@@ -225,10 +242,12 @@ void meet_parties() {
   while (!all_done()) d.MPID_Poll(true);
 }
 
-void end_for_parting(std::uint64_t job) {
+void end_for_parting(std::uint64_t job, int rank) {
   // Where ranks may die the launcher tells of each that has; of another one's jobs it knows nothing, and takes this.
   if (runtime().ft)
-    return runtime().bootstrap->accuse(job_name(job), -1, "it, or the root by which it was connected, has ended");
+    return runtime().bootstrap->accuse(
+        job_name(job), rank,
+        rank < 0 ? "it, or the root by which it was connected, has ended" : "its job says that it has died");
   runtime().device->MPID_Abort(
       1,
       fmt::format("job {}, which this one is connected with, has ended without MPI_Finalize or MPI_Comm_disconnect",

@@ -25,13 +25,20 @@ std::vector<adi::Party*> part_from(Comm& c);
 /// The launcher hears that this job and that one are connected, by this party; it has heard when this returns. As far
 /// as both jobs are its own, one ends with the other.
 void tell_bond(const adi::Party& party, std::uint64_t other_job);
+/// The launcher hears that they have parted: what this process does next, and be it that it dies, comes behind that.
+void tell_parting(const adi::Party& party);
+/// What a party was made for has failed: the jobs are not connected by it, and do not wait for each other in the end.
+void set_adrift(adi::Party& party);
+/// Processes that know each other by such parties have come together after all.
+void tie_again(const std::vector<Rank>& members, std::uint64_t other_job, bool leader);
 /// Ends a party in order.
 void dismiss(adi::Party& party);
 
 /// MPI_Finalize is collective over all processes that are connected: returns when all of each party have come.
 void meet_parties();
 
-/// DeviceOptions::on_parted: a launcher ends all that is connected with a job that ends badly.
-void end_for_parting(std::uint64_t job);
+/// DeviceOptions::on_parted: a launcher ends all that is connected with a job that ends badly. Where ranks may die it
+/// hears that this rank of it has, or -1: all are taken for dead.
+void end_for_parting(std::uint64_t job, int rank);
 
 }  // namespace rmq::mpi

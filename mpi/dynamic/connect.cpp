@@ -110,16 +110,18 @@ void at_root(Comm& c, int root, const std::function<void()>& what) {
   std::vector<std::uint64_t> word{MPI_SUCCESS};
   if (c.rank != root) {
     broadcast(party_behind(c, root), word);
-    if (word.at(0) != MPI_SUCCESS)
-      fail_call(class_of_code(static_cast<int>(word[0])),
-                fmt::format("the root (rank {}) has failed; it says why", root));
-    return;
+    if (word.at(0) == MPI_SUCCESS) return;
+    Failure failure{class_of_code(static_cast<int>(word[0])),
+                    fmt::format("the root (rank {}) has failed; it says why", root)};
+    failure.is_known = true;
+    throw failure;
   }
   try {
     what();
-  } catch (const Failure& f) {
+  } catch (Failure& f) {
     word[0] = static_cast<std::uint64_t>(f.code);
     broadcast(party_behind(c, root), word);
+    f.is_known = true;
     throw;
   } catch (...) {
     word[0] = MPI_ERR_INTERN;

@@ -232,14 +232,14 @@ Introduction introduce(Comm& local, int leader, const Bridge& bridge) {
   made.other_job = theirs.name().first;
   const bool first = ours.name() < theirs.name();
   const Side &a = first ? ours : theirs, &b = first ? theirs : ours;
-  const bool line = [&] {
+  made.by_line = [&] {
     Words w{bridge.line ? 1u : 0u};
     broadcast(party(), w);
     return w[0] != 0;
   }();
   Secret secret = a.seed;
   for (std::size_t i = 0; i < secret.size(); ++i) secret[i] ^= b.seed[i];
-  if (line) {  // what has been said there may have been heard; this has not been said
+  if (made.by_line) {  // what has been said there may have been heard; this has not been said
     Words w(kSecretWords);
     if (bridge.line) std::memcpy(w.data(), bridge.line->secret().data(), sizeof(Secret));
     broadcast(party(), w);

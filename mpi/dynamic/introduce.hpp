@@ -16,6 +16,7 @@ struct Introduction {
   const coll::Terms* terms = nullptr;  // of all; nullptr: those of the parent
   adi::Party* party = nullptr;         // that was made for this; nullptr: all knew each other
   std::uint64_t other_job = 0;         // of the other leader
+  bool by_line = false;                // the leaders have met by one
 };
 
 /// `leader` of `local` reaches the other one through the bridge. Throws Failure, at all members, when it cannot be.

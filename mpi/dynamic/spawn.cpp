@@ -26,17 +26,15 @@ void give_codes(int* codes, std::uint64_t n, int code) {
 }
 
 /// A world that the launcher starts and that connects to the port. Fails when it ends before.
-std::unique_ptr<Line> await_world(Port& port, const json& answer, Comm& own) {
-  // Looked for while nobody comes; once somebody has there will be none.
-  const std::string key = "ended." + answer.value("job", "");
-  const Process first{job_number(answer.value("job", "")), 0};
+std::unique_ptr<Line> await_world(Port& port, const std::string& job, Comm& own) {
+  OpenQuestion end("ended", {{"job", job}});
+  const Process first{job_number(job), 0};
   return await_caller(port, {}, [&] {
     ft::check_not_revoked(own);
+    if (const auto ended = end.answer(); ended && ended->contains("error"))
+      fail_call(MPI_ERR_SPAWN, (*ended)["error"].get<std::string>());
     if (runtime().device->MPID_Is_dead(first))
       fail_call(MPI_ERR_SPAWN, "the first process of the new world has ended before it came");
-    const auto ended = runtime().bootstrap->hear(key);
-    if (!ended) fail_call(MPI_ERR_SPAWN, ended.error().what);
-    if (*ended) fail_call(MPI_ERR_SPAWN, **ended);
   });
 }
 
@@ -52,10 +50,10 @@ MPI_Comm spawn(Comm& c, int root, const Programs& wanted, int* codes) {
     const std::shared_ptr<Port> port = open_port();
     try {
       wish["port"] = port->name();
-      const json answer = ask_launcher("spawn", wish);
+      const json answer = ask_launcher("spawn", wish, [&] { ft::check_not_revoked(own); });
       if (answer.contains("error")) fail_call(MPI_ERR_SPAWN, answer["error"].get<std::string>());
       outcome[1] = answer.value("processes", std::uint64_t{0});
-      line = await_world(*port, answer, own);
+      line = await_world(*port, answer.value("job", ""), own);
     } catch (...) {
       close_port(port->name());
       throw;

@@ -9,14 +9,26 @@
 
 namespace rmq::mpi {
 
-nlohmann::json ask_launcher(const std::string& what, nlohmann::json wish) {
-  const std::string key = ask(what, std::move(wish));
+nlohmann::json ask_launcher(const std::string& what, nlohmann::json wish, const std::function<void()>& failed) {
+  OpenQuestion question(what, std::move(wish));
   std::optional<nlohmann::json> answer;
   await_fd(-1, false, [&] {
-    answer = answer_to(key);
+    answer = question.answer();
+    if (!answer && failed) failed();
     return answer.has_value();
   });
   return *std::move(answer);
+}
+
+OpenQuestion::~OpenQuestion() {
+  if (!over_) runtime().bootstrap->abandon(key_);
+}
+
+std::optional<nlohmann::json> OpenQuestion::answer() {
+  if (over_) return std::nullopt;
+  auto answer = answer_to(key_);
+  over_ = answer.has_value();
+  return answer;
 }
 
 std::string ask(const std::string& what, nlohmann::json wish) {

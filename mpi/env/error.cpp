@@ -191,9 +191,10 @@ void refuse(const char* function) {
   const Runtime& rt = runtime();
   const bool world_ended = rt.world_model.load(std::memory_order_acquire) == Runtime::State::after;
   std::fprintf(stderr, "rmq: %s was called %s\n", public_name(function),
-               world_ended        ? "after MPI_Finalize"
-               : rt.sessions_used ? "outside of all sessions"
-                                  : "before MPI_Init");
+               world_ended ? "after MPI_Finalize"
+               : rt.sessions_so_far.load(std::memory_order_relaxed) == Runtime::Sessions::used
+                   ? "outside of all sessions"
+                   : "before MPI_Init");
   std::exit(1);
 }
 

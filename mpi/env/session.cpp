@@ -9,11 +9,14 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "mpi/dynamic/bonds.hpp"
+#include "mpi/ft/together.hpp"
 #include "mpi/internal/bsend.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/life.hpp"
+#include "mpi/internal/meeting_place.hpp"
 #include "mpi/internal/process_sets.hpp"
 #include "mpi/internal/sessions.hpp"
 
@@ -24,9 +27,6 @@ constexpr const char* kLevelKey = "thread_level";
 constexpr std::array<const char*, 4> kLevels{"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED",
                                              "MPI_THREAD_MULTIPLE"};
 static_assert(MPI_THREAD_SINGLE == 0 && MPI_THREAD_MULTIPLE == 3);
-
-// Contexts in which groups agree on the context of a communicator: apart from all others, and even, like these.
-constexpr std::uint32_t kSessions = 1u << 29;
 
 // ---- arguments ----
 
@@ -95,53 +95,30 @@ bool all_has_left(const adi::Device& device) {
 
 // ---- communicators ----
 
-/// Where processes that have a string and a list of processes in common can talk, apart from all others and without
-/// having agreed on anything: context and tag are a hash of both (FNV-1a, 64 bits, of which 58 are used), which takes
-/// processes as all jobs name them.
-class Meeting {
- public:
-  Meeting(std::string_view text, const Ranks& members) {
-    const adi::Device& device = *runtime().device;
-    std::uint64_t h = 0xcbf29ce484222325u;
-    const auto add = [&](std::uint64_t byte) { h = (h ^ byte) * 0x100000001b3u; };
-    for (const char c : text) add(static_cast<unsigned char>(c));
-    const auto add_word = [&](std::uint64_t word, int bits) {
-      for (int shift = 0; shift < bits; shift += 8) add(word >> shift & 0xff);
-    };
-    for (const Rank r : members) {
-      const Process who = device.MPID_Who(r);
-      add_word(who.job, 64);
-      add_word(who.rank, 32);
-    }
-    const Comm& world = *runtime().world;
-    place_.context = place_.recv_context = kSessions | (static_cast<std::uint32_t>(h >> 32) & (kSessions - 2));
-    place_.group = new_group(members);
-    place_.rank = place_.group->rank;
-    place_.device = world.device;
-    place_.terms = world.terms;
-    tag_ = static_cast<int>(h & 0x7fffffff);
-  }
-  ~Meeting() { release(place_.group); }
-  Meeting(const Meeting&) = delete;
-  Meeting& operator=(const Meeting&) = delete;
-  Comm& place() { return place_; }  // of the members, in their order
-  int tag() const { return tag_; }
-
- private:
-  Comm place_;
-  int tag_;
+/// What a communicator from a group is made with.
+struct Agreed {
+  Contexts contexts;
+  const coll::Terms* terms = nullptr;
 };
+
+Agreed agree(MeetingPlace& place, Comm& own) {
+  const auto party = [&] { return &own == &place.comm() ? place.party() : whole_party(own); };
+  Agreed agreed{mpi::agree_on_contexts(party(), {}, 1)};
+  if (runtime().device->MPID_Any_foreign(own.group->world)) agreed.terms = &agree_on_terms(party());
+  return agreed;
+}
 
 Comm* create(Group& group, std::string_view tag, Errhandler& errhandler) {
   if (group.size() > 1) connect_job();
-  Meeting meeting(tag, group.world);
-  const Party party{meeting.place(), {}, group.rank, meeting.tag()};
-  const auto contexts = agree_on_contexts(party, {}, 1);
-  const coll::Terms* terms = nullptr;
-  if (runtime().device->MPID_Any_foreign(group.world)) terms = &agree_on_terms(party);
+  MeetingPlace place(tag, group.world);
+  const auto agreed = ft::together<Agreed>(
+      place.comm(), [&](Comm& own) { return agree(place, own); },
+      [](Agreed& made) {
+        for (const std::uint32_t context : made.contexts.list) free_context(context);
+      });
   retain(group);
-  NewComm made{contexts[0], &group, nullptr, 0, terms};
-  made.traits = contexts.traits;
+  NewComm made{agreed.contexts[0], &group, nullptr, 0, agreed.terms};
+  made.traits = agreed.contexts.traits;
   Comm* c = new_comm(*runtime().world, made);
   release(c->errhandler);
   retain(errhandler);
@@ -179,20 +156,25 @@ MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int rem
       fail_call(MPI_ERR_RANK, "local_leader and remote_leader are the same process");
     }
   }
-  const std::unique_ptr<Comm, Drop> ours(create(local, tag, errhandler));
   const auto name = [&](Rank r) {
     const Process who = device.MPID_Who(r);
     return std::pair(who.job, who.rank);
   };
   const bool first = name(leaders[0]) < name(leaders[1]);  // both leaders have the same list
-  std::optional<Meeting> meeting;
-  if (local.rank == leader)
-    meeting.emplace(tag, first ? Ranks{leaders[0], leaders[1]} : Ranks{leaders[1], leaders[0]});
-  return create_intercomm(*ours, leader, [&](Comm&) {
-    Way way;
-    if (meeting) way.bridge = Bridge{true, &meeting->place(), first ? 1 : 0, meeting->tag()};
-    return way;
-  });
+  std::optional<MeetingPlace> place;
+  Bridge bridge{true};
+  if (local.rank == leader) {
+    place.emplace(tag, first ? Ranks{leaders[0], leaders[1]} : Ranks{leaders[1], leaders[0]});
+    bridge = Bridge{true, &place->comm(), first ? 1 : 0, place->tag()};
+  }
+  std::unique_ptr<Comm, Drop> ours;
+  try {
+    ours.reset(create(local, tag, errhandler));
+  } catch (const Failure& f) {
+    if (local.rank == leader) static_cast<void>(settle(bridge, &f));  // the other side waits for this one
+    throw;
+  }
+  return create_intercomm(*ours, leader, bridge);
 }
 
 }  // namespace
@@ -220,7 +202,8 @@ RMQ_MPI(int, Session_init, (MPI_Info info, MPI_Errhandler errhandler, MPI_Sessio
     const std::lock_guard life(life_mutex());
     join_runtime(level, call_id("Session_init"), true);
     finish_at_exit();
-    const adi::Device::Entry entry(*rt.device, function, function.id);
+    std::optional<adi::Device::Entry> entry;  // else another thread may be in the device that need not let us in
+    if (rt.thread_level == MPI_THREAD_MULTIPLE) entry.emplace(*rt.device, function, function.id);
     auto made = std::make_unique<Session>();
     Errhandler& e = errhandler_arg(errhandler);
     retain(e);

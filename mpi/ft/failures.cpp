@@ -96,6 +96,21 @@ void end(Comm& c) {
   runtime().faults->end(circle);
 }
 
+void keep_refusing(Comm& c) {
+  circle_of(c).end_messages = nullptr;
+  c.circle = nullptr;
+  c.stillborn = true;
+  c.context = 0;  // it is never given back
+  if (c.local) c.local->context = 0;
+  static_cast<void>(runtime().comms.take(&c).release());
+  c.handle = MPI_COMM_NULL;
+  release(&c);
+}
+
+void leave_place(Comm& place) {
+  if (place.circle) runtime().faults->end(std::exchange(place.circle, nullptr));
+}
+
 Circle& circle_of(Comm& c) {
   if (!c.circle) {
     c.circle = runtime().faults->make(context_of(c), members_of(c));

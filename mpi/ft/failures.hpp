@@ -23,6 +23,11 @@ void start();
 /// has ended at all who live: it has none any more then.
 void begin(Comm& c);
 void end(Comm& c);
+/// The same of one that has never had contexts of its own (internal/meeting_place.hpp), if anything has been agreed on
+/// there: others may still have to hear of it.
+void leave_place(Comm& place);
+/// One that no member here will ever use, while others may have it: it ends here, and its circle goes on to refuse.
+void keep_refusing(Comm& c);
 /// Of a communicator that has contexts.
 Circle& circle_of(Comm& c);
 /// In which members make something together (ft/together.hpp).

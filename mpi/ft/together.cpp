@@ -1,5 +1,6 @@
 #include "mpi/ft/together.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "mpi/ft/failures.hpp"
@@ -24,7 +25,9 @@ void CopyAgreement::ask() {
   std::vector<std::uint64_t> words(1 + ContextTurn::kWords);
   words[0] = Circle::kTakesPart;
   turn_.offer(std::span<std::uint64_t, ContextTurn::kWords>(words.data() + 1, ContextTurn::kWords));
-  makings_of(comm_).vote(std::move(words), [this](const Agreement::Value& agreed) { hear(agreed); });
+  makings_of(comm_).vote(std::move(words), [this, alive = std::weak_ptr(alive_)](const Agreement::Value& agreed) {
+    if (!alive.expired()) hear(agreed);
+  });
 }
 
 void CopyAgreement::hear(const Agreement::Value& agreed) {
@@ -48,12 +51,19 @@ const char* CopyAgreement::text() const {
                                         : kNoContextLeft;
 }
 
+Contexts agree_on_contexts(Comm& c, const std::function<void()>& failed) {
+  CopyAgreement agreement(c, c.is_inter() ? 2 : 1, true);
+  while (!agreement.is_over()) {
+    if (failed) failed();
+    runtime().device->MPID_Poll(true);
+  }
+  if (agreement.error() != MPI_SUCCESS) fail_call(agreement.error(), agreement.text());
+  return agreement.contexts();
+}
+
 Together::Together(Comm& c) : comm_(c), deaths_(ft::may_fail()) {
   if (!deaths_ || (c.size() == 1 && !c.is_inter())) return;
-  CopyAgreement agreement(c, c.is_inter() ? 2 : 1, true);
-  while (!agreement.is_over()) runtime().device->MPID_Poll(true);
-  if (agreement.error() != MPI_SUCCESS) fail_call(agreement.error(), agreement.text());
-  const auto& contexts = agreement.contexts();
+  const Contexts contexts = agree_on_contexts(c);
   NewComm made{contexts[0], c.group};
   made.traits = contexts.traits;
   retain(*c.group);
@@ -79,26 +89,50 @@ void Together::run(const std::function<void()>& step) {
     step();
   } catch (const Failure& f) {
     failure_ = f;
-    if (own_) circle_of(*own_).revoke();
+    if (own_ && !f.is_known) circle_of(*own_).revoke();
   }
 }
 
-bool Together::agree(int error) {
-  if (error == MPI_SUCCESS && failure_) error = class_of_code(failure_->code);
-  constexpr std::uint64_t kWell = 1, kNoDeath = 2;
-  const std::uint64_t mine = error == MPI_SUCCESS ? kWell | kNoDeath : error == MPIX_ERR_PROC_FAILED ? 0 : kNoDeath;
+namespace {
+
+constexpr std::uint64_t kWell = 1, kNoDeath = 2;
+
+std::uint64_t vote_of(int error) {
+  return error == MPI_SUCCESS ? kWell | kNoDeath : error == MPIX_ERR_PROC_FAILED ? 0 : kNoDeath;
+}
+
+}  // namespace
+
+Agreement::Value Together::vote(std::uint64_t mine) {
+  std::optional<Agreement::Value> value;
+  circle_of(*own_).vote({mine}, [&](const Agreement::Value& agreed) { value = agreed; });
+  while (!value) runtime().device->MPID_Poll(true);
+  any_died_ = any_died_ || !value->failed.empty() || (value->words.at(0) & kNoDeath) == 0;
+  return *value;
+}
+
+bool Together::agree() {
+  const std::uint64_t mine = vote_of(failure_ ? class_of_code(failure_->code) : MPI_SUCCESS);
   if (!own_) {
-    any_died_ = any_died_ || mine == 0;
+    any_died_ = any_died_ || (mine & kNoDeath) == 0;
+    return mine == (kWell | kNoDeath);
+  }
+  const Agreement::Value agreed = vote(mine);
+  return agreed.failed.empty() && (agreed.words.at(0) & kWell) != 0;
+}
+
+bool Together::hear(int from, int error) {
+  const std::uint64_t mine = comm_.rank == from ? vote_of(error) : kWell | kNoDeath;
+  if (!own_) {
+    any_died_ = any_died_ || (mine & kNoDeath) == 0;
     return error == MPI_SUCCESS;
   }
-  bool over = false, well = false;
-  circle_of(*own_).vote({mine}, [&](const Agreement::Value& agreed) {
-    any_died_ = any_died_ || !agreed.failed.empty() || (agreed.words.at(0) & kNoDeath) == 0;
-    well = agreed.failed.empty() && (agreed.words.at(0) & kWell) != 0;
-    over = true;
-  });
-  while (!over) runtime().device->MPID_Poll(true);
-  return well;
+  const Agreement::Value agreed = vote(mine);
+  return !agreed.failed.has(from) && (agreed.words.at(0) & kWell) != 0;
+}
+
+bool Together::has_lost(int rank) const {
+  return own_ && std::ranges::find(circle_of(*own_).failed(), rank) != circle_of(*own_).failed().end();
 }
 
 void Together::conclude(const std::function<void()>& undo) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "mpi/ft/circle.hpp"
@@ -44,7 +45,12 @@ class CopyAgreement {
   Contexts contexts_;
   bool over_ = false;
   int error_ = MPI_SUCCESS;
+  const std::shared_ptr<const char> alive_ = std::make_shared<const char>();  // as long as this object
 };
+
+/// Contexts that all who live of `c` agree on at once, or all fail. `failed`: looked at meanwhile, and ends it for this
+/// member alone when it throws.
+Contexts agree_on_contexts(Comm& c, const std::function<void()>& failed = {});
 
 class Together {
  public:
@@ -59,14 +65,21 @@ class Together {
   void run(const std::function<void()>& step);
   bool is_well() const { return !failure_; }
   const Failure* failure() const { return failure_ ? &*failure_ : nullptr; }
-  /// Whether all who live are well, the same for all of them. This member is not, with another `error` class.
-  bool agree(int error = MPI_SUCCESS);
+  /// Whether all who live are well, the same for all of them; also that no member has died.
+  bool agree();
+  /// What this member says, the same at all who live: MPI_SUCCESS, or an error class. False also if it has died before
+  /// it said so. The deaths of others do not matter any more.
+  bool hear(int from, int error);
+  /// Whether this member has died, as the members have agreed.
+  bool has_lost(int rank) const;
   /// Throws at all members unless all are well; `undo` first gives back what this member has made.
   void conclude(const std::function<void()>& undo);
   /// The same, where `all_well` is known from agree().
   void conclude(bool all_well, const std::function<void()>& undo);
 
  private:
+  Agreement::Value vote(std::uint64_t mine);
+
   Comm& comm_;
   const bool deaths_;  // may happen
   Comm* own_ = nullptr;

@@ -5,8 +5,8 @@
  *   env                NAME=VALUE lines, for all processes of the program
  *   rmq_env_each       NUMBER NAME=VALUE lines, for one process: its number among those of its program
  *   rmq_stdin, rmq_stdout, rmq_stderr
- *                      a file, a FIFO, or a pipe of the parent's (rmq_pipe_path); %r is the process's MPI_COMM_WORLD rank.
- *                      Without these rank 0 has no input, and output goes where the parent's goes.
+ *                      a file, a FIFO, or a pipe of the parent's (rmq_pipe_path); %r is the process's MPI_COMM_WORLD
+ * rank. Without these rank 0 has no input, and output goes where the parent's goes.
  *
  *   rmq_stdin_each, rmq_stdout_each, rmq_stderr_each
  *                      NUMBER PATH lines, for one process
@@ -34,11 +34,11 @@ int rmq_spawned_job(MPI_Comm intercomm, char job[RMQ_JOB_NAME]);
 /* MPI_Comm_spawn_multiple without the communicators: for programs of any kind, and for who only looks after them. The
  * world has no parent, and its job ends with this one's if that ends badly. Local; `infos` may be NULL, each of `argvs`
  * too. MPI_ERR_SPAWN, MPI_ERR_ARG. */
-int rmq_start_job(int count, char *const commands[], char **const argvs[], const int processes[],
+int rmq_start_job(int count, char* const commands[], char** const argvs[], const int processes[],
                   const MPI_Info infos[], char job[RMQ_JOB_NAME]);
 /* Sends a signal to all processes of a job that this program's launcher has started. MPI_ERR_SPAWN: there is none, or
  * no such signal. */
-int rmq_signal_job(const char *job, int signal);
+int rmq_signal_job(const char* job, int signal);
 /* What happens to a job that this program's launcher has started for it, in the order in which it happens. */
 enum rmq_event_kind {
   RMQ_EVENT_NONE,  /* nothing in the time given */
@@ -51,13 +51,14 @@ struct rmq_event {
 };
 /* Event number 0, 1, 2 … of the job; waits for it, at most `milliseconds` (negative: without end). MPI makes progress
  * meanwhile. They can be read again until rmq_await_job has told the codes. MPI_ERR_SPAWN: there is no such job. */
-int rmq_next_event(const char *job, int number, int milliseconds, struct rmq_event *event);
+int rmq_next_event(const char* job, int number, int milliseconds, struct rmq_event* event);
 /* Waits until all processes of the job have ended, and tells what each returned: its exit code, or 128 + the signal
  * that has ended it. `room` codes at most; *count: how many there are. MPI makes progress meanwhile. Once for each job.
- * MPI_ERR_SPAWN: there is no such job. */
-int rmq_await_job(const char *job, int room, int codes[], int *count);
+ * Of jobs of MPI_Comm_spawn that have ended the launcher remembers the latest 1024 only. MPI_ERR_SPAWN: there is no
+ * such job. */
+int rmq_await_job(const char* job, int room, int codes[], int* count);
 /* For rmq_stdout and its kin: the path of a descriptor of this process, on its host. At most `room` characters. */
-int rmq_pipe_path(int fd, char *path, int room);
+int rmq_pipe_path(int fd, char* path, int room);
 
 #ifdef __cplusplus
 }

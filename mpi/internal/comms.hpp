@@ -1,6 +1,7 @@
 // Making and ending communicators and groups; agreement among their members. Everything here needs the device held.
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <functional>
 #include <memory>
@@ -30,8 +31,9 @@ inline void retain(Group& g) {
   ++g.refs;
 }
 void release(Group* g);
+/// Atomic, as those of no other object: sessions begin in any thread.
 inline void retain(Errhandler& e) {
-  ++e.refs;
+  std::atomic_ref(e.refs).fetch_add(1, std::memory_order_relaxed);  // relaxed: who has one gives another
 }
 void release(Errhandler* e);
 
@@ -111,6 +113,8 @@ Bridge bridge_of(Comm& c);
 /// of `local` call; on `own`, which is like it. Each member of both groups calls. intercomm.cpp The leader keeps the
 /// line by which it has reached the other one for as long as the two sides are connected.
 MPI_Comm create_intercomm(Comm& local, int leader, const std::function<Way(Comm& own)>& reach);
+/// The same where the leader has that way already: the other side waits for this one from the beginning.
+MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge);
 
 /// All members' words, in the order of the members; each brings as many.
 std::vector<std::uint64_t> gather_all(const Party& p, std::span<const std::uint64_t> mine);

@@ -31,6 +31,7 @@ struct Failure {
   int object = MPI_COMM_NULL;  // communicator or window whose error handler is meant; null: that of the call's
   int cause = MPI_SUCCESS;     // behind MPI_ERR_IN_STATUS: class or code of the first request's failure
   std::shared_ptr<const Errhandler> handler = nullptr;  // of an object whose handle has been freed; null: `object` says
+  bool is_known = false;  // to all members already, or is going to be: they wait for nothing that ends with it
 };
 
 [[noreturn]] void fail_call(int error_class, std::string what);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
@@ -28,8 +29,9 @@ constinit detail::Immortal detail::instance;
 
 namespace {
 
-bool closed = false;  // the device, for good; touched with it held
-::pid_t exits = 0;    // process that ends MPI when it does
+using Sessions = Runtime::Sessions;
+
+std::atomic<::pid_t> exits{0};  // process that ends MPI when it does
 
 /// Before there is an error handler: one line, and the job ends.
 [[noreturn]] void give_up(Bootstrap* bootstrap, const Error& e) {
@@ -138,13 +140,15 @@ void close_for_good() {
 /// here as well: so all meet until nobody goes on.
 void at_exit() {
   Runtime& rt = runtime();
-  if (::getpid() != exits || rt.is_active() || closed) return;
+  if (::getpid() != exits.load(std::memory_order_relaxed) || rt.is_active() ||
+      rt.sessions_so_far.load(std::memory_order_acquire) == Sessions::closed)
+    return;
   try {
     constexpr Function finalize("MPI_Finalize");  // what it may meet
     adi::Device::Entry entry(*rt.device, finalize, finalize.id, finalize.collective);
     connect_job();
     while (meet(false)) continue;
-    closed = true;
+    rt.sessions_so_far.store(Sessions::closed, std::memory_order_release);
     close_for_good();
   } catch (const Failure& f) {
     std::fprintf(stderr, "rmq: at the end of the program: %s\n", f.what.c_str());
@@ -161,15 +165,19 @@ std::mutex& life_mutex() {
 void join_runtime(int thread_level, std::uint32_t call, bool for_session) {
   Runtime& rt = runtime();
   if (!rt.device) start(thread_level, call, !for_session);
-  const adi::Device::Entry entry(*rt.device);
-  if (closed) {
+  const auto fail_closed = [] {
     fail_call(
         MPI_ERR_OTHER,
         "MPI has ended for good with MPI_Finalize: a program that wants sessions after it has to open one before");
-  }
-  if (for_session) {
-    rt.sessions_used = true;
+  };
+  if (for_session) {  // perhaps by a thread that may call nothing else, while another one is in the device
+    Sessions so_far = Sessions::none;
+    if (!rt.sessions_so_far.compare_exchange_strong(so_far, Sessions::used, std::memory_order_acq_rel) &&
+        so_far == Sessions::closed)
+      fail_closed();
   } else {
+    const adi::Device::Entry entry(*rt.device);
+    if (rt.sessions_so_far.load(std::memory_order_acquire) == Sessions::closed) fail_closed();
     connect_job();
   }
   // Release pairs with the acquire in is_active().
@@ -193,8 +201,7 @@ void leave_runtime() {
 }
 
 void finish_at_exit() {
-  if (exits == 0) std::atexit(at_exit);
-  exits = ::getpid();
+  if (exits.exchange(::getpid(), std::memory_order_relaxed) == 0) std::atexit(at_exit);
 }
 
 int end_world() {
@@ -202,9 +209,11 @@ int end_world() {
   // The program's last word (MPI-4.0, section 11.2.4), while everything still works.
   if (const int code = delete_all_attributes(rt.self->attributes, MPI_COMM_SELF); code != MPI_SUCCESS) return code;
   drain_bsend_buffers();
-  closed = !rt.sessions_used;  // no session can begin any more
-  if (meet(rt.sessions_used)) {
-    closed = false;
+  Sessions so_far = Sessions::none;
+  const bool over =
+      runtime().sessions_so_far.compare_exchange_strong(so_far, Sessions::closed, std::memory_order_acq_rel);
+  if (meet(!over)) {
+    if (over) runtime().sessions_so_far.store(Sessions::none, std::memory_order_release);
     finish_at_exit();
   } else {
     close_for_good();

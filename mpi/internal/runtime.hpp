@@ -24,7 +24,10 @@ struct Runtime {
   enum class State : unsigned char { before, active, after };
   std::atomic<State> state{State::before};        // active: from MPI_Init to MPI_Finalize, or while there is a session
   std::atomic<State> world_model{State::before};  // MPI_Init and MPI_Finalize alone
-  bool sessions_used = false;                     // in this process, at any time
+  /// A program with sessions is not at its end with MPI_Finalize. Once that has begun without any, there will be none:
+  /// then it is `closed`, for good unless another rank goes on.
+  enum class Sessions : std::uint8_t { none, used, closed };
+  std::atomic<Sessions> sessions_so_far{Sessions::none};  // of this process, at any time
   int thread_level = MPI_THREAD_SINGLE;
   unsigned long main_thread = 0;  // pthread_self() of the caller of MPI_Init, or of the first MPI_Session_init
   std::unique_ptr<Bootstrap> bootstrap;
@@ -54,7 +57,7 @@ struct Runtime {
   Table<Info, ObjectKind::info, std::mutex> infos;
   Table<Errhandler, ObjectKind::errhandler, std::mutex> errhandlers;
   Table<Keyval, ObjectKind::keyval> keyvals;
-  Table<Session, ObjectKind::session> sessions;
+  Table<Session, ObjectKind::session, std::mutex> sessions;
 
   ft::Faults* faults = nullptr;  // as soon as there is a device; never destroyed
   bool ft = false;               // the job goes on when ranks die (rmqrun --ft)

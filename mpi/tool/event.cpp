@@ -1,11 +1,13 @@
 // Chapter 15.3.8: events. They are what the recorder sees, and happen where it sees them, in the device: a callback may
 // call nothing of MPI but the functions on its instance (MPI_T_CB_REQUIRE_MPI_RESTRICTED), and with several threads
 // come from any of them (MPI_T_CB_REQUIRE_THREAD_SAFE). Without a registration the recorder is as it is; with the
-// first, it leaves its short ways. Registrations are touched with the device held, from when there is one.
+// first, it leaves its short ways. The tools interface may be called by any thread, also where MPI may not, and its
+// registrations have a lock of their own.
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -42,8 +44,10 @@ thread_local const Instance* happening = nullptr;
 class Registrations final : public TraceListener {
  public:
   std::vector<std::unique_ptr<Registration>> all;
+  std::recursive_mutex mutex;  // behind the device, where that is held; recursive: there are events in a callback
 
   void on_event(const TraceRecord& r) override {
+    const std::lock_guard lock(mutex);
     for (const auto& registration : all) {
       const EventKind& kind = event_kinds()[static_cast<std::size_t>(registration->index)];
       if (kind.event == r.event) happen(*registration, Instance{&kind, &r});
@@ -77,13 +81,14 @@ Registrations& registrations() {
   return *one;
 }
 
-/// Runs `change` with the device held, where there is one; from then on the device tells of events if anybody listens.
+/// Runs `change` while no event happens; from then on the device tells of events if anybody listens.
 template <class Change>
 int with_registrations(Change&& change) {
   return enter([&]() -> int {
     Runtime& rt = runtime();
     std::optional<adi::Device::Entry> entry;
-    if (rt.device) entry.emplace(*rt.device);
+    if (rt.device && rt.thread_level == MPI_THREAD_MULTIPLE) entry.emplace(*rt.device);
+    const std::lock_guard lock(registrations().mutex);
     const int code = change(registrations());
     if (rt.device) rt.device->MPID_Listen(registrations().all.empty() ? nullptr : &registrations());
     return code;
@@ -159,7 +164,8 @@ void start_events() {
 void end_event_handles() {
   Runtime& rt = runtime();
   std::optional<adi::Device::Entry> entry;
-  if (rt.device) entry.emplace(*rt.device);
+  if (rt.device && rt.thread_level == MPI_THREAD_MULTIPLE) entry.emplace(*rt.device);
+  const std::lock_guard lock(registrations().mutex);
   registrations().all.clear();
   if (rt.device) rt.device->MPID_Listen(nullptr);
 }

@@ -1,48 +1,19 @@
-// making FUNCTION FIRST_POINT: ranks die inside of functions that make communicators, windows and queues.
+// making FUNCTION FIRST_POINT: ranks die inside of functions that make communicators, windows and queues; or with
+// "before" in place of a point, ahead of them, when all others call.
 //
 // In each round one of those that are left dies at the n-th point inside its call of the function, n = FIRST_POINT +
-// the round: points are its messages to others and its looks for theirs, at the system calls by which it does that,
-// which this program counts. So rounds and runs go through the call. All others must return, all of them well or none;
+// the round (points.hpp). So rounds and runs go through the call. All others must return, all of them well or none;
 // and what is left of them makes the next round's communicator.
 #include <mpi.h>
 #include <rmq_queue.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <iterator>
 #include <string_view>
 
-namespace {
-
-bool armed = false;
-int points_left = 0;
-
-void point() {
-  if (armed && points_left-- == 0) raise(SIGKILL);
-}
-
-}  // namespace
-
-// In place of the C library's.
-extern "C" ssize_t send(int fd, const void* data, size_t bytes, int flags) {
-  point();
-  return syscall(SYS_sendto, fd, data, bytes, flags, nullptr, 0);
-}
-extern "C" ssize_t sendmsg(int fd, const struct msghdr* message, int flags) {
-  point();
-  return syscall(SYS_sendmsg, fd, message, flags);
-}
-extern "C" int sched_yield(void) {
-  point();
-  return static_cast<int>(syscall(SYS_sched_yield));
-}
+#include "points.hpp"
 
 namespace {
 
@@ -134,6 +105,36 @@ const Function kFunctions[] = {
        int next = (rank + 1) % size;
        go([&] { return MPI_Dist_graph_create(c, 1, &rank, &one, &next, &one, MPI_INFO_NULL, 1, &made); });
      }},
+    {"create_group",
+     [](MPI_Comm c, const auto& go) {
+       MPI_Group all;
+       MPI_Comm_group(c, &all);
+       go([&] { return MPI_Comm_create_group(c, all, 5, &made); });
+       MPI_Group_free(&all);
+     }},
+    {"from_group",
+     [](MPI_Comm c, const auto& go) {
+       MPI_Group all;
+       MPI_Comm_group(c, &all);
+       go([&] { return MPI_Comm_create_from_group(all, "making", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made); });
+       MPI_Group_free(&all);
+     }},
+    {"from_groups",
+     [](MPI_Comm c, const auto& go) {
+       const Sides sides(c);
+       MPI_Group all, half;
+       MPI_Comm_group(c, &all);
+       MPI_Comm_group(sides.half, &half);
+       int size;
+       MPI_Comm_size(c, &size);
+       int first[1][3] = {{0, size / 2 - 1, 1}}, second[1][3] = {{size / 2, size - 1, 1}};
+       MPI_Group other;
+       MPI_Group_range_incl(all, 1, sides.first ? second : first, &other);
+       go([&] {
+         return MPI_Intercomm_create_from_groups(half, 0, other, 0, "making", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made);
+       });
+       for (MPI_Group* g : {&all, &half, &other}) MPI_Group_free(g);
+     }},
     {"intercomm",
      [](MPI_Comm c, const auto& go) {
        const Sides sides(c);
@@ -182,6 +183,7 @@ int main(int argc, char** argv) {
   for (const Function& f : kFunctions)
     if (argc == 3 && std::string_view(argv[1]) == f.name) function = &f;
   if (!function) return 2;
+  const bool before = std::string_view(argv[2]) == "before";
   MPI_Comm comm;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -194,6 +196,7 @@ int main(int argc, char** argv) {
     const int victim = round % 3 == 0 ? 0 : round % 3 == 1 ? size - 1 : size / 2;
     function->run(comm, [&](const Call& call) {
       made = MPI_COMM_NULL;
+      if (before && rank == victim) raise(SIGKILL);
       points_left = std::atoi(argv[2]) + round;
       armed = rank == victim;
       code = call();
@@ -206,17 +209,17 @@ int main(int argc, char** argv) {
     int error_class = MPI_SUCCESS;
     if (code != MPI_SUCCESS) MPI_Error_class(code, &error_class);
     if (outcome == 0 || (code != MPI_SUCCESS && error_class != MPIX_ERR_PROC_FAILED)) {
-      std::printf("rank %d of %d: %s, victim %d at point %d: code %d (class %d), not as all others\n", rank, size,
-                  function->name, victim, std::atoi(argv[2]) + round, code, error_class);
+      std::printf("rank %d of %d: %s, victim %d at point %s + %d: code %d (class %d), not as all others\n", rank, size,
+                  function->name, victim, argv[2], round, code, error_class);
       wrong = 1;
     }
     MPI_Comm smaller;
     MPIX_Comm_shrink(comm, &smaller);
     MPI_Comm_free(&comm);
     comm = smaller;
-    const int before = size;
+    const int size_before = size;
     MPI_Comm_size(comm, &size);
-    if (size >= before) wrong = 1;
+    if (size >= size_before) wrong = 1;
   }
   MPI_Comm_free(&comm);
   MPI_Finalize();

@@ -8,9 +8,9 @@ esac
 export RMQ_WAIT=yield  # a rank that waits has points then
 failed=0 job=0
 # Each job tries four points, one after the other.
-for function in dup idup split split_type create cart dist_graph intercomm merge inter_split win_create win_allocate \
-  win_dynamic queue; do
-  for point in 0 4 8 12 16 20 24 28 32 40 48 64 80 96 128; do
+for function in dup idup split split_type create cart dist_graph create_group from_group from_groups intercomm merge \
+  inter_split win_create win_allocate win_dynamic queue; do
+  for point in before 0 4 8 12 16 20 24 28 32 40 48 64 80 96 128; do
     job=$((job + 1))
     [ $((job % stride)) -eq $((first % stride)) ] || continue
     out=$("$run" --ft -n 6 "${options[@]}" --timeout 40 "$making" "$function" "$point" 2>&1)

@@ -79,6 +79,7 @@ class Agent final : private Agents::Upcalls, private AgentJob::Upcalls {
         return leave_when_done();
       case Word::kill:
         agents_->send(Word::kill, frame.job);
+        descriptors_.erase(frame.job);
         if (const auto job = jobs_.find(frame.job); job != jobs_.end()) {
           job->second->kill();
           // It may be what hears this.
@@ -113,8 +114,11 @@ class Agent final : private Agents::Upcalls, private AgentJob::Upcalls {
     for (std::size_t host = 0; host < plan->hosts.size(); ++host)
       if (plan->hosts[host] == terms_.hosts[0])
         ranks += plan->job.host_of_rank.count(static_cast<int>(host), plan->job.size);
-    descriptors_ += ranks * (1 + output_->descriptors_per_rank(ranks));
-    auto raised = raise_open_files(ranks, static_cast<rlim_t>(descriptors_));
+    constexpr int kAgent = 64 + 2 * 32, kJob = 4;  // links; flight recorder, /dev/null
+    descriptors_[number] = kJob + ranks * (1 + output_->descriptors_per_rank(ranks));
+    int needed = kAgent;
+    for (const auto& [job, descriptors] : descriptors_) needed += descriptors;
+    auto raised = raise_open_files(ranks, static_cast<rlim_t>(needed));
     if (!raised) return launcher_->send(Word::failed, number, terms_.hosts[0] + ": " + raised.error().what);
     if (*raised) {
       users_limit_ = *raised;
@@ -177,7 +181,7 @@ class Agent final : private Agents::Upcalls, private AgentJob::Upcalls {
   std::unique_ptr<Agents> agents_;
   std::map<int, std::string> plans_;  // by job, as far as they have come
   std::map<int, std::unique_ptr<AgentJob>> jobs_;
-  int descriptors_ = 64 + 2 * 32;  // that all jobs so far need, with the links
+  std::map<int, int> descriptors_;  // that each job needs here
   bool leaving_ = false;
 };
 

@@ -15,7 +15,15 @@ void Bonds::tie(const std::string& name, int a, int b) {
     if (awaited_by(child) == parent) parent_of_.erase(child);
 }
 
+std::set<int> Bonds::connected_with(int job) const {
+  return reach(job, false);
+}
+
 std::set<int> Bonds::all_with(int job) const {
+  return reach(job, true);
+}
+
+std::set<int> Bonds::reach(int job, bool expected) const {
   std::set<int> all{job};
   for (std::size_t before = 0; before < all.size();) {
     before = all.size();
@@ -23,6 +31,7 @@ std::set<int> Bonds::all_with(int job) const {
       if (all.contains(a) || all.contains(b)) all.insert({a, b});
     };
     for (const auto& [name, both] : ties_) join(both.first, both.second);
+    if (!expected) continue;
     for (const auto& [child, parent] : parent_of_) join(child, parent);
   }
   return all;

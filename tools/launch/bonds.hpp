@@ -24,13 +24,17 @@ class Bonds {
   void untie(const std::string& name) { ties_.erase(name); }
   void forget(int job);
 
-  /// The job and all that it is tied to or expects, or these are, and so on.
+  /// The job and all that it is tied to, or these are, and so on.
+  std::set<int> connected_with(int job) const;
+  /// The same, also those that they expect.
   std::set<int> all_with(int job) const;
 
   /// Whether a bad end of `other` ends `job`.
   bool ends_with(int job, int other) const;
 
  private:
+  std::set<int> reach(int job, bool expected) const;
+
   std::map<std::string, std::pair<int, int>> ties_;  // the smaller number first
   std::map<int, int> parent_of_;                     // of children that have not connected
 };

@@ -92,10 +92,13 @@ std::string Job::name_of(int rank) const {
   return fmt::format("rank {} ({})", rank, program(rank));
 }
 
+bool Job::has_started() const {
+  return std::ranges::all_of(remotes_, [](const auto& remote) { return remote->has_started(); });
+}
+
 void Job::expect_end_by(int signal) {
   forwarded_ = signal;
-  const auto started = [](const auto& remote) { return remote->has_started(); };
-  if (!std::ranges::all_of(remotes_, started))
+  if (!has_started())
     end_job(128 + signal, fmt::format("ended by {}", signal_name(signal)));  // nobody there could hear it
 }
 
@@ -245,7 +248,7 @@ void Job::end_job(int code, const std::string& message, int spared_rank) {
   if (ending_) return;  // the first reason is the cause
   ending_ = true;
   code_ = code;
-  if (!message.empty()) say(message);
+  if (!message.empty() && (has_started() || !upcalls_.on_cannot_start(*this, message))) say(message);
   upcalls_.on_bad_end(*this);
   if (alive_ > 0) end_ranks(spared_rank);
 }

@@ -33,6 +33,9 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
     virtual ~Upcalls() = default;
     /// The job is going to end before its time: what is connected with it is to end as well.
     virtual void on_bad_end(Job& job) = 0;
+    /// Some rank cannot be started, or one has failed before all were. True: whoever has asked for the job is told why,
+    /// and nobody else has to be.
+    virtual bool on_cannot_start(Job& job, const std::string& why) = 0;
     /// A rank of it has died, and it goes on.
     virtual void on_death(Job& job, int rank, std::string_view how) = 0;
     /// One of its ranks has lost one of another job (-1: all), in a job that goes on when ranks die.
@@ -94,6 +97,8 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
   /// Whether some rank has come to its proper end, and the job was not ended.
   bool has_ended_well() const { return any_left_ && !ending_; }
   bool is_ending() const { return ending_; }
+  /// Whether all ranks have been started, as far as is known here.
+  bool has_started() const;
   /// All its ranks wait, and nothing moves (--hang-after).
   bool is_still() const { return watch_ && watch_->is_still(); }
   bool is_finished() const { return finished_; }

@@ -17,6 +17,13 @@ namespace {
 
 constexpr std::chrono::milliseconds same_signal{100};  // between two that count as one
 
+int ranks_here(const JobPlan& plan) {
+  int ranks = 0;
+  for (std::size_t host = 0; host < plan.hosts.size(); ++host)
+    if (plan.pretended || plan.here[host]) ranks += plan.job.host_of_rank.count(static_cast<int>(host), plan.job.size);
+  return ranks;
+}
+
 }  // namespace
 
 Keeper::Keeper(const Options& options, EventLoop& loop, const sigset_t& signal_mask, UniqueFd leash, UniqueFd table)
@@ -89,22 +96,21 @@ void Keeper::publish_processes() {
   table_.reset();
 }
 
-Result<void> Keeper::raise_descriptor_limit(const JobPlan& plan) {
+// Of its own ranks and of what looks after them.
+int Keeper::descriptors_for(const JobPlan& plan) const {
+  constexpr int kJob = 4;  // flight recorder, /dev/null, rmqps
   const int of_pmi = options_.pmi ? PmiBoard::descriptors_per_rank : 0;
-  int ranks = 0, agents = 0;
-  for (std::size_t host = 0; host < plan.hosts.size(); ++host) {
-    if (plan.pretended) {
-      ranks = plan.job.size;
-    } else if (plan.here[host]) {
-      ranks += plan.job.host_of_rank.count(static_cast<int>(host), plan.job.size);
-    } else {
-      agents = std::min(agents + 1, options_.fan_out);
-    }
-  }
-  const int needed = descriptors_ + ranks * (1 + output_.descriptors_per_rank(plan.job.size) + of_pmi) + 2 * agents;
-  auto raised = raise_open_files(ranks, static_cast<rlim_t>(needed));
+  return kJob + ranks_here(plan) * (1 + output_.descriptors_per_rank(plan.job.size) + of_pmi);
+}
+
+Result<void> Keeper::raise_descriptor_limit(const JobPlan& plan) {
+  constexpr int kLauncher = 64;
+  const auto elsewhere = static_cast<int>(std::ranges::count(plan.here, false)) * (plan.pretended ? 0 : 1);
+  const int agents = std::min(elsewhere + static_cast<int>(agents_.size()), options_.fan_out);
+  int needed = kLauncher + 2 * agents + descriptors_for(plan);
+  for (const auto& job : jobs_) needed += descriptors_for(job->plan());
+  auto raised = raise_open_files(ranks_here(plan), static_cast<rlim_t>(needed));
   if (!raised) return tl::unexpected(raised.error());
-  descriptors_ = needed;
   if (!*raised) return {};
   users_limit_ = *raised;
   household_.users_limit = &*users_limit_;
@@ -161,7 +167,9 @@ void Keeper::on_word(std::size_t place, const Link::Frame& frame) {
   const auto job = std::ranges::find_if(jobs_, [&](const auto& one) { return one->number() == frame.job; });
   if (job == jobs_.end()) return;
   (*job)->on_word(place, frame);
-  if (frame.word == Word::started) publish_processes();
+  if (frame.word != Word::started) return;
+  publish_processes();
+  if ((*job)->has_started()) wishes_.on_started((*job)->info().job);
 }
 
 void Keeper::on_lost(std::size_t place, const std::string& why) {
@@ -185,7 +193,7 @@ Job* Keeper::find(int number) {
   return found == jobs_.end() ? nullptr : found->get();
 }
 
-Server* Keeper::board_of(int number) {
+Server* Keeper::server_of(int number) {
   if (guest_ && number == kGuest) return &guest_->server();
   Job* const job = find(number);
   return job == nullptr ? nullptr : &job->server();
@@ -311,7 +319,7 @@ void Keeper::on_all_leaving() {
   for (const auto& job : jobs_) {
     if (!job->server().all_leaving()) continue;
     bool all = true, any_goes_on = false;
-    const std::set<int> group = bonds_.all_with(job->number());
+    const std::set<int> group = bonds_.connected_with(job->number());
     for (const auto& other : jobs_) {
       if (!group.contains(other->number()) || other->is_ending() || other->is_finished()) continue;
       all = all && other->server().all_leaving();
@@ -324,15 +332,16 @@ void Keeper::on_all_leaving() {
 }
 
 void Keeper::on_finished(Job& job) {
-  if (job.goes_on() && !job.has_ended_well() && !ended_all_) {
+  const bool died = job.goes_on() && !job.has_ended_well() && !ended_all_;
+  if (died) {
     died_codes_[job.number()] = job.code();
-    tell_death(job.info().job, -1, fmt::format("job {} has come to a bad end", job.number()));
   } else {
     any_left_ = true;
     if (job.number() == 0) code_ = job.code();
     if (job.number() != 0 && job.code() != 0) other_codes_[job.number()] = job.code();
   }
-  wishes_.on_finished(job.number(), job.info().job, job.codes());
+  wishes_.on_finished(job.number(), job.info().job, job.codes());  // first, as it knows more than that
+  if (died) tell_death(job.info().job, -1, fmt::format("job {} has come to a bad end", job.number()));
   // It is in the middle of its last words.
   loop_.after(std::chrono::milliseconds(0), [this, number = job.number()] {
     bonds_.forget(number);

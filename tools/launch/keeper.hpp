@@ -73,10 +73,11 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
   /// Ranks of all jobs that run.
   std::map<std::string, int> ranks_by_host() const;
   /// Of the job of this number; nullptr when it has finished.
-  Server* board_of(int number);
+  Server* server_of(int number);
 
  private:
   Result<void> watch_signals();
+  int descriptors_for(const JobPlan& plan) const;
   Result<void> raise_descriptor_limit(const JobPlan& plan);
   void on_signal(const signalfd_siginfo& info);
   void forward(int signal, bool from_terminal);
@@ -87,6 +88,9 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
   void on_word(std::size_t place, const Link::Frame& frame) override;
   void on_lost(std::size_t place, const std::string& why) override;
   void on_bad_end(Job& job) override;
+  bool on_cannot_start(Job& job, const std::string& why) override {
+    return wishes_.on_cannot_start(job.info().job, why);
+  }
   bool awaits_others(const Job& job) const override;
   void on_death(Job& job, int rank, std::string_view how) override {
     tell_death(job.info().job, rank, how);
@@ -122,7 +126,6 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
   Bonds bonds_;
   int jobs_made_ = 0;
   bool leaving_ = false;
-  int descriptors_ = 64;            // that all jobs so far need
   int code_ = 0;                    // of the first job
   std::map<int, int> other_codes_;  // of others that have failed, by number
   std::map<int, int> died_codes_;   // of those nobody of which was left to say, in --ft

@@ -164,6 +164,10 @@ void Server::publish(std::string_view key, std::string_view value) {
   for (Route* waiting : std::exchange(entry.routes, {})) waiting->value(key, entry.value);
 }
 
+void Server::answer(int rank, std::string_view key, std::string_view text) {
+  send(rank, boot::encode_value(key, text));
+}
+
 void Server::publish_hosts(const Hosts& hosts) {
   if (hosts.is_one()) return;
   const auto table = boot::host_table(hosts);
@@ -181,7 +185,7 @@ void Server::on_wish(int rank, std::string_view body) {
   if (upcalls_.on_wish(rank, what, text)) return;
   const auto wish = nlohmann::json::parse(text, nullptr, false);
   if (!wish.is_object() || !wish.contains("answer") || !wish["answer"].is_string()) return;
-  publish(wish["answer"].get<std::string>(), nlohmann::json{{"error", "this launcher cannot do that"}}.dump());
+  answer(rank, wish["answer"].get<std::string>(), nlohmann::json{{"error", "this launcher cannot do that"}}.dump());
 }
 
 void Server::on_get(int rank, std::string_view key) {

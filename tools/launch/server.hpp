@@ -119,8 +119,8 @@ class Server {
   void let_leave(bool any_goes_on);
   /// Whether the rank has been in a fence with all the others.
   bool has_met(int rank) const { return peer(rank).met; }
-  /// As if a rank had put it: the answer to a wish.
-  void publish(std::string_view key, std::string_view value);
+  /// The answer to a wish of the rank, under the key that this has named. Nothing is kept of it.
+  void answer(int rank, std::string_view key, std::string_view text);
   /// What ranks of a job of several hosts fetch (boot::fetch_hosts).
   void publish_hosts(const Hosts& hosts);
 
@@ -152,6 +152,7 @@ class Server {
   void handle(int rank, const boot::Frame& frame);
   void on_hello(int rank, std::string_view body);
   void on_put(int rank, std::string_view body);
+  void publish(std::string_view key, std::string_view value);
   void on_wish(int rank, std::string_view body);
   void on_get(int rank, std::string_view key);
   void on_fence(int rank, std::string_view body);

@@ -6,6 +6,8 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "base/boot_wire.hpp"
+#include "base/bootstrap.hpp"
 #include "tools/launch/keeper.hpp"
 #include "tools/launch/spawn_plan.hpp"
 
@@ -18,9 +20,16 @@ json answer_of(const Result<void>& done) {
   return done ? json::object() : json{{"error", done.error().what}};
 }
 
-// Names of files, which an error may have, need not be UTF-8.
+// Names of files, which an error may have, need not be UTF-8. Codes of very many processes do not fit.
 std::string text_of(const json& answer) {
-  return answer.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text = answer.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (text.size() <= max_boot_value) return text;
+  return json{{"error", fmt::format("the launcher's answer has {} bytes, more than {}", text.size(), max_boot_value)}}
+      .dump();
+}
+
+json started_answer(const Job& job) {
+  return {{"job", job.info().job}, {"processes", job.info().size}};
 }
 
 // Why a job has not connected.
@@ -36,14 +45,14 @@ std::string how_it_ended(int number, const std::vector<int>& codes) {
 
 }  // namespace
 
-json Wishes::spawn(const Asker& job, int rank, const json& wish) {
+std::optional<json> Wishes::spawn(const Asker& job, int rank, const json& wish) {
   JobPlan parent = job.plan;
   std::erase_if(parent.universe, [&](const HostSlots& host) { return keeper_.is_lost(host.name); });
-  if (parent.universe.empty()) return {{"error", "all hosts of the job have been lost"}};
+  if (parent.universe.empty()) return json{{"error", "all hosts of the job have been lost"}};
   auto plan = plan_spawn(wish, parent, rank, keeper_.ranks_by_host());
-  if (!plan) return {{"error", plan.error().what}};
+  if (!plan) return json{{"error", plan.error().what}};
   const auto started = keeper_.start_job(std::move(*plan), nullptr);
-  if (!started) return {{"error", started.error().what}};
+  if (!started) return json{{"error", started.error().what}};
   const Job& made = **started;
   keeper_.bonds().expect(made.number(), job.number);
   Story& story = stories_[made.info().job];
@@ -51,7 +60,28 @@ json Wishes::spawn(const Asker& job, int rank, const json& wish) {
   story.parent = job.number;
   story.asker = rank;
   story.connects = !wish.value("port", "").empty();
-  return {{"job", made.info().job}, {"processes", made.info().size}};
+  if (made.has_started()) return started_answer(made);
+  story.answer = wish.value("answer", "");
+  return std::nullopt;
+}
+
+void Wishes::on_started(const std::string& job) {
+  const auto found = stories_.find(job);
+  const Job* const made = keeper_.find(job);
+  if (found == stories_.end() || !made || found->second.answer.empty()) return;
+  if (Server* const server = keeper_.server_of(found->second.parent))
+    server->answer(found->second.asker, std::exchange(found->second.answer, {}), text_of(started_answer(*made)));
+}
+
+bool Wishes::on_cannot_start(const std::string& job, const std::string& why) {
+  const auto found = stories_.find(job);
+  if (found == stories_.end() || found->second.answer.empty()) return false;
+  Story& story = found->second;
+  Server* const server = keeper_.server_of(story.parent);
+  if (!server || !server->is_connected(story.asker)) return false;
+  server->answer(story.asker, std::exchange(story.answer, {}), text_of({{"error", why}}));
+  story.refused = true;
+  return true;
 }
 
 json Wishes::signal(const json& wish) {
@@ -65,16 +95,21 @@ json Wishes::signal(const json& wish) {
 
 // Whether there was something to tell: what is wanted, or that it will never come.
 bool Wishes::tell(const Waiting& wants) {
-  Server* const board = keeper_.board_of(wants.asker);
-  if (board == nullptr) return true;
+  Server* const server = keeper_.server_of(wants.asker);
+  if (server == nullptr) return true;
   const auto say = [&](const json& answer) {
-    board->publish(wants.key, text_of(answer));
+    server->answer(wants.rank, wants.key, text_of(answer));
     return true;
   };
   const auto found = stories_.find(wants.job);
   if (found == stories_.end())
     return say({{"error", "this launcher has started no such job for a program, or has told how it ended"}});
   Story& story = found->second;
+  if (wants.event == kMeeting) {
+    if (story.unmet) return say({{"error", how_it_ended(story.number, story.codes)}});
+    if (!story.over && keeper_.bonds().awaited_by(story.number) == story.parent) return false;
+    return say(json::object());
+  }
   if (wants.event < story.ended.size()) {
     const auto& [rank, code] = story.ended[wants.event];
     return say({{"rank", rank}, {"code", code}});
@@ -108,19 +143,23 @@ void Wishes::on_finished(int number, const std::string& job, const std::vector<i
       if (!told[rank]) story.ended.emplace_back(static_cast<int>(rank), codes[rank]);
     story.over = true;
     story.codes = codes;
-    if (const auto parent = keeper_.bonds().awaited_by(number); parent && story.connects) {
-      if (Server* const board = keeper_.board_of(*parent)) {
-        board->publish("ended." + job, how_it_ended(number, codes));
-        keeper_.excuse(number);  // it is the parent's error
-      }
-    }
-    const bool nobody = keeper_.board_of(story.parent) == nullptr;
+    // What comes to nothing is the parent's error, if it is there to have one.
+    const bool nobody = keeper_.server_of(story.parent) == nullptr, refused = story.refused;
+    story.unmet = story.connects && keeper_.bonds().awaited_by(number).has_value();
+    if (refused || (story.unmet && !nobody)) keeper_.excuse(number);
+    if (story.connects) over_.push_back(job);
     tell_all(job);
-    if (nobody) stories_.erase(job);
+    if (nobody || refused) stories_.erase(job);
+    if (over_.size() > kMostStories) forget_oldest();
   }
   // Whose parent has ended has nobody to be told to.
   std::erase_if(waiting_, [&](const Waiting& w) { return w.asker == number; });
   std::erase_if(stories_, [&](const auto& entry) { return entry.second.parent == number && entry.second.over; });
+}
+
+void Wishes::forget_oldest() {
+  if (const auto oldest = stories_.find(over_.front()); oldest != stories_.end()) stories_.erase(oldest);
+  over_.pop_front();
 }
 
 void Wishes::on_death(int number, int rank) {
@@ -149,9 +188,12 @@ bool Wishes::fulfil(const Asker& job, int rank, std::string_view what, std::stri
 
 bool Wishes::answer(const Asker& job, int rank, std::string_view what, const json& wish) {
   const std::string service = wish.value("service", ""), port = wish.value("port", ""), key = wish.value("answer", "");
+  if (key.size() > max_boot_key || !key.starts_with(boot::answer_prefix)) return false;
   json answer;
   if (what == "spawn") {
-    answer = spawn(job, rank, wish);
+    const auto now = spawn(job, rank, wish);
+    if (!now) return true;
+    answer = *now;
   } else if (what == "publish") {
     answer = answer_of(names_.publish(service, port, job.number));
   } else if (what == "unpublish") {
@@ -161,19 +203,23 @@ bool Wishes::answer(const Asker& job, int rank, std::string_view what, const jso
     answer = found ? json{{"port", *found}} : json{{"error", found.error().what}};
   } else if (what == "signal") {
     answer = signal(wish);
-  } else if (what == "await" || what == "event") {
-    const Waiting wants{job.number, wish.value("job", ""), key,
-                        what == "event" ? wish.value("number", std::size_t{0}) : kCodes};
+  } else if (what == "await" || what == "event" || what == "ended") {
+    const Waiting wants{job.number, rank, wish.value("job", ""), key,
+                        what == "event"   ? wish.value("number", std::size_t{0})
+                        : what == "await" ? kCodes
+                                          : kMeeting};
     if (!tell(wants)) waiting_.push_back(wants);
     return true;
   } else if (what == "bond") {
-    const int other = keeper_.number_of(wish.value("job", ""));
-    if (other >= 0) keeper_.bonds().tie(wish.value("tie", ""), job.number, other);  // else another launcher's
+    const std::string other = wish.value("job", "");
+    const int number = keeper_.number_of(other);
+    if (number >= 0) keeper_.bonds().tie(wish.value("tie", ""), job.number, number);  // else another launcher's
+    for (const std::string& met : {other, job.plan.job.job}) tell_all(met);
     answer = json::object();
   } else {
     return false;
   }
-  job.server.publish(key, text_of(answer));
+  job.server.answer(rank, key, text_of(answer));
   return true;
 }
 
