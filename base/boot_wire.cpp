@@ -23,7 +23,7 @@ std::uint32_t read_u32(const char* at) {
 }
 
 bool is_known(std::uint8_t kind) {
-  return (kind >= 1 && kind <= 14) || (kind >= 16 && kind <= 24) || kind == 40 || kind == 41;
+  return (kind >= 1 && kind <= 25) || kind == 40 || kind == 41;
 }
 
 std::string encode_pair(FrameKind kind, std::string_view key, std::string_view value) {

@@ -30,6 +30,7 @@ enum class FrameKind : std::uint8_t {
                  // answered by `challenge` (base/boot_ticket.hpp)
   mind = 8,      // the same for the connection of the rank's minder (tools/boot/minder.hpp)
   died = 9,      // minder → server: i32 wait status, program: how the rank ended; no answer
+  leaving = 15,  // minder → server: "1" while the rank is on its way out, else (empty): the answer to `look`
   clock = 10,    // rank → server  (empty); answered by `time`
   answer = 11,   // rank → server: u32 number of the question, 0 for one by a signal; JSON: what the rank is in
   value = 16,    // server → rank  u8 key length, key, the value asked for
@@ -39,6 +40,7 @@ enum class FrameKind : std::uint8_t {
   joined = 20,      // server → rmqboot  (empty): the proof is good
   time = 21,        // server → rank  u64 nanoseconds of the server's CLOCK_MONOTONIC
   ask = 22,         // server → rank  u32 number, u32 1: all there is to tell, 0: progress only; answered by `answer`
+  look = 25,        // server → minder (empty): whether the rank is on its way out; answered by `leaving`
   challenge = 23,   // server → rmqboot  32 bytes nonce, 32 bytes proof; answered by `proof`
   proof = 12,       // rmqboot → server  32 bytes; answered by `joined`
   wish = 40,  // rank → server  u8 length, what; text: asks the launcher for something; an answer comes unasked, as a

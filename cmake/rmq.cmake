@@ -16,9 +16,11 @@ function(rmq_precompile target)
   endif()
 endfunction()
 
-# rmq_unite(<target>): its sources are compiled eight at a time.
+# rmq_unite(<target> [<number>]): its sources are compiled eight at a time, or so many.
 function(rmq_unite target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${RMQ_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  set(number ${ARGN} 8)
+  list(GET number 0 number)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${RMQ_UNITY} UNITY_BUILD_BATCH_SIZE ${number})
 endfunction()
 
 # rmq_unite_folders(<target> <folder>...): the same, with none beside one of another folder. Those named have the fast ways.
@@ -38,18 +40,23 @@ function(rmq_unite_folders target)
   endforeach()
 endfunction()
 
-# rmq_floor(<folder> [LIBS <lib>...]): the static library rmq_<folder> from all sources of one folder.
+# rmq_floor(<folder> [LIBS <lib>...] [EXCLUDE <regex>...] [FAST <source>...] [PCH <header>...]): the static library rmq_<folder>
+# from all sources of one folder. Those that a message passes (FAST) are compiled alone in a release build: among others they
+# cost instructions. In other builds they are few enough units that precompiled headers cost more than they save.
 function(rmq_floor name)
-  cmake_parse_arguments(ARG "" "" "LIBS;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LIBS;EXCLUDE;FAST;PCH" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp os/*.cpp)
   foreach(pattern ${ARG_EXCLUDE})
     list(FILTER sources EXCLUDE REGEX "${pattern}")
   endforeach()
   add_library(rmq_${name} STATIC ${sources})
   target_link_libraries(rmq_${name} PUBLIC rmq_options ${ARG_LIBS})
-  rmq_precompile(rmq_${name})
-  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")  # where compiling the fast ways among others costs them instructions
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    rmq_precompile(rmq_${name} ${ARG_PCH})
     rmq_unite(rmq_${name})
+    set_source_files_properties(${ARG_FAST} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  else()
+    rmq_unite(rmq_${name} 16)
   endif()
 endfunction()
 
@@ -99,7 +106,8 @@ function(rmq_precompile_program target donor library)
     add_library(${donor} OBJECT ${source})
     target_link_libraries(${donor} PRIVATE rmq_options fmt::fmt ${library})
     set_target_properties(${donor} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-    target_compile_options(${donor} PRIVATE -fPIE)
+    get_target_property(options ${target} COMPILE_OPTIONS)
+    target_compile_options(${donor} PRIVATE -fPIE ${options})
     rmq_precompile(${donor} ${ARGN})
   endif()
   target_precompile_headers(${target} REUSE_FROM ${donor})
@@ -112,19 +120,44 @@ endfunction()
 # A test that a variant has no use for skips in other words, and the program counts as passed.
 set(rmq_missing "missing here: ")
 
-# rmq_test(<name> <source>... [LIBS <lib>...] [LABELS <label>...] [TIMEOUT s]): one GoogleTest program, one ctest entry.
+# rmq_test(<name> <source>... [IN <program>] [LIBS <lib>...] [LABELS <label>...] [TIMEOUT s] [COST s]): one ctest entry. It is a
+# GoogleTest program of its own; or, with IN, those tests of a program that stand in these sources, which are compiled
+# together with the others of that program: most of what a test costs to compile is its headers. Tests with a COST begin first,
+# so that no long one is left alone at the end.
 function(rmq_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "LIBS;LABELS" ${ARGN})
-  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE rmq_options ${ARG_LIBS} GTest::gtest GTest::gtest_main)
-  rmq_precompile_program(${name} rmq_test_headers GTest::gtest <gtest/gtest.h> <atomic> <filesystem> <fstream> <random> <thread>)
-  add_test(NAME ${name} COMMAND ${name})
+  cmake_parse_arguments(ARG "" "IN;TIMEOUT;COST" "LIBS;LABELS" ${ARGN})
+  if(ARG_IN)
+    set(program ${ARG_IN})
+  else()
+    set(program ${name})
+  endif()
+  if(TARGET ${program})
+    target_sources(${program} PRIVATE ${ARG_UNPARSED_ARGUMENTS})
+  else()
+    add_executable(${program} ${ARG_UNPARSED_ARGUMENTS})
+    rmq_precompile_program(${program} rmq_test_headers GTest::gtest <gtest/gtest.h> <atomic> <filesystem> <fstream> <random> <thread>)
+  endif()
+  target_link_libraries(${program} PRIVATE rmq_options ${ARG_LIBS} GTest::gtest GTest::gtest_main)
+  if(ARG_IN)
+    rmq_unite(${program})
+    set(sources)
+    foreach(source ${ARG_UNPARSED_ARGUMENTS})
+      get_filename_component(source ${source} ABSOLUTE)
+      list(APPEND sources ${source})
+    endforeach()
+    add_test(NAME ${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/of_source.sh $<TARGET_FILE:${program}> ${sources})
+  else()
+    add_test(NAME ${name} COMMAND ${name})
+  endif()
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 400)
+  endif()
+  if(ARG_COST)
+    set_tests_properties(${name} PROPERTIES COST ${ARG_COST})
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
     SKIP_REGULAR_EXPRESSION "${rmq_missing}")
-  rmq_sanitized(${ARG_LABELS} TARGETS ${name})
+  rmq_sanitized(${ARG_LABELS} TARGETS ${program})
 endfunction()
 
 # rmq_filtered_test(<name> <program> <filter>): those tests of a GoogleTest program, of which there has to be one: a

@@ -15,15 +15,29 @@ target_link_libraries(rmq_diagnosis PUBLIC rmq_base nlohmann_json::nlohmann_json
 rmq_precompile(rmq_diagnosis <nlohmann/json.hpp>)
 rmq_unite(rmq_diagnosis)
 
+# What comes from others: frames of ranks, of agents, of strangers at the gate and of programs of MPICH.
+add_library(rmq_launch_wire STATIC
+  launch/agents.cpp launch/branch.cpp launch/children.cpp launch/line.cpp launch/link.cpp launch/pmi.cpp launch/server.cpp
+  launch/verdict.cpp boot/address.cpp boot/gate.cpp)
+target_link_libraries(rmq_launch_wire PUBLIC rmq_process PRIVATE nlohmann_json::nlohmann_json PkgConfig::SODIUM)
+
+# What is to run where: the words of command lines, host files, allocations and spawns.
+add_library(rmq_launch_plan STATIC
+  launch/binding.cpp launch/env.cpp launch/help.cpp launch/hostlist.cpp launch/options.cpp launch/placing.cpp launch/plan.cpp
+  launch/spawn_plan.cpp)
+target_link_libraries(rmq_launch_plan PUBLIC rmq_launch_wire PRIVATE nlohmann_json::nlohmann_json)
+
+# Who runs it and watches over it.
 add_library(rmq_launch STATIC
   diag/control.cpp diag/inquiry.cpp diag/watch.cpp
-  launch/aborts.cpp launch/agent.cpp launch/agent_job.cpp launch/agents.cpp launch/binding.cpp launch/bonds.cpp launch/branch.cpp launch/children.cpp launch/debug.cpp launch/env.cpp launch/flight.cpp launch/front.cpp launch/help.cpp launch/hostlist.cpp launch/job.cpp launch/keeper.cpp launch/line.cpp launch/link.cpp launch/names.cpp launch/spawn_plan.cpp launch/wishes.cpp
-  launch/local.cpp launch/open_files.cpp launch/options.cpp
-  launch/output.cpp launch/placing.cpp launch/plan.cpp launch/pmi.cpp launch/remote.cpp launch/report.cpp launch/server.cpp launch/verdict.cpp
-  boot/address.cpp boot/gate.cpp boot/minder.cpp boot/server.cpp)
-target_link_libraries(rmq_launch PUBLIC rmq_process rmq_diagnosis rmq_trace_text PRIVATE PkgConfig::SODIUM)
+  launch/aborts.cpp launch/agent.cpp launch/agent_job.cpp launch/bonds.cpp launch/debug.cpp launch/flight.cpp launch/front.cpp
+  launch/job.cpp launch/keeper.cpp launch/local.cpp launch/names.cpp launch/open_files.cpp launch/output.cpp launch/remote.cpp
+  launch/report.cpp launch/wishes.cpp boot/minder.cpp boot/server.cpp)
+target_link_libraries(rmq_launch PUBLIC rmq_launch_plan rmq_diagnosis rmq_trace_text PRIVATE PkgConfig::SODIUM)
+foreach(library rmq_launch_wire rmq_launch_plan rmq_launch)
+  rmq_unite(${library})
+endforeach()
 rmq_precompile(rmq_launch <nlohmann/json.hpp>)
-rmq_unite(rmq_launch)
 
 add_executable(rmqrun rmqrun.cpp)
 add_executable(rmqboot rmqboot.cpp)

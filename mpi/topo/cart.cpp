@@ -4,14 +4,11 @@
 #include <cstdint>
 
 #include "mpi/ft/together.hpp"
+#include "mpi/internal/slot.hpp"
 #include "mpi/internal/topology.hpp"
 
 namespace rmq::mpi {
 namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 /// Checked dimensions. The product fits an int.
 Cart grid_arg(const Comm& c, int ndims, const int* dims, const int* periods) {
@@ -41,13 +38,13 @@ int processes_of(const Cart& grid) {
 
 std::vector<int> coords_of(const Cart& grid, int rank) {
   std::vector<int> coords(grid.dims.size());
-  for (int i = grid.ndims(); i-- > 0; rank /= grid.dims[at(i)]) coords[at(i)] = rank % grid.dims[at(i)];
+  for (int i = grid.ndims(); i-- > 0; rank /= grid.dims[slot(i)]) coords[slot(i)] = rank % grid.dims[slot(i)];
   return coords;
 }
 
 int rank_of(const Cart& grid, const std::vector<int>& coords) {
   int rank = 0;
-  for (int i = 0; i < grid.ndims(); ++i) rank = rank * grid.dims[at(i)] + coords[at(i)];
+  for (int i = 0; i < grid.ndims(); ++i) rank = rank * grid.dims[slot(i)] + coords[slot(i)];
   return rank;
 }
 
@@ -59,10 +56,10 @@ int wrapped(std::int64_t coordinate, int dim) {
 
 /// The rank that is `disp` further in one dimension; MPI_PROC_NULL beyond the edge.
 int moved_rank(const Cart& grid, std::vector<int> coords, int direction, std::int64_t disp) {
-  const int dim = grid.dims[at(direction)];
-  const std::int64_t to = coords[at(direction)] + disp;
-  if (!grid.periods[at(direction)] && (to < 0 || to >= dim)) return MPI_PROC_NULL;
-  coords[at(direction)] = wrapped(to, dim);
+  const int dim = grid.dims[slot(direction)];
+  const std::int64_t to = coords[slot(direction)] + disp;
+  if (!grid.periods[slot(direction)] && (to < 0 || to >= dim)) return MPI_PROC_NULL;
+  coords[slot(direction)] = wrapped(to, dim);
   return rank_of(grid, coords);
 }
 
@@ -106,8 +103,8 @@ MPI_Comm create_sub(Comm& c, const Cart& grid, const int* keep) {
   Cart sub;
   for (int i = 0; i < grid.ndims(); ++i) {
     if (!keep[i]) continue;
-    sub.dims.push_back(grid.dims[at(i)]);
-    sub.periods.push_back(grid.periods[at(i)]);
+    sub.dims.push_back(grid.dims[slot(i)]);
+    sub.periods.push_back(grid.periods[slot(i)]);
   }
   std::vector<int> coords = coords_of(grid, c.rank);
   std::vector<Rank> world;
@@ -115,7 +112,7 @@ MPI_Comm create_sub(Comm& c, const Cart& grid, const int* keep) {
     const std::vector<int> inside = coords_of(sub, r);
     auto next = inside.begin();
     for (int i = 0; i < grid.ndims(); ++i) {
-      if (keep[i]) coords[at(i)] = *next++;
+      if (keep[i]) coords[slot(i)] = *next++;
     }
     world.push_back(c.world_of(rank_of(grid, coords)));
   }
@@ -127,8 +124,8 @@ std::vector<int> coords_arg(const Cart& grid, const int* coords) {
   array_arg(coords, grid.ndims(), "coords");
   std::vector<int> inside;
   for (int i = 0; i < grid.ndims(); ++i) {
-    const int dim = grid.dims[at(i)];
-    if (!grid.periods[at(i)] && (coords[i] < 0 || coords[i] >= dim)) {
+    const int dim = grid.dims[slot(i)];
+    if (!grid.periods[slot(i)] && (coords[i] < 0 || coords[i] >= dim)) {
       fail_call(MPI_ERR_ARG, fmt::format("coords[{}] is {} (argument coords; allowed 0..{})", i, coords[i], dim - 1));
     }
     inside.push_back(wrapped(coords[i], dim));

@@ -7,14 +7,12 @@
 #include <queue>
 #include <utility>
 
+#include "mpi/internal/slot.hpp"
+
 namespace rmq::mpi {
 namespace {
 
 using Ints = std::vector<int>;
-
-std::size_t slot(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 /// How many processes each host has, by host.
 std::map<int, int> rooms_of(std::span<const int> host_of) {

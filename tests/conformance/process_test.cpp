@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "base/os/clock.hpp"
 #include "conformance/ranks.hpp"
 
 namespace rmq::testing {
@@ -88,8 +89,10 @@ TEST_P(Processes, ARankThatHasNothingToDoLooksLessAndLess) {
       ::usleep(1'500'000);
       EXPECT_EQ(send(d, 1, 1, ping), Errc::ok);
     } else {
+      const std::uint64_t start = os::now_ns();
       EXPECT_EQ(receive(d, 0, 1, into), Errc::ok);
-      EXPECT_LE(d.counters().sleeps, 9u);
+      const std::uint64_t seconds = (os::now_ns() - start) / 1'000'000'000;  // more where others compute too
+      EXPECT_LE(d.counters().sleeps, 8 + seconds);
     }
   });
   EXPECT_TRUE(exits.all_well());

@@ -25,6 +25,11 @@ bool sh(const std::string& command) {
   return std::system((command + " 2>/dev/null").c_str()) == 0;
 }
 
+// Looks for what has come. What is waited for here takes seconds, which others may compute.
+void look(Node& node) {
+  if (node.method().poll() == 0) ::usleep(100);
+}
+
 // The kernel finds a moment after both ends are up that a cable has a carrier.
 void await_carriers() {
   const auto has_both = [] {
@@ -33,8 +38,7 @@ void await_carriers() {
                            return one.up && one.address.is_v4() && !one.address.is_loopback();
                          }) == 2;
   };
-  for (const std::uint64_t end = os::now_ns() + 5'000'000'000u; !has_both() && os::now_ns() < end;) {
-  }
+  for (const std::uint64_t end = os::now_ns() + 20'000'000'000u; !has_both() && os::now_ns() < end;) ::usleep(1000);
 }
 
 class Hosts : public testing::Test {
@@ -97,7 +101,7 @@ class Hosts : public testing::Test {
   }
   bool until(const std::function<bool()>& done, std::uint64_t seconds = 20) {
     const std::uint64_t limit = os::now_ns() + seconds * 1'000'000'000;
-    while (!done() && os::now_ns() < limit) node_->method().poll();
+    while (!done() && os::now_ns() < limit) look(*node_);
     return done();
   }
   Node& node() { return *node_; }
@@ -111,11 +115,18 @@ class Hosts : public testing::Test {
 
 void echo(Node& node) {
   node.on_packet = [&](const Received& got) { node.method().send(0, short_packet(got.packet.tag, 0), {}, nullptr); };
-  for (;;) node.method().poll();
+  for (;;) look(node);
 }
 
-TEST_F(Hosts, ThatFallSilentAreNamedWithinTheLimit) {
-  ASSERT_NO_FATAL_FAILURE(start(echo));
+// Hosts may be silent for so long; a rank's silence is then named after four fifths of it.
+Config impatient() {
+  Config config;
+  config.tcp_silence = 2'000'000'000;
+  return config;
+}
+
+TEST_F(Hosts, ThatFallSilentAreNamed) {
+  ASSERT_NO_FATAL_FAILURE(start(echo, impatient()));
   if (IsSkipped()) return;
   ASSERT_TRUE(node().say(1, 1));
   ASSERT_TRUE(until([&] { return node().received.size() == 1; }));
@@ -125,20 +136,21 @@ TEST_F(Hosts, ThatFallSilentAreNamedWithinTheLimit) {
   ASSERT_TRUE(until([&] { return !node().lost.empty(); }));
   const double seconds = static_cast<double>(os::now_ns() - start) / 1e9;
   std::printf("silent host named after %.1f s: %s\n", seconds, node().lost[0].second.what.c_str());
-  EXPECT_LT(seconds, 5.0);
+  EXPECT_GT(seconds, 1.0);
   EXPECT_NE(node().lost[0].second.what.find("rank 1"), std::string::npos);
   EXPECT_NE(node().lost[0].second.what.find("timed out"), std::string::npos);
 }
 
-// The first address leads nowhere from the beginning.
+// The first address leads nowhere from the beginning. The second is tried long before the first has had its part of the
+// time that a connection may take, 50 s here.
 TEST_F(Hosts, AreReachedSoonByTheInterfaceThatWorks) {
-  ASSERT_NO_FATAL_FAILURE(start(echo));
+  Config patient;
+  patient.tcp_connect = 200'000'000'000;
+  ASSERT_NO_FATAL_FAILURE(start(echo, patient));
   if (IsSkipped()) return;
   silence('1');
-  const std::uint64_t start = os::now_ns();
   ASSERT_TRUE(node().say(1, 1));
   ASSERT_TRUE(until([&] { return node().received.size() == 1; }));
-  EXPECT_LT(static_cast<double>(os::now_ns() - start) / 1e9, 1.0);
 }
 
 TEST_F(Hosts, AreReachedByAnotherInterfaceWhenOneFails) {
@@ -162,7 +174,7 @@ TEST_F(Hosts, ThatAreAwayForAMomentAreNotLost) {
   silence('1');
   silence('2');
   ASSERT_TRUE(node().say(1, 2));
-  for (const std::uint64_t end = os::now_ns() + 1'500'000'000; os::now_ns() < end;) node().method().poll();
+  for (const std::uint64_t end = os::now_ns() + 1'500'000'000; os::now_ns() < end;) look(node());
   restore('1');
   restore('2');
   ASSERT_TRUE(until([&] { return node().received.size() == 2 || !node().lost.empty(); }));
@@ -171,12 +183,13 @@ TEST_F(Hosts, ThatAreAwayForAMomentAreNotLost) {
 
 // A rank that computes and does not read for longer than a host may be silent.
 TEST_F(Hosts, WhoseRankMerelyComputesAreNotLost) {
-  ASSERT_NO_FATAL_FAILURE(start([](Node& node) {
-    while (node.received.empty()) node.method().poll();
-    for (const std::uint64_t end = os::now_ns() + 7'000'000'000u; os::now_ns() < end;) {
-    }
-    echo(node);
-  }));
+  ASSERT_NO_FATAL_FAILURE(start(
+      [](Node& node) {
+        while (node.received.empty()) look(node);
+        ::usleep(3'000'000);
+        echo(node);
+      },
+      impatient()));
   if (IsSkipped()) return;
   ASSERT_TRUE(node().say(1, 1));
   // More than the sockets hold, so that the window closes.

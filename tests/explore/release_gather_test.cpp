@@ -22,8 +22,8 @@ struct Round {
   int speaker;
 };
 
-struct Host {
-  explicit Host(int size) : members(size), memory(ReleaseGather::bytes(size) + kCacheLine) {
+struct Gatherers {
+  explicit Gatherers(int size) : members(size), memory(ReleaseGather::bytes(size) + kCacheLine) {
     const auto at = reinterpret_cast<std::uintptr_t>(memory.data());
     shared = reinterpret_cast<void*>((at + kCacheLine - 1) / kCacheLine * kCacheLine);
     ReleaseGather::make(shared, members);
@@ -89,7 +89,7 @@ struct Host {
 };
 
 Program program(int members, std::vector<Round> rounds, bool sleep) {
-  auto host = std::make_shared<Host>(members);
+  auto host = std::make_shared<Gatherers>(members);
   auto all = std::make_shared<std::vector<Round>>(std::move(rounds));
   Program p;
   for (int me = 0; me < members; ++me) {
@@ -115,9 +115,9 @@ std::vector<Round> allreduces() {
   return {{false, 0}, {true, 0}, {false, 0}, {true, 0}, {false, 0}, {true, 0}, {false, 0}, {true, 0}};
 }
 
-constexpr Bounds kBounds{.preemptions = 2, .stale = 2, .random = 3000};
+constexpr Bounds kGatherBounds{.preemptions = 2, .stale = 2, .random = 3000};
 constexpr Bounds kMany{.preemptions = 2, .stale = 1, .random = 3000};  // of rounds in which members go on alone
-constexpr Bounds kThree{.preemptions = 1, .stale = 1, .random = 3000};
+constexpr Bounds kThreeGather{.preemptions = 1, .stale = 1, .random = 3000};
 
 TEST(ReleaseGather, EachHearsAndReadsWhatBelongsToTheRound) {
   for (const auto& rounds : {releases(), gathers(), mixed()}) {
@@ -129,8 +129,8 @@ TEST(ReleaseGather, EachHearsAndReadsWhatBelongsToTheRound) {
 
 TEST(ReleaseGather, WhoeverSleepsIsWoken) {
   for (const auto& rounds : {releases(), gathers(), mixed()}) {
-    explore::holds([&] { return program(2, rounds, true); }, kBounds);
-    explore::holds([&] { return program(3, rounds, true); }, kThree);
+    explore::holds([&] { return program(2, rounds, true); }, kGatherBounds);
+    explore::holds([&] { return program(3, rounds, true); }, kThreeGather);
   }
 }
 
@@ -140,18 +140,18 @@ TEST(ReleaseGather, NeedsItsOrders) {
       {"release_gather.hpp", "return head_->answers[side()].round.load(", Change::relaxed},
       {"release_gather.hpp", "mine.round.store(round_", Change::relaxed},
   };
-  explore::kills([] { return program(2, releases(), false); }, kBounds, in_releases);
+  explore::kills([] { return program(2, releases(), false); }, kGatherBounds, in_releases);
   const Mutant in_gathers[] = {
       {"release_gather.hpp", "mine.round.store(round_", Change::relaxed},
       {"release_gather.hpp", "return !is_before(line.round.load(", Change::relaxed},
   };
-  explore::kills([] { return program(2, gathers(), false); }, kBounds, in_gathers);
+  explore::kills([] { return program(2, gathers(), false); }, kGatherBounds, in_gathers);
   const Mutant sleeping[] = {
       {"release_gather.hpp", "os::thread_fence(std::memory_order_seq_cst);  // wait_for_room()", Change::skipped},
       {"release_gather.hpp", "os::thread_fence(std::memory_order_seq_cst);  // come()", Change::skipped},
       {"release_gather.hpp", "head_->waiting.fetch_add(1", Change::skipped},
   };
-  explore::kills([] { return program(2, releases(), true); }, kBounds, sleeping);
+  explore::kills([] { return program(2, releases(), true); }, kGatherBounds, sleeping);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct Copy {
   std::uint64_t from, to;
 };
 
-struct World {
+struct Copiers {
   std::vector<Job> jobs;
   std::map<std::uint64_t, std::vector<Copy>> copies;  // by address in the helper, of the transfer under way
   std::size_t now = 0;
@@ -38,10 +38,10 @@ struct World {
   Atomic<std::uint32_t> over{0};
   methods::Sink sink;
 
-  explicit World(std::vector<Job> all) : jobs(std::move(all)) {
+  explicit Copiers(std::vector<Job> all) : jobs(std::move(all)) {
     sink.device = this;
     sink.on_moved = [](void* world, Request*, std::uint64_t bytes, Errc error) {
-      static_cast<World*>(world)->moved(bytes, error);
+      static_cast<Copiers*>(world)->moved(bytes, error);
     };
   }
 
@@ -73,18 +73,18 @@ struct World {
 
 Program program(std::vector<Job> jobs) {
   auto host = std::make_shared<explore::Host>(2);
-  auto world = std::make_shared<World>(std::move(jobs));
-  explore::seams().single_copy = [w = world.get()](bool from_peer, std::uint64_t address, const DataView& here,
-                                                   std::uint64_t offset, std::uint64_t bytes) {
+  auto all = std::make_shared<Copiers>(std::move(jobs));
+  explore::seams().single_copy = [w = all.get()](bool from_peer, std::uint64_t address, const DataView& here,
+                                                 std::uint64_t offset, std::uint64_t bytes) {
     const auto base = reinterpret_cast<std::uint64_t>(here.base);
     return explore::me() == 0 ? w->copy(base, address - offset, !from_peer, offset, bytes)
                               : w->copy(address - offset, base, from_peer, offset, bytes);
   };
   Program p;
   p.threads.emplace_back([=] {
-    Transfers mine(host->directories[0], world->sink);
-    for (std::size_t i = 0; i < world->jobs.size(); ++i) {
-      const Job& job = world->jobs[i];
+    Transfers mine(host->directories[0], all->sink);
+    for (std::size_t i = 0; i < all->jobs.size(); ++i) {
+      const Job& job = all->jobs[i];
       Transfer t;
       t.peer = 1;
       t.put = job.put;
@@ -92,19 +92,19 @@ Program program(std::vector<Job> jobs) {
       t.view = DataView::contiguous(reinterpret_cast<const void*>(job.here()), job.bytes);
       t.bytes = job.bytes;
       mine.start(t);
-      while (world->now == i) {
+      while (all->now == i) {
         std::optional<std::uint32_t> lost;
-        if (mine.advance(lost) == 0 && world->now == i) explore::pause();
+        if (mine.advance(lost) == 0 && all->now == i) explore::pause();
         expect(!lost, "nobody is lost");
       }
     }
-    world->over.store(1, std::memory_order_release);
+    all->over.store(1, std::memory_order_release);
   });
   p.threads.emplace_back([=] {
-    Transfers mine(host->directories[1], world->sink);
-    while (world->over.load(std::memory_order_acquire) == 0) {
+    Transfers mine(host->directories[1], all->sink);
+    while (all->over.load(std::memory_order_acquire) == 0) {
       const int pieces = mine.help();
-      world->helped += static_cast<std::size_t>(pieces);
+      all->helped += static_cast<std::size_t>(pieces);
       if (pieces == 0) explore::pause();
     }
   });
@@ -112,14 +112,14 @@ Program program(std::vector<Job> jobs) {
 }
 
 constexpr std::uint64_t kK = 1024;
-constexpr Bounds kBounds{.preemptions = 2, .stale = 1, .random = 3000};
+constexpr Bounds kCopyBounds{.preemptions = 2, .stale = 1, .random = 3000};
 
 TEST(Transfer, TwoOfOneSizeHoldInEveryInterleaving) {
-  explore::holds([] { return program({{128 * kK, false}, {128 * kK, true}}); }, kBounds);
+  explore::holds([] { return program({{128 * kK, false}, {128 * kK, true}}); }, kCopyBounds);
 }
 
 TEST(Transfer, AShortOneAndALongerOneHoldInEveryInterleaving) {
-  explore::holds([] { return program({{128 * kK, false}, {1280 * kK, false}}); }, kBounds);
+  explore::holds([] { return program({{128 * kK, false}, {1280 * kK, false}}); }, kCopyBounds);
 }
 
 // ---- the word that says what is left ----
@@ -170,8 +170,8 @@ Program counted_up(std::uint64_t first, std::uint64_t second) {
 }
 
 TEST(Transfer, WhatIsLeftHasToStandBesideTheGeneration) {
-  EXPECT_FALSE(explore::explore([] { return counted_up(2, 2); }, kBounds).failed) << "equal sizes hide it";
-  EXPECT_TRUE(explore::explore([] { return counted_up(2, 4); }, kBounds).failed);
+  EXPECT_FALSE(explore::explore([] { return counted_up(2, 2); }, kCopyBounds).failed) << "equal sizes hide it";
+  EXPECT_TRUE(explore::explore([] { return counted_up(2, 4); }, kCopyBounds).failed);
 }
 
 TEST(Transfer, NeedsItsOrders) {
@@ -184,7 +184,7 @@ TEST(Transfer, NeedsItsOrders) {
       {"transfer.cpp", "s.helped.load(std::memory_order_acquire)", Change::relaxed},
       {"transfer.cpp", "while (!s.helped.compare_exchange_weak(helped, more", Change::relaxed},
   };
-  explore::kills([] { return program({{128 * kK, false}, {1280 * kK, false}}); }, kBounds, mutants);
+  explore::kills([] { return program({{128 * kK, false}, {1280 * kK, false}}); }, kCopyBounds, mutants);
 }
 
 }  // namespace

@@ -59,11 +59,18 @@ TEST_P(Direct, StartsUnderWrappers) {
   job.await_nobody();
 }
 
+// Of the servers on this machine only those of this job count.
 TEST_P(Direct, OneRankStartsNoServer) {
-  const Outcome job =
-      run(start(1, {probe_path(), "where", "run", "ps -eo args | grep -c '^rmqboot --serve-started 1 '", "finalize"}));
-  EXPECT_EQ(job.code, 0) << job.err;
-  EXPECT_EQ(sorted_lines(job.out), (Words{"0", fmt::format("0 of 1 host 0: 0 of 1 app 0 universe {}", slots_of_one())}));
+  const std::string count =
+      "for e in $(grep -lzs \"^RMQ_TEST_MARK=$RMQ_TEST_MARK\\$\" /proc/[0-9]*/environ); do tr '\\0' ' ' "
+      "<${e%environ}cmdline; echo; "
+      "done 2>/dev/null | grep -c '^rmqboot --serve-started '";
+  const Outcome one = run(start(1, {probe_path(), "where", "run", count, "finalize"}));
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_EQ(sorted_lines(one.out),
+            (Words{"0", fmt::format("0 of 1 host 0: 0 of 1 app 0 universe {}", slots_of_one())}));
+  const Outcome two = run(start(2, {probe_path(), "fence", "run", count, "fence", "finalize"}));
+  EXPECT_EQ(sorted_lines(two.out), (Words{"1", "1"})) << two.err;
 }
 
 TEST_P(Direct, NoLibraryOfTheOtherMpiIsLoaded) {

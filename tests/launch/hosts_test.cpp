@@ -113,14 +113,14 @@ TEST(Hosts, InputGoesToRank0WhereverItIs) {
   EXPECT_EQ(run(on_hosts("a:1,b:1", {"true"}), text).code, 0);  // nobody reads it
 }
 
-struct Death {
+struct HostFate {
   const char* name;
   Words words;  // what the rank does after MPI_Init; the others wait for ever
   int code;
   const char* said;  // part of the message
 };
 
-class HostsDeath : public ::testing::TestWithParam<Death> {};
+class HostsDeath : public ::testing::TestWithParam<HostFate> {};
 
 TEST_P(HostsDeath, EndsTheOthersAndIsNamed) {
   for (const char* fan_out : {"32", "1"}) {
@@ -138,10 +138,10 @@ TEST_P(HostsDeath, EndsTheOthersAndIsNamed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, HostsDeath,
-                         ::testing::Values(Death{"Sigkill", {"kill", "9"}, 137, "SIGKILL"},
-                                           Death{"ExitCode", {"exit", "42"}, 42, "code 42"},
-                                           Death{"NoFinalize", {"exit", "0"}, 1, "MPI_Finalize"},
-                                           Death{"Abort", {"abort", "7"}, 7, "as told"}),
+                         ::testing::Values(HostFate{"Sigkill", {"kill", "9"}, 137, "SIGKILL"},
+                                           HostFate{"ExitCode", {"exit", "42"}, 42, "code 42"},
+                                           HostFate{"NoFinalize", {"exit", "0"}, 1, "MPI_Finalize"},
+                                           HostFate{"Abort", {"abort", "7"}, 7, "as told"}),
                          [](const auto& death) { return std::string(death.param.name); });
 
 TEST(Hosts, ARankThatLeavesWhileOthersWaitForItIsNamed) {

@@ -57,9 +57,8 @@ TEST(Keeper, AJobThatIsConnectedWithOneThatDiesEndsToo) {
 
 // Its orphans are told from those of the job that goes on by their environment.
 TEST(Keeper, AJobThatIsNotConnectedGoesOnWithAllItHasStarted) {
-  Process all(
-      several({"-n", "1", "sh", "-c", "sleep 1000 & PROBE init kill 9", "/", "-n", "2", "sh", "-c",
-               "(sleep 0.7; echo orphan) & PROBE put k%r v get k%n fence say up finalize; sleep 1; echo done"}));
+  Process all(several({"-n", "1", "sh", "-c", "sleep 1000 & PROBE init kill 9", "/", "-n", "2", "sh", "-c",
+                       "(sleep 0.7; echo orphan) & PROBE put k%r v get k%n fence say up finalize; wait; echo done"}));
   const Outcome outcome = all.wait();
   all.await_nobody();
   EXPECT_NE(outcome.code, 0);

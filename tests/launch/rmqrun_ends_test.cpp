@@ -23,14 +23,14 @@ TEST(RmqrunEnds, WithZeroForProgramsWithoutMpi) {
   EXPECT_EQ(run(rmqrun({"-n", "2", "true"})).code, 0);
 }
 
-struct Death {
+struct Fate {
   const char* name;
   Words words;  // what rank 1 of 4 does after MPI_Init; the others wait for ever
   int code;
   const char* said;  // part of the message
 };
 
-class RmqrunDeath : public ::testing::TestWithParam<Death> {};
+class RmqrunDeath : public ::testing::TestWithParam<Fate> {};
 
 TEST_P(RmqrunDeath, EndsTheOthersAndIsNamed) {
   Words command = {"-n", "1", "PROBE", "init", "hang", ":", "-n", "1", "PROBE", "init"};
@@ -47,13 +47,13 @@ TEST_P(RmqrunDeath, EndsTheOthersAndIsNamed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, RmqrunDeath,
-                         ::testing::Values(Death{"Sigkill", {"kill", "9"}, 137, "SIGKILL"},
-                                           Death{"Sigsegv", {"kill", "11"}, 139, "SIGSEGV"},
-                                           Death{"ExitCode", {"exit", "42"}, 42, "code 42"},
-                                           Death{"NoFinalize", {"exit", "0"}, 1, "MPI_Finalize"},
-                                           Death{"Abort", {"abort", "7"}, 7, "as told"},
-                                           Death{"AbortBeyondEightBits", {"abort", "256"}, 1, "code 256"},
-                                           Death{"AbortWithZero", {"abort", "0"}, 0, "code 0"}),
+                         ::testing::Values(Fate{"Sigkill", {"kill", "9"}, 137, "SIGKILL"},
+                                           Fate{"Sigsegv", {"kill", "11"}, 139, "SIGSEGV"},
+                                           Fate{"ExitCode", {"exit", "42"}, 42, "code 42"},
+                                           Fate{"NoFinalize", {"exit", "0"}, 1, "MPI_Finalize"},
+                                           Fate{"Abort", {"abort", "7"}, 7, "as told"},
+                                           Fate{"AbortBeyondEightBits", {"abort", "256"}, 1, "code 256"},
+                                           Fate{"AbortWithZero", {"abort", "0"}, 0, "code 0"}),
                          [](const auto& death) { return std::string(death.param.name); });
 
 TEST(RmqrunEnds, EveryRankMayBeTheOneThatIsKilled) {

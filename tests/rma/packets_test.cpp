@@ -1,7 +1,7 @@
 // Which packets an epoch takes, exactly. Flags: 1 lock shared, 2 lock exclusive, 4 unlock, 8 acknowledgement wanted.
 #include <gtest/gtest.h>
 
-#include "rma/fibers.hpp"
+#include "rma/long_window.hpp"
 
 namespace {
 
@@ -14,9 +14,8 @@ using rmq::rma::Fault;
 using rmq::rma::LockType;
 using rmq::rma::Window;
 using rmq::testing::Fibers;
+using rmq::testing::kLong;
 using Packets = std::vector<std::string>;
-
-const LayoutRef kLong = Layout::basic(Basic::i64, 8);
 
 /// What rank 0 and rank 1 send while rank 0 runs `epoch` on a window of both.
 struct Exchange {

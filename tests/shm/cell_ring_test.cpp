@@ -13,13 +13,13 @@ namespace rmq::shm {
 namespace {
 
 // A ring whose next position is `start`: the cells carry the stamps of the packets before.
-struct Ring {
+struct WholeRing {
   std::vector<Cell> cells;
   std::atomic<std::uint64_t> taken;
   CellWriter writer;
   CellReader reader;
 
-  explicit Ring(std::uint32_t size, std::uint64_t start = 0)
+  explicit WholeRing(std::uint32_t size, std::uint64_t start = 0)
       : cells(size), taken(start), writer(cells.data(), size, start), reader(cells.data(), size, start) {
     const auto shift = static_cast<unsigned>(std::countr_zero(size));
     for (std::uint32_t i = 0; i < size; ++i) {
@@ -40,7 +40,7 @@ struct Ring {
 };
 
 TEST(CellRing, ANewRingIsEmpty) {
-  Ring ring(8);
+  WholeRing ring(8);
   EXPECT_FALSE(ring.reader.ready());
   EXPECT_FALSE(ring.writer.full());
   EXPECT_TRUE(ring.reader.sane());
@@ -51,7 +51,7 @@ TEST(CellRing, ADefaultWriterIsFullForEver) {
 }
 
 TEST(CellRing, PacketsComeOutInOrderOverManyLaps) {
-  Ring ring(8);
+  WholeRing ring(8);
   std::uint64_t sent = 0, got = 0;
   for (int lap = 0; lap < 100; ++lap) {
     for (int i = 0; i < 5; ++i) {
@@ -70,7 +70,7 @@ TEST(CellRing, PacketsComeOutInOrderOverManyLaps) {
 }
 
 TEST(CellRing, IsFullUntilTheReaderReturnsCells) {
-  Ring ring(4);
+  WholeRing ring(4);
   for (std::uint64_t i = 0; i < 4; ++i) ring.write(i);
   EXPECT_TRUE(ring.writer.full());
   EXPECT_EQ(ring.read(), 0u);
@@ -85,7 +85,7 @@ TEST(CellRing, IsFullUntilTheReaderReturnsCells) {
 
 TEST(CellRing, AnEmptiedRingHasRoomWithoutAnExplicitReturn) {
   for (std::uint32_t size : {8u, 32u, 1024u}) {
-    Ring ring(size);
+    WholeRing ring(size);
     for (std::uint64_t i = 0; i < 10 * size; ++i) {
       if (ring.writer.full()) {
         ASSERT_TRUE(ring.writer.returned(ring.taken));
@@ -100,7 +100,7 @@ TEST(CellRing, AnEmptiedRingHasRoomWithoutAnExplicitReturn) {
 
 TEST(CellRing, StampsSurviveTheWrapOfTheLapNumber) {
   constexpr std::uint64_t kWrap = std::uint64_t{8} << 32;
-  Ring ring(8, kWrap - 20);
+  WholeRing ring(8, kWrap - 20);
   for (std::uint64_t i = 0; i < 64; ++i) {
     ASSERT_FALSE(ring.reader.ready());
     ASSERT_TRUE(ring.reader.sane());
@@ -113,7 +113,7 @@ TEST(CellRing, StampsSurviveTheWrapOfTheLapNumber) {
 }
 
 TEST(CellRing, ForeignStampsAreNoPacketsAndAreNoticed) {
-  Ring ring(8);
+  WholeRing ring(8);
   for (const std::uint32_t stamp : {2u, 77u, 0xffffffffu}) {
     ring.cells[0].stamp.store(stamp, std::memory_order_relaxed);
     EXPECT_FALSE(ring.reader.ready()) << stamp;
@@ -122,7 +122,7 @@ TEST(CellRing, ForeignStampsAreNoPacketsAndAreNoticed) {
 }
 
 TEST(CellRing, ImpossibleReturnsAreRefused) {
-  Ring ring(8, 100);
+  WholeRing ring(8, 100);
   for (int i = 0; i < 3; ++i) ring.write(0);
   for (const std::uint64_t taken : {std::uint64_t{104}, std::uint64_t{94}, std::uint64_t{0}, UINT64_MAX}) {
     ring.taken.store(taken, std::memory_order_relaxed);
@@ -131,7 +131,7 @@ TEST(CellRing, ImpossibleReturnsAreRefused) {
 }
 
 TEST(CellRing, TwoThreadsMoveEveryWordOfEveryPacket) {
-  Ring ring(16);
+  WholeRing ring(16);
   constexpr std::uint64_t kPackets = 200000;
   std::thread reader([&] {
     for (std::uint64_t n = 0; n < kPackets; ++n) {

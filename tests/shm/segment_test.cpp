@@ -1,6 +1,8 @@
 #include "shm/segment.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,17 +67,24 @@ TEST_P(EachKind, IsReachedFromAnotherProcess) {
   EXPECT_STREQ(reinterpret_cast<const char*>(made->data()) + 5000, "hello");
 }
 
+// In namespaces of its own: others on this machine make segments too.
 TEST_P(EachKind, LeavesNothingBehindEvenAfterSigkill) {
-  const long files = files_in("/dev/shm"), segments = sysv_segments();
-  const int status = in_child([&] {
-    auto made = Segment::create(GetParam(), kBytes);
-    if (!made || files_in("/dev/shm") != files) return 1;  // no name even while it is in use
-    ::raise(SIGKILL);
-    return 2;
+  if (::geteuid() != 0) GTEST_SKIP() << "missing here: root, for a private mount";
+  const int status = in_child([] {
+    if (!private_dev_shm("8m") || ::unshare(CLONE_NEWIPC) != 0) return 77;
+    const long segments = sysv_segments();
+    const int end = in_child([] {
+      auto made = Segment::create(GetParam(), kBytes);
+      if (!made || files_in("/dev/shm") != 0) return 1;  // no name even while it is in use
+      ::raise(SIGKILL);
+      return 2;
+    });
+    if (!WIFSIGNALED(end) || WTERMSIG(end) != SIGKILL) return 3;
+    if (files_in("/dev/shm") != 0) return 4;
+    return sysv_segments() == segments ? 0 : 5;
   });
-  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
-  EXPECT_EQ(files_in("/dev/shm"), files);
-  EXPECT_EQ(sysv_segments(), segments);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "missing here: private mounts";
+  EXPECT_EQ(status, 0);
 }
 
 TEST_P(EachKind, ASparseSegmentOfManyGigabytesCostsNothingUntilReserved) {

@@ -13,21 +13,21 @@ using config::parse_count;
 using config::parse_flag;
 using config::parse_nanoseconds;
 
-struct Case {
+struct Spelling {
   std::string_view text;
   std::uint64_t value;
 };
 
 TEST(Config, ReadsBytesWithASuffix) {
-  for (const Case c : {Case{"0", 0},
-                       {"4096", 4096},
-                       {"64K", 65536},
-                       {"64k", 65536},
-                       {"1g", 1u << 30},
-                       {"4M", 4u << 20},
-                       {"1G", 1u << 30},
-                       {"18446744073709551615", ~std::uint64_t{0}},
-                       {"17179869183G", 17179869183u * (std::uint64_t{1} << 30)}}) {
+  for (const Spelling c : {Spelling{"0", 0},
+                           {"4096", 4096},
+                           {"64K", 65536},
+                           {"64k", 65536},
+                           {"1g", 1u << 30},
+                           {"4M", 4u << 20},
+                           {"1G", 1u << 30},
+                           {"18446744073709551615", ~std::uint64_t{0}},
+                           {"17179869183G", 17179869183u * (std::uint64_t{1} << 30)}}) {
     const auto value = parse_bytes(c.text);
     ASSERT_TRUE(value) << c.text;
     EXPECT_EQ(*value, c.value) << c.text;
@@ -35,8 +35,8 @@ TEST(Config, ReadsBytesWithASuffix) {
 }
 
 TEST(Config, ReadsTimesWithASuffix) {
-  for (const Case c :
-       {Case{"7", 7}, {"500ns", 500}, {"200us", 200000}, {"10ms", 10000000}, {"2s", 2000000000}, {"0", 0}}) {
+  for (const Spelling c :
+       {Spelling{"7", 7}, {"500ns", 500}, {"200us", 200000}, {"10ms", 10000000}, {"2s", 2000000000}, {"0", 0}}) {
     const auto value = parse_nanoseconds(c.text);
     ASSERT_TRUE(value) << c.text;
     EXPECT_EQ(*value, c.value) << c.text;

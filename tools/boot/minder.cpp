@@ -119,9 +119,15 @@ class Minder {
   }
 
   void on_control() {
-    const auto frame = receive_frame(rank_.control.get(), reader_);
-    if (!frame) return rank_is_gone_ ? leave() : end(1);  // the server is gone, or has no more to say
-    if (*frame && (*frame)->kind == boot::FrameKind::end) end(static_cast<int>(boot::BodyReader((*frame)->body).u32()));
+    auto frame = receive_frame(rank_.control.get(), reader_);
+    for (; frame && *frame; frame = reader_.next()) {
+      if ((*frame)->kind == boot::FrameKind::end) return end(static_cast<int>(boot::BodyReader((*frame)->body).u32()));
+      if ((*frame)->kind == boot::FrameKind::look) {
+        const std::string answer = boot::encode(boot::FrameKind::leaving, !rank_is_gone_ && is_ending(pid_) ? "1" : "");
+        ::send(rank_.control.get(), answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      }
+    }
+    if (!frame) rank_is_gone_ ? leave() : end(1);  // the server is gone, or has no more to say
   }
 
   void end(int code) {

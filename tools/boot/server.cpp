@@ -50,7 +50,7 @@ class RemoteJob final : private Server::Upcalls {
         launcher_(std::move(care.launcher)),
         server_(loop, size, *this),
         minders_(static_cast<std::size_t>(size)),
-        aborts_(loop, size, [](int) { return false; }),  // minders tell only of ends
+        aborts_(loop, size, [this](int rank) { return another_is_ending(rank); }),
         inquiry_(
             loop, server_, job, size, [](int) { return ProcessFacts{}; }, [](int) {}),
         control_(Control::open(loop, job,
@@ -74,6 +74,7 @@ class RemoteJob final : private Server::Upcalls {
   struct Minder {
     UniqueFd socket;
     boot::FrameReader reader;
+    bool may_be_leaving = false;  // its rank: it has been asked and has not denied it
   };
 
   Minder& minder(int rank) { return minders_[static_cast<std::size_t>(rank)]; }
@@ -87,15 +88,40 @@ class RemoteJob final : private Server::Upcalls {
 
   void on_minder(int rank) {
     Minder& m = minder(rank);
-    const auto frame = receive_frame(m.socket.get(), m.reader);
-    if (frame && !*frame) return;
-    if (frame && (*frame)->kind == boot::FrameKind::died) {
-      boot::BodyReader body((*frame)->body);
-      const int status = static_cast<int>(body.u32());
-      return on_rank_exit(rank, status, one_line(body.rest()));
+    auto frame = receive_frame(m.socket.get(), m.reader);
+    for (; frame && *frame; frame = m.reader.next()) {
+      if ((*frame)->kind == boot::FrameKind::leaving) {
+        m.may_be_leaving = !(*frame)->body.empty();
+      } else if ((*frame)->kind == boot::FrameKind::died) {
+        m.may_be_leaving = false;
+        boot::BodyReader body((*frame)->body);
+        const int status = static_cast<int>(body.u32());
+        return on_rank_exit(rank, status, one_line(body.rest()));
+      } else {
+        break;
+      }
     }
+    if (frame && !*frame) return;
     dismiss(rank);
     stop_if_alone();
+  }
+
+  // A minder hears of the end of its rank when that one's memory is freed, which may take long; it sees at once that
+  // its rank is on its way out.
+  void ask_minders() {
+    const std::string look = boot::encode(boot::FrameKind::look);
+    for (Minder& m : minders_) {
+      if (!m.socket.is_open()) continue;
+      m.may_be_leaving = ::send(m.socket.get(), look.data(), look.size(), MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+    }
+  }
+
+  bool another_is_ending(int rank) const {
+    for (int other = 0; other < static_cast<int>(minders_.size()); ++other) {
+      const Minder& m = minders_[static_cast<std::size_t>(other)];
+      if (other != rank && m.socket.is_open() && m.may_be_leaving && !aborts_.has_aborted(other)) return true;
+    }
+    return false;
   }
 
   // Its end tells a minder whose rank has ended that nothing more is to come.
@@ -151,6 +177,7 @@ class RemoteJob final : private Server::Upcalls {
   }
 
   void on_abort(int rank, int code, std::string_view why, bool for_loss) override {
+    if (for_loss) ask_minders();
     aborts_.on_abort(rank, for_loss, [this, rank, code, why = one_line(why)] {
       end_job(boot::status_of(code), fmt::format("rank {} aborted the job with code {}: {}", rank, code, why));
     });

@@ -154,7 +154,7 @@ Result<std::vector<int>> places_of(const Keys& keys, int processes, const JobPla
     const int place = find_host(parent, asks, host.name);
     if (place < 0) {
       std::vector<std::string_view> names;
-      for (const HostSlots& known : universe) names.push_back(known.name);
+      for (const HostSlots& one : universe) names.push_back(one.name);
       return fail(Errc::argument, fmt::format("info key host or hostfile: '{}' is no host of this job; it has {}",
                                               host.name, fmt::join(names, ", ")));
     }
