@@ -39,7 +39,7 @@ MeetingPlace::MeetingPlace(std::string_view text, const Ranks& members) {
   comm_.rank = comm_.group->rank;
   comm_.device = world.device;
   comm_.terms = world.terms;
-  comm_.errhandler = &runtime().unset_errhandler;
+  comm_.errhandler = &runtime().builtin_errhandlers[1];  // the call that made this place fails, where a message does
   tag_ = static_cast<int>(h & 0x7fffffff);
 }
 
