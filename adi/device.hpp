@@ -229,6 +229,9 @@ class Device {
   /// Says good-bye to those that are known by this party alone. All members do so at about the same time, and nothing
   /// is under way among them. Bounded in time.
   void MPID_Dismiss(Party& party);
+  /// What still waits to go to members that are known by this party, which is adrift, is given up: this process ends,
+  /// and they may be in no call of MPI for as long as they like.
+  void MPID_Leave_behind(const Party& party);
   const std::vector<std::unique_ptr<Party>>& parties() const { return parties_; }
   /// Also wake a call that sleeps when this descriptor is readable: what the caller polls for comes there.
   Result<void> MPID_Watch_fd(int fd, bool writable = false) { return doorbell_->watch(fd, writable); }
@@ -535,6 +538,7 @@ class Device {
   bool forget_kept(Request* message);
   void hear_of_deaths();
   void note_death(Rank number, const std::string& how);
+  void lose_for_good(Rank number, const std::string& how);
   void note_deaths_elsewhere();
   void note_loss(Rank rank);
   bool is_revoked(std::uint32_t context) const { return !revoked_.empty() && revoked_.contains(context); }

@@ -27,6 +27,11 @@ void Device::note_death(Rank number, const std::string& how) {
   if (std::ranges::find(dead_, number) != dead_.end()) return;
   dead_.push_back(number);
   for (const auto& party : parties_) party->on_death(number);
+  lose_for_good(number, how);
+}
+
+// It stands among the dead, so that its loss is reported to nobody.
+void Device::lose_for_good(Rank number, const std::string& how) {
   Channel& c = channels_[number];
   // A relay says itself which process of another job that is.
   const Error why{Errc::peer_lost,
@@ -37,6 +42,20 @@ void Device::note_death(Rank number, const std::string& how) {
     c.method->ended(number, why);  // on_peer_lost follows
   } else {
     on_peer_lost(this, number, why);
+  }
+}
+
+void Device::MPID_Leave_behind(const Party& party) {
+  const auto needed = [&](Rank number) {
+    return std::ranges::any_of(parties_, [&](const auto& other) {
+      return !other->is_adrift() && std::ranges::find(other->numbers(), number) != other->numbers().end();
+    });
+  };
+  const std::vector<Rank> members = party.numbers();  // an upcall may dismiss the party
+  for (const Rank number : members) {
+    if (number < size() || needed(number) || std::ranges::find(dead_, number) != dead_.end()) continue;
+    dead_.push_back(number);
+    lose_for_good(number, "this process ends, and has nothing to say to it any more");
   }
 }
 
