@@ -9,6 +9,7 @@ namespace rmq::pmi::pmix {
 inline constexpr std::uint32_t rank_wildcard = UINT32_MAX - 1;
 inline constexpr std::uint16_t type_string = 3, type_uint32 = 14;
 inline constexpr std::uint8_t scope_global = 3;
+inline constexpr int error_not_found = -46;
 
 struct Proc {
   char space[256];  // name of the job

@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <thread>
 
 #include "base/os/no_signals.hpp"
 #include "base/pmi.hpp"
@@ -67,7 +69,8 @@ class Pmix final : public Launcher {
     return {};
   }
 
-  // No fence: a get waits until the value is there, wherever rank 0 is.
+  // No fence: a get waits until the value is there, wherever rank 0 is. But a server (Open MPI 4.1 has such a one) that
+  // is asked just when rank 0 makes itself known to it says that there is none; so it is asked again.
   Result<std::string> spread(const std::string& value) override {
     if (place_.rank == 0) {
       std::string copy = value;
@@ -82,8 +85,10 @@ class Pmix final : public Launcher {
     Proc first = me_;
     first.rank = 0;
     Value* got = nullptr;
-    if (const int rc = pmix_.get(&first, key, nullptr, 0, &got); rc != 0 || got == nullptr)
-      return refused("PMIx_Get", rc);
+    int rc = 0;
+    while ((rc = pmix_.get(&first, key, nullptr, 0, &got)) == error_not_found)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (rc != 0 || got == nullptr) return refused("PMIx_Get", rc);
     std::string out = got->type == type_string && got->data.string != nullptr ? got->data.string : "";
     if (got->type == type_string) std::free(got->data.string);
     std::free(got);

@@ -282,6 +282,7 @@ TEST(PmixAbi, IsThatOfTheInstalledHeader) {
   EXPECT_EQ(pmix::type_string, PMIX_STRING);
   EXPECT_EQ(pmix::type_uint32, PMIX_UINT32);
   EXPECT_EQ(pmix::scope_global, PMIX_GLOBAL);
+  EXPECT_EQ(pmix::error_not_found, PMIX_ERR_NOT_FOUND);
   EXPECT_EQ(std::string("pmix.job.size"), PMIX_JOB_SIZE);
   EXPECT_EQ(std::string("pmix.univ.size"), PMIX_UNIV_SIZE);
   EXPECT_EQ(std::string("pmix.appnum"), PMIX_APPNUM);
