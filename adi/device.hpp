@@ -229,9 +229,9 @@ class Device {
   /// Says good-bye to those that are known by this party alone. All members do so at about the same time, and nothing
   /// is under way among them. Bounded in time.
   void MPID_Dismiss(Party& party);
-  /// What still waits to go to members that are known by this party, which is adrift, is given up: this process ends,
-  /// and they may be in no call of MPI for as long as they like.
-  void MPID_Leave_behind(const Party& party);
+  /// What still waits to go to processes that only parties adrift know is given up: this process ends, and they may be
+  /// in no call of MPI for as long as they like.
+  [[gnu::cold]] void MPID_Leave_behind();
   const std::vector<std::unique_ptr<Party>>& parties() const { return parties_; }
   /// Also wake a call that sleeps when this descriptor is readable: what the caller polls for comes there.
   Result<void> MPID_Watch_fd(int fd, bool writable = false) { return doorbell_->watch(fd, writable); }

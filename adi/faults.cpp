@@ -45,15 +45,15 @@ void Device::lose_for_good(Rank number, const std::string& how) {
   }
 }
 
-void Device::MPID_Leave_behind(const Party& party) {
-  const auto needed = [&](Rank number) {
-    return std::ranges::any_of(parties_, [&](const auto& other) {
-      return !other->is_adrift() && std::ranges::find(other->numbers(), number) != other->numbers().end();
-    });
-  };
-  const std::vector<Rank> members = party.numbers();  // an upcall may dismiss the party
-  for (const Rank number : members) {
-    if (number < size() || needed(number) || std::ranges::find(dead_, number) != dead_.end()) continue;
+void Device::MPID_Leave_behind() {
+  std::vector<Rank> adrift, needed;
+  for (const auto& party : parties_) {
+    std::vector<Rank>& known = party->is_adrift() ? adrift : needed;
+    known.insert(known.end(), party->numbers().begin(), party->numbers().end());
+  }
+  for (const Rank number : adrift) {
+    const auto is_in = [&](const std::vector<Rank>& some) { return std::ranges::find(some, number) != some.end(); };
+    if (number < size() || is_in(needed) || is_in(dead_)) continue;
     dead_.push_back(number);
     lose_for_good(number, "this process ends, and has nothing to say to it any more");
   }

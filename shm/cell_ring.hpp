@@ -58,7 +58,7 @@ class CellWriter {
   Cell& cell() const { return ring_[position_ & mask_]; }
 
   /// Hands the filled cell to the reader.
-  void publish() {
+  [[gnu::always_inline]] void publish() {
     cell().stamp.store(lap_of(position_, shift_), std::memory_order_release);  // SYNC POINT A
     ++position_;
     os::own_line(&ring_[(position_ + kAhead) & mask_]);

@@ -240,8 +240,7 @@ void meet_parties() {
     return all;
   };
   while (!all_done()) d.MPID_Poll(true);
-  for (const auto& party : d.parties())
-    if (party->is_adrift()) d.MPID_Leave_behind(*party);
+  d.MPID_Leave_behind();
 }
 
 void end_for_parting(std::uint64_t job, int rank) {
