@@ -6,52 +6,40 @@
 
 namespace rmq::shmem {
 
-#define RMQ_SHMEM_P(...) (__VA_ARGS__)
-#define RMQ_SHMEM_PC(...) (shmem_ctx_t ctx, __VA_ARGS__)
-// Each function with and without a context: `body` sees `ctx`.
-#define RMQ_SHMEM_BOTH(result, name, parameters, body)     \
-  RMQ_SHMEM(result, name, RMQ_SHMEM_P parameters) {        \
-    const shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;             \
-    body;                                                  \
-  }                                                        \
-  RMQ_SHMEM(result, ctx_##name, RMQ_SHMEM_PC parameters) { \
-    body;                                                  \
-  }
-
 // One operation: without a result, with one, and with one that comes later.
 #define RMQ_SHMEM_AMO_OF(N, T, name, op)                                                                          \
-  RMQ_SHMEM_BOTH(void, N##_atomic_##name, (T * dest, T value, int pe), amo<op>(fn::atomic, ctx, dest, value, pe)) \
-  RMQ_SHMEM_BOTH(T, N##_atomic_fetch_##name, (T * dest, T value, int pe),                                         \
+  RMQ_SHMEM_PAIR(void, N##_atomic_##name, (T * dest, T value, int pe), amo<op>(fn::atomic, ctx, dest, value, pe)) \
+  RMQ_SHMEM_PAIR(T, N##_atomic_fetch_##name, (T * dest, T value, int pe),                                         \
                  return fetch_amo<op>(fn::atomic_fetch, ctx, dest, value, pe))                                    \
-  RMQ_SHMEM_BOTH(void, N##_atomic_fetch_##name##_nbi, (T * fetch, T * dest, T value, int pe),                     \
+  RMQ_SHMEM_PAIR(void, N##_atomic_fetch_##name##_nbi, (T * fetch, T * dest, T value, int pe),                     \
                  amo_to<op>(fn::atomic_fetch, ctx, fetch, dest, value, pe, Wait::no))
 
 #define RMQ_SHMEM_ONE(N, T, X)                                                                                       \
-  RMQ_SHMEM_BOTH(T, N##_atomic_fetch, (const T* source, int pe),                                                     \
+  RMQ_SHMEM_PAIR(T, N##_atomic_fetch, (const T* source, int pe),                                                     \
                  return fetch_amo<Amo::fetch>(fn::atomic_fetch, ctx, const_cast<T*>(source), static_cast<T>(0), pe)) \
-  RMQ_SHMEM_BOTH(                                                                                                    \
+  RMQ_SHMEM_PAIR(                                                                                                    \
       void, N##_atomic_fetch_nbi, (T * fetch, const T* source, int pe),                                              \
       amo_to<Amo::fetch>(fn::atomic_fetch, ctx, fetch, const_cast<T*>(source), static_cast<T>(0), pe, Wait::no))     \
-  RMQ_SHMEM_BOTH(void, N##_atomic_set, (T * dest, T value, int pe), amo<Amo::set>(fn::atomic, ctx, dest, value, pe)) \
-  RMQ_SHMEM_BOTH(T, N##_atomic_swap, (T * dest, T value, int pe),                                                    \
+  RMQ_SHMEM_PAIR(void, N##_atomic_set, (T * dest, T value, int pe), amo<Amo::set>(fn::atomic, ctx, dest, value, pe)) \
+  RMQ_SHMEM_PAIR(T, N##_atomic_swap, (T * dest, T value, int pe),                                                    \
                  return fetch_amo<Amo::swap>(fn::atomic_fetch, ctx, dest, value, pe))                                \
-  RMQ_SHMEM_BOTH(void, N##_atomic_swap_nbi, (T * fetch, T * dest, T value, int pe),                                  \
+  RMQ_SHMEM_PAIR(void, N##_atomic_swap_nbi, (T * fetch, T * dest, T value, int pe),                                  \
                  amo_to<Amo::swap>(fn::atomic_fetch, ctx, fetch, dest, value, pe, Wait::no))
 RMQ_SHMEM_AMO_EXTENDED(RMQ_SHMEM_ONE, )
 #undef RMQ_SHMEM_ONE
 
 #define RMQ_SHMEM_ONE(N, T, X)                                                                            \
   RMQ_SHMEM_AMO_OF(N, T, add, Amo::add)                                                                   \
-  RMQ_SHMEM_BOTH(void, N##_atomic_inc, (T * dest, int pe),                                                \
+  RMQ_SHMEM_PAIR(void, N##_atomic_inc, (T * dest, int pe),                                                \
                  amo<Amo::add>(fn::atomic, ctx, dest, static_cast<T>(1), pe))                             \
-  RMQ_SHMEM_BOTH(T, N##_atomic_fetch_inc, (T * dest, int pe),                                             \
+  RMQ_SHMEM_PAIR(T, N##_atomic_fetch_inc, (T * dest, int pe),                                             \
                  return fetch_amo<Amo::add>(fn::atomic_fetch, ctx, dest, static_cast<T>(1), pe))          \
-  RMQ_SHMEM_BOTH(void, N##_atomic_fetch_inc_nbi, (T * fetch, T * dest, int pe),                           \
+  RMQ_SHMEM_PAIR(void, N##_atomic_fetch_inc_nbi, (T * fetch, T * dest, int pe),                           \
                  amo_to<Amo::add>(fn::atomic_fetch, ctx, fetch, dest, static_cast<T>(1), pe, Wait::no))   \
-  RMQ_SHMEM_BOTH(T, N##_atomic_compare_swap, (T * dest, T cond, T value, int pe), T before;               \
+  RMQ_SHMEM_PAIR(T, N##_atomic_compare_swap, (T * dest, T cond, T value, int pe), T before;               \
                  compare_swap(fn::atomic_compare_swap, ctx, &before, dest, cond, value, pe, Wait::local); \
                  return before)                                                                           \
-  RMQ_SHMEM_BOTH(void, N##_atomic_compare_swap_nbi, (T * fetch, T * dest, T cond, T value, int pe),       \
+  RMQ_SHMEM_PAIR(void, N##_atomic_compare_swap_nbi, (T * fetch, T * dest, T cond, T value, int pe),       \
                  compare_swap(fn::atomic_compare_swap, ctx, fetch, dest, cond, value, pe, Wait::no))
 RMQ_SHMEM_AMO(RMQ_SHMEM_ONE, )
 #undef RMQ_SHMEM_ONE

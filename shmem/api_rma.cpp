@@ -6,49 +6,37 @@
 
 namespace rmq::shmem {
 
-// Each function with and without a context: `body` sees `ctx`.
-#define RMQ_SHMEM_P(...) (__VA_ARGS__)
-#define RMQ_SHMEM_PC(...) (shmem_ctx_t ctx, __VA_ARGS__)
-#define RMQ_SHMEM_BOTH(result, name, parameters, body)     \
-  RMQ_SHMEM(result, name, RMQ_SHMEM_P parameters) {        \
-    const shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;             \
-    body;                                                  \
-  }                                                        \
-  RMQ_SHMEM(result, ctx_##name, RMQ_SHMEM_PC parameters) { \
-    body;                                                  \
-  }
-
 #define RMQ_SHMEM_SIGNAL std::uint64_t *sig_addr, std::uint64_t signal, int sig_op, int pe
 
 // What the typed functions and those by bits have in common: name, pointers, bytes of an element.
 #define RMQ_SHMEM_MOVES(put_, put_nbi_, get_, get_nbi_, put_signal_, put_signal_nbi_, T, each)                 \
-  RMQ_SHMEM_BOTH(void, put_, (T * dest, const T* source, size_t nelems, int pe),                               \
+  RMQ_SHMEM_PAIR(void, put_, (T * dest, const T* source, size_t nelems, int pe),                               \
                  put(fn::put, ctx, dest, source, nelems*(each), pe))                                           \
-  RMQ_SHMEM_BOTH(void, put_nbi_, (T * dest, const T* source, size_t nelems, int pe),                           \
+  RMQ_SHMEM_PAIR(void, put_nbi_, (T * dest, const T* source, size_t nelems, int pe),                           \
                  put(fn::put_nbi, ctx, dest, source, nelems*(each), pe, Wait::no))                             \
-  RMQ_SHMEM_BOTH(void, get_, (T * dest, const T* source, size_t nelems, int pe),                               \
+  RMQ_SHMEM_PAIR(void, get_, (T * dest, const T* source, size_t nelems, int pe),                               \
                  get(fn::get, ctx, dest, source, nelems*(each), pe))                                           \
-  RMQ_SHMEM_BOTH(void, get_nbi_, (T * dest, const T* source, size_t nelems, int pe),                           \
+  RMQ_SHMEM_PAIR(void, get_nbi_, (T * dest, const T* source, size_t nelems, int pe),                           \
                  get(fn::get_nbi, ctx, dest, source, nelems*(each), pe, Wait::no))                             \
-  RMQ_SHMEM_BOTH(                                                                                              \
+  RMQ_SHMEM_PAIR(                                                                                              \
       void, put_signal_, (T * dest, const T* source, size_t nelems, RMQ_SHMEM_SIGNAL),                         \
       put_signal(fn::put_signal, ctx, dest, source, nelems*(each), sig_addr, signal, sig_op, pe, Wait::local)) \
-  RMQ_SHMEM_BOTH(                                                                                              \
+  RMQ_SHMEM_PAIR(                                                                                              \
       void, put_signal_nbi_, (T * dest, const T* source, size_t nelems, RMQ_SHMEM_SIGNAL),                     \
       put_signal(fn::put_signal_nbi, ctx, dest, source, nelems*(each), sig_addr, signal, sig_op, pe, Wait::no))
 #define RMQ_SHMEM_STRIDED(iput_, iget_, T, each)                                                                \
-  RMQ_SHMEM_BOTH(void, iput_, (T * dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
+  RMQ_SHMEM_PAIR(void, iput_, (T * dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
                  strided(fn::iput, ctx, true, dest, source, dst* static_cast<std::ptrdiff_t>(each),             \
                          sst* static_cast<std::ptrdiff_t>(each), each, nelems, pe))                             \
-  RMQ_SHMEM_BOTH(void, iget_, (T * dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
+  RMQ_SHMEM_PAIR(void, iget_, (T * dest, const T* source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
                  strided(fn::iget, ctx, false, dest, source, dst* static_cast<std::ptrdiff_t>(each),            \
                          sst* static_cast<std::ptrdiff_t>(each), each, nelems, pe))
 
 #define RMQ_SHMEM_ONE(N, T, X)                                                                                  \
   RMQ_SHMEM_MOVES(N##_put, N##_put_nbi, N##_get, N##_get_nbi, N##_put_signal, N##_put_signal_nbi, T, sizeof(T)) \
   RMQ_SHMEM_STRIDED(N##_iput, N##_iget, T, sizeof(T))                                                           \
-  RMQ_SHMEM_BOTH(void, N##_p, (T * dest, T value, int pe), put(fn::p, ctx, dest, &value, sizeof(T), pe))        \
-  RMQ_SHMEM_BOTH(T, N##_g, (const T* source, int pe), T value; get(fn::g, ctx, &value, source, sizeof(T), pe);  \
+  RMQ_SHMEM_PAIR(void, N##_p, (T * dest, T value, int pe), put(fn::p, ctx, dest, &value, sizeof(T), pe))        \
+  RMQ_SHMEM_PAIR(T, N##_g, (const T* source, int pe), T value; get(fn::g, ctx, &value, source, sizeof(T), pe);  \
                  return value)
 RMQ_SHMEM_RMA(RMQ_SHMEM_ONE, )
 #undef RMQ_SHMEM_ONE

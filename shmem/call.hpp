@@ -14,6 +14,18 @@
   extern "C" RMQ_EXPORT __attribute__((weak, alias("pshmem_" #name))) result shmem_##name parameters; \
   extern "C" RMQ_EXPORT result pshmem_##name parameters
 
+/// Defines shmem_x and shmem_ctx_x: `body` sees `ctx`. Needs shmem.h.
+#define RMQ_SHMEM_PAIR(result, name, parameters, body)           \
+  RMQ_SHMEM(result, name, RMQ_SHMEM_ARGS parameters) {           \
+    const shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;                   \
+    body;                                                        \
+  }                                                              \
+  RMQ_SHMEM(result, ctx_##name, RMQ_SHMEM_CTX_ARGS parameters) { \
+    body;                                                        \
+  }
+#define RMQ_SHMEM_ARGS(...) (__VA_ARGS__)
+#define RMQ_SHMEM_CTX_ARGS(...) (shmem_ctx_t ctx, __VA_ARGS__)
+
 namespace rmq::shmem {
 
 /// The names of calls: shmem/calls.def.

@@ -50,14 +50,10 @@ void poll();
   return pe;
 }
 
-/// After a look at others' memory: a program may look again and again until it has changed, and the rest of the job
-/// must go on meanwhile. Relaxed, and no read-modify-write: a count that threads spoil does no harm.
+/// After a look at others' memory.
 [[gnu::always_inline]] inline void looked() {
   constexpr std::uint32_t kLooksPerPoll = 64;
-  std::atomic<std::uint32_t>& looks = world().looks;
-  const std::uint32_t n = looks.load(std::memory_order_relaxed) + 1;
-  looks.store(n, std::memory_order_relaxed);
-  if (n % kLooksPerPoll == 0) [[unlikely]]
+  if (is_nth_look(kLooksPerPoll)) [[unlikely]]
     poll();
 }
 

@@ -66,11 +66,8 @@ void detail::await_long(const mpi::Function& f, const WaitsFor& waits, bool (*do
 // A program may test again and again.
 void detail::test_failed(const mpi::Function& f) {
   constexpr std::uint32_t kTestsPerPoll = 16;
-  World& w = world();
-  const std::uint32_t n = w.looks.load(std::memory_order_relaxed) + 1;
-  w.looks.store(n, std::memory_order_relaxed);
-  if (n % kTestsPerPoll != 0) return;
-  if (w.crowded) ::sched_yield();
+  if (!is_nth_look(kTestsPerPoll)) return;
+  if (world().crowded) ::sched_yield();
   enter(f, [&] {
     push_all();
     mpi::runtime().device->MPID_Poll(false);

@@ -107,6 +107,15 @@ inline World& world() {
     detail::wake(pe);
 }
 
+/// Whether this look at memory that others change is the n-th again: a program may look until it has changed, and the
+/// rest of the job must go on meanwhile. Relaxed, and no read-modify-write: a count that threads spoil does no harm.
+[[gnu::always_inline]] inline bool is_nth_look(std::uint32_t n) {
+  std::atomic<std::uint32_t>& looks = world().looks;
+  const std::uint32_t now = looks.load(std::memory_order_relaxed) + 1;
+  looks.store(now, std::memory_order_relaxed);
+  return now % n == 0;
+}
+
 // ---- life: world.cpp ----
 
 /// Collective. The thread level that is provided.
