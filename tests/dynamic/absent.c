@@ -17,18 +17,13 @@ static int says(int code, const char* word) {
 
 int main(int argc, char** argv) {
   int rank, codes[3], code;
-  MPI_Comm parent, inter;
+  MPI_Comm inter;
   MPI_Info info, infos[2];
   char job[RMQ_JOB_NAME], nowhere[] = "/no/such/program", there[] = "true";
   char *commands[2] = {argv[0], nowhere}, *others[2] = {there, nowhere};
   const int one_two[2] = {1, 2};
   MPI_Init(&argc, &argv);
-  MPI_Comm_get_parent(&parent);
-  if (parent != MPI_COMM_NULL) {
-    MPI_Comm_disconnect(&parent);
-    MPI_Finalize();
-    return 0;
-  }
+  if (was_spawned()) return 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

@@ -24,18 +24,13 @@ static void count(MPI_Comm* comm, int* code, ...) {
   } while (0)
 
 int main(int argc, char** argv) {
-  MPI_Comm none = MPI_COMM_SELF, inter;
+  MPI_Comm none = MPI_COMM_SELF, inter = MPI_COMM_NULL;
   MPI_Info info;
   MPI_Errhandler counts;
   int rank, codes[4], flag;
   char port[MPI_MAX_PORT_NAME], *words[] = {"child", NULL}, *program = argv[0], *nobody = NULL, **no_words = NULL;
   MPI_Init(&argc, &argv);
-  MPI_Comm_get_parent(&inter);
-  if (inter != MPI_COMM_NULL) {
-    MPI_Comm_disconnect(&inter);
-    MPI_Finalize();
-    return 0;
-  }
+  if (was_spawned()) return 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_create_errhandler(count, &counts);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, counts);

@@ -19,6 +19,16 @@ static inline int class_of(int code) {
   return class_;
 }
 
+/* True, and MPI has ended, in a process that was spawned: such a one has nothing to do but to part from its parents. */
+static inline int was_spawned(void) {
+  MPI_Comm parent;
+  MPI_Comm_get_parent(&parent);
+  if (parent == MPI_COMM_NULL) return 0;
+  MPI_Comm_disconnect(&parent);
+  MPI_Finalize();
+  return 1;
+}
+
 /* All errors of MPI_COMM_WORLD's ranks, the sum of which is the same everywhere. */
 static inline int finish(void) {
   int all = 0, rank;

@@ -9,14 +9,9 @@ int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "killed") == 0) raise(SIGKILL);
   if (argc > 1 && strcmp(argv[1], "exits") == 0) return 7;
   int rank, codes[3];
-  MPI_Comm parent, inter;
+  MPI_Comm inter;
   MPI_Init(&argc, &argv);
-  MPI_Comm_get_parent(&parent);
-  if (parent != MPI_COMM_NULL) {
-    MPI_Comm_disconnect(&parent);
-    MPI_Finalize();
-    return 0;
-  }
+  if (was_spawned()) return 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   for (int round = 0; round < 3; ++round) {

@@ -10,10 +10,8 @@ namespace {
 
 using namespace rmq;
 using rma::Fault;
-using rma::Flavor;
 using rma::LockType;
 using rma::Window;
-using rma::WindowOptions;
 using namespace rmq::testing;
 using Packets = std::vector<std::string>;
 
@@ -248,10 +246,7 @@ TEST(RmaFlight, AnEpochReportsWhatItsTargetsHaveFound) {
   for (const bool fence : {true, false}) {
     Fibers f(2, {});
     EXPECT_TRUE(f.run([&](int me) {
-      WindowOptions o;
-      o.id = 3;
-      o.flavor = Flavor::dynamic;
-      auto w = f.window(me, o);
+      auto w = open_dynamic(f, me);
       std::vector<std::int64_t> memory(100, 0);
       EXPECT_EQ(w->attach(memory.data(), 400), Fault::none);
       const auto at = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(memory.data()));

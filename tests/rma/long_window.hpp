@@ -23,6 +23,15 @@ inline std::unique_ptr<rma::Window> open_longs(Fibers& f, int me, std::vector<st
   return f.window(me, o);
 }
 
+/// Collective: a dynamic window, to which nothing is attached.
+inline std::unique_ptr<rma::Window> open_dynamic(Fibers& f, int me, const rma::Hints& hints = {}) {
+  rma::WindowOptions o;
+  o.id = 3;
+  o.flavor = rma::Flavor::dynamic;
+  o.hints = hints;
+  return f.window(me, o);
+}
+
 inline DataView view(const std::vector<std::int64_t>& data) {
   return DataView::contiguous(data.data(), data.size() * 8);
 }

@@ -8,19 +8,18 @@ namespace {
 using namespace rmq;
 using rma::Fault;
 using rma::Flavor;
+using rma::Target;
 using rma::Window;
 using rma::WindowOptions;
 using rmq::testing::Fibers;
 using rmq::testing::kLong;
+using rmq::testing::open_dynamic;
 
 TEST(RmaDynamic, MemoryMustBeAttached) {
   methods::InprocRules rules;
   Fibers f(2, rules);
   EXPECT_TRUE(f.run([&](int me) {
-    WindowOptions o;
-    o.id = 3;
-    o.flavor = Flavor::dynamic;
-    auto w = f.window(me, o);
+    auto w = open_dynamic(f, me);
     std::vector<std::int64_t> memory(100, 0);
     EXPECT_EQ(w->attach(memory.data(), 800), Fault::none);
     EXPECT_EQ(w->attach(memory.data() + 50, 80), Fault::attach);
@@ -50,12 +49,10 @@ TEST(RmaDynamic, NamesStandForAddressesAndACompletionForItsOwnOperations) {
   Fibers f(3, rules);
   EXPECT_TRUE(f.run([&](int me) {
     constexpr std::uint64_t kFirst = 1 << 20, kSecond = kFirst + 80;  // names that touch, of memory that does not
-    WindowOptions o;
-    o.id = 3;
-    o.flavor = Flavor::dynamic;
-    o.hints.cpu_atomics = true;
     std::vector<std::int64_t> first(10, 0), second(10, 0);
-    auto w = f.window(me, o);
+    rma::Hints hints;
+    hints.cpu_atomics = true;
+    auto w = open_dynamic(f, me, hints);
     EXPECT_EQ(w->attach(first.data(), 80, kFirst), Fault::none);
     EXPECT_EQ(w->attach(second.data(), 80, kSecond), Fault::none);
     EXPECT_EQ(w->attach(second.data(), 80, kSecond + 8), Fault::attach);
@@ -91,10 +88,7 @@ TEST(RmaDynamic, NamesStandForAddressesAndACompletionForItsOwnOperations) {
 TEST(RmaDynamic, AnEmptyRegionIsInNobodysWay) {
   Fibers f(1, {});
   EXPECT_TRUE(f.run([&](int me) {
-    WindowOptions o;
-    o.id = 3;
-    o.flavor = Flavor::dynamic;
-    auto w = f.window(me, o);
+    auto w = open_dynamic(f, me);
     std::int64_t memory[2] = {};
     EXPECT_EQ(w->attach(memory, 0), Fault::none);
     EXPECT_EQ(w->attach(memory, sizeof memory), Fault::none);
@@ -110,10 +104,7 @@ TEST(RmaDynamic, AnEmptyRegionIsInNobodysWay) {
 TEST(RmaDynamic, ASpanThatNoAddressHoldsIsOutOfRange) {
   Fibers f(1, {});
   EXPECT_TRUE(f.run([&](int me) {
-    WindowOptions o;
-    o.id = 3;
-    o.flavor = Flavor::dynamic;
-    auto w = f.window(me, o);
+    auto w = open_dynamic(f, me);
     std::vector<std::int64_t> memory(100);
     EXPECT_EQ(w->attach(memory.data(), 800), Fault::none);
     EXPECT_EQ(w->lock_all(0), Fault::none);
