@@ -360,7 +360,7 @@ class Device {
   Result<void> open_methods();                       // boot.cpp
   std::vector<MethodMaker> method_makers() const;    // boot.cpp
   void gather(Rank to, bool on);                     // extend.cpp
-  std::uint64_t reach(Rank rank, std::uint64_t at);  // extend.cpp
+  std::uint64_t reach(Rank rank, std::uint64_t at, std::uint64_t bytes);  // extend.cpp
   void note_clock();
   void note_unanswered();
 
@@ -431,6 +431,7 @@ class Device {
   void ask(Request* recv, std::uint64_t address);
   void put_or_push(Request* send);
   void moved(Request* r, std::uint64_t bytes);
+  void note_pulled(const Request* r, methods::Pull how);
   void push_data(Request* send);
   methods::Outcome push_fragment(Request* send, Channel& c);
   void data_arrived(Request* recv, std::uint64_t bytes);

@@ -79,20 +79,20 @@ std::byte* Device::MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t b
 }
 
 // The address of that memory for a get or put, or 0 when packets are the better way, or the only one.
-std::uint64_t Device::reach(Rank rank, std::uint64_t at) {
+std::uint64_t Device::reach(Rank rank, std::uint64_t at, std::uint64_t bytes) {
   const Channel& c = channels_[rank];
   const std::uint64_t address = c.method && !c.lost ? c.method->reach(rank, at) : 0;
   if (address == 0 || crowded()) return address;  // who waits in a crowd waits without a core
-  return c.method->how_to_pull(rank, address) != methods::Pull::ask ? address : 0;
+  return c.method->how_to_pull(rank, address, bytes) != methods::Pull::ask ? address : 0;
 }
 
 bool Device::MPID_Put_at_once(Rank to, std::uint64_t at, const DataView& here) {
-  const std::uint64_t address = reach(to, at);
+  const std::uint64_t address = reach(to, at, here.bytes);
   return address != 0 && channels_[to].method->put(to, address, here, here.bytes, nullptr) == Outcome::done;
 }
 
 bool Device::MPID_Get_at_once(Rank from, std::uint64_t at, const DataView& here) {
-  const std::uint64_t address = reach(from, at);
+  const std::uint64_t address = reach(from, at, here.bytes);
   return address != 0 && channels_[from].method->get(from, address, here, here.bytes, nullptr) == Outcome::done;
 }
 

@@ -114,8 +114,11 @@ class Relay final : public methods::Method {
   std::uint64_t expose(Rank peer, const DataView& view) override { return inner_->expose(in(peer), view); }
   std::uint64_t reach(Rank peer, std::uint64_t at) override { return inner_->reach(in(peer), at); }
   bool copies_fast(std::uint64_t address) const override { return inner_->copies_fast(address); }
-  methods::Pull how_to_pull(Rank from, std::uint64_t address) override {
-    return inner_->how_to_pull(in(from), address);
+  methods::Pull how_to_pull(Rank from, std::uint64_t address, std::uint64_t bytes) override {
+    return inner_->how_to_pull(in(from), address, bytes);
+  }
+  void pulled(Rank from, methods::Pull how, std::uint64_t bytes, std::uint64_t since) override {
+    inner_->pulled(in(from), how, bytes, since);
   }
   methods::Outcome get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes,
                        Request* owner) override {

@@ -20,6 +20,7 @@
 
 #include "adi/device.hpp"
 #include "adi/dispatch.hpp"
+#include "base/os/clock.hpp"
 
 namespace rmq::adi {
 
@@ -97,15 +98,19 @@ void Device::fetch_or_ask(Request* recv) {
   const Rank from = recv->peer;
   Channel& c = channels_[from];
   const std::uint64_t address = recv->packet.request_send.address, bytes = recv->transfer.bytes;
-  const methods::Pull how = address == 0 || bytes == 0 || !config_.get_mode ? methods::Pull::ask
-                            : crowded()                                     ? methods::Pull::get
-                                                                            : c.method->how_to_pull(from, address);
+  const bool may_get = address != 0 && bytes != 0 && config_.get_mode;
+  const bool chooses = may_get && !crowded();
+  const methods::Pull how = chooses   ? c.method->how_to_pull(from, address, bytes)
+                            : may_get ? methods::Pull::get
+                                      : methods::Pull::ask;
   if (how == methods::Pull::unsure && turn_ - recv->transfer.since < kPatience) return waiting_gets_.push_back(recv);
+  const std::uint64_t since = chooses && !c.method->copies_fast(address) ? os::ticks() : 0;
   if (how != methods::Pull::ask) {
     const Outcome o =
         with_method(*c.method, c.id, [&](auto& m) { return m.get(from, address, recv->view, bytes, recv); });
     if (o == Outcome::retry) return waiting_gets_.push_back(recv);
     if (o == Outcome::done || o == Outcome::queued) {
+      recv->transfer.since = since;
       chose(kGet, how == methods::Pull::unsure ? kSenderAway : crowded() ? kCrowded : kReachable, from);
       return o == Outcome::done ? moved(recv, bytes) : void();
     }
@@ -128,6 +133,7 @@ void Device::fetch_or_ask(Request* recv) {
                                       : kRefused,
           from);
   }
+  recv->transfer.since = how == methods::Pull::ask ? since : 0;
   ask(recv, exposed);
   if (bytes == 0) finish(recv);
 }
@@ -143,9 +149,15 @@ void Device::ask(Request* recv, std::uint64_t address) {
   channels_.post(channels_[recv->peer], ok);
 }
 
+void Device::note_pulled(const Request* r, methods::Pull how) {
+  if (r->transfer.since == 0) return;
+  channels_[r->peer].method->pulled(r->peer, how, r->transfer.bytes, r->transfer.since);
+}
+
 void Device::moved(Request* r, std::uint64_t bytes) {
   // A get or put is over: tell the other side, then complete.
   r->go(r->kind == RequestKind::send ? Step::taken : Step::landing);
+  note_pulled(r, methods::Pull::get);
   Packet done(Kind::RNDV_DONE);
   done.context = r->packet.context;
   done.msg = r->packet.msg;
@@ -240,6 +252,7 @@ void Device::on_rndv_data(void* device, Rank from, const Packet& p, const std::b
 void Device::data_arrived(Request* recv, std::uint64_t bytes) {
   recv->transfer.moved += bytes;
   if (recv->transfer.moved < recv->transfer.bytes) return;
+  note_pulled(recv, methods::Pull::ask);
   recv->go(Step::landing);
   finish(recv);
 }
@@ -264,6 +277,7 @@ void Device::on_moved(void* device, Request* owner, std::uint64_t bytes, Errc er
   if (error == Errc::ok) return d.moved(owner, bytes);
   if (d.channels_[owner->peer].lost) return d.complete(owner, error);
   // The kernel refused in the middle: start over with packets.
+  owner->transfer.since = 0;
   d.chose(kPackets, kRefused, owner->peer);
   if (owner->kind == RequestKind::recv) {
     d.ask(owner, 0);

@@ -17,6 +17,7 @@
 #include "shm/heap.hpp"
 #include "shm/link.hpp"
 #include "shm/peer_watch.hpp"
+#include "shm/pull_choice.hpp"
 #include "shm/transfer.hpp"
 
 namespace rmq::shm {
@@ -83,7 +84,8 @@ class ShmMethod final : public methods::Method {
   std::uint64_t expose(Rank peer, const DataView& view) override;
   std::uint64_t reach(Rank peer, std::uint64_t at) override;
   bool copies_fast(std::uint64_t address) const override;
-  methods::Pull how_to_pull(Rank from, std::uint64_t address) override;
+  methods::Pull how_to_pull(Rank from, std::uint64_t address, std::uint64_t bytes) override;
+  void pulled(Rank from, methods::Pull how, std::uint64_t bytes, std::uint64_t since) override;
   std::atomic<std::uint32_t>* attention() override { return directory_ ? &control_->attention : nullptr; }
   methods::Outcome get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes,
                        Request* owner) override;
@@ -131,6 +133,7 @@ class ShmMethod final : public methods::Method {
     std::optional<std::uint64_t> mail_ends;  // it has ended: before this position of my inbox are its last packets
     std::unique_ptr<Outbound> out;
     std::unique_ptr<Inbound> in;
+    std::unique_ptr<PullChoice> pulls;  // of long data from it
   };
 
   struct Loss {
