@@ -290,7 +290,8 @@ void SimWorld::sleep(Rank rank) {
     leave_cpu(me);
     pause(me);
     me.asleep = false;
-    me.woken = false;
+    // It reads the line that another has written, as a receiver that of a packet.
+    if (std::exchange(me.woken, false)) spend(rank, cost_.within.receive);
   }
 }
 
