@@ -83,7 +83,7 @@ std::uint64_t Device::reach(Rank rank, std::uint64_t at, std::uint64_t bytes) {
   const Channel& c = channels_[rank];
   const std::uint64_t address = c.method && !c.lost ? c.method->reach(rank, at) : 0;
   if (address == 0 || crowded()) return address;  // who waits in a crowd waits without a core
-  return c.method->how_to_pull(rank, address, bytes) != methods::Pull::ask ? address : 0;
+  return c.method->how_to_pull(rank, address, bytes, false) != methods::Pull::ask ? address : 0;
 }
 
 bool Device::MPID_Put_at_once(Rank to, std::uint64_t at, const DataView& here) {

@@ -114,8 +114,8 @@ class Relay final : public methods::Method {
   std::uint64_t expose(Rank peer, const DataView& view) override { return inner_->expose(in(peer), view); }
   std::uint64_t reach(Rank peer, std::uint64_t at) override { return inner_->reach(in(peer), at); }
   bool copies_fast(std::uint64_t address) const override { return inner_->copies_fast(address); }
-  methods::Pull how_to_pull(Rank from, std::uint64_t address, std::uint64_t bytes) override {
-    return inner_->how_to_pull(in(from), address, bytes);
+  methods::Pull how_to_pull(Rank from, std::uint64_t address, std::uint64_t bytes, bool timed) override {
+    return inner_->how_to_pull(in(from), address, bytes, timed);
   }
   void pulled(Rank from, methods::Pull how, std::uint64_t bytes, std::uint64_t since) override {
     inner_->pulled(in(from), how, bytes, since);

@@ -17,6 +17,7 @@
 //   on_ok_to_send    <-- OK_TO_SEND --------  fetch_or_ask
 //   push_data        --- RNDV_DATA … ------>  on_rndv_data, or straight from the transport into the user's buffer
 #include <algorithm>
+#include <utility>
 
 #include "adi/device.hpp"
 #include "adi/dispatch.hpp"
@@ -100,7 +101,7 @@ void Device::fetch_or_ask(Request* recv) {
   const std::uint64_t address = recv->packet.request_send.address, bytes = recv->transfer.bytes;
   const bool may_get = address != 0 && bytes != 0 && config_.get_mode;
   const bool chooses = may_get && !crowded();
-  const methods::Pull how = chooses   ? c.method->how_to_pull(from, address, bytes)
+  const methods::Pull how = chooses   ? c.method->how_to_pull(from, address, bytes, true)
                             : may_get ? methods::Pull::get
                                       : methods::Pull::ask;
   if (how == methods::Pull::unsure && turn_ - recv->transfer.since < kPatience) return waiting_gets_.push_back(recv);
@@ -114,6 +115,7 @@ void Device::fetch_or_ask(Request* recv) {
       chose(kGet, how == methods::Pull::unsure ? kSenderAway : crowded() ? kCrowded : kReachable, from);
       return o == Outcome::done ? moved(recv, bytes) : void();
     }
+    if (since != 0) c.method->pulled(from, methods::Pull::get, bytes, 0);
   }
   // Where a get is possible but not wanted, or has failed, the other way round is no better: the data comes as packets.
   // A put moves data with gaps, else there would have been an address to get it from: where the kernel's copies are
@@ -277,7 +279,8 @@ void Device::on_moved(void* device, Request* owner, std::uint64_t bytes, Errc er
   if (error == Errc::ok) return d.moved(owner, bytes);
   if (d.channels_[owner->peer].lost) return d.complete(owner, error);
   // The kernel refused in the middle: start over with packets.
-  owner->transfer.since = 0;
+  if (std::exchange(owner->transfer.since, 0) != 0)
+    d.channels_[owner->peer].method->pulled(owner->peer, methods::Pull::get, owner->transfer.bytes, 0);
   d.chose(kPackets, kRefused, owner->peer);
   if (owner->kind == RequestKind::recv) {
     d.ask(owner, 0);

@@ -156,12 +156,14 @@ class Method {
     static_cast<void>(address);
     return true;
   }
-  /// How to come by so much data at that address: by get(), or by asking its owner to send it as packets.
-  virtual Pull how_to_pull(Rank from, std::uint64_t address, std::uint64_t bytes) {
-    static_cast<void>(from), static_cast<void>(address), static_cast<void>(bytes);
+  /// How to come by so much data at that address: by get(), or by asking its owner to send it as packets. `timed`:
+  /// pulled() will tell how long it took.
+  virtual Pull how_to_pull(Rank from, std::uint64_t address, std::uint64_t bytes, bool timed) {
+    static_cast<void>(from), static_cast<void>(address), static_cast<void>(bytes), static_cast<void>(timed);
     return Pull::get;
   }
-  /// It has come, by get or ask, since `since` (os::ticks), from an address where copies_fast() is false.
+  /// It has come, by get or ask, since `since` (os::ticks), from an address where copies_fast() is false. 0: get has
+  /// failed.
   virtual void pulled(Rank from, Pull how, std::uint64_t bytes, std::uint64_t since) {
     static_cast<void>(from), static_cast<void>(how), static_cast<void>(bytes), static_cast<void>(since);
   }

@@ -202,11 +202,12 @@ bool ShmMethod::copies_fast(std::uint64_t address) const {
   return (address & kInSegment) != 0 || single_copy_is_fast();
 }
 
-methods::Pull ShmMethod::how_to_pull(Rank from, std::uint64_t address, std::uint64_t bytes) {
+methods::Pull ShmMethod::how_to_pull(Rank from, std::uint64_t address, std::uint64_t bytes, bool timed) {
   if (copies_fast(address)) return methods::Pull::get;
   const std::uint32_t peer = host_rank_of(from);
-  if (const auto& pulls = peers_[peer].pulls; pulls && pulls->next(bytes) == methods::Pull::get)
-    return methods::Pull::get;
+  if (const auto& pulls = peers_[peer].pulls) {
+    if ((timed ? pulls->next(bytes) : pulls->best(bytes)) == methods::Pull::get) return methods::Pull::get;
+  }
   const RankControl& theirs = directory_->control(peer);
   // Relaxed: hints. Who sleeps would have to be woken first; who computes may do so for long.
   if (theirs.sleeping.load(std::memory_order_relaxed) != 0) return methods::Pull::get;
@@ -216,7 +217,10 @@ methods::Pull ShmMethod::how_to_pull(Rank from, std::uint64_t address, std::uint
 void ShmMethod::pulled(Rank from, methods::Pull how, std::uint64_t bytes, std::uint64_t since) {
   auto& pulls = peers_[host_rank_of(from)].pulls;
   if (!pulls) pulls = std::make_unique<PullChoice>(directory_->map().shape().ring_bytes);
-  pulls->measured(how, bytes, since, os::ticks());
+  if (since == 0) return pulls->refused(bytes);
+  const std::uint64_t now = os::ticks();
+  if (const auto over = pull_periods_.add(how, host_rank_of(from), bytes, since, now))
+    peers_[over->peer].pulls->measured(*over, now);
 }
 
 std::uint64_t ShmMethod::mem_token(const void* memory, std::uint64_t bytes) const {

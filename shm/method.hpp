@@ -84,7 +84,7 @@ class ShmMethod final : public methods::Method {
   std::uint64_t expose(Rank peer, const DataView& view) override;
   std::uint64_t reach(Rank peer, std::uint64_t at) override;
   bool copies_fast(std::uint64_t address) const override;
-  methods::Pull how_to_pull(Rank from, std::uint64_t address, std::uint64_t bytes) override;
+  methods::Pull how_to_pull(Rank from, std::uint64_t address, std::uint64_t bytes, bool timed) override;
   void pulled(Rank from, methods::Pull how, std::uint64_t bytes, std::uint64_t since) override;
   std::atomic<std::uint32_t>* attention() override { return directory_ ? &control_->attention : nullptr; }
   methods::Outcome get(Rank from, std::uint64_t address, const DataView& into, std::uint64_t bytes,
@@ -248,6 +248,7 @@ class ShmMethod final : public methods::Method {
   std::vector<std::uint32_t> untold_;        // host ranks that are lost, without a ring to tell them by
   std::vector<std::uint32_t> host_rank_of_;  // by world rank; kElsewhere for me and for other hosts
   std::vector<Peer> peers_;                  // by host rank
+  PullPeriods pull_periods_;
   std::vector<Loss> losses_;
   std::vector<Loss> ended_;               // processes that have ended, whose last packets are still to be taken
   std::vector<std::uint32_t> starved_;    // host ranks that refused a send for want of room; arm() looks at their rings

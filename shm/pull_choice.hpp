@@ -1,70 +1,112 @@
 // How long data of one peer comes the fastest: by a single copy, or as packets through the ring, where both ranks copy
 // at the same time. That depends on the machine, on whose cache the data lies in, and on which CPUs the two ranks have,
 // which changes while they run (a virtual machine of 2 CPUs moves 1 MB in 43 and 37 us when these share a cache, else
-// in 46 and 450). So each message is a measurement, and now and then one goes the other way to keep both figures true.
+// in 46 and 450). So each is a measurement, and now and then one goes the other way to keep both figures true.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <optional>
 
 #include "methods/method.hpp"
 
 namespace rmq::shm {
+
+/// Long data that has come to this rank, whoever from, the same way and without a pause. Messages that are under way
+/// together share the time; what comes next shows whether there were any, and so a period is told when that has come.
+class PullPeriods {
+ public:
+  struct Period {
+    methods::Pull way;
+    std::uint32_t peer;     // of the latest message
+    std::uint64_t message;  // its bytes
+    std::uint64_t asked;    // when the first was asked for, in ticks of any clock
+    std::uint64_t from, to;
+    std::uint64_t bytes;
+    double cost() const { return static_cast<double>(to - from) / static_cast<double>(bytes); }
+  };
+
+  /// A message has come, which was asked for at `from`. The period that is over with it, if one is.
+  std::optional<Period> add(methods::Pull way, std::uint32_t peer, std::uint64_t bytes, std::uint64_t from,
+                            std::uint64_t to) {
+    std::optional<Period> over;
+    const bool is_set_back = now_ && to < now_->to;  // the clock
+    if (!now_ || from >= now_->to || is_set_back || way != now_->way || now_->bytes > kLong) {
+      const std::uint64_t last = now_ && !is_set_back ? now_->to : 0;
+      if (!is_set_back) over = now_;
+      now_ = {.way = way, .peer = 0, .message = 0, .asked = from, .from = std::max(from, last), .to = 0, .bytes = 0};
+    }
+    now_->peer = peer;
+    now_->message = bytes;
+    now_->to = to;
+    now_->bytes += bytes;
+    return over;
+  }
+
+ private:
+  static constexpr std::uint64_t kLong = 32 << 20;  // of a stream that never pauses
+  std::optional<Period> now_;
+};
 
 /// Of one peer. Not for threads: its rank's device asks.
 class PullChoice {
  public:
   explicit PullChoice(std::uint64_t ring_bytes) : ring_bytes_(ring_bytes) {}
 
-  /// The way for a message of so many bytes: get or ask.
+  /// The way for a message of so many bytes: get or ask. Its time will be told.
   methods::Pull next(std::uint64_t bytes) const {
     const Size& s = sizes_[index(bytes)];
     return s.trying() ? other(s.best) : s.best;
   }
+  /// The same for what is not measured.
+  methods::Pull best(std::uint64_t bytes) const { return sizes_[index(bytes)].best; }
 
-  /// A message has come that way. `from`, `to`: when its data was asked for, and when it was there, in any clock. What
-  /// comes while another is on its way begins when that has ended.
-  void measured(methods::Pull way, std::uint64_t bytes, std::uint64_t from, std::uint64_t to) {
-    from = std::max(from, last_);
-    last_ = std::max(to, last_);
-    if (bytes == 0 || to <= from) return;
-    Size& s = sizes_[index(bytes)];
+  /// Messages have come that way, the latest from this peer.
+  void measured(const PullPeriods::Period& period, std::uint64_t now) {
+    const double cost = period.cost();
+    if (period.message < std::uint64_t{1} << kLeast || cost <= 0) return;
+    Size& s = sizes_[index(period.message)];
     // The first who use the ring's memory find no pages there; shorter messages need less of it.
     const bool cold = s.asked < ring_bytes_;
-    if (way == methods::Pull::ask) s.asked += bytes;
+    if (period.way == methods::Pull::ask) s.asked += period.bytes;
     if (cold) return;
-    const double cost = static_cast<double>(to - from) / static_cast<double>(bytes);
-    if (way == s.best) {
-      // A rank that has lost its CPU in the middle says nothing of the way.
-      if (s.cost == 0) s.usual = cost;
-      s.cost = s.cost == 0 ? cost : s.cost + (std::min(cost, s.cost * kMost) - s.cost) * kWeight;
-      s.usual = std::min(s.usual, s.cost);
-      if (s.cost > s.usual * kChanged) {  // more than once in a row: the ranks have moved
-        s.wait(kOften);
-      } else if (!s.trying()) {
-        --s.left;
-      } else {  // the other way was not to be had
-        s.wait(s.interval);
-      }
+    if (period.way != s.best) {
+      if (s.trying()) s.tried(period.way, cost, now);
       return;
     }
-    if (!s.trying()) return;  // on its way since before
-    if (cost < s.cost) {
-      s.best = way;
-      s.cost = cost;
-      return s.wait(kOften);
+    // A rank that has lost its CPU in the middle says nothing of the way.
+    if (s.cost == 0) s.cost = s.usual = cost;
+    s.cost += (std::min(cost, s.cost * kMost) - s.cost) * kWeight;
+    s.usual = std::min(s.usual, s.cost);
+    if (s.cost > s.usual * kChanged) {  // more than once in a row: the ranks have moved
+      s.wait(kOften, now);
+    } else if (!s.trying()) {
+      if (--s.left == 0) s.since = now;
+    } else if (period.asked >= s.since) {  // the other way was not to be had
+      s.wait(std::min(s.interval * 2, kUnheard), now);
     }
-    if (++s.tries == kTries || cost > s.cost * kHopeless) s.wait(std::min(s.interval * 4, kSeldom));
+  }
+
+  /// A get has not been possible: that memory is none that the kernel copies.
+  void refused(std::uint64_t bytes) {
+    Size& s = sizes_[index(bytes)];
+    if (s.best == methods::Pull::get) {
+      s.best = methods::Pull::ask;
+      s.cost = 0;
+    }
+    s.wait(kSeldom, s.since);
   }
 
  private:
-  // Messages between two attempts the other way: as often after a change, as seldom while that is slower.
-  static constexpr std::uint32_t kOften = 4, kSeldom = 4096;
-  // Messages of an attempt, of which the fastest counts. One that takes so many times as long ends it.
-  static constexpr std::uint32_t kTries = 4;
-  static constexpr double kHopeless = 3;
+  // Periods between two attempts the other way: as often after a change, as seldom while that is slower, or while the
+  // sender has never waited when its turn came.
+  static constexpr std::uint32_t kOften = 4, kSeldom = 4096, kUnheard = 256;
+  // Periods of an attempt; the first, which finds other memory in the caches, does not count. One that takes so many
+  // times as long ends it, and so does one that takes half the time; else the mean has to be so much less.
+  static constexpr std::uint32_t kTries = 5;
+  static constexpr double kHopeless = 3, kBetter = 0.85;
   static constexpr double kWeight = 0.25, kMost = 4, kChanged = 2.5;
   static constexpr int kLeast = 14, kSizes = 8;  // from 16 KB on, each twice the one before; the last: 2 MB and above
 
@@ -73,13 +115,30 @@ class PullChoice {
     double cost = 0;   // of a byte, the best way; 0: not known
     double usual = 0;  // the least of it since the last attempt
     std::uint32_t interval = kOften, left = kOften;
+    std::uint64_t since = 0;  // the attempt began
     std::uint32_t tries = 0;  // in this attempt
+    double tries_cost = 0;    // of those that count, together
     std::uint64_t asked = 0;  // bytes that have come as packets
+
     bool trying() const { return left == 0; }
-    void wait(std::uint32_t messages) {
+    void wait(std::uint32_t messages, std::uint64_t now) {
       left = interval = messages;
+      since = now;
       usual = cost;
       tries = 0;
+      tries_cost = 0;
+    }
+    void tried(methods::Pull way, double took, std::uint64_t now) {
+      if (took > cost * kHopeless) return wait(std::min(interval * 4, kSeldom), now);
+      if (++tries > 1) tries_cost += took;
+      const double mean = tries_cost / std::max(tries - 1, 1u);
+      if (took < cost / 2 || (tries == kTries && mean < cost * kBetter)) {
+        best = way;
+        cost = took < cost / 2 ? took : mean;
+        wait(kOften, now);
+      } else if (tries == kTries) {
+        wait(std::min(interval * 4, kSeldom), now);
+      }
     }
   };
 
@@ -92,7 +151,6 @@ class PullChoice {
 
   std::array<Size, kSizes> sizes_{};
   std::uint64_t ring_bytes_;
-  std::uint64_t last_ = 0;
 };
 
 }  // namespace rmq::shm

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace {
 
 using rmq::methods::Pull;
 using rmq::shm::PullChoice;
+using rmq::shm::PullPeriods;
 
 constexpr std::uint64_t kRing = 1 << 20;
 
@@ -13,20 +16,25 @@ constexpr std::uint64_t kRing = 1 << 20;
 struct Machine {
   double get, ask;  // of a byte
   PullChoice choice{kRing};
+  PullPeriods periods{};
   std::uint64_t now = 1000;
 
-  /// One message; how it came.
-  Pull pull(std::uint64_t bytes, bool may_ask = true) {
+  void come(Pull how, std::uint64_t bytes, std::uint64_t from) {
+    if (const auto over = periods.add(how, 0, bytes, from, now)) choice.measured(*over, now);
+  }
+  /// So many messages, all asked for before any comes, and all there at once; how they came.
+  Pull pull(std::uint64_t bytes, bool may_ask = true, int messages = 1) {
     const Pull how = choice.next(bytes) == Pull::ask && may_ask ? Pull::ask : Pull::get;
-    const auto took = static_cast<std::uint64_t>((how == Pull::get ? get : ask) * static_cast<double>(bytes));
-    choice.measured(how, bytes, now, now + took);
-    now += took + 100;
+    const std::uint64_t from = now;
+    now += static_cast<std::uint64_t>((how == Pull::get ? get : ask) * static_cast<double>(bytes) * messages);
+    for (int i = 0; i < messages; ++i) come(how, bytes, from + static_cast<std::uint64_t>(i)), ++now;
+    now += 100;
     return how;
   }
-  /// Of so many messages, how many came as packets.
-  int asked(int messages, std::uint64_t bytes, bool may_ask = true) {
+  /// Of so many, how many came as packets.
+  int asked(int times, std::uint64_t bytes, bool may_ask = true, int messages = 1) {
     int n = 0;
-    for (int i = 0; i < messages; ++i) n += pull(bytes, may_ask) == Pull::ask;
+    for (int i = 0; i < times; ++i) n += pull(bytes, may_ask, messages) == Pull::ask;
     return n;
   }
 };
@@ -53,8 +61,9 @@ TEST_P(PullChoices, FollowsTheMachine) {
 TEST_P(PullChoices, AMessageThatHasWaitedForItsCpuChangesNothingForLong) {
   Machine m{.get = 2, .ask = 1};
   m.asked(5000, GetParam());
-  m.choice.measured(Pull::ask, GetParam(), m.now, m.now + (1u << 30));
-  m.now += 1u << 30;
+  const std::uint64_t from = m.now;
+  m.now += std::uint64_t{1} << 40;
+  m.come(Pull::ask, GetParam(), from);
   EXPECT_GE(m.asked(1000, GetParam()), 950);
 }
 
@@ -62,20 +71,57 @@ INSTANTIATE_TEST_SUITE_P(Sizes, PullChoices, testing::Values(16384, 20000, 65536
 
 TEST(PullChoice, FirstPacketsFindNoPagesAndSayNothing) {
   Machine m{.get = 2, .ask = 20};
-  EXPECT_EQ(m.asked(16, 65536), 16);  // the ring, once
+  EXPECT_EQ(m.asked(16, 65536), 16);  // the ring, once, but for the one that is not over
   m.ask = 1;
-  EXPECT_GE(m.asked(1000, 65536), 980);
+  EXPECT_GE(m.asked(1000, 65536), 970);
 }
 
-TEST(PullChoice, WhatStreamsCountsFromTheMessageBefore) {
-  Machine m{.get = 3, .ask = 2};
-  m.asked(1000, 65536);
-  // Each of these was asked for long before it came, because others came first.
-  for (int i = 0; i < 100; ++i) {
-    m.choice.measured(Pull::ask, 65536, m.now, m.now + (static_cast<std::uint64_t>(i) + 1) * 2 * 65536);
+TEST(PullChoice, MessagesThatEndTogetherShareTheTime) {
+  for (const int messages : {2, 5, 16, 64}) {
+    Machine packets{.get = 3, .ask = 2}, copies{.get = 2, .ask = 3};
+    packets.asked(1000, 65536, true, messages), copies.asked(1000, 65536, true, messages);
+    EXPECT_GE(packets.asked(1000, 65536, true, messages), 980) << messages;
+    EXPECT_LE(copies.asked(1000, 65536, true, messages), 20) << messages;
   }
-  m.now += 200 * 65536;
-  EXPECT_GE(m.asked(100, 65536), 95);
+}
+
+TEST(PullChoice, AStreamWithoutAPauseIsMeasured) {
+  Machine m{.get = 1, .ask = 2};
+  std::uint64_t from = m.now;
+  int packets = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    const Pull how = m.choice.next(65536);
+    packets += how == Pull::ask;
+    const std::uint64_t next = m.now;
+    m.now += how == Pull::get ? 65536 : 2 * 65536;
+    m.come(how, 65536, from);  // asked for when the one before was
+    from = next;
+  }
+  EXPECT_LE(packets, 30'000);
+}
+
+TEST(PullChoice, MemoryThatCannotBeReadIsNotTriedForLong) {
+  Machine m{.get = 1, .ask = 2};
+  m.asked(100, 65536);
+  ASSERT_EQ(m.choice.next(65536), Pull::get);
+  m.choice.refused(65536);
+  EXPECT_EQ(m.asked(1000, 65536), 1000);
+}
+
+TEST(PullChoice, WhatIsNotMeasuredTriesNothing) {
+  Machine m{.get = 2, .ask = 1};
+  m.asked(100, 65536);
+  while (m.choice.next(65536) == Pull::ask) m.pull(65536);
+  EXPECT_EQ(m.choice.best(65536), Pull::ask);
+}
+
+TEST(PullChoice, AClockThatIsSetBackIsFollowed) {
+  Machine m{.get = 1, .ask = 2};
+  m.asked(100, 65536);
+  m.now = 500;
+  m.ask = 0.1;
+  m.asked(20000, 65536);
+  EXPECT_EQ(m.choice.best(65536), Pull::ask);
 }
 
 TEST(PullChoice, ASenderThatNeverWaitsIsNotAskedForLong) {
@@ -87,7 +133,7 @@ TEST(PullChoice, ASenderThatNeverWaitsIsNotAskedForLong) {
 TEST(PullChoice, SizesAreApart) {
   Machine m{.get = 2, .ask = 1};
   m.asked(1000, 65536);
-  m = {.get = 1, .ask = 2, .choice = m.choice, .now = m.now};
+  std::swap(m.get, m.ask);
   m.asked(1000, 1 << 20);
   EXPECT_EQ(m.choice.next(65536), Pull::ask);
   EXPECT_EQ(m.choice.next(1 << 20), Pull::get);
