@@ -26,18 +26,31 @@ Party::Party(PartyFacts facts, const Config& config, const methods::Sink& up, st
 }
 
 void Party::on_death(Rank number) {
-  const int member = numbers_.inner(number);
-  if (member < 0) return;
-  const Process& who = facts_.members[static_cast<std::size_t>(member)];
+  if (numbers_.inner(number) < 0) return;
+  dead_.push_back(number);
+  tell_other_root(number);
+  if (number == lifeline_.root()) end_with_root();
+}
+
+void Party::tell_other_root(Rank dead) {
+  const Process& who = facts_.members[static_cast<std::size_t>(numbers_.inner(dead))];
   if (who.job == facts_.members[static_cast<std::size_t>(facts_.me)].job)
     lifeline_.say_death(static_cast<int>(who.rank));
-  if (number == lifeline_.root() && parted_ && lifeline_.parting() != Lifeline::Parting::agreed)
-    parted_(lifeline_.job(), -1);
+}
+
+void Party::end_with_root() {
+  if (parted_ && lifeline_.parting() != Lifeline::Parting::agreed) parted_(lifeline_.job(), -1);
 }
 
 void Party::tie(std::unique_ptr<Line> line, std::uint64_t job) {
   static_cast<void>(bell_->watch(line->fd()));  // else it is looked at now and then
   lifeline_.tie(std::move(line), job);
+  for (const Rank number : dead_) tell_other_root(number);
+}
+
+void Party::set_root(Rank root, std::uint64_t job) {
+  lifeline_.set_root(root, job);
+  if (std::ranges::find(dead_, root) != dead_.end()) end_with_root();
 }
 
 bool Party::all_reached() const {

@@ -44,8 +44,11 @@ class Party {
   const std::vector<Relay*>& relays() const { return relays_; }
   /// The line by which the roots have met; the root's party alone has it. From then on it is watched.
   void tie(std::unique_ptr<Line> line, std::uint64_t job);
+  /// Of this side: who has the line, and the other root's job.
+  void set_root(Rank root, std::uint64_t job);
   /// A process has died, as the launcher says, which tells of each. If it was the root of this side the other side
-  /// takes all of this one's for dead, unless it has the same launcher; so this one does the same.
+  /// takes all of this one's for dead, unless it has the same launcher; so this one does the same. It may come before
+  /// tie() and set_root(): members go on without a root that has died while the sides voted, if that had said yes.
   void on_death(Rank number);
   Lifeline& lifeline() { return lifeline_; }
   /// What it was made for has failed: it holds no jobs together any more, and stays, as nobody can tell what others on
@@ -57,6 +60,8 @@ class Party {
   friend class Device;
   Result<bool> make(std::size_t candidate);
   bool all_reached() const;
+  void tell_other_root(Rank dead);
+  void end_with_root();
 
   const PartyFacts facts_;
   const Config config_;  // but for the port to listen on, which the job's own method has
@@ -70,6 +75,7 @@ class Party {
   const bool deaths_are_told_;
   Lifeline lifeline_;
   bool adrift_ = false;
+  std::vector<Rank> dead_;  // members, as on_death() has said
   std::vector<MethodMaker> makers_;
   std::vector<std::unique_ptr<Relay>> made_;  // by candidate; nullptr: not (yet) made
   std::vector<bool> postponed_;               // by candidate

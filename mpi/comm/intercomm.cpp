@@ -8,7 +8,6 @@
 #include "mpi/dynamic/bonds.hpp"
 #include "mpi/dynamic/introduce.hpp"
 #include "mpi/ft/failures.hpp"
-#include "mpi/ft/faults.hpp"
 #include "mpi/ft/together.hpp"
 #include "mpi/internal/comms.hpp"
 
@@ -89,12 +88,8 @@ MPI_Comm come_together(Comm& local, int leader, ft::Together& ours, const std::f
   }
   // What the other side may take for a communicator's is not used again.
   ours.conclude(all_well, [] {});
-  if (met.who.party && met.who.by_line) met.who.party->lifeline().set_root(local.world_of(leader), met.who.other_job);
-  if (met.who.party && way.line) {
-    met.who.party->tie(std::move(way.line), met.who.other_job);
-    if (ft::may_fail())
-      for (const Rank dead : runtime().faults->dead()) met.who.party->on_death(dead);  // that have died meanwhile
-  }
+  if (met.who.party && met.who.by_line) met.who.party->set_root(local.world_of(leader), met.who.other_job);
+  if (met.who.party && way.line) met.who.party->tie(std::move(way.line), met.who.other_job);
   return new_comm(local, comm_of(local, met))->handle;
 }
 

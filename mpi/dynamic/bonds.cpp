@@ -209,7 +209,7 @@ void tell_bond(const adi::Party& party, std::uint64_t other_job) {
 void set_adrift(adi::Party& party) {
   party.lifeline().cut();
   party.set_adrift(true);
-  tell_parting(party);
+  if (has_launcher()) static_cast<void>(runtime().bootstrap->wish("adrift", name_of(party)));
 }
 
 void tie_again(const std::vector<Rank>& members, std::uint64_t other_job, bool leader) {

@@ -1,6 +1,7 @@
 // bonds SIDE VICTIM POINT SERVICE DONE: one of two jobs of --ft, under a launcher each, that meet by MPI_Comm_accept
 // and MPI_Comm_connect; SIDE: accept or connect. VICTIM (-1: nobody) dies at the n-th point inside that call
-// (points.hpp); n -1: when the two have met; "all" in place of a victim: all of this job do, then.
+// (points.hpp; v and a number: of those behind its vote on whether the two have met, as the root); n -1: when the two
+// have met; "all" in place of a victim: all of this job do, then.
 //
 // Or, SIDE spawn, a job and what it spawns, under one launcher: VICTIM is one of the spawners, or c and the rank of one
 // of the spawned, who then dies at a point of its MPI_Init.
@@ -74,9 +75,8 @@ void use(MPI_Comm inter) {
 
 /// A spawned process: argv is "child VICTIM POINT".
 int be_child(char** argv) {
-  points_left = std::atoi(argv[3]);
   const char* const rank = std::getenv("RMQ_RANK");
-  armed = rank && std::atoi(rank) == std::atoi(argv[2]);
+  arm(rank && std::atoi(rank) == std::atoi(argv[2]), argv[3]);
   MPI_Init(nullptr, nullptr);
   if (armed) raise(SIGKILL);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -91,8 +91,7 @@ void spawn(char** argv, int rank) {
   const bool theirs = argv[2][0] == 'c';
   const int victim = theirs ? -1 : std::atoi(argv[2]);
   char* child[] = {const_cast<char*>("child"), theirs ? argv[2] + 1 : const_cast<char*>("-1"), argv[3], nullptr};
-  points_left = std::atoi(argv[3]);
-  armed = rank == victim;
+  arm(rank == victim, argv[3]);
   MPI_Comm inter = MPI_COMM_NULL;
   const int code = MPI_Comm_spawn(argv[0], child, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
   if (armed) raise(SIGKILL);
@@ -106,7 +105,8 @@ int main(int argc, char** argv) {
   if (argc == 4 && std::strcmp(argv[1], "child") == 0) return be_child(argv);
   if (argc < 4 || (argc != 6) == (std::strcmp(argv[1], "spawn") != 0)) return 2;
   const bool accepts = std::strcmp(argv[1], "accept") == 0, all_die = std::strcmp(argv[2], "all") == 0;
-  const int victim = all_die ? -1 : std::atoi(argv[2]), at = std::atoi(argv[3]);
+  const int victim = all_die ? -1 : std::atoi(argv[2]);
+  const bool later = std::strcmp(argv[3], "-1") == 0;
   int rank;
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -130,13 +130,12 @@ int main(int argc, char** argv) {
   MPI_Info_create(&patience);
   MPI_Info_set(patience, "timeout", "10");
   MPI_Comm inter = MPI_COMM_NULL;
-  points_left = at;
-  armed = rank == victim && at >= 0;
+  arm(rank == victim, argv[3]);
   const int code = accepts ? MPI_Comm_accept(port, patience, 0, MPI_COMM_WORLD, &inter)
                            : MPI_Comm_connect(port, patience, 0, MPI_COMM_WORLD, &inter);
   if (armed) raise(SIGKILL);  // there are fewer points than that
   const bool met = code == MPI_SUCCESS;
-  if (met && at < 0 && (rank == victim || all_die)) raise(SIGKILL);
+  if (met && later && (rank == victim || all_die)) raise(SIGKILL);
   require(agree(MPI_COMM_WORLD, met) != 0, "this job is not of one mind whether it has met the other one", code);
   if (met) {
     use(inter);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "adi/device.hpp"
@@ -24,6 +25,7 @@ class Party : public ::testing::Test {
       bootstraps_[job] = local_bootstraps(kRanks);
       for (int rank = 0; rank < kRanks; ++rank) {
         adi::DeviceOptions options;
+        options.on_parted = [](std::uint64_t other, int lost) { parted_.emplace_back(other, lost); };
         options.config.unexpected_max = job == 0 ? 1 << 20 : 256 << 10;
         options.methods = {[this](const methods::MethodContext& c) -> Result<std::unique_ptr<methods::Method>> {
           auto& world = worlds_[c.bootstrap.job().job];
@@ -39,6 +41,7 @@ class Party : public ::testing::Test {
   void TearDown() override {
     devices_.clear();
     worlds_.clear();
+    parted_.clear();
   }
 
   adi::Device& device(int job, int rank) { return *devices_[static_cast<std::size_t>(job * kRanks + rank)]; }
@@ -104,6 +107,7 @@ class Party : public ::testing::Test {
           if (from != to) exchange(*from, *to, bytes);
   }
 
+  static inline std::vector<std::pair<std::uint64_t, int>> parted_;  // what DeviceOptions::on_parted has been told
   std::map<std::string, std::unique_ptr<methods::InprocWorld>> worlds_;
   std::vector<std::unique_ptr<Bootstrap>> bootstraps_[2];
   std::vector<std::unique_ptr<adi::Device>> devices_;
@@ -180,6 +184,25 @@ TEST_F(Party, PartiesAreToldApartByTheirTokens) {
   EXPECT_FALSE(device(0, 0).MPID_Party_is_new(0x777000000001234u));  // the same tag
   EXPECT_FALSE(device(0, 0).MPID_Party_is_new(0x8000));              // none
   EXPECT_TRUE(device(0, 0).MPID_Party_is_new(0x1235));
+}
+
+// The other side takes all of this one's for dead when the root's line ends, whatever was known here at that time.
+TEST_F(Party, TheDeathOfTheRootEndsTheOtherJobWhetherItComesBeforeOrAfterTheRootIsKnown) {
+  meet(0x1234);
+  const std::uint64_t other = job_number(device(1, 0).job().job);
+  const std::vector<std::pair<std::uint64_t, int>> once{{other, -1}};
+  adi::Party& party = *device(0, 1).parties().front();
+  party.on_death(0);  // while the sides vote
+  EXPECT_TRUE(parted_.empty());
+  party.set_root(0, other);
+  EXPECT_EQ(parted_, once);
+
+  parted_.clear();
+  adi::Party& later = *device(1, 1).parties().front();
+  later.set_root(0, other);
+  EXPECT_TRUE(parted_.empty());
+  later.on_death(0);
+  EXPECT_EQ(parted_, once);
 }
 
 TEST_F(Party, ALossIsToldByNumber) {

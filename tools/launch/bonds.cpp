@@ -37,7 +37,15 @@ std::set<int> Bonds::reach(int job, bool expected) const {
   return all;
 }
 
+void Bonds::set_adrift(const std::string& name) {
+  const auto found = ties_.find(name);
+  if (found == ties_.end()) return;
+  adrift_.insert({found->second.first, found->second.second});
+  ties_.erase(found);
+}
+
 void Bonds::forget(int job) {
+  adrift_.erase(job);
   std::erase_if(ties_, [&](const auto& tie) { return tie.second.first == job || tie.second.second == job; });
   std::erase_if(parent_of_, [&](const auto& entry) { return entry.first == job || entry.second == job; });
 }

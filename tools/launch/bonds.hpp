@@ -22,6 +22,10 @@ class Bonds {
   void tie(const std::string& name, int a, int b);
   /// They have parted: the first of all their ranks that says so counts.
   void untie(const std::string& name) { ties_.erase(name); }
+  /// The same, but one side alone has come to know that they had connected, or not all of both do: members of the other
+  /// one may still wait for that one's.
+  void set_adrift(const std::string& name);
+  bool has_adrift(int job) const { return adrift_.contains(job); }
   void forget(int job);
 
   /// The job and all that it is tied to, or these are, and so on.
@@ -36,6 +40,7 @@ class Bonds {
   std::set<int> reach(int job, bool expected) const;
 
   std::map<std::string, std::pair<int, int>> ties_;  // the smaller number first
+  std::set<int> adrift_;                             // that were connected with another one by such a tie
   std::map<int, int> parent_of_;                     // of children that have not connected
 };
 

@@ -183,6 +183,11 @@ void Keeper::part(const std::string& name) {
   on_all_leaving();  // one may have waited for the other
 }
 
+void Keeper::set_adrift(const std::string& name) {
+  bonds_.set_adrift(name);
+  on_all_leaving();
+}
+
 Job* Keeper::find(const std::string& id) {
   const auto found = std::ranges::find_if(jobs_, [&](const auto& job) { return job->info().job == id; });
   return found == jobs_.end() ? nullptr : found->get();
@@ -342,6 +347,9 @@ void Keeper::on_finished(Job& job) {
   }
   wishes_.on_finished(job.number(), job.info().job, job.codes());  // first, as it knows more than that
   if (died) tell_death(job.info().job, -1, fmt::format("job {} has come to a bad end", job.number()));
+  // It waits for nobody who may take it for connected; what they still ask it nobody answers any more.
+  if (!died && bonds_.has_adrift(job.number()))
+    tell_death(job.info().job, -1, fmt::format("job {} has ended", job.number()));
   // It is in the middle of its last words.
   loop_.after(std::chrono::milliseconds(0), [this, number = job.number()] {
     bonds_.forget(number);

@@ -177,6 +177,10 @@ bool Wishes::fulfil(const Asker& job, int rank, std::string_view what, std::stri
     keeper_.part(std::string(text));
     return true;
   }
+  if (what == "adrift") {
+    keeper_.set_adrift(std::string(text));
+    return true;
+  }
   const json wish = json::parse(text, nullptr, false);
   if (!wish.is_object()) return false;
   try {

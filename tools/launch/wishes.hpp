@@ -13,6 +13,7 @@
 //                                       last
 //   bond       {job, tie}            -> {}: that job and this one have connected, under this name
 //   part       a name                nothing: they have parted
+//   adrift     a name                nothing: they have parted, as not all of both know that they had connected
 //
 // Text of programs is as base/byte_text.hpp has it. An answer {error} says why not.
 #pragma once
