@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "rma/packets.hpp"
+#include "rma/put_list.hpp"
 
 namespace rmq::rma {
 namespace {
@@ -30,6 +31,9 @@ constexpr std::uint32_t kLagging = 128;        // how many of them
 // Operations that may be queued for a target: whoever issues more waits until half of them have left.
 constexpr std::uint32_t kQueuedMost = 4096;
 constexpr std::uint32_t kQueueMost = 256;  // operations that wait before the lock is asked for
+// The same for lists of puts, which have memory of their own: half a megabyte of it.
+constexpr std::uint32_t kListsMost = 64;
+static_assert(kListMost >= kLagMost, "a list leaves when it is full: with the first put of the next it is too much");
 
 std::uint8_t lock_flag(LockType type) {
   return type == LockType::shared ? rma_flag::lock_shared : rma_flag::lock_exclusive;
@@ -92,10 +96,10 @@ Fault Channel::issue(Op* op, Request** request) {
   }
   stream_.push(op);
   pump();
-  if (stream_.queued() > kQueuedMost) [[unlikely]] {
+  if (stream_.queued() > kQueuedMost || stream_.lists() > kListsMost) [[unlikely]] {
     core_.wait_until({WaitFor::What::operations, rank_}, [&] {
       pump();
-      return stream_.queued() <= kQueuedMost / 2;
+      return stream_.queued() <= kQueuedMost / 2 && stream_.lists() <= kListsMost / 2;
     });
   }
   return Fault::none;
