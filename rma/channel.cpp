@@ -117,7 +117,8 @@ void Channel::pump() {
       stream_.queued() <= kLagging && stream_.queued_bytes() <= kLagMost && stream_.last().bytes <= kLagMost;
   if (!all && small && !under_way) return;
   const adi::Device::Together together(core_.device(), to_);
-  if (!all && completing_ == 0) stream_.keep_get_for_last(kLagMost);  // a completion counts what is queued in its order
+  // A completion counts what is queued in its order.
+  if (!all && completing_ == 0 && !in_order_) stream_.keep_get_for_last(kLagMost);
   while (!stream_.is_empty()) {
     if (stream_.copy()) continue;
     const Op& first = stream_.first();
@@ -191,7 +192,7 @@ void Channel::drain_queue(const Completion& completion, bool asks) {
   const bool unlocks = completion.until == Until::unlock;
   // Only among what the completion covers, and where nobody else has one: what was issued behind a completion must not
   // come before what it waits for.
-  if ((unlocks || asks) && completing_ <= 1 && draining_ == 0 && number == stream_.last_number())
+  if (!in_order_ && (unlocks || asks) && completing_ <= 1 && draining_ == 0 && number == stream_.last_number())
     stream_.keep_get_for_last(UINT64_MAX);
   const auto release = [&] { return unlocks && locks_; };
   while (!stream_.is_empty() && stream_.first_number() <= number) {

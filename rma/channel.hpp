@@ -93,6 +93,8 @@ class Channel {
   }
 
   // ---- completion: begin, lead_out, drain until it says true, end ----
+  /// Completions are kept for later: from now on operations leave, and are numbered, as they were issued.
+  void keep_order() { in_order_ = true; }
   Completion completion(Until until) { return {this, is_closed() ? 0 : stream_.last_number(), until}; }
   /// From here on what is queued keeps its order.
   void begin(Completion& completion);
@@ -143,6 +145,7 @@ class Channel {
   bool locks_ = false;            // a lock belongs to the epoch: it must be released
   bool urgent_ = false;           // what is queued is not to wait: a request-based operation, or push()
   bool deferred_ = false;         // push_later(), and not pushed since
+  bool in_order_ = false;         // keep_order()
   bool writers_ = false;          // note_writers()
   std::uint64_t rider_ = 0;       // number of the operation that carries the request for the lock; 0: none under way
   std::uint32_t completing_ = 0;  // calls that have a completion, draining already or not

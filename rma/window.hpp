@@ -168,7 +168,11 @@ class Window {
   Fault sync() { return passive_.sync(); }
   /// Of what has been issued to this target so far; nothing to wait for where it is reached directly. Under lock or
   /// lock_all, as long as the epoch lasts.
-  Completion completion(int target, Until until) { return sender_.completion(target, until); }
+  Completion completion(int target, Until until) {
+    const Completion kept = sender_.completion(target, until);
+    if (kept.channel) kept.channel->keep_order();
+    return kept;
+  }
   /// *Waits* until all of these are complete, and for nothing that was issued after them.
   Fault finish(std::span<Completion> all) { return sender_.finish(all); }
 

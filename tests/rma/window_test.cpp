@@ -402,6 +402,32 @@ TEST_P(Rma, AWindowEndsWithGatheredPutsThatHaveNotLeft) {
   }));
 }
 
+// Whoever has kept the number of a get finds its data there, however many operations have come behind it.
+TEST_P(Rma, TheNumberThatIsKeptOfAGetStaysItsOwn) {
+  Fibers f(2, rules());
+  EXPECT_TRUE(f.run([&](int me) {
+    std::vector<std::byte> memory;
+    auto w = open(f, me, memory, 64);
+    if (me == 1) {
+      const std::int64_t seven = 7;
+      std::memcpy(w->base(), &seven, 8);
+    }
+    f.barrier(me);
+    if (me == 0) {
+      std::int64_t got = 0;
+      const std::int64_t x = 1;
+      EXPECT_EQ(w->lock(LockType::shared, 1, rma::assertion::nocheck), Fault::none);
+      EXPECT_EQ(w->get(view(&got, 8), {1, 0, kLong.get(), 1}), Fault::none);
+      rma::Completion kept = w->completion(1, rma::Until::remote);
+      for (int i = 0; i < 300; ++i) EXPECT_EQ(w->put(view(&x, 8), {1, 8, kLong.get(), 1}), Fault::none);
+      EXPECT_EQ(w->finish({&kept, 1}), Fault::none);
+      EXPECT_EQ(got, 7);
+      EXPECT_EQ(w->unlock(1), Fault::none);
+    }
+    f.close(me, std::move(w));
+  }));
+}
+
 TEST_P(Rma, ATestForAnOriginThatDiesEnds) {
   Fibers f(2, rules());
   std::vector<std::byte> memories[2];
