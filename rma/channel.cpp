@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "rma/packets.hpp"
+#include "rma/put_list.hpp"
 
 namespace rmq::rma {
 namespace {
@@ -30,6 +31,9 @@ constexpr std::uint32_t kLagging = 128;        // how many of them
 // Operations that may be queued for a target: whoever issues more waits until half of them have left.
 constexpr std::uint32_t kQueuedMost = 4096;
 constexpr std::uint32_t kQueueMost = 256;  // operations that wait before the lock is asked for
+// The same for lists of puts, which have memory of their own: half a megabyte of it.
+constexpr std::uint32_t kListsMost = 64;
+static_assert(kListMost >= kLagMost, "a list leaves when it is full: with the first put of the next it is too much");
 
 std::uint8_t lock_flag(LockType type) {
   return type == LockType::shared ? rma_flag::lock_shared : rma_flag::lock_exclusive;
@@ -92,10 +96,10 @@ Fault Channel::issue(Op* op, Request** request) {
   }
   stream_.push(op);
   pump();
-  if (stream_.queued() > kQueuedMost) [[unlikely]] {
+  if (stream_.queued() > kQueuedMost || stream_.lists() > kListsMost) [[unlikely]] {
     core_.wait_until({WaitFor::What::operations, rank_}, [&] {
       pump();
-      return stream_.queued() <= kQueuedMost / 2;
+      return stream_.queued() <= kQueuedMost / 2 && stream_.lists() <= kListsMost / 2;
     });
   }
   return Fault::none;
@@ -113,7 +117,8 @@ void Channel::pump() {
       stream_.queued() <= kLagging && stream_.queued_bytes() <= kLagMost && stream_.last().bytes <= kLagMost;
   if (!all && small && !under_way) return;
   const adi::Device::Together together(core_.device(), to_);
-  if (!all && completing_ == 0) stream_.keep_get_for_last(kLagMost);  // a completion counts what is queued in its order
+  // A completion counts what is queued in its order.
+  if (!all && completing_ == 0 && !in_order_) stream_.keep_get_for_last(kLagMost);
   while (!stream_.is_empty()) {
     if (stream_.copy()) continue;
     const Op& first = stream_.first();
@@ -187,7 +192,7 @@ void Channel::drain_queue(const Completion& completion, bool asks) {
   const bool unlocks = completion.until == Until::unlock;
   // Only among what the completion covers, and where nobody else has one: what was issued behind a completion must not
   // come before what it waits for.
-  if ((unlocks || asks) && completing_ <= 1 && draining_ == 0 && number == stream_.last_number())
+  if (!in_order_ && (unlocks || asks) && completing_ <= 1 && draining_ == 0 && number == stream_.last_number())
     stream_.keep_get_for_last(UINT64_MAX);
   const auto release = [&] { return unlocks && locks_; };
   while (!stream_.is_empty() && stream_.first_number() <= number) {

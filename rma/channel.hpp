@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "base/packet.hpp"
 #include "base/request.hpp"
@@ -49,6 +50,9 @@ class Channel {
   Rank named(std::uint32_t name) const { return core_.named(name); }
   bool is_name(std::uint32_t name) const { return core_.is_name(name); }
   Channel(WindowCore& core, int rank) : core_(core), rank_(rank), to_(core.world(rank)), stream_(core, *this, to_) {}
+  ~Channel() {
+    if (deferred_) core_.domain.forget_push(*this);
+  }
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
@@ -76,8 +80,21 @@ class Channel {
   Fault issue(Op* op, Request** request);
   /// Sends what may leave by now.
   void pump();
+  /// What is queued may wait for company, but not longer than until this rank polls.
+  void push_later() {
+    if (!std::exchange(deferred_, true)) core_.domain.push_later(*this);
+  }
+  /// It polls: what is queued does not wait any longer, but for a lock, a post or room.
+  void push() {
+    deferred_ = false;
+    if (is_closed() || stream_.is_empty()) return;
+    urgent_ = true;
+    pump();
+  }
 
   // ---- completion: begin, lead_out, drain until it says true, end ----
+  /// Completions are kept for later: from now on operations leave, and are numbered, as they were issued.
+  void keep_order() { in_order_ = true; }
   Completion completion(Until until) { return {this, is_closed() ? 0 : stream_.last_number(), until}; }
   /// From here on what is queued keeps its order.
   void begin(Completion& completion);
@@ -126,7 +143,9 @@ class Channel {
   LockType type_ = LockType::shared;
   bool used_ = false;             // since close()
   bool locks_ = false;            // a lock belongs to the epoch: it must be released
-  bool urgent_ = false;           // a request-based operation is queued
+  bool urgent_ = false;           // what is queued is not to wait: a request-based operation, or push()
+  bool deferred_ = false;         // push_later(), and not pushed since
+  bool in_order_ = false;         // keep_order()
   bool writers_ = false;          // note_writers()
   std::uint64_t rider_ = 0;       // number of the operation that carries the request for the lock; 0: none under way
   std::uint32_t completing_ = 0;  // calls that have a completion, draining already or not

@@ -70,6 +70,16 @@ Fault Window::put(const DataView& origin, const Target& target) {
   return Fault::none;
 }
 
+Fault Window::put_gathered(const DataView& origin, const Target& target) {
+  if (core_.at(target.rank).direct) return put(origin, target);
+  std::uint64_t offset = 0;
+  if (const Fault f = begin(target, offset); f != Fault::none) [[unlikely]]
+    return f;
+  if (origin.bytes != target.layout->size() * target.count) [[unlikely]]
+    return Fault::type;
+  return sender_.put_gathered(target, offset, origin);
+}
+
 Fault Window::get(const DataView& origin, const Target& target) {
   std::uint64_t offset = 0;
   if (const Fault f = begin(target, offset); f != Fault::none) [[unlikely]]

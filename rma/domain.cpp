@@ -50,7 +50,30 @@ void Domain::serve_locks_of(Server& server, bool want) {
 }
 
 void Domain::want_turns() {
-  device_.MPID_Want_turns(!serving_.empty() || !behind_.empty() || !again_.empty());
+  device_.MPID_Want_turns(!serving_.empty() || !behind_.empty() || !again_.empty() || !deferred_.empty());
+}
+
+void Domain::push_later(Channel& channel) {
+  deferred_.push_back(&channel);
+  want_turns();
+}
+
+void Domain::forget_push(Channel& channel) {
+  std::erase(deferred_, &channel);
+  want_turns();
+}
+
+// Each is out of the list before it is pushed: one that ends meanwhile is not there either.
+int Domain::push_all() {
+  if (deferred_.empty()) return 0;
+  int n = 0;
+  for (std::size_t left = deferred_.size(); left > 0 && !deferred_.empty(); --left, ++n) {
+    Channel* const channel = deferred_.back();
+    deferred_.pop_back();
+    channel->push();
+  }
+  want_turns();
+  return n;
 }
 
 void Domain::resume_later(Server& server, Origin& origin) {
@@ -82,7 +105,7 @@ int Domain::resume_all() {
 }
 
 int Domain::advance() {
-  int n = resume_all();
+  int n = resume_all() + push_all();
   const std::vector<Server*> serving = serving_;
   for (Server* s : serving) n += s->serve_locks();
   return n;

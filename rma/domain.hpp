@@ -24,14 +24,15 @@
 namespace rmq::rma {
 
 class Window;
+class Channel;
 class Agent;
 class Server;
 struct Origin;
 
 /// Counted from the start; read at any time by the owner.
 struct Counters {
-  std::uint64_t packets = 0;           // operations by packets, sent from here
-  std::uint64_t served = 0;            // operations of others, executed here
+  std::uint64_t packets = 0;           // operations by packets, sent from here; a list of puts is one
+  std::uint64_t served = 0;            // operations of others, executed here; a list of puts is one
   std::uint64_t type_hits = 0;         // named datatypes found here
   std::uint64_t type_misses = 0;       // not found here: asked for again
   std::uint64_t type_definitions = 0;  // sent from here
@@ -79,6 +80,10 @@ class Domain final : public adi::Extension {
   void remove(Window& window);
   /// Whether origins wait there for this rank's lock: then it is asked at each turn (Server::serve_locks).
   void serve_locks_of(Server& server, bool want);
+  /// What is queued on the channel leaves when this rank polls next (Channel::push). Not twice.
+  void push_later(Channel& channel);
+  /// Or the channel ends before.
+  void forget_push(Channel& channel);
   /// Whether the window is served by packets, so that an agent has to be there while the program computes.
   void need_agent(bool need);
   Counters& count() { return counters_; }
@@ -126,12 +131,14 @@ class Domain final : public adi::Extension {
   void stray_answer(Rank from, const Packet& p, std::uint32_t ticket);
   void want_turns();
   int resume_all();
+  int push_all();
 
   adi::Device& device_;
   bool stored_ = false;  // operations have stored directly since the last order()
   Counters counters_;
   std::unordered_map<std::uint32_t, Window*> windows_;
-  std::vector<Server*> serving_;  // with lock requests that wait
+  std::vector<Server*> serving_;    // with lock requests that wait
+  std::vector<Channel*> deferred_;  // push_later()
   Tickets tickets_;
   OpPool ops_;
   std::unordered_map<Rank, int> behind_epoch_;       // windows for which a rank is: begin_behind()

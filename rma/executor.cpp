@@ -7,6 +7,7 @@
 
 #include "rma/apply.hpp"
 #include "rma/packets.hpp"
+#include "rma/put_list.hpp"
 #include "rma/store.hpp"
 
 namespace rmq::rma {
@@ -39,6 +40,10 @@ bool Executor::execute(Origin& o, const Packet& p, const std::byte* payload) {
   ++core_.domain.count().served;
   if (is_single(p.kind)) {
     after(o, p, execute_one(o, p, payload));
+    return true;
+  }
+  if (p.kind == Kind::RMA_PUT_LIST) {
+    after(o, p, execute_list(p, payload));
     return true;
   }
   DataView view;
@@ -156,6 +161,22 @@ Fault Executor::execute_combine(Origin& o, const DataView& view, const Packet& p
   const Payload before{DataView::contiguous(owner->owned, bytes), 0, bytes};
   reply(o, p.rma_get_accumulate.ticket, before, at, owner);
   return Fault::none;
+}
+
+// One that names no memory of mine does not stop the others: as if each came alone. The first fault.
+Fault Executor::execute_list(const Packet& p, const std::byte* payload) {
+  Fault fault = Fault::none;
+  ListReader list(payload, p.length);
+  std::uint32_t puts = 0;
+  for (; !list.is_at_end(); ++puts) {
+    const auto one = list.next();
+    if (!one) return Fault::protocol;
+    if (contains(one->offset, one->bytes)) [[likely]]
+      store_once(address(one->offset), one->data, one->bytes);
+    else if (fault == Fault::none)
+      fault = Fault::range;
+  }
+  return puts > 0 && puts == p.rma_put_list.puts ? fault : Fault::protocol;
 }
 
 Fault Executor::execute_one(Origin& o, const Packet& p, const std::byte* payload) {

@@ -34,6 +34,7 @@ class Executor {
   std::byte* address(std::uint64_t offset) const;
   Fault execute_get(Origin& o, const DataView& view, const Packet& p);
   Fault execute_combine(Origin& o, const DataView& view, const Packet& p, const std::byte* payload);
+  Fault execute_list(const Packet& p, const std::byte* payload);
   Fault execute_one(Origin& o, const Packet& p, const std::byte* payload);
   void after(Origin& o, const Packet& p, Fault fault);
   void reply(const Origin& o, std::uint32_t ticket, const Payload& data, std::uint64_t at, Request* owner);

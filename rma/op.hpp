@@ -42,6 +42,8 @@ struct Op {
   Request* carrier = nullptr;             // watches the data leave; while pieces are still to be sent
   Request* request = nullptr;             // the caller's, of a request-based form
   TypeOut* type = nullptr;                // the target's datatype, when it must be named
+  std::unique_ptr<std::byte[]> list;      // data of an RMA_PUT_LIST, kListMost bytes
+  std::uint32_t list_room = 0;            // of these, still to be filled
   std::array<LayoutRef, 2> layouts;       // keep data and result alive
   std::array<std::byte, 16> words{};      // data that fits; of compare-and-swap: comparand and new value
 };
@@ -51,10 +53,13 @@ class OpPool {
  public:
   Op* take();
   void give_back(Op* op);
+  /// Memory for Op::list, whose end give_back() takes care of.
+  std::unique_ptr<std::byte[]> take_list();
 
  private:
   std::vector<std::unique_ptr<Op>> all_;
   Op* free_ = nullptr;
+  std::vector<std::unique_ptr<std::byte[]>> lists_;  // that are free
 };
 
 }  // namespace rmq::rma

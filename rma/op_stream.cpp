@@ -17,6 +17,7 @@ namespace {
 
 void OpStream::push(Op* op) {
   if (op->type) ++typed_;
+  if (op->list) ++lists_;
   (head_ ? tail_->next : head_) = op;
   tail_ = op;
   ++queued_;
@@ -151,7 +152,7 @@ bool OpStream::has_ticket() {
 
 // Bytes of each piece of an operation but the last.
 std::uint64_t OpStream::piece_of(const Op& op) const {
-  if (is_single(op.packet.kind) || op.packet.kind == Kind::RMA_GET) return op.bytes;
+  if (is_in_one_packet(op.packet.kind) || op.packet.kind == Kind::RMA_GET) return op.bytes;
   // What asks for data without bringing any is not bound to what one packet of the transport may bring.
   const std::uint64_t fragment = op.data.bytes == 0 ? kPieceMost : core_.device().MPID_Fragment_max(to_);
   return std::max<std::uint64_t>(std::min(fragment, kPieceMost) / op.unit, 1) * op.unit;
@@ -162,8 +163,8 @@ void OpStream::send_piece(Op* op, std::uint64_t bytes) {
   const bool last = op->sent + bytes == op->bytes;
   if (last) p.flags = op->flags;
   if (last || op->replies) set_ticket(p, op->ticket);
-  if (!is_single(p.kind)) p.rma_put.at = op->sent;
-  const std::uint64_t payload = is_single(p.kind) || op->data.bytes == 0 ? op->data.bytes : bytes;
+  if (!is_in_one_packet(p.kind)) p.rma_put.at = op->sent;
+  const std::uint64_t payload = is_in_one_packet(p.kind) || op->data.bytes == 0 ? op->data.bytes : bytes;
   // Relaxed: under the device's lock, as its completion is.
   if (op->carrier) {
     op->carrier->incomplete.store(op->carrier->incomplete.load(std::memory_order_relaxed) + 1,
@@ -259,6 +260,7 @@ void OpStream::on_data_left(Request* carrier) {
 
 void OpStream::part_done(Op* op) {
   if (--op->pending > 0) return;
+  if (op->list) --lists_;
   if (op->number != 0) {
     (op->older ? op->older->newer : oldest_) = op->newer;
     (op->newer ? op->newer->older : newest_) = op->older;

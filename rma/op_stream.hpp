@@ -3,6 +3,7 @@
 // in that order, piece by piece, and end when their data has left and their answer has come.
 //
 //   RMA_PUT, RMA_ACCUMULATE …            pieces of the data; nothing comes back, unless asked for (RMA_ACK)
+//   RMA_PUT_LIST                         short puts that were gathered; the same
 //   RMA_GET                              → RMA_REPLY …
 //   RMA_GET_ACCUMULATE …                 → RMA_REPLY …
 //   RMA_FETCH_OP, RMA_CAS                → RMA_REPLY
@@ -20,6 +21,7 @@
 #include "rma/fault.hpp"
 #include "rma/flight.hpp"
 #include "rma/op.hpp"
+#include "rma/put_list.hpp"
 #include "rma/tickets.hpp"
 #include "rma/window_core.hpp"
 
@@ -37,6 +39,25 @@ class OpStream {
 
   // ---- the queue ----
   void push(Op* op);
+  /// Adds a put to the last operation in the queue; false when that is no list with room for it. Inline: nothing else
+  /// happens to nearly all short puts that need not leave at once.
+  bool append(std::uint64_t offset, const void* from, std::uint64_t bytes) {
+    if (!tail_ || tail_->number != 0 || tail_->list_room < kPutHead + bytes) return false;
+    queued_bytes_ += add_to_list(*tail_, offset, from, static_cast<std::uint32_t>(bytes));
+    return true;
+  }
+  /// The same for a list that is not in the queue and has room. How many bytes it takes.
+  static std::uint32_t add_to_list(Op& op, std::uint64_t offset, const void* from, std::uint32_t bytes) {
+    write_listed(op.list.get() + op.data.bytes, offset, from, bytes);
+    const std::uint32_t all = kPutHead + bytes;
+    op.list_room -= all;
+    op.data.bytes += all;
+    op.bytes += all;
+    ++op.packet.rma_put_list.puts;
+    return all;
+  }
+  /// Lists that are queued or whose data has not left.
+  std::uint32_t lists() const { return lists_; }
   /// Ends an operation that does not come into the queue.
   void refuse(Op* op);
   bool is_empty() const { return head_ == nullptr; }
@@ -126,6 +147,7 @@ class OpStream {
   const Rank to_;
   Op *head_ = nullptr, *tail_ = nullptr;      // queued; the first may have started
   std::uint32_t queued_ = 0;                  // that have not started
+  std::uint32_t lists_ = 0;                   // queued, or started and not finished here
   std::uint64_t queued_bytes_ = 0;            // of their data
   Op *oldest_ = nullptr, *newest_ = nullptr;  // started, not finished here
   std::uint64_t sent_ = 0;                    // operations that have started, and bare unlocks, so far
@@ -135,7 +157,7 @@ class OpStream {
   std::uint32_t asks_ = 0;                    // acknowledgements that are on their way
   std::uint32_t answers_ = 0;                 // operations whose data is still to come
   bool wants_word_ = false;
-  bool starved_ = false;                      // stands in line for a ticket
+  bool starved_ = false;  // stands in line for a ticket
   Flight flight_;
   std::deque<NamedType> types_;  // that operations which have started name, until they are known to be done
   std::uint32_t typed_ = 0;      // of these, and of the queue

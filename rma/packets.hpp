@@ -12,6 +12,11 @@ inline bool is_single(Kind kind) {
   return kind == Kind::RMA_FETCH_OP || kind == Kind::RMA_CAS;
 }
 
+/// Never in pieces.
+inline bool is_in_one_packet(Kind kind) {
+  return is_single(kind) || kind == Kind::RMA_PUT_LIST;
+}
+
 /// Names the answer that is wanted; 0: none.
 inline std::uint32_t ticket_of(const Packet& p) {
   switch (p.kind) {
@@ -27,6 +32,8 @@ inline std::uint32_t ticket_of(const Packet& p) {
     case Kind::RMA_ACCUMULATE:
     case Kind::RMA_GET_ACCUMULATE:
       return p.rma_put.ticket;
+    case Kind::RMA_PUT_LIST:
+      return p.rma_put_list.ticket;
     default:
       return 0;
   }
@@ -38,6 +45,8 @@ inline void set_ticket(Packet& p, std::uint32_t ticket) {
     p.rma_fetch_op.ticket = ticket;
   else if (p.kind == Kind::RMA_CAS)
     p.rma_cas.ticket = ticket;
+  else if (p.kind == Kind::RMA_PUT_LIST)
+    p.rma_put_list.ticket = ticket;
   else
     p.rma_put.ticket = ticket;  // the four of this shape have it in the same place
 }

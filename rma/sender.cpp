@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "rma/packets.hpp"
+#include "rma/put_list.hpp"
 
 namespace rmq::rma {
 namespace {
@@ -79,6 +80,26 @@ Op* Sender::make_combining(Kind kind, const Target& target, std::uint64_t offset
 
 Fault Sender::put(const Target& target, std::uint64_t offset, const DataView& origin, Request** request) {
   return transfer(Kind::RMA_PUT, target, offset, origin, request);
+}
+
+Fault Sender::put_gathered(const Target& target, std::uint64_t offset, const DataView& origin) {
+  const bool plain = origin.is_contiguous() && target.layout->is_dense() && target.layout->true_lb() == 0;
+  if (!plain || origin.bytes == 0 || origin.bytes > kListedMost) return put(target, offset, origin);
+  Channel* c = in_use(target.rank);
+  if (c && c->stream().append(offset, origin.base, origin.bytes)) [[likely]]
+    return Fault::none;
+  c = &channel(target.rank);
+  const std::uint64_t room = std::min<std::uint64_t>(kListMost, core_.device().MPID_Fragment_max(c->to()));
+  if (room < kPutHead + origin.bytes) return put(target, offset, origin);
+  Op* op = core_.domain.ops().take();
+  op->channel = c;
+  op->packet = core_.packet(Kind::RMA_PUT_LIST);
+  op->list = core_.domain.ops().take_list();
+  op->list_room = static_cast<std::uint32_t>(room);
+  op->data = DataView::contiguous(op->list.get(), 0);
+  OpStream::add_to_list(*op, offset, origin.base, static_cast<std::uint32_t>(origin.bytes));
+  c->push_later();
+  return issue(op, nullptr);
 }
 
 Fault Sender::get(const Target& target, std::uint64_t offset, const DataView& result, Request** request) {

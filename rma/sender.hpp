@@ -27,6 +27,8 @@ class Sender {
   // `offset`: bytes from the target's base, or the address in a dynamic window. With `request` the operation is a
   // request-based one, and not empty. Fault::peer_lost, Fault::definition.
   Fault put(const Target& target, std::uint64_t offset, const DataView& origin, Request** request = nullptr);
+  /// The same, where nobody waits for it soon: short data is copied, and travels with that of others.
+  Fault put_gathered(const Target& target, std::uint64_t offset, const DataView& origin);
   Fault get(const Target& target, std::uint64_t offset, const DataView& result, Request** request = nullptr);
   /// RMA_ACCUMULATE, RMA_GET_ACCUMULATE or RMA_FETCH_OP; null: no data goes there, or none comes back.
   Fault combine(Kind kind, const Target& target, std::uint64_t offset, ReduceOp reduction, const Element& element,

@@ -25,7 +25,8 @@ bool wants_answer(const Packet& p) {
       return false;
     case Kind::RMA_PUT:
     case Kind::RMA_ACCUMULATE:
-      return (p.flags & kLockFlags) != 0 || p.rma_put.ticket != 0;
+    case Kind::RMA_PUT_LIST:
+      return (p.flags & kLockFlags) != 0 || ticket_of(p) != 0;
     default:
       return true;
   }

@@ -101,6 +101,10 @@ class Window {
   // Fault::range for memory that is not attached) comes from the call that completes the operation.
 
   Fault put(const DataView& origin, const Target& target);
+  /// The same, where the caller waits for it much later. By packets, up to kListedMost bytes in one piece are copied,
+  /// and gathered with what follows; they leave when a list is full, when what comes after them does, or when this rank
+  /// polls (its agent's polls are some: every 100 ms at least).
+  Fault put_gathered(const DataView& origin, const Target& target);
   Fault get(const DataView& origin, const Target& target);
   Fault accumulate(const DataView& origin, const Target& target, ReduceOp op);
   /// `origin` is not read with ReduceOp::no_op.
@@ -164,7 +168,11 @@ class Window {
   Fault sync() { return passive_.sync(); }
   /// Of what has been issued to this target so far; nothing to wait for where it is reached directly. Under lock or
   /// lock_all, as long as the epoch lasts.
-  Completion completion(int target, Until until) { return sender_.completion(target, until); }
+  Completion completion(int target, Until until) {
+    const Completion kept = sender_.completion(target, until);
+    if (kept.channel) kept.channel->keep_order();
+    return kept;
+  }
   /// *Waits* until all of these are complete, and for nothing that was issued after them.
   Fault finish(std::span<Completion> all) { return sender_.finish(all); }
 

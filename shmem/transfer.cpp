@@ -22,7 +22,7 @@ void settle(const mpi::Function& f, Context& c, int pe, rma::Fault fault, Wait w
   rma::Window& window = *world().window;
   if (fault == rma::Fault::none) {
     note_issued(c, pe);
-    if (wait == Wait::no) return;
+    if (wait != Wait::local) return;
     rma::Completion one = window.completion(pe, rma::Until::local);
     fault = window.finish({&one, 1});
   }
@@ -59,8 +59,10 @@ MPI_Datatype word_type(std::size_t width) {
 void put_far(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* source, std::size_t bytes, int pe,
              Wait wait) {
   enter(f, [&] {
-    const rma::Fault fault =
-        world().window->put(DataView::contiguous(source, bytes), target(f, pe, dest, bytes, MPI_BYTE, bytes));
+    const DataView data = DataView::contiguous(source, bytes);
+    const rma::Target to = target(f, pe, dest, bytes, MPI_BYTE, bytes);
+    rma::Window& window = *world().window;
+    const rma::Fault fault = wait == Wait::no ? window.put_gathered(data, to) : window.put(data, to);
     settle(f, context_of(f, ctx), pe, fault, wait);
   });
 }
@@ -123,7 +125,7 @@ void put_signal(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void*
   if (to) {
     copy_bytes(to, source, bytes);
   } else if (bytes > 0) {
-    put_far(f, ctx, dest, source, bytes, whom, flag ? Wait::local : Wait::no);
+    put_far(f, ctx, dest, source, bytes, whom, flag ? Wait::local : Wait::next);
     if (flag) enter(f, [&] { complete(context_of(f, ctx), false); });
   }
   const Amo how = op == SHMEM_SIGNAL_SET ? Amo::set : Amo::add;

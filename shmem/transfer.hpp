@@ -17,6 +17,7 @@ namespace rmq::shmem {
 /// Until when a call by packets waits.
 enum class Wait : std::uint8_t {
   no,     // it is issued: the context's quiet completes it
+  next,   // the same, and more for that PE follows in the same call: a put is not gathered with others
   local,  // the caller's memory is free, results are here, and it is on its way
 };
 

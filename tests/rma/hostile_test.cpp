@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rma/fibers.hpp"
+#include "rma/put_list.hpp"
 
 namespace {
 
@@ -60,7 +61,7 @@ Packet draw_packet(methods::Chance& chance) {
   static constexpr Kind kKinds[] = {
       Kind::RMA_PUT,   Kind::RMA_GET,  Kind::RMA_ACCUMULATE, Kind::RMA_GET_ACCUMULATE, Kind::RMA_FETCH_OP,
       Kind::RMA_CAS,   Kind::RMA_ACK,  Kind::RMA_REPLY,      Kind::RMA_LOCK_GRANTED,   Kind::RMA_UNLOCK,
-      Kind::RMA_FLUSH, Kind::RMA_SYNC, Kind::DATATYPE_DEFN,  Kind::DATATYPE_MISS};
+      Kind::RMA_FLUSH, Kind::RMA_SYNC, Kind::DATATYPE_DEFN,  Kind::DATATYPE_MISS,      Kind::RMA_PUT_LIST};
   Packet p(kKinds[chance.below(std::size(kKinds))]);
   for (const PacketField& field : find_packet_kind(p.kind)->fields) {
     std::uint64_t value = draw_word(chance);
@@ -422,6 +423,66 @@ TEST(RmaHostile, ABreachOfEachKindIsNamed) {
         },
         [&](Fibers& f, Window&) { expect_dropped(f, b.why); });
   }
+}
+
+/// Puts of one byte each, as their origin lists them; lengths as they are given.
+std::vector<std::byte> list_of(std::initializer_list<std::pair<std::uint64_t, std::uint32_t>> puts) {
+  std::vector<std::byte> list;
+  for (const auto& [offset, bytes] : puts) {
+    const std::size_t at = list.size();
+    list.resize(at + rma::kPutHead + 1);
+    rma::write_listed(&list[at], offset, "!", 1);
+    std::memcpy(&list[at + sizeof offset], &bytes, sizeof bytes);
+  }
+  return list;
+}
+
+TEST(RmaHostile, AListOfPutsThatDoesNotAddUpIsABreach) {
+  struct Breach {
+    std::uint32_t puts;
+    std::vector<std::byte> list;
+  };
+  std::vector<std::byte> cut = list_of({{0, 1}, {1, 1}});
+  cut.resize(cut.size() - 2);
+  const Breach breaches[] = {
+      {0, {}},                                  // no list is empty
+      {2, list_of({{0, 1}})},                   // fewer than it says
+      {1, list_of({{0, 1}, {1, 1}})},           // more
+      {2, cut},                                 // a head without its data
+      {1, list_of({{0, 2}})},                   // data behind the end
+      {1, list_of({{0, 0xffffffff}})},          // by far
+      {2, list_of({{0, 1}, {1, 0xfffffff3}})},  // a length that would wrap
+      {1, list_of({{0, 0}})},                   // no data
+      {1, std::vector<std::byte>(rma::kPutHead - 1)},
+  };
+  for (const Breach& b : breaches) {
+    attack(
+        {},
+        [&](Fibers& f) {
+          Packet p = packet(Kind::RMA_PUT_LIST);
+          p.rma_put_list.puts = b.puts;
+          send(f, p, b.list);
+        },
+        [](Fibers& f, Window&) { expect_dropped(f, "its data does not fit"); });
+  }
+}
+
+TEST(RmaHostile, APutOfAListStaysInTheWindowAndTheOthersAreDone) {
+  attack(
+      {},
+      [&](Fibers& f) {
+        Packet p = packet(Kind::RMA_PUT_LIST);
+        p.rma_put_list.puts = 5;
+        send(f, p,
+             list_of({{0, 1}, {kWindow, 1}, {~std::uint64_t{0}, 1}, {std::uint64_t{1} << 63, 1}, {kWindow - 1, 1}}));
+      },
+      [](Fibers& f, Window& w) {
+        EXPECT_EQ(f.domain(0).counters().protocol_errors, 0u);
+        const auto* const memory = static_cast<const std::byte*>(w.base());
+        EXPECT_EQ(memory[0], std::byte{'!'});
+        EXPECT_EQ(memory[kWindow - 1], std::byte{'!'});
+        EXPECT_EQ(std::count(f.sent(0).begin(), f.sent(0).end(), "RMA_ACK"), 1) << "one fault is told";
+      });
 }
 
 TEST(RmaHostile, WhatComesForAWindowThatHasEndedDoesNoHarm) {

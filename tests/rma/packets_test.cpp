@@ -46,6 +46,7 @@ Exchange exchange(const std::function<void(Window&)>& epoch) {
   return x;
 }
 
+const LayoutRef kByte = Layout::basic(Basic::byte, 1);
 std::int64_t words[8];
 const DataView kWord = DataView::contiguous(words, 8);
 
@@ -97,6 +98,58 @@ TEST(RmaPackets, NocheckSendsNoLock) {
       [](Window& w) { lock(w, LockType::shared, rmq::rma::assertion::nocheck), put(w, 0), put(w, 1), unlock(w); });
   EXPECT_EQ(x.origin, (Packets{"RMA_PUT", "RMA_PUT 8"}));
   EXPECT_EQ(x.target, Packets{"RMA_ACK"});
+}
+
+void put_gathered(Window& w, int i, std::uint64_t bytes = 8) {
+  const std::vector<std::byte> data(bytes);  // gone when the call returns
+  EXPECT_EQ(w.put_gathered(DataView::contiguous(data.data(), bytes), {1, i, kByte.get(), bytes}), Fault::none);
+}
+
+TEST(RmaPackets, GatheredPutsAreOne) {
+  const auto x = exchange([](Window& w) {
+    lock(w, LockType::shared, rmq::rma::assertion::nocheck);
+    for (int i = 0; i < 10; ++i) put_gathered(w, i, i == 5 ? 1 : 8);
+    unlock(w);
+  });
+  EXPECT_EQ(x.origin, Packets{"RMA_PUT_LIST 8"});
+  EXPECT_EQ(x.target, Packets{"RMA_ACK"});
+}
+
+TEST(RmaPackets, GatheredPutsTravelInTheLock) {
+  const auto x = exchange([](Window& w) { lock(w), put_gathered(w, 0), put_gathered(w, 1), unlock(w); });
+  EXPECT_EQ(x.origin, Packets{"RMA_PUT_LIST 14"});
+  EXPECT_EQ(x.target, Packets{"RMA_ACK"});
+}
+
+TEST(RmaPackets, WhatComesBetweenGatheredPutsKeepsItsPlace) {
+  const auto x = exchange([](Window& w) {
+    lock(w, LockType::shared, rmq::rma::assertion::nocheck);
+    put_gathered(w, 0), put_gathered(w, 1), put(w, 0), put_gathered(w, 0), put_gathered(w, 1), unlock(w);
+  });
+  EXPECT_EQ(x.origin, (Packets{"RMA_PUT_LIST", "RMA_PUT", "RMA_PUT_LIST 8"}));
+}
+
+TEST(RmaPackets, GatheredPutsLeaveWithTheNextPoll) {
+  const auto x = exchange([](Window& w) {
+    lock(w, LockType::shared, rmq::rma::assertion::nocheck);
+    for (int i = 0; i < 3; ++i) {
+      put_gathered(w, 0), put_gathered(w, 1);
+      for (std::uint32_t k = 0; k < rmq::rma::WindowCore::kCallsPerPoll; ++k) EXPECT_EQ(w.sync(), Fault::none);
+    }
+    unlock(w);
+  });
+  EXPECT_EQ(x.origin, (Packets{"RMA_PUT_LIST", "RMA_PUT_LIST", "RMA_PUT_LIST", "RMA_FLUSH"}));
+}
+
+TEST(RmaPackets, AListOfPutsLeavesWhenItIsFull) {
+  constexpr int kFull = 8192 / 20;
+  const auto x = exchange([](Window& w) {
+    lock(w, LockType::shared, rmq::rma::assertion::nocheck);
+    for (int i = 0; i < 2 * kFull + 1; ++i) put_gathered(w, i);
+    EXPECT_EQ(w.flush(1), Fault::none);
+    unlock(w);
+  });
+  EXPECT_EQ(x.origin, (Packets{"RMA_PUT_LIST", "RMA_PUT_LIST", "RMA_PUT_LIST 8"}));
 }
 
 TEST(RmaPackets, ALockThatIsHeldIsNotAskedForAgain) {

@@ -353,6 +353,81 @@ TEST_P(Rma, AReaderStandsInLineWhereThereIsAWriter) {
   });
 }
 
+// Some of them have left, some are in lists that have not, and one list is not full. The window may end with such.
+TEST_P(Rma, GatheredPutsEndWithTheirTarget) {
+  if (GetParam().shared) return;  // no packets
+  for (const unsigned assertions : {0U, rma::assertion::nocheck}) {
+    Fibers f(2, rules());
+    std::vector<std::byte> memories[2];
+    std::unique_ptr<Window> windows[2];
+    f.run([&](int me) {
+      auto& w = windows[me] = open(f, me, memories[me], 64);
+      if (me == 1) {
+        f.barrier(me);
+        f.die(me);
+      }
+      const std::int64_t x = 1;
+      const auto put = [&] { return w->put_gathered(view(&x, 8), {1, 8, kLong.get(), 1}); };
+      EXPECT_EQ(w->lock(LockType::shared, 1, assertions), Fault::none);
+      EXPECT_EQ(put(), Fault::none);
+      f.barrier(me);
+      Fault fault = Fault::none;
+      for (int i = 0; i < 1000 && fault == Fault::none; ++i) fault = put();
+      if (fault == Fault::none) {
+        fault = w->unlock(1);
+      } else {
+        EXPECT_EQ(w->unlock(1), Fault::peer_lost);
+      }
+      EXPECT_EQ(fault, Fault::peer_lost);
+      EXPECT_NE(w->lost().find("rank 1"), std::string::npos) << w->lost();
+      EXPECT_EQ(w->lock(LockType::shared, 1, assertions), Fault::none);
+      EXPECT_EQ(put(), Fault::peer_lost);
+    });
+  }
+}
+
+TEST_P(Rma, AWindowEndsWithGatheredPutsThatHaveNotLeft) {
+  if (GetParam().shared) return;  // no packets
+  Fibers f(2, rules());
+  EXPECT_TRUE(f.run([&](int me) {
+    std::vector<std::byte> memory;
+    {
+      auto w = open(f, me, memory, 64);
+      f.barrier(me);
+      const std::int64_t x = 1;
+      EXPECT_EQ(w->lock(LockType::shared, 1 - me, 0), Fault::none);
+      EXPECT_EQ(w->put_gathered(view(&x, 8), {1 - me, 8, kLong.get(), 1}), Fault::none);
+    }
+    f.barrier(me);  // polls
+  }));
+}
+
+// Whoever has kept the number of a get finds its data there, however many operations have come behind it.
+TEST_P(Rma, TheNumberThatIsKeptOfAGetStaysItsOwn) {
+  Fibers f(2, rules());
+  EXPECT_TRUE(f.run([&](int me) {
+    std::vector<std::byte> memory;
+    auto w = open(f, me, memory, 64);
+    if (me == 1) {
+      const std::int64_t seven = 7;
+      std::memcpy(w->base(), &seven, 8);
+    }
+    f.barrier(me);
+    if (me == 0) {
+      std::int64_t got = 0;
+      const std::int64_t x = 1;
+      EXPECT_EQ(w->lock(LockType::shared, 1, rma::assertion::nocheck), Fault::none);
+      EXPECT_EQ(w->get(view(&got, 8), {1, 0, kLong.get(), 1}), Fault::none);
+      rma::Completion kept = w->completion(1, rma::Until::remote);
+      for (int i = 0; i < 300; ++i) EXPECT_EQ(w->put(view(&x, 8), {1, 8, kLong.get(), 1}), Fault::none);
+      EXPECT_EQ(w->finish({&kept, 1}), Fault::none);
+      EXPECT_EQ(got, 7);
+      EXPECT_EQ(w->unlock(1), Fault::none);
+    }
+    f.close(me, std::move(w));
+  }));
+}
+
 TEST_P(Rma, ATestForAnOriginThatDiesEnds) {
   Fibers f(2, rules());
   std::vector<std::byte> memories[2];

@@ -40,7 +40,7 @@ constexpr Operation kOperations[] = {
 };
 
 bool is_operation(Kind k) {
-  return k >= Kind::RMA_PUT && k <= Kind::RMA_ACK;
+  return (k >= Kind::RMA_PUT && k <= Kind::RMA_ACK) || k == Kind::RMA_PUT_LIST;
 }
 
 }  // namespace
@@ -150,6 +150,9 @@ void Otf2Events::operation(Rank& r, const Entry& e, const Packet& p) {
   switch (p.kind) {
     case Kind::RMA_PUT:
       OTF2_EvtWriter_RmaPut(r.writer, nullptr, now_, win, peer, p.length, p.rma_put.ticket);
+      break;
+    case Kind::RMA_PUT_LIST:  // all as one; the offsets and lengths between the data count as well
+      OTF2_EvtWriter_RmaPut(r.writer, nullptr, now_, win, peer, p.length, p.rma_put_list.ticket);
       break;
     case Kind::RMA_GET:
       OTF2_EvtWriter_RmaGet(r.writer, nullptr, now_, win, peer, p.rma_get.type == 0 ? p.rma_get.count : 0,
