@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   MPI_Comm half, inter;
   MPI_Request request;
   setenv("RMQ_TCP_CONNECT_TIMEOUT", "300ms", 1);
+  setenv("RMQ_COLL", "barrier=batch", 1); /* in which rank 1 talks with rank 2 */
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_split(MPI_COMM_WORLD, rank == 3, 0, &half);
