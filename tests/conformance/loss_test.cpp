@@ -1,15 +1,12 @@
 // The end of ranks: sudden deaths, and orderly ends with traffic still under way. Sudden deaths of real methods need
 // real processes: process_test.cpp.
 #include "conformance/fixture.hpp"
+#include "sanitized.hpp"
 
 namespace rmq::testing {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kMoments = 7;  // a world takes a quarter of a second each there
-#else
-constexpr int kMoments = 1;
-#endif
+constexpr int kMoments = kSanitized ? 7 : 1;  // a world takes a quarter of a second each there
 
 TEST_P(Conformance, FinalizeSendsWhatIsStillUnderWay) {
   ASSERT_TRUE(open(3));

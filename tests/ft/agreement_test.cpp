@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "methods/chance.hpp"
+#include "sanitized.hpp"
 
 namespace rmq::testing {
 namespace {
@@ -17,13 +18,6 @@ using mpi::ft::Agreement;
 using mpi::ft::Places;
 
 constexpr int kNever = 1 << 30;
-#if defined(__has_feature)
-constexpr bool kSlow = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSlow = true;
-#else
-constexpr bool kSlow = false;
-#endif
 
 /// Members and the channels between them. A channel keeps order; of a member that dies it brings some of what is under
 /// way, and then the news of the death, to each member at a time of its own.
@@ -183,7 +177,7 @@ TEST(Agreement, CostsFourMessagesAMember) {
 
 // Each member's death behind each of its messages, and that of each pair.
 TEST(Agreement, EndsWhoeverDiesWhen) {
-  const int seeds = kSlow ? 3 : 25;
+  const int seeds = kSanitized ? 3 : 25;
   for (const int size : {2, 3, 4}) {
     const int most = 3 * 2 * size;  // messages of one member in two agreements
     for (int a = 0; a < size; ++a) {
@@ -205,7 +199,7 @@ TEST(Agreement, EndsWhoeverDiesWhen) {
 }
 
 TEST(Agreement, EndsWhenAnyNumberDiesAtAnyTime) {
-  const std::uint64_t seeds = kSlow ? 300 : 4000;
+  const std::uint64_t seeds = kSanitized ? 300 : 4000;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     methods::Chance draw(seed);
     Crowd crowd(2 + static_cast<int>(draw.below(16)), 3, seed);
