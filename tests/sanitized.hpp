@@ -1,14 +1,12 @@
-// Whether a sanitizer looks at each access, so that all takes ten times as long: tests that repeat something do it less.
+// Whether a sanitizer looks at each access, which takes ten times as long: tests that repeat something do it less.
 #pragma once
 
-namespace rmq::testing {
+namespace rmq {
 
-#if defined(__has_feature)
-inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // Clang is told to say so, too
 inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;
 #endif
 
-}  // namespace rmq::testing
+}  // namespace rmq

@@ -1,7 +1,7 @@
 // The end of ranks: sudden deaths, and orderly ends with traffic still under way. Sudden deaths of real methods need
 // real processes: process_test.cpp.
 #include "conformance/fixture.hpp"
-#include "sanitized.hpp"
+#include "tests/sanitized.hpp"
 
 namespace rmq::testing {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/layout.hpp"
 #include "base/os/clock.hpp"
 #include "cuts/cutter.hpp"
-#include "sanitized.hpp"
+#include "tests/sanitized.hpp"
 #include "tcp/node.hpp"
 
 namespace rmq::tcp::test {
@@ -144,7 +144,7 @@ struct Case {
 class Cuts : public testing::TestWithParam<Case> {};
 
 TEST_P(Cuts, LoseAndDoubleNothing) {
-  const std::uint64_t wanted = number_from("RMQ_CUTS", rmq::testing::kSanitized ? 100 : 300);
+  const std::uint64_t wanted = number_from("RMQ_CUTS", kSanitized ? 100 : 300);
   const std::uint64_t seed = number_from("RMQ_CUT_SEED", 1);
   Config config;
   config.tcp_buffer = GetParam().buffer;

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "methods/chance.hpp"
-#include "sanitized.hpp"
+#include "tests/sanitized.hpp"
 
 namespace rmq::testing {
 namespace {
