@@ -16,8 +16,8 @@
 #include "base/layout.hpp"
 #include "base/os/clock.hpp"
 #include "cuts/cutter.hpp"
-#include "tests/sanitized.hpp"
 #include "tcp/node.hpp"
+#include "tests/sanitized.hpp"
 
 namespace rmq::tcp::test {
 namespace {
