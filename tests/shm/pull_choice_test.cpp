@@ -14,17 +14,24 @@ constexpr std::uint64_t kRing = 1 << 20;
 
 /// A peer, on a machine where each way costs what it is told.
 struct Machine {
-  double get, ask;  // of a byte
+  double get, ask;       // of a byte
+  bool refuses = false;  // gets
   PullChoice choice{kRing};
   PullPeriods periods{};
   std::uint64_t now = 1000;
+  int refused = 0;
 
   void come(Pull how, std::uint64_t bytes, std::uint64_t from) {
     if (const auto over = periods.add(how, 0, bytes, from, now)) choice.measured(*over, now);
   }
   /// So many messages, all asked for before any comes, and all there at once; how they came.
   Pull pull(std::uint64_t bytes, bool may_ask = true, int messages = 1) {
-    const Pull how = choice.next(bytes) == Pull::ask && may_ask ? Pull::ask : Pull::get;
+    Pull how = choice.next(bytes) == Pull::ask && may_ask ? Pull::ask : Pull::get;
+    if (how == Pull::get && refuses) {
+      choice.refused(bytes);
+      ++refused;
+      how = Pull::ask;
+    }
     const std::uint64_t from = now;
     now += static_cast<std::uint64_t>((how == Pull::get ? get : ask) * static_cast<double>(bytes) * messages);
     for (int i = 0; i < messages; ++i) come(how, bytes, from + static_cast<std::uint64_t>(i)), ++now;
@@ -103,9 +110,65 @@ TEST(PullChoice, AStreamWithoutAPauseIsMeasured) {
 TEST(PullChoice, MemoryThatCannotBeReadIsNotTriedForLong) {
   Machine m{.get = 1, .ask = 2};
   m.asked(100, 65536);
-  ASSERT_EQ(m.choice.next(65536), Pull::get);
+  m.refuses = true;
+  m.asked(10000, 65536);
+  EXPECT_LE(m.refused, 10);
+}
+
+TEST(PullChoice, OneRefusalIsForgotten) {
+  Machine m{.get = 1, .ask = 2};
+  m.asked(1000, 65536);
   m.choice.refused(65536);
-  EXPECT_EQ(m.asked(1000, 65536), 1000);
+  m.asked(100, 65536);
+  EXPECT_EQ(m.choice.best(65536), Pull::get);
+}
+
+// What is under way while others come and go, the same way or the other, has taken all of its time.
+TEST(PullPeriods, AMessageThatOutlastsOthersIsChargedFromItsBeginning) {
+  for (const Pull others : {Pull::get, Pull::ask}) {
+    PullPeriods periods;
+    for (std::uint64_t at = 1000; at < 1400; at += 100) periods.add(others, 0, 65536, at + 10, at + 90);
+    periods.add(Pull::ask, 1, 1 << 20, 1000, 1500);
+    const auto over = periods.add(Pull::ask, 0, 65536, 2000, 2001);
+    ASSERT_TRUE(over);
+    EXPECT_EQ(over->from, 1000);
+    EXPECT_EQ(over->to, 1500);
+    EXPECT_EQ(over->peer, 1);
+    EXPECT_EQ(over->asked, 1000);
+  }
+}
+
+TEST(PullPeriods, AClockThatIsSetBackUnderWayTellsNothing) {
+  PullPeriods periods;
+  periods.add(Pull::ask, 0, 65536, 1000, 2000);
+  EXPECT_FALSE(periods.add(Pull::ask, 0, 65536, 1900, 500));
+  const auto over = periods.add(Pull::ask, 0, 65536, 3000, 4000);
+  ASSERT_TRUE(over);
+  EXPECT_EQ(over->cost(), 0);
+}
+
+TEST(PullChoice, WhatWasAskedForBeforeAnAttemptIsNoPartOfIt) {
+  Machine m{.get = 2, .ask = 4};
+  m.asked(1000, 65536);
+  ASSERT_EQ(m.choice.best(65536), Pull::get);
+  while (m.choice.next(65536) == Pull::get) m.pull(65536);
+  // One that has been under way since long ago, and seems to have taken nothing.
+  m.choice.measured({.way = Pull::ask, .message = 65536, .asked = 1, .from = m.now - 1, .to = m.now, .bytes = 65536},
+                    m.now);
+  EXPECT_EQ(m.choice.best(65536), Pull::get);
+}
+
+TEST(PullChoice, ASenderThatWaitsNowAndThenIsFound) {
+  Machine m{.get = 3, .ask = 2};
+  for (int i = 0; i < 4000; ++i) m.pull(65536, i % 2 == 0);
+  EXPECT_EQ(m.choice.best(65536), Pull::ask);
+}
+
+TEST(PullChoice, ShortMessagesFollowNoAttempt) {
+  Machine m{.get = 2, .ask = 1};
+  m.asked(100, 16384);
+  while (m.choice.next(16384) == m.choice.best(16384)) m.pull(16384);
+  EXPECT_EQ(m.choice.next(12000), m.choice.best(12000));
 }
 
 TEST(PullChoice, WhatIsNotMeasuredTriesNothing) {
