@@ -37,7 +37,8 @@ std::set<int> Bonds::reach(int job, bool expected) const {
   return all;
 }
 
-void Bonds::set_adrift(const std::string& name) {
+void Bonds::set_adrift(const std::string& name, int job) {
+  adrift_.insert(job);
   const auto found = ties_.find(name);
   if (found == ties_.end()) return;
   adrift_.insert({found->second.first, found->second.second});

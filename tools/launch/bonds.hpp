@@ -23,8 +23,8 @@ class Bonds {
   /// They have parted: the first of all their ranks that says so counts.
   void untie(const std::string& name) { ties_.erase(name); }
   /// The same, but one side alone has come to know that they had connected, or not all of both do: members of the other
-  /// one may still wait for that one's.
-  void set_adrift(const std::string& name);
+  /// one may still wait for that one's. `job` says so, which need not be one of the two: several may stand on one side.
+  void set_adrift(const std::string& name, int job);
   bool has_adrift(int job) const { return adrift_.contains(job); }
   void forget(int job);
 
@@ -40,7 +40,7 @@ class Bonds {
   std::set<int> reach(int job, bool expected) const;
 
   std::map<std::string, std::pair<int, int>> ties_;  // the smaller number first
-  std::set<int> adrift_;                             // that were connected with another one by such a tie
+  std::set<int> adrift_;                             // that may be waited for so
   std::map<int, int> parent_of_;                     // of children that have not connected
 };
 

@@ -183,8 +183,8 @@ void Keeper::part(const std::string& name) {
   on_all_leaving();  // one may have waited for the other
 }
 
-void Keeper::set_adrift(const std::string& name) {
-  bonds_.set_adrift(name);
+void Keeper::set_adrift(const std::string& name, int job) {
+  bonds_.set_adrift(name, job);
   on_all_leaving();
 }
 
@@ -346,10 +346,9 @@ void Keeper::on_finished(Job& job) {
     if (job.number() != 0 && job.code() != 0) other_codes_[job.number()] = job.code();
   }
   wishes_.on_finished(job.number(), job.info().job, job.codes());  // first, as it knows more than that
-  if (died) tell_death(job.info().job, -1, fmt::format("job {} has come to a bad end", job.number()));
-  // It waits for nobody who may take it for connected; what they still ask it nobody answers any more.
-  if (!died && bonds_.has_adrift(job.number()))
-    tell_death(job.info().job, -1, fmt::format("job {} has ended", job.number()));
+  // One that is adrift waits for nobody who may take it for connected; what they still ask it nobody answers any more.
+  if (died || bonds_.has_adrift(job.number()))
+    tell_death(job.info().job, -1, fmt::format("job {} has {}", job.number(), died ? "come to a bad end" : "ended"));
   // It is in the middle of its last words.
   loop_.after(std::chrono::milliseconds(0), [this, number = job.number()] {
     bonds_.forget(number);

@@ -54,7 +54,8 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
   Bonds& bonds() { return bonds_; }
   /// Two jobs have parted, as one of their ranks says (Bonds::untie).
   void part(const std::string& name);
-  void set_adrift(const std::string& name);
+  /// The same, and not all of both know that they had connected (Bonds::set_adrift).
+  void set_adrift(const std::string& name, int job);
 
   /// The first job; nullptr when it has finished.
   Job* first_job() { return jobs_.empty() || jobs_[0]->number() != 0 ? nullptr : jobs_[0].get(); }

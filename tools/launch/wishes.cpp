@@ -178,7 +178,7 @@ bool Wishes::fulfil(const Asker& job, int rank, std::string_view what, std::stri
     return true;
   }
   if (what == "adrift") {
-    keeper_.set_adrift(std::string(text));
+    keeper_.set_adrift(std::string(text), job.number);
     return true;
   }
   const json wish = json::parse(text, nullptr, false);
