@@ -241,8 +241,11 @@ class Device {
   /// Packets of these kinds go to `extension` from now on; it must live until MPID_Unregister or the device's end.
   void MPID_Register(Kind first, Kind last, Extension& extension);
   void MPID_Unregister(Extension& extension);
-  /// Whether extensions get a turn in each turn of the dispatch loop.
-  void MPID_Want_turns(bool want) { wants_turns_ = want; }
+  /// Whether extensions get a turn in each turn of the dispatch loop. An agent that sleeps wakes for the first of them.
+  void MPID_Want_turns(bool want) {
+    wants_turns_ = want;
+    if (want) wake_agent();
+  }
   /// Sends a packet with this payload behind it (its `length` is set here), in order with all earlier ones of this call
   /// to that rank, which is not this one. At most MPID_Fragment_max bytes of payload. With `owner`, one thing less has
   /// to happen to it when the memory may be used again (perhaps before the call returns), and an error is in its
@@ -357,9 +360,9 @@ class Device {
 
  private:
   Device(DeviceOptions options, Bootstrap& bootstrap);
-  Result<void> open_methods();                       // boot.cpp
-  std::vector<MethodMaker> method_makers() const;    // boot.cpp
-  void gather(Rank to, bool on);                     // extend.cpp
+  Result<void> open_methods();                                            // boot.cpp
+  std::vector<MethodMaker> method_makers() const;                         // boot.cpp
+  void gather(Rank to, bool on);                                          // extend.cpp
   std::uint64_t reach(Rank rank, std::uint64_t at, std::uint64_t bytes);  // extend.cpp
   void note_clock();
   void note_unanswered();

@@ -72,11 +72,29 @@ class WireMethod final : public methods::Method {
   std::uint32_t taken_ = 0;
 };
 
+/// What a floor above has put off until the rank polls.
+struct Deferred final : Extension {
+  Device* device = nullptr;
+  bool waits = false, done = false;
+  void on_packet(Rank, const Packet&, const std::byte*) override {}
+  methods::Landing on_arriving(Rank, const Packet&) override { return {}; }
+  void on_landed(Rank, const Packet&, const methods::Landing&, Errc) override {}
+  void on_peer_lost(Rank) override {}
+  int advance() override {
+    if (!std::exchange(waits, false)) return 0;
+    done = true;
+    device->MPID_Want_turns(false);
+    return 1;
+  }
+  bool may_sleep() override { return advance() == 0; }
+};
+
 /// Rank 0, with two receives posted, and what its threads and the peer do.
 struct World {
   Wire wire;
   std::unique_ptr<Bootstrap> boot;
   std::unique_ptr<Device> device;
+  Deferred deferred;
   Request* receives[2];
   Atomic<bool> stop{false};
   bool agent = true, stopped = false;
@@ -102,6 +120,8 @@ struct World {
     device = std::move(Device::MPID_Init(std::move(options), *boot).value());
     const Device::Entry entry(*device);
     device->MPID_Enable_threads();
+    deferred.device = device.get();
+    device->MPID_Register(Kind::RMA_PUT, Kind::RMA_PUT, deferred);
     for (int i = 0; i < 2; ++i) {
       Request* r = receives[i] = device->MPID_Request_create(RequestKind::recv);
       r->peer = 1;
@@ -119,6 +139,15 @@ struct World {
   void receive(int i) {
     const Device::Entry entry(*device);
     device->MPID_Wait(receives[i]);
+  }
+  /// Puts something off, and does not call again until it has been done.
+  void defer() {
+    {
+      const Device::Entry entry(*device);
+      deferred.waits = true;
+      device->MPID_Want_turns(true);
+    }
+    explore::wait_until([this] { return deferred.done; });
   }
   /// Never calls again until somebody else has received it.
   void compute(int i) {
@@ -154,6 +183,11 @@ Program polls_then_computes(std::uint32_t mute = 0) {
   explore::seams().mute = mute;
   return {{[=] { w->test(), w->test(), w->compute(1), w->stop_in_the_end(); }, [=] { w->serve(); }, [=] { w->send(); }},
           {}};
+}
+
+Program defers_then_computes() {
+  auto w = std::make_shared<World>(Threads::one);
+  return {{[=] { w->defer(), w->stop_agent(); }, [=] { w->serve(); }}, {}};
 }
 
 Program waits_then_computes(std::uint32_t mute = 0) {
@@ -216,6 +250,10 @@ constexpr Bounds kLong{.preemptions = 0, .stale = 0, .random = 10000};
 
 TEST(Agent, ServesWhileTheProgramComputes) {
   explore::holds([] { return polls_then_computes(); }, kBounds);
+}
+
+TEST(Agent, DoesWhatTheProgramHasPutOff) {
+  explore::holds([] { return defers_then_computes(); }, kBounds);
 }
 
 TEST(Agent, LeavesTheProgramItsRings) {
