@@ -6,11 +6,13 @@
 // SYNC POINT C: the reader's release of bytes_taken, the writer's acquire of it.
 //
 // A ring begins small, so that a pair goes around memory that is warm, and each page that it takes costs two page
-// faults. Only a writer that finds it full takes more: room for as many payloads of that length as programs have under
-// way at once, and all that there is for long ones (a stream of 8 KB else stays a fifth slower). The packet written
-// next says so, and the reader then does the same. Writing goes on behind the part that was in use, where nothing can
-// lie: the position skips to the next one with that offset. What is unread keeps its place, and the rule for what may
-// be overwritten stays as it is: position e, of the new size n, needs all before e - n to be returned, and whatever is
+// faults. A payload that is too long for it makes it take what four such need: whoever sends one to each of many ranks,
+// again and again, needs no more (64 ranks' first alltoalls of 4 KB take 10 ms each while they go around 64 KB a pair).
+// Else only a writer that finds it full takes more: room for as many payloads of that length as programs have under way
+// at once, and all that there is for long ones (a stream of 8 KB else stays a fifth slower). The packet written next
+// says so, and the reader then does the same. Writing goes on behind the part that was in use, where nothing can lie:
+// the position skips to the next one with that offset. What is unread keeps its place, and the rule for what may be
+// overwritten stays as it is: position e, of the new size n, needs all before e - n to be returned, and whatever is
 // unread in e's place lies at e - n or before.
 //
 // No deadlock with lazy returns: a payload is at most a quarter of a grown ring, a skip is less than that, and the
@@ -91,6 +93,7 @@ class ByteWriter : public ByteRing {
 
   /// What the ring should grow to for payloads of `length` bytes; its size now when it is as large as it can be.
   std::uint64_t next_size(std::uint32_t length) const {
+    if (length > max_payload(static_cast<std::uint32_t>(size_))) return least_size(length);
     const std::uint64_t wanted = length < kLong ? std::bit_ceil(std::uint64_t{length} * kAtOnce) : whole_;
     return std::min(std::max(wanted, 2 * size_), whole_);
   }
@@ -123,8 +126,9 @@ class ByteWriter : public ByteRing {
   // Payloads for which a ring that grows has room: benchmarks have 64 under way, and a quarter may be taken and not yet
   // returned.
   static constexpr std::uint64_t kAtOnce = 128;
-  // Bytes: as CellWriter::kAhead. Where lines take long, a stream of 128 B gains half, one of 256 B a third; the lines of
-  // longer payloads overlap by themselves, and lose by it: 1 KB a tenth of its latency, 4 KB a fifth of its bandwidth.
+  // Bytes: as CellWriter::kAhead. Where lines take long, a stream of 128 B gains half, one of 256 B a third; the lines
+  // of longer payloads overlap by themselves, and lose by it: 1 KB a tenth of its latency, 4 KB a fifth of its
+  // bandwidth.
   static constexpr std::uint32_t kOwnedAhead = 256;
   static constexpr std::uint32_t kLong = 4096;  // bytes: for such payloads a ring takes all of its memory
 

@@ -156,13 +156,15 @@ TEST(ByteRing, UsesNoMoreMemoryThanItsPairNeeds) {
   }
   EXPECT_EQ(writer.least_size(1), 2048u);
   EXPECT_EQ(writer.least_size(1000), 4096u) << "four of them at least";
+  EXPECT_EQ(writer.next_size(257), 2048u) << "too long for the ring: no more than four of them need";
+  EXPECT_EQ(writer.next_size(256), kSize) << "a full ring: for all that may be under way";
   const std::uint16_t mark = writer.grow(writer.next_size(1));
   EXPECT_EQ(mark, 11) << "twice as much at least";
   EXPECT_EQ(writer.reserve(1024), memory.data() + 1024) << "behind the old part";
   EXPECT_TRUE(reader.grow(mark));
   for (const std::uint16_t bad : {std::uint16_t{0}, mark, std::uint16_t{13}, std::uint16_t{32}, std::uint16_t{64}})
     EXPECT_FALSE(reader.grow(bad)) << bad;
-  EXPECT_EQ(writer.grow(writer.next_size(4096)), 12) << "no more than there is";
+  EXPECT_EQ(writer.grow(writer.next_size(max_payload(kSize))), 12) << "no more than there is";
   EXPECT_EQ(writer.next_size(1), writer.size()) << "there is no more";
 }
 
