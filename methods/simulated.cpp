@@ -61,8 +61,8 @@ struct SimWorld::Endpoint {
   bool woken = false;  // something in shared memory has changed since it looked
   bool has_cpu = false;
   bool wants_cpu = false;  // it is in the queue for one
-  bool ended = true;  // its program
-  bool gone = true;   // its fiber has ended, too
+  bool ended = true;       // its program
+  bool gone = true;        // its fiber has ended, too
 
   static bool later(const std::unique_ptr<Frame, Frame::Free>& a, const std::unique_ptr<Frame, Frame::Free>& b) {
     return *b < *a;
@@ -261,8 +261,9 @@ int SimWorld::poll(Rank rank) {
 Outcome SimWorld::copy(Rank at, Rank peer, std::uint64_t address, const DataView& local, std::uint64_t bytes,
                        bool is_get) {
   if (address == 0 || !hosts_.same(at, peer)) return Outcome::failed;
-  const Cpus& c = cpus_of(*endpoints_[static_cast<std::size_t>(at)]);
-  const double part = cost_.cpus == 0 || c.ranks <= cost_.cpus ? cost_.copy_shared : 1;
+  const Endpoint& me = *endpoints_[static_cast<std::size_t>(at)];
+  const bool has_time = endpoints_[static_cast<std::size_t>(peer)]->clock <= me.clock;  // else it is busy until then
+  const double part = has_time && (cost_.cpus == 0 || cpus_of(me).ranks <= cost_.cpus) ? cost_.copy_shared : 1;
   spend(at, cost_.copy + static_cast<double>(bytes) * cost_.copy_byte * part);
   totals_.copied += bytes;
   if (bytes > cost_.carry_max) return Outcome::done;

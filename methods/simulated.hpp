@@ -48,7 +48,8 @@ struct SimCost {
   LinkCost within, between;        // hosts
   double copy = 0;                 // of one call that reads or writes memory of another process of the host …
   double copy_byte = 0;            // … and of each byte
-  double copy_shared = 1;          // of a copy, the part of its time that it takes where each rank has a CPU: both copy
+  double copy_shared = 1;          // of a copy, the part of its time that it takes where each rank has a CPU, and the
+                                   // other one waits: both copy
   double combine_byte = 0;         // of each byte of an operand of a reduction
   int cpus = 0;                    // of each host, for its ranks to share; 0: one for each
   int pretended = 0;               // 1: all hosts share those of one machine, as pretended hosts do
