@@ -4,29 +4,12 @@
 #include <cstring>
 #include <vector>
 
-#include "mpi/coll/later.hpp"
-#include "shmem/call.hpp"
-#include "shmem/context.hpp"
-#include "shmem/team.hpp"
+#include "shmem/collective.hpp"
 #define RMQ_SHMEM_NO_OVERLOADS
 #include "shmem/include/shmem.h"
 
 namespace rmq::shmem {
 namespace {
-
-namespace coll = mpi::coll;
-
-// What is issued and waits for company may be what the others wait for before they come.
-template <class... P, class... A>
-void run(Team& t, int (*algorithm)(mpi::Comm&, P...), const A&... arguments) {
-  push_all();
-  if (const int code = coll::Now{}(*t.comm, algorithm, arguments...); code != MPI_SUCCESS)
-    mpi::fail_call(code, fmt::format("a PE of {} is lost, or has come with other arguments", t.comm->name));
-}
-
-coll::Blocks blocks(const void* base, std::size_t bytes) {
-  return coll::Blocks::uniform(base, static_cast<MPI_Count>(bytes), coll::byte_type());
-}
 
 // ---- what the functions do; the device held ----
 
@@ -37,10 +20,18 @@ void barrier(Team& t) {
 void broadcast(Team& t, void* dest, const void* source, std::size_t bytes, int root) {
   if (root < 0 || root >= t.size())
     mpi::fail_call(MPI_ERR_ROOT, fmt::format("there is no PE {} in {}", root, t.comm->name));
+  if (may_be_direct(t, bytes)) {
+    const auto all = meet(t, source, dest, bytes);
+    if (all[static_cast<std::size_t>(root)].source != 0) return broadcast_directly(t, all, dest, bytes, root);
+  }
   run(t, coll::bcast, coll::raw(t.me() == root ? source : dest, bytes), root);
 }
 
 void fcollect(Team& t, void* dest, const void* source, std::size_t bytes) {
+  if (may_be_direct(t, bytes)) {
+    const auto all = meet(t, source, dest, bytes);
+    if (sources_reached(all)) return collect_directly(t, all, dest);
+  }
   run(t, coll::allgather, coll::raw(source, bytes), blocks(dest, bytes));
 }
 
@@ -50,11 +41,19 @@ void collect(Team& t, void* dest, const void* source, std::size_t bytes) {
   auto mine = static_cast<MPI_Count>(bytes);
   run(t, coll::allgather, coll::raw(&mine, sizeof mine), blocks(counts.data(), sizeof mine));
   for (std::size_t i = 1; i < n; ++i) places[i] = places[i - 1] + counts[i - 1];
+  if (may_be_direct(t, static_cast<std::size_t>(places.back() + counts.back()))) {
+    const auto all = meet(t, source, dest, bytes);
+    if (sources_reached(all)) return collect_directly(t, all, dest);
+  }
   run(t, coll::allgather, coll::raw(source, bytes),
       coll::Blocks::spread(dest, coll::Numbers(counts.data()), coll::Numbers(places.data()), coll::byte_type()));
 }
 
 void alltoall(Team& t, void* dest, const void* source, std::size_t bytes) {
+  if (may_be_direct(t, bytes)) {
+    const auto all = meet(t, source, dest, bytes);
+    if (sources_reached(all)) return alltoall_directly(t, all, dest, bytes);
+  }
   run(t, coll::alltoall, blocks(source, bytes), blocks(dest, bytes));
 }
 
@@ -76,6 +75,10 @@ void reduce(Team& t, void* dest, const void* source, std::size_t count, MPI_Data
   const void* in = source == dest ? reinterpret_cast<const void*>(~std::uintptr_t{0}) : source;  // MPI_IN_PLACE
   const coll::Reduction r{*mpi::find_op(op), *mpi::find_datatype(type), static_cast<MPI_Count>(count),
                           *mpi::runtime().device};
+  if (may_be_direct(t, count * r.type.size)) {
+    const auto all = meet(t, source, dest, count * r.type.size);
+    if (sources_reached(all) && dests_reached(all)) return reduce_directly(t, all, r);
+  }
   run(t, coll::allreduce, in, dest, r);
 }
 

@@ -14,6 +14,8 @@ namespace rmq::shmem {
 struct Team {
   mpi::Comm* comm = nullptr;
   shmem_team_config_t config{0};
+  enum class Reach : unsigned char { unknown, all, some };
+  Reach reach = Reach::unknown;  // whether all members can map each other's symmetric memory: all of them know the same
 
   int size() const { return comm->size(); }
   int me() const { return comm->rank; }

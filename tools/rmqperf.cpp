@@ -36,11 +36,11 @@ struct Folder {
 };
 
 /// RMQ and those of `peers` that are installed, with the benchmark compiled.
-rmq::Result<std::vector<rmq::perf::Implementation>> prepare(const Folder& folder,
-                                                            const std::vector<std::string>& peers) {
+rmq::Result<std::vector<rmq::perf::Implementation>> prepare(const Folder& folder, const std::vector<std::string>& peers,
+                                                            rmq::perf::Face face = rmq::perf::Face::mpi) {
   if (!folder.made) return rmq::fail_errno("cannot make a folder in /tmp");
   const fs::path bin = fs::canonical("/proc/self/exe").parent_path();
-  std::vector<rmq::perf::Implementation> all = rmq::perf::installed(bin.string(), peers);
+  std::vector<rmq::perf::Implementation> all = rmq::perf::installed(bin.string(), peers, face);
   for (rmq::perf::Implementation& impl : all) {
     if (auto ok = rmq::perf::compile(impl, bench_sources(bin), folder.path); !ok) return tl::unexpected(ok.error());
   }
@@ -98,7 +98,7 @@ rmq::Result<std::string> limits(const rmq::perf::Options& options) {
 rmq::Result<std::string> compare(const rmq::perf::Options& options, const std::vector<std::string>& peers,
                                  const std::string& only, const std::string& json_file) {
   const Folder folder;
-  const auto all = prepare(folder, peers);
+  const auto all = prepare(folder, peers, options.shmem ? rmq::perf::Face::shmem : rmq::perf::Face::mpi);
   if (!all) return tl::unexpected(all.error());
   std::vector<rmq::perf::Job> jobs = rmq::perf::plan(options);
   if (!only.empty()) std::erase_if(jobs, [&](const auto& job) { return job.transport != only; });
@@ -109,7 +109,7 @@ rmq::Result<std::string> compare(const rmq::perf::Options& options, const std::v
     out.close();
     if (!out) return rmq::fail(rmq::Errc::system, fmt::format("cannot write {}", json_file));
   }
-  return rmq::perf::table(samples);
+  return rmq::perf::table(samples, *all);
 }
 
 }  // namespace
@@ -121,9 +121,10 @@ int main(int argc, char** argv) {
   rmq::perf::Options options;
   options.cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   std::string json_file, only;
-  std::vector<std::string> peers = rmq::perf::kPeers;
+  std::vector<std::string> peers;
   CLI::App* run = app.add_subcommand("run", "RMQ alone");
-  CLI::App* beside = app.add_subcommand("compare", "beside MPICH and Open MPI, in turn, each at its best setting");
+  CLI::App* beside =
+      app.add_subcommand("compare", "beside MPICH and Open MPI (--shmem: Open MPI and Sandia OpenSHMEM), in turn");
   CLI::App* trace = app.add_subcommand("trace", "what recording costs: off, flight recorder, full trace");
   CLI::App* limits_of =
       app.add_subcommand("limits", "beside what the machine itself can do: a bare line, ring, copy, connection");
@@ -154,6 +155,7 @@ int main(int argc, char** argv) {
     sub->add_option("--rounds", options.rounds, "runs of each")->check(CLI::PositiveNumber);
   for (CLI::App* sub : {run, beside}) {
     sub->add_flag("--rma", options.rma, "remote memory access instead");
+    sub->add_flag("--shmem", options.shmem, "OpenSHMEM instead, and the same accesses by MPI's windows");
     sub->add_option("--collectives", options.collectives, "collectives instead, with so many ranks: 2,4,8")
         ->delimiter(',')
         ->check(CLI::Range(2, 1024));
@@ -167,10 +169,13 @@ int main(int argc, char** argv) {
       ->add_option("--peers", peers,
                    "only these: an MPI that waits by spinning takes minutes where ranks outnumber CPUs")
       ->delimiter(',')
-      ->check(CLI::IsMember(rmq::perf::kPeers))
-      ->capture_default_str();
+      ->check(CLI::IsMember({"mpich", "openmpi", "sos"}));
   CLI11_PARSE(app, argc, argv);
-  if (!beside->parsed()) peers.clear();
+  if (!beside->parsed()) {
+    peers.clear();
+  } else if (peers.empty()) {
+    peers = options.shmem ? rmq::perf::kShmemPeers : rmq::perf::kPeers;
+  }
   if (options.quick) {
     options.sample_seconds = 0.01;
     if ((run->count("--rounds") + beside->count("--rounds")) == 0) options.rounds = 3;

@@ -35,6 +35,12 @@ constexpr const char* kCollectives =
     "allreduce:1048576,gather:8,scatter:8,allgather:8,allgather:1024,allgather:65536,alltoall:8,alltoall:1024,"
     "alltoall:65536,reduce_scatter:65536";
 
+constexpr const char* kShmemPair =
+    "put:8,put:4096,put:65536,put:4194304,get:8,get:4096,get:65536,get:4194304,put_rate:8,put_bandwidth:65536,fetch_"
+    "add:8,"
+    "cas:8,barrier,bcast:8,bcast:65536,allreduce:8,allreduce:65536";
+constexpr const char* kShmemCrowd = "barrier,bcast:8,bcast:65536,allreduce:8,allreduce:65536,gups:8,gups_queue:8";
+
 constexpr double kProbeSeconds = 0.002;
 constexpr double kSlow = 1.3;  // times the fastest cache line seen: a slow phase is at twice
 
@@ -72,7 +78,7 @@ Result<std::map<Row, double>> run_once(const Job& job, const Implementation& imp
 
 std::string unit_of(const std::string& metric) {
   if (metric == "bandwidth" || metric == "bibandwidth" || metric == "put_bandwidth") return "GB/s";
-  if (metric == "rate") return "M/s";
+  if (metric == "rate" || metric == "put_rate" || metric == "gups" || metric == "gups_queue") return "M/s";
   if (metric == "overlap" || metric == "idle_window") return "%";
   if (metric == "startup") return "ms";
   if (metric == "memory") return "MB";
@@ -80,8 +86,8 @@ std::string unit_of(const std::string& metric) {
 }
 
 bool higher_is_better(const std::string& metric) {
-  return metric == "bandwidth" || metric == "put_bandwidth" || metric == "bibandwidth" || metric == "rate" ||
-         metric == "overlap";
+  const std::string unit = unit_of(metric);
+  return unit == "GB/s" || unit == "M/s" || metric == "overlap";
 }
 
 std::vector<Job> plan(const Options& options) {
@@ -91,6 +97,15 @@ std::vector<Job> plan(const Options& options) {
     for (const auto& [transport, metrics] : {std::pair{"shm", kRmaShm}, std::pair{"tcp", kRmaTcp}}) {
       std::stringstream list(metrics);
       for (std::string metric; std::getline(list, metric, ',');) jobs.push_back({2, transport, metric});
+    }
+    return jobs;
+  }
+  if (options.shmem) {
+    std::vector<Job> jobs;
+    for (const char* transport : {"shm", "tcp"}) {
+      jobs.push_back({2, transport, kShmemPair});
+      jobs.push_back({2, transport, "gups:8,gups_queue:8"});
+      jobs.push_back({4, transport, kShmemCrowd});
     }
     return jobs;
   }

@@ -34,6 +34,7 @@ bool higher_is_better(const std::string& metric);
 struct Options {
   bool quick = false;            // leave out what takes long and is derived from the rest
   bool rma = false;              // remote memory access instead of messages
+  bool shmem = false;            // OpenSHMEM instead, beside MPI's windows
   std::vector<int> collectives;  // collectives instead, with so many ranks each; also on two pretended hosts
   int rounds = 5;                // of each job and implementation, in turn
   double sample_seconds = 0.02;  // of one batch in the benchmark
@@ -78,8 +79,8 @@ Samples measure(const std::vector<Job>& jobs, const std::vector<Implementation>&
 double median(std::vector<double> values);
 /// "median (least-most)" of an implementation's samples; "-" where there are none.
 std::string cell(const std::map<std::string, std::vector<double>>& by_impl, const std::string& impl);
-/// The table, and the rows as JSON (an array; see the README).
-std::string table(const Samples& samples);
+/// The table, a column for each implementation, and the rows as JSON (an array; see the README).
+std::string table(const Samples& samples, const std::vector<Implementation>& all);
 std::string json(const Samples& samples);
 
 }  // namespace rmq::perf

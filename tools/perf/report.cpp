@@ -11,15 +11,18 @@ namespace rmq::perf {
 namespace {
 
 // How RMQ compares with the better peer: above 1 is better, whatever the unit.
-std::string advantage(const Row& row, const std::map<std::string, std::vector<double>>& by_impl) {
+std::string advantage(const Row& row, const std::map<std::string, std::vector<double>>& by_impl,
+                      const std::vector<Implementation>& all) {
   const bool higher = higher_is_better(row.metric);
   const auto ours = by_impl.find("rmq");
   std::vector<double> peers;
-  for (const std::string& peer : kPeers) {
-    if (const auto found = by_impl.find(peer); found != by_impl.end()) peers.push_back(median(found->second));
+  for (const Implementation& one : all) {
+    if (!one.is_peer()) continue;
+    if (const auto found = by_impl.find(one.name); found != by_impl.end()) peers.push_back(median(found->second));
   }
   if (ours == by_impl.end() || peers.empty()) return "-";
-  const double best = higher ? *std::max_element(peers.begin(), peers.end()) : *std::min_element(peers.begin(), peers.end());
+  const double best =
+      higher ? *std::max_element(peers.begin(), peers.end()) : *std::min_element(peers.begin(), peers.end());
   const double mine = median(ours->second);
   if (best <= 0 || mine <= 0) return "-";
   return fmt::format("{:.2f}x", higher ? mine / best : best / mine);
@@ -39,19 +42,22 @@ std::string cell(const std::map<std::string, std::vector<double>>& by_impl, cons
   return fmt::format("{:.3g} ({:.3g}-{:.3g})", median(found->second), least, most);
 }
 
-std::string table(const Samples& samples) {
+std::string table(const Samples& samples, const std::vector<Implementation>& all) {
   std::string text;
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "{:<4} {:>5}  {:<12} {:>9} {:>5} {:>24} {:>24} {:>24} {:>8}\n", "over", "ranks", "metric", "size",
-                 "unit", "rmq", "mpich", "openmpi", "rmq is");
+  fmt::format_to(out, "{:<4} {:>5}  {:<13} {:>9} {:>5}", "over", "ranks", "metric", "size", "unit");
+  for (const Implementation& one : all) fmt::format_to(out, " {:>24}", one.name);
+  fmt::format_to(out, " {:>8}\n", "rmq is");
   for (const auto& [row, by_impl] : samples) {
-    fmt::format_to(out, "{:<4} {:>5}  {:<12} {:>9} {:>5} {:>24} {:>24} {:>24} {:>8}\n", row.transport, row.ranks, row.metric,
-                   row.size, unit_of(row.metric), cell(by_impl, "rmq"), cell(by_impl, "mpich"), cell(by_impl, "openmpi"),
-                   advantage(row, by_impl));
+    fmt::format_to(out, "{:<4} {:>5}  {:<13} {:>9} {:>5}", row.transport, row.ranks, row.metric, row.size,
+                   unit_of(row.metric));
+    for (const Implementation& one : all) fmt::format_to(out, " {:>24}", cell(by_impl, one.name));
+    fmt::format_to(out, " {:>8}\n", advantage(row, by_impl, all));
   }
   text +=
       "Median (least-most) of runs in turn, those of the machine's slow phases repeated. 'rmq is':\n"
-      "how many times better than the better peer at its best setting (above 1 is faster, or smaller). Buffers are reused: below a\n"
+      "how many times better than the better peer at its best setting (above 1 is faster, or smaller). Buffers are "
+      "reused: below a\n"
       "few MB they lie in the cache. For match, size counts receives posted in vain.\n";
   return text;
 }
@@ -60,9 +66,14 @@ std::string json(const Samples& samples) {
   nlohmann::json rows = nlohmann::json::array();
   for (const auto& [row, by_impl] : samples) {
     for (const auto& [impl, values] : by_impl) {
-      rows.push_back({{"metric", row.metric}, {"size", row.size}, {"ranks", row.ranks}, {"transport", row.transport},
-                      {"impl", impl}, {"unit", unit_of(row.metric)},
-                      {"better", higher_is_better(row.metric) ? "higher" : "lower"}, {"median", median(values)},
+      rows.push_back({{"metric", row.metric},
+                      {"size", row.size},
+                      {"ranks", row.ranks},
+                      {"transport", row.transport},
+                      {"impl", impl},
+                      {"unit", unit_of(row.metric)},
+                      {"better", higher_is_better(row.metric) ? "higher" : "lower"},
+                      {"median", median(values)},
                       {"min", *std::min_element(values.begin(), values.end())},
                       {"max", *std::max_element(values.begin(), values.end())}});
     }

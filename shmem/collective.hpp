@@ -1,0 +1,62 @@
+// How a collective of a team is run: by an algorithm of mpi/coll/, or directly, where all of its PEs reach each other's
+// memory.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mpi/coll/later.hpp"
+#include "shmem/call.hpp"
+#include "shmem/context.hpp"
+#include "shmem/team.hpp"
+
+namespace rmq::shmem {
+
+namespace coll = mpi::coll;
+
+/// Runs an algorithm of mpi/coll/; the device held. What is issued and waits for company may be what the others wait
+/// for before they come: it is sent first.
+template <class... P, class... A>
+void run(Team& t, int (*algorithm)(mpi::Comm&, P...), const A&... arguments) {
+  push_all();
+  if (const int code = coll::Now{}(*t.comm, algorithm, arguments...); code != MPI_SUCCESS)
+    mpi::fail_call(code, fmt::format("a PE of {} is lost, or has come with other arguments", t.comm->name));
+}
+
+inline coll::Blocks blocks(const void* base, std::size_t bytes) {
+  return coll::Blocks::uniform(base, static_cast<MPI_Count>(bytes), coll::byte_type());
+}
+
+// ---- directly: direct.cpp ----
+//
+// Each PE copies, or combines, what it needs straight from where the others' data lies: a copy of each byte less than
+// by messages, and no ring between. The members meet twice. First each tells where its data lies (`meet`), and they
+// come to the same conclusion whether all can be reached; behind the second meeting sources may be changed again.
+
+/// Whether it pays for so many bytes at each PE. All members of the team must ask for the same number.
+bool may_be_direct(Team& t, std::size_t bytes);
+
+/// What each member says of itself.
+struct Brought {
+  std::uint64_t source = 0, dest = 0;  // names of its data (Segment), 0: nobody can map it
+  std::uint64_t bytes = 0;             // of its source
+};
+/// What all say, by their number in the team. Of this PE's data: source and destination, the source's length.
+std::vector<Brought> meet(Team& t, const void* source, const void* dest, std::size_t bytes);
+/// Whether the sources of all, or their destinations, can be reached.
+bool sources_reached(std::span<const Brought> all);
+bool dests_reached(std::span<const Brought> all);
+
+/// Behind a meeting in which the root's source is reached, or all sources, or both. They end with the second one.
+void broadcast_directly(Team& t, std::span<const Brought> all, void* dest, std::size_t bytes, int root);
+/// The members' sources one behind the other.
+void collect_directly(Team& t, std::span<const Brought> all, void* dest);
+/// `bytes` bytes for each member in each source.
+void alltoall_directly(Team& t, std::span<const Brought> all, void* dest, std::size_t bytes);
+void reduce_directly(Team& t, std::span<const Brought> all, const coll::Reduction& r);
+
+}  // namespace rmq::shmem

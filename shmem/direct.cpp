@@ -1,0 +1,122 @@
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "base/os/copy.hpp"
+#include "mpi/coll/combine.hpp"
+#include "shmem/collective.hpp"
+
+namespace rmq::shmem {
+namespace {
+
+constexpr std::size_t kLeast = 8192;   // bytes at each PE, from which on two meetings cost less than messages
+constexpr std::size_t kPiece = 16384;  // bytes that are combined at a time: they stay in the first-level cache
+
+/// 0: others cannot map it.
+std::uint64_t name_of(const void* address) {
+  const World& w = world();
+  const std::size_t count = std::min<std::size_t>(w.segments.size(), Near::kSegments);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Segment& s = w.segments[i];
+    if (s.contains(address) && s.file)
+      return segment_name(i) + static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - s.begin);
+  }
+  return 0;
+}
+
+/// Where data of that name of a PE lies here.
+std::byte* at(const Team& t, int member, std::uint64_t name) {
+  const std::size_t segment = (name >> Segment::kNameShift) - 1;
+  return world().near[t.world_pe(member)].base[segment] + (name - segment_name(segment));
+}
+
+/// Whether this PE has all segments of that one which anybody has in a file.
+bool reaches(int pe) {
+  const World& w = world();
+  const std::size_t count = std::min<std::size_t>(w.segments.size(), Near::kSegments);
+  for (std::size_t i = 0; i < count; ++i)
+    if (!w.near[pe].base[i]) return false;
+  return true;
+}
+
+}  // namespace
+
+bool may_be_direct(Team& t, std::size_t bytes) {
+  if (bytes < kLeast || t.size() == 1) return false;
+  if (t.reach == Team::Reach::unknown) {
+    bool all = true;
+    for (int i = 0; i < t.size(); ++i) all = all && reaches(t.world_pe(i));
+    if (!world().all_near) {  // which all have agreed on
+      const int mine = all;
+      int everybody = 0;
+      run(t, coll::allreduce, static_cast<const void*>(&mine), static_cast<void*>(&everybody),
+          coll::Reduction{*mpi::find_op(MPI_LAND), *mpi::find_datatype(MPI_INT), 1, *mpi::runtime().device});
+      all = everybody != 0;
+    }
+    t.reach = all ? Team::Reach::all : Team::Reach::some;
+  }
+  return t.reach == Team::Reach::all;
+}
+
+std::vector<Brought> meet(Team& t, const void* source, const void* dest, std::size_t bytes) {
+  std::vector<Brought> all(static_cast<std::size_t>(t.size()));
+  const Brought mine{name_of(source), name_of(dest), bytes};
+  run(t, coll::allgather, coll::raw(&mine, sizeof mine), blocks(all.data(), sizeof mine));
+  return all;
+}
+
+bool sources_reached(std::span<const Brought> all) {
+  return std::ranges::all_of(all, [](const Brought& b) { return b.source != 0 || b.bytes == 0; });
+}
+
+bool dests_reached(std::span<const Brought> all) {
+  return std::ranges::all_of(all, [](const Brought& b) { return b.dest != 0; });
+}
+
+void broadcast_directly(Team& t, std::span<const Brought> all, void* dest, std::size_t bytes, int root) {
+  if (t.me() != root) copy_bytes(dest, at(t, root, all[static_cast<std::size_t>(root)].source), bytes);
+  run(t, coll::barrier);
+}
+
+void collect_directly(Team& t, std::span<const Brought> all, void* dest) {
+  auto* to = static_cast<std::byte*>(dest);
+  for (int i = 0; i < t.size(); ++i) {
+    const Brought& b = all[static_cast<std::size_t>(i)];
+    if (b.bytes != 0) copy_bytes(to, at(t, i, b.source), b.bytes);
+    to += b.bytes;
+  }
+  run(t, coll::barrier);
+}
+
+void alltoall_directly(Team& t, std::span<const Brought> all, void* dest, std::size_t bytes) {
+  const auto mine = static_cast<std::size_t>(t.me()) * bytes;
+  for (int k = 0; k < t.size(); ++k) {
+    const int i = (t.me() + k) % t.size();  // not all from the same one at once
+    copy_bytes(static_cast<std::byte*>(dest) + static_cast<std::size_t>(i) * bytes,
+               at(t, i, all[static_cast<std::size_t>(i)].source) + mine, bytes);
+  }
+  run(t, coll::barrier);
+}
+
+// Each member combines its share of the vector for all, in the members' order. Nobody else reads that share of
+// anybody's source, so a source may be the destination.
+void reduce_directly(Team& t, std::span<const Brought> all, const coll::Reduction& r) {
+  const auto members = static_cast<MPI_Count>(t.size());
+  const auto width = static_cast<MPI_Count>(r.type.size);
+  const MPI_Count piece = static_cast<MPI_Count>(kPiece) / width;
+  const MPI_Count until = r.count * (t.me() + 1) / members;
+  alignas(kCacheLine) std::byte result[kPiece];
+  for (MPI_Count from = r.count * t.me() / members; from < until; from += piece) {
+    const MPI_Count count = std::min(piece, until - from);
+    const auto bytes = static_cast<std::size_t>(count * width), offset = static_cast<std::size_t>(from * width);
+    copy_bytes(result, at(t, t.size() - 1, all.back().source) + offset, bytes);
+    for (int i = t.size() - 2; i >= 0; --i)
+      coll::combine(r, at(t, i, all[static_cast<std::size_t>(i)].source) + offset, result, count);
+    for (int i = 0; i < t.size(); ++i)
+      copy_bytes(at(t, i, all[static_cast<std::size_t>(i)].dest) + offset, result, bytes);
+  }
+  run(t, coll::barrier);
+}
+
+}  // namespace rmq::shmem
