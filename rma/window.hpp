@@ -105,6 +105,10 @@ class Window {
   /// and gathered with what follows; they leave when a list is full, when what comes after them does, or when this rank
   /// polls (its agent's polls are some: every 100 ms at least).
   Fault put_gathered(const DataView& origin, const Target& target);
+  /// What has been issued to that rank leaves when this rank polls, at the latest.
+  void push_later(Rank rank) {
+    if (Channel* const c = sender_.in_use(rank)) c->push_later();
+  }
   Fault get(const DataView& origin, const Target& target);
   Fault accumulate(const DataView& origin, const Target& target, ReduceOp op);
   /// `origin` is not read with ReduceOp::no_op.

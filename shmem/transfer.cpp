@@ -17,12 +17,12 @@ rma::Target target(const char* function, int pe, const void* address, std::uint6
           count};
 }
 
-// What is to be on its way, or done, when the call returns.
-void settle(const mpi::Function& f, Context& c, int pe, rma::Fault fault, Wait wait) {
+// What is to be done when the call returns; `copied`: the caller's memory is free already, and there is no result.
+void settle(const mpi::Function& f, Context& c, int pe, rma::Fault fault, Wait wait, bool copied = false) {
   rma::Window& window = *world().window;
   if (fault == rma::Fault::none) {
     note_issued(c, pe);
-    if (wait != Wait::local) return;
+    if (wait != Wait::local || copied) return;
     rma::Completion one = window.completion(pe, rma::Until::local);
     fault = window.finish({&one, 1});
   }
@@ -62,8 +62,9 @@ void put_far(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* so
     const DataView data = DataView::contiguous(source, bytes);
     const rma::Target to = target(f, pe, dest, bytes, MPI_BYTE, bytes);
     rma::Window& window = *world().window;
-    const rma::Fault fault = wait == Wait::no ? window.put_gathered(data, to) : window.put(data, to);
-    settle(f, context_of(f, ctx), pe, fault, wait);
+    const bool gathered = wait != Wait::next && bytes <= rma::kListedMost;
+    const rma::Fault fault = gathered ? window.put_gathered(data, to) : window.put(data, to);
+    settle(f, context_of(f, ctx), pe, fault, wait, gathered);
   });
 }
 
@@ -83,7 +84,8 @@ void amo_far(const mpi::Function& f, shmem_ctx_t ctx, Amo op, void* dest, const 
     rma::Window& window = *world().window;
     const rma::Fault fault = before ? window.fetch_and_op(value, before, to, reduction(op))
                                     : window.accumulate(DataView::contiguous(value, width), to, reduction(op));
-    settle(f, context_of(f, ctx), pe, fault, wait);
+    if (!before) window.push_later(pe);
+    settle(f, context_of(f, ctx), pe, fault, wait, before == nullptr);
   });
 }
 
@@ -122,14 +124,19 @@ void put_signal(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void*
   const int whom = place(f, ctx, pe);
   std::byte* const to = near(dest, whom);
   std::byte* const flag = near(signal, whom);
+  const bool copied = to != nullptr || bytes <= rma::kListedMost;
   if (to) {
     copy_bytes(to, source, bytes);
   } else if (bytes > 0) {
-    put_far(f, ctx, dest, source, bytes, whom, flag ? Wait::local : Wait::next);
+    put_far(f, ctx, dest, source, bytes, whom, flag ? Wait::local : copied ? Wait::no : Wait::next);
     if (flag) enter(f, [&] { complete(context_of(f, ctx), false); });
   }
   const Amo how = op == SHMEM_SIGNAL_SET ? Amo::set : Amo::add;
-  if (!flag) return amo_far(f, ctx, how, signal, &value, nullptr, sizeof value, whom, wait);
+  if (!flag) {
+    amo_far(f, ctx, how, signal, &value, nullptr, sizeof value, whom, wait);
+    if (wait == Wait::local && !copied) enter(f, [&] { complete(context_of(f, ctx), true); });
+    return;
+  }
   auto* const word = reinterpret_cast<std::uint64_t*>(flag);
   how == Amo::set ? amo_near<Amo::set>(word, value) : amo_near<Amo::add>(word, value);
   changed(whom);

@@ -18,7 +18,7 @@ namespace rmq::shmem {
 enum class Wait : std::uint8_t {
   no,     // it is issued: the context's quiet completes it
   next,   // the same, and more for that PE follows in the same call: a put is not gathered with others
-  local,  // the caller's memory is free, results are here, and it is on its way
+  local,  // the caller's memory is free, and results are here
 };
 
 enum class Amo : std::uint8_t { fetch, set, swap, add, band, bor, bxor };

@@ -124,12 +124,38 @@ static void contexts(void) {
   shmem_free(words);
 }
 
-/* What has been put comes though its PE makes no call any more. */
-static void computing(void) {
+/* A blocking put with signal: its memory is the caller's again when it returns, however long it is. */
+static void reused(void) {
+  enum { kLongest = 100000, kTimes = 20 };
+  static char source[kLongest];
+  char* data = shmem_malloc(kTimes * kLongest);
+  static uint64_t signal;
+  const size_t lengths[] = {1, 16, 17, 32, 512, 513, 4000, kLongest};
+  for (size_t l = 0; l < sizeof lengths / sizeof *lengths; ++l) {
+    shmem_barrier_all();
+    signal = 0;
+    shmem_barrier_all();
+    for (int i = 0; i < kTimes; ++i) {
+      memset(source, 10 * i % 100 + 1, lengths[l]);
+      shmem_putmem_signal(data + (size_t)i * kLongest, source, lengths[l], &signal, 1, SHMEM_SIGNAL_ADD, next);
+      memset(source, -1, lengths[l]);
+    }
+    shmem_signal_wait_until(&signal, SHMEM_CMP_EQ, kTimes);
+    for (int i = 0; i < kTimes; ++i)
+      for (size_t k = 0; k < lengths[l]; ++k) CHECK(data[(size_t)i * kLongest + k] == 10 * i % 100 + 1);
+  }
+  shmem_barrier_all();
+  shmem_free(data);
+}
+
+/* What has been put, or added, comes though its PE makes no call any more. */
+static void computing(int how) {
   long* words = shmem_calloc(2, sizeof *words); /* what was put; that it has come */
   static const long kOne = 1;
   if (me % 2 == 0) {
-    shmem_long_put_nbi(&words[0], &kOne, 1, next);
+    if (how == 0) shmem_long_put_nbi(&words[0], &kOne, 1, next);
+    if (how == 1) shmem_long_p(&words[0], 1, next);
+    if (how == 2) shmem_long_atomic_add(&words[0], 1, next);
     while (__atomic_load_n(&words[1], __ATOMIC_ACQUIRE) == 0) {
     }
   } else {
@@ -151,7 +177,8 @@ int main(void) {
   order();
   once();
   contexts();
-  computing();
+  reused();
+  for (int how = 0; how < 3; ++how) computing(how);
   shmem_finalize();
   return 0;
 }
