@@ -31,3 +31,7 @@ grep -Eq "^of all: [0-9]+%$" "$json" || { cat "$json"; exit 1; }
 "$1/rmqsim" -n 8 --hosts 2 --net "$rules" barrier | grep -q "^barrier"
 "$1/rmqperf" run --transport tcp --quick --rounds 2 --json "$json" | grep -Eq "tcp +2 +latency +8 +us +[0-9.]+ \([0-9.]+-[0-9.]+\)"
 grep -q '"min"' "$json" && grep -q '"max"' "$json"
+# OpenSHMEM, and the same accesses by windows.
+"$1/rmqperf" run --shmem --transport shm --quick --rounds 1 >"$json"
+grep -Eq "^shm +2 +fetch_add +8 +us +[0-9.]+ \([0-9.]+-[0-9.]+\) +[0-9.]+ \([0-9.]+-[0-9.]+\) +-$" "$json" || { cat "$json"; exit 1; }
+grep -Eq "^shm +4 +gups_queue +8 +M/s +- +[0-9.]+ \([0-9.]+-[0-9.]+\) +-$" "$json" || { cat "$json"; exit 1; }
