@@ -31,14 +31,15 @@ void drop(Team& t) {
 }
 
 /// Makes the team of these PEs of `parent`, all of whose members call. Null for those that are not in it.
-/// What a config says is only told again by shmem_team_get_config: it is taken whatever the mask.
-Team* make_team(Team& parent, const std::vector<Rank>& pes, const shmem_team_config_t* config, const char* name) {
+/// What a config says of what its mask names is told again by shmem_team_get_config, and changes nothing.
+Team* make_team(Team& parent, const std::vector<Rank>& pes, const shmem_team_config_t* config, long mask,
+                const char* name) {
   mpi::Comm* const comm = mpi::create_comm(*parent.comm, Ranks(pes));
   if (!comm) return nullptr;
   comm->name = name;
   auto team = std::make_unique<Team>();
   team->comm = comm;
-  if (config) team->config = *config;
+  if (config && (mask & SHMEM_TEAM_NUM_CONTEXTS) != 0) team->config.num_contexts = config->num_contexts;
   return world().teams.emplace_back(std::move(team)).get();
 }
 
@@ -83,7 +84,7 @@ void make_first_teams() {
   std::vector<Rank> mine;
   for (int pe = 0; pe < static_cast<int>(w.size); ++pe)
     if (w.near[pe].base[0]) mine.push_back(pe);
-  make_team(*w.teams[0], mine, nullptr, "SHMEM_TEAM_SHARED");
+  make_team(*w.teams[0], mine, nullptr, 0, "SHMEM_TEAM_SHARED");
 }
 
 void end_teams() {
@@ -142,7 +143,7 @@ RMQ_SHMEM(int, team_translate_pe, (shmem_team_t team, int pe, shmem_team_t other
 }
 
 RMQ_SHMEM(int, team_split_strided,
-          (shmem_team_t parent, int start, int stride, int size, const shmem_team_config_t* config, long,
+          (shmem_team_t parent, int start, int stride, int size, const shmem_team_config_t* config, long mask,
            shmem_team_t* team)) {
   *team = SHMEM_TEAM_INVALID;
   if (parent == SHMEM_TEAM_INVALID) return 1;
@@ -150,14 +151,14 @@ RMQ_SHMEM(int, team_split_strided,
     Team& p = team_of(fn::team_split_strided, parent);
     const std::vector<Rank> pes = pes_of(p, start, stride, size);
     if (pes.empty()) return 1;
-    *team = handle_or_invalid(make_team(p, pes, config, "a team"));
+    *team = handle_or_invalid(make_team(p, pes, config, mask, "a team"));
     return 0;
   });
 }
 
 RMQ_SHMEM(int, team_split_2d,
-          (shmem_team_t parent, int xrange, const shmem_team_config_t* xconfig, long, shmem_team_t* xteam,
-           const shmem_team_config_t* yconfig, long, shmem_team_t* yteam)) {
+          (shmem_team_t parent, int xrange, const shmem_team_config_t* xconfig, long xmask, shmem_team_t* xteam,
+           const shmem_team_config_t* yconfig, long ymask, shmem_team_t* yteam)) {
   *xteam = *yteam = SHMEM_TEAM_INVALID;
   if (parent == SHMEM_TEAM_INVALID || xrange < 1) return 1;
   return enter(fn::team_split_2d, [&] {
@@ -165,8 +166,8 @@ RMQ_SHMEM(int, team_split_2d,
     const int x = std::min(xrange, p.size()), row = p.me() / x * x, column = p.me() % x;
     const std::vector<Rank> xs = pes_of(p, row, 1, std::min(x, p.size() - row));
     const std::vector<Rank> ys = pes_of(p, column, x, (p.size() - column + x - 1) / x);
-    *xteam = handle_or_invalid(make_team(p, xs, xconfig, "a team along x"));
-    *yteam = handle_or_invalid(make_team(p, ys, yconfig, "a team along y"));
+    *xteam = handle_or_invalid(make_team(p, xs, xconfig, xmask, "a team along x"));
+    *yteam = handle_or_invalid(make_team(p, ys, yconfig, ymask, "a team along y"));
     return 0;
   });
 }

@@ -68,7 +68,11 @@ int main(void) {
   }
   CHECK(shmem_team_translate_pe(SHMEM_TEAM_WORLD, n, SHMEM_TEAM_WORLD) == -1);
   CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 1, 1, n, NULL, 0, &x) != 0 && x == SHMEM_TEAM_INVALID);
-  CHECK(shmem_team_split_2d(SHMEM_TEAM_WORLD, 3, NULL, 0, &x, NULL, 0, &y) == 0);
+  config.num_contexts = 3;
+  const shmem_team_config_t other = {5};
+  CHECK(shmem_team_split_2d(SHMEM_TEAM_WORLD, 3, &config, 0, &x, &other, SHMEM_TEAM_NUM_CONTEXTS, &y) == 0);
+  CHECK(shmem_team_get_config(x, SHMEM_TEAM_NUM_CONTEXTS, &config) == 0 && config.num_contexts == 0); /* not in the mask */
+  CHECK(shmem_team_get_config(y, SHMEM_TEAM_NUM_CONTEXTS, &config) == 0 && config.num_contexts == 5);
   CHECK(shmem_team_n_pes(x) == (me < 3 ? 3 : 1) && shmem_team_my_pe(y) == me / 3);
   collectives(x);
   collectives(y);
