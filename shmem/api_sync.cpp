@@ -1,4 +1,5 @@
 // Chapters 9.10 and 9.11: waiting and testing, locks.
+#include <atomic>
 #include <cstdint>
 
 #include "shmem/call.hpp"
@@ -63,10 +64,17 @@ struct Words {
       if (counts(i) && !holds_at(i)) return false;
     return true;
   }
-  /// The first, or SIZE_MAX.
+  /// One, or SIZE_MAX. The search goes on behind what was found last, so that each comes in turn. Relaxed: threads that
+  /// take each other's turn do no harm.
   std::size_t any() const {
-    for (std::size_t i = 0; i < count; ++i)
-      if (counts(i) && holds_at(i)) return i;
+    static std::atomic<std::size_t> last{0};
+    const std::size_t from = last.load(std::memory_order_relaxed);
+    for (std::size_t k = 1; k <= count; ++k) {
+      const std::size_t i = (from + k) % count;
+      if (!counts(i) || !holds_at(i)) continue;
+      last.store(i, std::memory_order_relaxed);
+      return i;
+    }
     return SIZE_MAX;
   }
   std::size_t some(std::size_t* indices) const {

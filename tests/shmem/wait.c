@@ -55,6 +55,10 @@ int main(void) {
   }
   CHECK(shmem_test_any(flags, kFlags, NULL, SHMEM_CMP_EQ, 12345L) == SIZE_MAX);
   CHECK(shmem_test_some(flags, kFlags, found, NULL, SHMEM_CMP_LE, 2L) == 2 && found[1] == 1);
+  /* Of words that are all there each has its turn. */
+  int seen[kFlags] = {0};
+  for (int i = 0; i < kFlags; ++i) ++seen[shmem_test_any(flags, kFlags, NULL, SHMEM_CMP_NE, 0L)];
+  for (int i = 0; i < kFlags; ++i) CHECK(seen[i] == 1);
   /* By an atomic operation and by a get that another PE makes of what was set here: tests in a loop. */
   shmem_atomic_inc(&ready[0], next);
   while (!shmem_test(&ready[0], SHMEM_CMP_EQ, 1)) continue;
