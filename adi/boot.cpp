@@ -112,7 +112,8 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
   if (job.flight_fd >= 0 && d->config_.flight > 0) {
     d->trace_.fly(job.flight_fd, job.flight_at, owner, d->config_.flight, call);
   }
-  if (auto ok = d->waiter_.configure(d->config_, job.machine_size); !ok) return tl::unexpected(ok.error());
+  if (auto ok = d->waiter_.configure(d->config_, job.machine_size, job.machine_cpus); !ok)
+    return tl::unexpected(ok.error());
   if (d->simulation_) {
     d->doorbell_ = Doorbell::silent();
   } else {

@@ -15,10 +15,11 @@ namespace {
 // Polls between two looks at the clock while spinning: a look costs about as much as an empty poll.
 constexpr std::uint32_t kPollsPerClock = 32;
 
-// An answer that takes longer than this does not come from a rank that is running: another program may have its core, or
-// want ours. From here on a spinning rank offers its core each time it reads the clock; on an idle machine that costs
-// nothing that matters by then. Offered to a busy program, the core is gone for a whole slice of 3 ms: so this lies above
-// what a round trip takes by TCP. With a busy program on each of two cores, 64 KB by shm took 4 ms at 10 us, 12 us at 50.
+// An answer that takes longer than this does not come from a rank that is running: another program may have its core,
+// or want ours. From here on a spinning rank offers its core each time it reads the clock; on an idle machine that
+// costs nothing that matters by then. Offered to a busy program, the core is gone for a whole slice of 3 ms: so this
+// lies above what a round trip takes by TCP. With a busy program on each of two cores, 64 KB by shm took 4 ms at 10 us,
+// 12 us at 50.
 constexpr std::uint64_t kSpinAloneNs = 50'000;
 
 // CPUs that the cgroup's quota amounts to, rounded up; 0 when there is no quota.
@@ -31,23 +32,24 @@ int quota_cpus() {
   return fields == 2 && quota > 0 && period > 0 ? static_cast<int>((quota + period - 1) / period) : 0;
 }
 
-// Idle polls, and yields, between two looks at what the launcher asks, where a rank never sleeps. A yield may last long.
+// Idle polls, and yields, between two looks at what the launcher asks, where a rank never sleeps. A yield may last
+// long.
 constexpr std::uint32_t kPollsPerLook = 64 * 1024;
 constexpr std::uint32_t kYieldsPerLook = 256;
 
 }  // namespace
 
-int usable_cpus() {
+int usable_cpus(int machine_cpus) {
   cpu_set_t mask;
-  const int online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  int cpus = online;
-  if (::sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) > 1) cpus = CPU_COUNT(&mask);
+  int cpus = machine_cpus > 0 ? machine_cpus : static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  if (machine_cpus == 0 && ::sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) > 1)
+    cpus = CPU_COUNT(&mask);
   if (const int quota = quota_cpus()) cpus = std::min(cpus, quota);
   return std::max(cpus, 1);
 }
 
-Result<void> Waiter::configure(const Config& config, int ranks) {
-  cpus_ = usable_cpus();
+Result<void> Waiter::configure(const Config& config, int ranks, int machine_cpus) {
+  cpus_ = usable_cpus(machine_cpus);
   crowded_ = ranks > cpus_;
   if (config.wait == "spin") {
     crowded_ = false;

@@ -17,7 +17,7 @@ class Waiter {
 
   Waiter() = default;
   /// Decides by `ranks`, which share the CPUs of this machine. Errc::config when RMQ_WAIT is none of its values.
-  Result<void> configure(const Config& config, int ranks);
+  Result<void> configure(const Config& config, int ranks, int machine_cpus);
 
   /// Something happened: start again from the cheapest step.
   void busy() { idle_polls_ = 0; }
@@ -44,8 +44,9 @@ class Waiter {
   std::uint64_t last_look_ns_ = 0;
 };
 
-/// CPUs this process may use: affinity and cgroup quota, at least 1. A rank that its launcher bound to fewer CPUs than
-/// the host has shares the host with others that were bound elsewhere, so the host's count (within the quota) is meant.
-int usable_cpus();
+/// CPUs that the ranks of this machine may use together, within the cgroup's quota; at least 1. `machine_cpus`: what the
+/// launcher says (JobInfo). Where it says nothing (0), those that this process may use; one that may use a single CPU is
+/// taken to be bound, as others are elsewhere: then all of the machine.
+int usable_cpus(int machine_cpus = 0);
 
 }  // namespace rmq::adi

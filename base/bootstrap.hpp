@@ -37,6 +37,7 @@ struct JobInfo {
   int host_rank = 0;     // my position among the ranks of my host
   int host_size = 1;     // ranks on my host
   int machine_size = 1;  // ranks that share my CPUs: with pretended hosts (--host-split) all of the job
+  int machine_cpus = 0;  // CPUs that these may use together, however each of them is bound; 0: not known
   std::array<std::byte, 32> secret{};  // the job's key for handshakes between ranks; the same in every rank
   int app_num = 0;                     // MPMD: which of the ':' sections started me
   int universe_size = 1;               // MPI_UNIVERSE_SIZE; at least `size`

@@ -183,6 +183,9 @@ Result<LaunchedRank> read_launched_rank(const GetEnv& get) {
   const auto machine = read_int(get, "RMQ_MACHINE_SIZE", 1, *size, *hosts == 1 ? *size : 1);
   if (!machine) return tl::make_unexpected(machine.error());
   out.job.machine_size = *machine;
+  const auto cpus = read_int(get, "RMQ_MACHINE_CPUS", 1, INT_MAX, 0);
+  if (!cpus) return tl::make_unexpected(cpus.error());
+  out.job.machine_cpus = *cpus;
 
   const char* id = get("RMQ_JOB");
   std::array<std::byte, 8> unused{};

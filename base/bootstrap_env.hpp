@@ -13,6 +13,7 @@
 //   RMQ_APPNUM, RMQ_UNIVERSE_SIZE   MPMD section, MPI_UNIVERSE_SIZE
 //   RMQ_HOST_NAME        name of a pretended host
 //   RMQ_MACHINE_SIZE     ranks on this machine, those of other pretended hosts included; without it, those of this host
+//   RMQ_MACHINE_CPUS     CPUs that these may use together, however each of them is bound
 //   RMQ_FT               1: the job goes on when a rank dies (--ft)
 //   RMQ_WISHES           none: the server starts the job and does nothing more (rmqboot); a rank that wants other
 //                        processes starts a launcher of its own (base/launcher.hpp)

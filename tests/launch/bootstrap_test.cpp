@@ -40,6 +40,7 @@ TEST(BootstrapEnv, TellsARankItsPlace) {
   EXPECT_EQ(rank->job.host_rank, 2);
   EXPECT_EQ(rank->job.host_size, 4);
   EXPECT_EQ(rank->job.machine_size, 4);
+  EXPECT_EQ(rank->job.machine_cpus, 0) << "nobody has said";
   EXPECT_EQ(rank->job.universe_size, 4);
 }
 
@@ -47,18 +48,20 @@ TEST(BootstrapEnv, OfSeveralHostsTheRanksPlacesAreToBeFetched) {
   Facts facts = good_facts();
   facts["RMQ_HOSTS"] = "2";
   facts["RMQ_MACHINE_SIZE"] = "3";
+  facts["RMQ_MACHINE_CPUS"] = "1";
   const auto rank = boot::read_launched_rank(lookup(facts));
   ASSERT_TRUE(rank) << rank.error().what;
   EXPECT_EQ(rank->hosts, 2);
   EXPECT_EQ(rank->job.machine_size, 3);
+  EXPECT_EQ(rank->job.machine_cpus, 1);
 }
 
 TEST(BootstrapEnv, NamesTheVariableThatIsWrong) {
   const std::pair<const char*, const char*> damages[] = {
-      {"RMQ_SERVER", "tcp:x"},     {"RMQ_RANK", "4"},       {"RMQ_RANK", "-1"},         {"RMQ_SIZE", "0"},
-      {"RMQ_SIZE", "99999999999"}, {"RMQ_HOSTS", "0"},      {"RMQ_HOSTS", "5"},         {"RMQ_HOSTS", "a"},
-      {"RMQ_JOB", "x/../../"},     {"RMQ_SECRET", "short"}, {"RMQ_UNIVERSE_SIZE", "x"}, {"RMQ_MACHINE_SIZE", "0"},
-      {"RMQ_MACHINE_SIZE", "5"}};
+      {"RMQ_SERVER", "tcp:x"},     {"RMQ_RANK", "4"},        {"RMQ_RANK", "-1"},         {"RMQ_SIZE", "0"},
+      {"RMQ_SIZE", "99999999999"}, {"RMQ_HOSTS", "0"},       {"RMQ_HOSTS", "5"},         {"RMQ_HOSTS", "a"},
+      {"RMQ_JOB", "x/../../"},     {"RMQ_SECRET", "short"},  {"RMQ_UNIVERSE_SIZE", "x"}, {"RMQ_MACHINE_SIZE", "0"},
+      {"RMQ_MACHINE_CPUS", "0"},   {"RMQ_MACHINE_SIZE", "5"}};
   for (const auto& [name, value] : damages) {
     Facts facts = good_facts();
     facts[name] = value;

@@ -1,5 +1,6 @@
 // What goes into the ranks (arguments, environment, stdin, signals) and comes out of them.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -24,6 +25,22 @@ TEST(RmqrunIo, RanksKnowWhereTheyAre) {
 // By this number idle ranks decide whether to give their core away.
 TEST(RmqrunIo, RanksOnPretendedHostsKnowHowManyShareTheMachine) {
   EXPECT_EQ(run(rmqrun({"-n", "3", "--host-split", "2,1", "PROBE", "env", "RMQ_MACHINE_SIZE"})).out, "3\n3\n3\n");
+}
+
+// Bound ranks have one CPU each, ranks of a launcher that is bound all have the same one.
+TEST(RmqrunIo, RanksKnowHowManyCpusTheyHaveTogether) {
+  cpu_set_t all, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  const std::string count = std::to_string(CPU_COUNT(&all));
+  EXPECT_EQ(run(rmqrun({"-n", "2", "--bind", "core", "PROBE", "env", "RMQ_MACHINE_CPUS"})).out,
+            count + "\n" + count + "\n");
+  CPU_ZERO(&one);
+  for (std::size_t cpu = 0; CPU_COUNT(&one) == 0; ++cpu)
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  const Outcome job = run(rmqrun({"-n", "2", "PROBE", "env", "RMQ_MACHINE_CPUS"}));
+  ASSERT_EQ(::sched_setaffinity(0, sizeof all, &all), 0);
+  EXPECT_EQ(job.out, "1\n1\n");
 }
 
 TEST(RmqrunIo, ArgumentsAfterTheProgramBelongToIt) {

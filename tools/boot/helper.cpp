@@ -163,7 +163,7 @@ Error become_minder(const Options& options, const Joined& joined, const sigset_t
   environment.unset_matching(is_foreign_launcher_variable);
   environment.set("RMQ_WISHES", "none");
   set_rank(environment,
-           {joined.job.rank, joined.job.app_num, joined.socket.get(), joined.job.host_name, joined.job.host_size});
+           {joined.job.rank, joined.job.app_num, joined.socket.get(), joined.job.host_name, joined.job.host_size, 0});
   const auto file = find_program(app.command[0], environment.get("PATH"), app.folder);
   if (!file) return file.error();
   if (!app.folder.empty() && ::chdir(app.folder.c_str()) != 0) return fail_errno(app.folder).value();

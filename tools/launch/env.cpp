@@ -78,6 +78,8 @@ void set_rank(Environment& environment, const RankFacts& facts) {
   environment.set("RMQ_SERVER", "fd:" + std::to_string(facts.server_fd));
   environment.set("RMQ_HOST_NAME", facts.host_name);
   environment.set("RMQ_MACHINE_SIZE", std::to_string(facts.machine_size));
+  environment.unset_matching([](std::string_view name) { return name == "RMQ_MACHINE_CPUS"; });
+  if (facts.machine_cpus > 0) environment.set("RMQ_MACHINE_CPUS", std::to_string(facts.machine_cpus));
 }
 
 bool is_foreign_launcher_variable(std::string_view name) {

@@ -25,6 +25,7 @@ struct RankFacts {
   int server_fd;  // the socket that it inherits
   std::string host_name;
   int machine_size;  // ranks on its machine, whatever hosts they pretend to be on
+  int machine_cpus;  // CPUs that these have together; 0: not known
 };
 void set_rank(Environment& environment, const RankFacts& facts);
 
