@@ -48,7 +48,11 @@ void Gate::give_way() {
 }
 
 Gate::Away::Away(Gate& g, bool callback)
-    : gate_(g), call_(g.call_.load(std::memory_order_relaxed)), in_callback_(callback), awaited_(g.awaited) {
+    : gate_(g),
+      call_(g.call_.load(std::memory_order_relaxed)),
+      kind_(g.call_kind_),
+      in_callback_(callback),
+      awaited_(g.awaited) {
   next_ = g.away_;
   prev_ = &g.away_;
   if (next_) next_->prev_ = &next_;
@@ -60,6 +64,7 @@ Gate::Away::~Away() {
   *prev_ = next_;
   if (next_) next_->prev_ = prev_;
   gate_.awaited = awaited_;
+  gate_.call_kind_ = kind_;
   gate_.call_.store(call_, std::memory_order_relaxed);
 }
 

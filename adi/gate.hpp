@@ -156,6 +156,7 @@ class Gate {
    private:
     Gate& gate_;
     const std::uintptr_t call_;
+    const std::uint32_t kind_;  // of the call that is away: others have their own meanwhile
     const bool in_callback_;
     const Awaited awaited_;
     Away *next_, **prev_;

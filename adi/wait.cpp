@@ -42,8 +42,7 @@ constexpr std::uint32_t kYieldsPerLook = 256;
 int usable_cpus(int machine_cpus) {
   cpu_set_t mask;
   int cpus = machine_cpus > 0 ? machine_cpus : static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  if (machine_cpus == 0 && ::sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) > 1)
-    cpus = CPU_COUNT(&mask);
+  if (::sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) > 1) cpus = CPU_COUNT(&mask);
   if (const int quota = quota_cpus()) cpus = std::min(cpus, quota);
   return std::max(cpus, 1);
 }

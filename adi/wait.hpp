@@ -44,9 +44,9 @@ class Waiter {
   std::uint64_t last_look_ns_ = 0;
 };
 
-/// CPUs that the ranks of this machine may use together, within the cgroup's quota; at least 1. `machine_cpus`: what the
-/// launcher says (JobInfo). Where it says nothing (0), those that this process may use; one that may use a single CPU is
-/// taken to be bound, as others are elsewhere: then all of the machine.
+/// CPUs that the ranks of this machine may use together, within the cgroup's quota; at least 1: those that this process
+/// may use. One that may use a single CPU is most often bound, as others are elsewhere: then those that the launcher may
+/// use, which says so (`machine_cpus`, JobInfo), or, where it does not (0), all of the machine.
 int usable_cpus(int machine_cpus = 0);
 
 }  // namespace rmq::adi

@@ -262,7 +262,8 @@ Outcome SimWorld::copy(Rank at, Rank peer, std::uint64_t address, const DataView
                        bool is_get) {
   if (address == 0 || !hosts_.same(at, peer)) return Outcome::failed;
   const Endpoint& me = *endpoints_[static_cast<std::size_t>(at)];
-  const bool has_time = endpoints_[static_cast<std::size_t>(peer)]->clock <= me.clock;  // else it is busy until then
+  const Endpoint& other = *endpoints_[static_cast<std::size_t>(peer)];
+  const bool has_time = other.asleep && other.clock <= me.clock;  // else it is busy until then
   const double part = has_time && (cost_.cpus == 0 || cpus_of(me).ranks <= cost_.cpus) ? cost_.copy_shared : 1;
   spend(at, cost_.copy + static_cast<double>(bytes) * cost_.copy_byte * part);
   totals_.copied += bytes;

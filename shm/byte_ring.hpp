@@ -6,14 +6,16 @@
 // SYNC POINT C: the reader's release of bytes_taken, the writer's acquire of it.
 //
 // A ring begins small, so that a pair goes around memory that is warm, and each page that it takes costs two page
-// faults. A payload that is too long for it makes it take what four such need: whoever sends one to each of many ranks,
-// again and again, needs no more (64 ranks' first alltoalls of 4 KB take 10 ms each while they go around 64 KB a pair).
-// Else only a writer that finds it full takes more: room for as many payloads of that length as programs have under way
-// at once, and all that there is for long ones (a stream of 8 KB else stays a fifth slower). The packet written next
-// says so, and the reader then does the same. Writing goes on behind the part that was in use, where nothing can lie:
-// the position skips to the next one with that offset. What is unread keeps its place, and the rule for what may be
-// overwritten stays as it is: position e, of the new size n, needs all before e - n to be returned, and whatever is
-// unread in e's place lies at e - n or before.
+// faults. Only a writer that finds no room takes more: for as many payloads of that length as programs have under way
+// at once, and all that there is for long ones (a stream of 8 KB else stays a fifth slower, and one of few messages at
+// a time half as fast, since rings that exceed the second-level cache are faster). Where all that there is is little,
+// as many ranks have it, a payload longer than a quarter of what is in use makes it take what four such need: whoever
+// sends one to each of many ranks, again and again, needs no more (64 ranks' first alltoalls of 4 KB took 10 to 15 ms
+// each while they went around 64 KB a pair, and take 2 to 4). The packet written next says so, and the reader then does
+// the same. Writing goes on behind the part that was in use, where nothing can lie: the position skips to the next one
+// with that offset. What is unread keeps its place, and the rule for what may be overwritten stays as it is: position
+// e, of the new size n, needs all before e - n to be returned, and whatever is unread in e's place lies at e - n or
+// before.
 //
 // No deadlock with lazy returns: a payload is at most a quarter of a grown ring, a skip is less than that, and the
 // reader keeps back less than a quarter, so that an emptied ring always has room.
@@ -93,7 +95,7 @@ class ByteWriter : public ByteRing {
 
   /// What the ring should grow to for payloads of `length` bytes; its size now when it is as large as it can be.
   std::uint64_t next_size(std::uint32_t length) const {
-    if (length > max_payload(static_cast<std::uint32_t>(size_))) return least_size(length);
+    if (whole_ <= kLittle && length > max_payload(static_cast<std::uint32_t>(size_))) return least_size(length);
     const std::uint64_t wanted = length < kLong ? std::bit_ceil(std::uint64_t{length} * kAtOnce) : whole_;
     return std::min(std::max(wanted, 2 * size_), whole_);
   }
@@ -130,7 +132,8 @@ class ByteWriter : public ByteRing {
   // of longer payloads overlap by themselves, and lose by it: 1 KB a tenth of its latency, 4 KB a fifth of its
   // bandwidth.
   static constexpr std::uint32_t kOwnedAhead = 256;
-  static constexpr std::uint32_t kLong = 4096;  // bytes: for such payloads a ring takes all of its memory
+  static constexpr std::uint64_t kLittle = 64 * 1024;  // bytes: of such a ring it matters how much is in use
+  static constexpr std::uint32_t kLong = 4096;         // bytes: for such payloads a ring takes all of its memory
 
   std::byte* ring_ = nullptr;
   std::uint64_t taken_ = 0;     // what bytes_taken said

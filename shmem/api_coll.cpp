@@ -22,6 +22,7 @@ void broadcast(Team& t, void* dest, const void* source, std::size_t bytes, int r
     mpi::fail_call(MPI_ERR_ROOT, fmt::format("there is no PE {} in {}", root, t.comm->name));
   if (may_be_direct(t, bytes)) {
     const auto all = meet(t, source, dest, bytes);
+    check_alike(t, all);
     if (all[static_cast<std::size_t>(root)].source != 0) return broadcast_directly(t, all, dest, bytes, root);
   }
   run(t, coll::bcast, coll::raw(t.me() == root ? source : dest, bytes), root);
@@ -30,7 +31,8 @@ void broadcast(Team& t, void* dest, const void* source, std::size_t bytes, int r
 void fcollect(Team& t, void* dest, const void* source, std::size_t bytes) {
   if (may_be_direct(t, bytes)) {
     const auto all = meet(t, source, dest, bytes);
-    if (sources_reached(all)) return collect_directly(t, all, dest);
+    check_alike(t, all);
+    if (sources_reached(all) && sources_apart(all, bytes * all.size(), true)) return collect_directly(t, all, dest);
   }
   run(t, coll::allgather, coll::raw(source, bytes), blocks(dest, bytes));
 }
@@ -41,9 +43,9 @@ void collect(Team& t, void* dest, const void* source, std::size_t bytes) {
   auto mine = static_cast<MPI_Count>(bytes);
   run(t, coll::allgather, coll::raw(&mine, sizeof mine), blocks(counts.data(), sizeof mine));
   for (std::size_t i = 1; i < n; ++i) places[i] = places[i - 1] + counts[i - 1];
-  if (may_be_direct(t, static_cast<std::size_t>(places.back() + counts.back()))) {
+  if (const auto whole = static_cast<std::size_t>(places.back() + counts.back()); may_be_direct(t, whole)) {
     const auto all = meet(t, source, dest, bytes);
-    if (sources_reached(all)) return collect_directly(t, all, dest);
+    if (sources_reached(all) && sources_apart(all, whole, true)) return collect_directly(t, all, dest);
   }
   run(t, coll::allgather, coll::raw(source, bytes),
       coll::Blocks::spread(dest, coll::Numbers(counts.data()), coll::Numbers(places.data()), coll::byte_type()));
@@ -51,8 +53,10 @@ void collect(Team& t, void* dest, const void* source, std::size_t bytes) {
 
 void alltoall(Team& t, void* dest, const void* source, std::size_t bytes) {
   if (may_be_direct(t, bytes)) {
-    const auto all = meet(t, source, dest, bytes);
-    if (sources_reached(all)) return alltoall_directly(t, all, dest, bytes);
+    const std::size_t whole = bytes * static_cast<std::size_t>(t.size());
+    const auto all = meet(t, source, dest, whole);
+    check_alike(t, all);
+    if (sources_reached(all) && sources_apart(all, whole, false)) return alltoall_directly(t, all, dest, bytes);
   }
   run(t, coll::alltoall, blocks(source, bytes), blocks(dest, bytes));
 }
@@ -77,6 +81,7 @@ void reduce(Team& t, void* dest, const void* source, std::size_t count, MPI_Data
                           *mpi::runtime().device};
   if (may_be_direct(t, count * r.type.size)) {
     const auto all = meet(t, source, dest, count * r.type.size);
+    check_alike(t, all);
     if (sources_reached(all) && dests_reached(all)) return reduce_directly(t, all, r);
   }
   run(t, coll::allreduce, in, dest, r);

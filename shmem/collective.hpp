@@ -47,9 +47,14 @@ struct Brought {
 };
 /// What all say, by their number in the team. Of this PE's data: source and destination, the source's length.
 std::vector<Brought> meet(Team& t, const void* source, const void* dest, std::size_t bytes);
+/// Ends the job unless all have brought the same length.
+void check_alike(const Team& t, std::span<const Brought> all);
 /// Whether the sources of all, or their destinations, can be reached.
 bool sources_reached(std::span<const Brought> all);
 bool dests_reached(std::span<const Brought> all);
+/// Whether nobody writes, in its destination of `bytes` bytes, to what others read from its source. `in_place`: where
+/// the source of each has its place there, one behind the other, it may be.
+bool sources_apart(std::span<const Brought> all, std::uint64_t bytes, bool in_place);
 
 /// Behind a meeting in which the root's source is reached, or all sources, or both. They end with the second one.
 void broadcast_directly(Team& t, std::span<const Brought> all, void* dest, std::size_t bytes, int root);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "shmem/call.hpp"
 #include "shmem/team.hpp"
@@ -61,22 +63,26 @@ void note_issued(Context& c, int pe) {
   c.busy.store(true, std::memory_order_relaxed);
 }
 
+// Other threads come in while this one waits: they may issue more, wait for the same, or destroy the context.
 void complete(Context& c, bool local) {
   if (c.under_way.empty()) return;
+  const std::vector<std::pair<int, std::uint64_t>> awaited(c.under_way.begin(), c.under_way.end());
   std::vector<rma::Completion> all;
-  for (const auto& [pe, number] : c.under_way) {
+  for (const auto& [pe, number] : awaited) {
     rma::Completion one = world().window->completion(pe, local ? rma::Until::local : rma::Until::remote);
     one.number = number;
     all.push_back(one);
-  }
-  if (!local) {
-    c.under_way.clear();
-    c.busy.store(false, std::memory_order_relaxed);
   }
   if (const rma::Fault f = world().window->finish(all); f != rma::Fault::none) {
     die(mpi::runtime().device->call_name(),
         f == rma::Fault::peer_lost ? world().window->lost() : std::string(rma::fault_text(f)));
   }
+  if (local || (&c != world().context.get() && !find(reinterpret_cast<shmem_ctx_t>(&c)))) return;
+  for (const auto& [pe, number] : awaited) {
+    const auto one = c.under_way.find(pe);
+    if (one != c.under_way.end() && one->second == number) c.under_way.erase(one);
+  }
+  if (c.under_way.empty()) c.busy.store(false, std::memory_order_relaxed);
 }
 
 void quiet_all() {
@@ -92,7 +98,7 @@ void push_all() {
   for (std::size_t i = 0; i < w.contexts.size(); ++i) complete(*w.contexts[i], true);
 }
 
-// Relaxed: a thread that has issued something sees its own store.
+// Relaxed: a thread that has issued something sees its own store, or a later one, of who found it complete.
 void quiet(Context& c) {
   order_all();
   if (c.busy.load(std::memory_order_relaxed)) [[unlikely]]

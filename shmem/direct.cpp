@@ -66,6 +66,21 @@ std::vector<Brought> meet(Team& t, const void* source, const void* dest, std::si
   return all;
 }
 
+void check_alike(const Team& t, std::span<const Brought> all) {
+  if (std::ranges::any_of(all, [&](const Brought& b) { return b.bytes != all[0].bytes; }))
+    coll::fail_truncated(*t.comm);
+}
+
+bool sources_apart(std::span<const Brought> all, std::uint64_t bytes, bool in_place) {
+  std::uint64_t place = 0;
+  for (const Brought& b : all) {
+    const bool overlaps = b.source != 0 && b.dest != 0 && b.source < b.dest + bytes && b.dest < b.source + b.bytes;
+    if (overlaps && !(in_place && b.source == b.dest + place)) return false;
+    place += b.bytes;
+  }
+  return true;
+}
+
 bool sources_reached(std::span<const Brought> all) {
   return std::ranges::all_of(all, [](const Brought& b) { return b.source != 0 || b.bytes == 0; });
 }

@@ -180,8 +180,8 @@ RMQ_SHMEM(void, team_destroy, (shmem_team_t team)) {
     World& w = world();
     Team& t = team_of(fn::team_destroy, team);
     // Contexts of the team go with it.
-    for (auto& c : w.contexts)
-      if (c->team == &t) complete(*c, false);
+    for (std::size_t i = 0; i < w.contexts.size(); ++i)  // other threads may make some meanwhile
+      if (w.contexts[i]->team == &t) complete(*w.contexts[i], false);
     std::erase_if(w.contexts, [&](const auto& c) { return c->team == &t; });
     // Its context may be given to another when all are here.
     mpi::coll::barrier(*t.comm);

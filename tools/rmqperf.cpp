@@ -102,6 +102,7 @@ rmq::Result<std::string> compare(const rmq::perf::Options& options, const std::v
   if (!all) return tl::unexpected(all.error());
   std::vector<rmq::perf::Job> jobs = rmq::perf::plan(options);
   if (!only.empty()) std::erase_if(jobs, [&](const auto& job) { return job.transport != only; });
+  if (jobs.empty()) return rmq::fail(rmq::Errc::config, fmt::format("there is nothing to measure over '{}'", only));
   const auto samples = rmq::perf::measure(jobs, *all, options);
   if (!json_file.empty()) {
     std::ofstream out(json_file);
@@ -154,8 +155,8 @@ int main(int argc, char** argv) {
   for (CLI::App* sub : {trace, limits_of})
     sub->add_option("--rounds", options.rounds, "runs of each")->check(CLI::PositiveNumber);
   for (CLI::App* sub : {run, beside}) {
-    sub->add_flag("--rma", options.rma, "remote memory access instead");
-    sub->add_flag("--shmem", options.shmem, "OpenSHMEM instead, and the same accesses by MPI's windows");
+    CLI::Option* const rma = sub->add_flag("--rma", options.rma, "remote memory access instead");
+    sub->add_flag("--shmem", options.shmem, "OpenSHMEM instead, and the same accesses by MPI's windows")->excludes(rma);
     sub->add_option("--collectives", options.collectives, "collectives instead, with so many ranks: 2,4,8")
         ->delimiter(',')
         ->check(CLI::Range(2, 1024));

@@ -1,29 +1,42 @@
 #!/bin/sh
 # ssh_test.sh RMQRUN RANK_PROBE MPI_PROGRAM: a job on hosts that ssh reaches: two network namespaces, each with a name, an
 # address and a sshd of its own, and a third in which rmqrun is. ssh is called as a user's is: keys, names and what it may ask
-# are in files that this script lays over /etc/hosts and ssh's configuration, for itself alone. Skips itself (77) where it
-# can make no namespaces, or there is no ssh.
-rmqrun=$1 probe=$2 program=$3
+# are in files that this script lays over the machine's, in mounts of its own. Skips itself (77) where it can make no
+# namespaces, or there is no ssh.
+PATH=$PATH:/usr/sbin
 for needed in ssh ssh-keygen sshd ip unshare; do
-  PATH=$PATH:/usr/sbin command -v $needed >/dev/null || { echo "missing here: $needed"; exit 77; }
+  command -v $needed >/dev/null || { echo "missing here: $needed"; exit 77; }
 done
 [ "$(id -u)" -eq 0 ] || { echo "missing here: root"; exit 77; }
-if [ -z "$RMQ_TEST_ALONE" ]; then
+if [ "$1" != --alone ]; then
   unshare --mount true || { echo "missing here: mount namespaces"; exit 77; }
-  RMQ_TEST_ALONE=yes exec unshare --mount --propagation private sh "$0" "$@"
+  exec unshare --mount --propagation private sh "$0" --alone "$@"
 fi
+rmqrun=$2 probe=$3 program=$4
+unset SSH_AUTH_SOCK
 
 name=rmqs$$
 folder=$(mktemp -d) daemons=
 end() {
   for pid in $daemons; do kill "$pid" 2>/dev/null; done
-  for space in $name $name-1 $name-2; do ip netns del $space 2>/dev/null; done
+  for space in $name $name-1 $name-2; do
+    ip netns pids $space 2>/dev/null | xargs -r kill -KILL
+    ip netns del $space 2>/dev/null
+  done
   rm -rf "$folder"
 }
 trap end EXIT
 trap 'exit 1' INT TERM
 
-mkdir -p /run/sshd  # where sshd wants to find nothing
+# Names of network namespaces, and what sshd wants to find empty, go with these mounts, whatever ends this script. Root may
+# have a folder of its own for ssh, and a password that says that it cannot log in.
+mkdir -p /run/netns /run/sshd
+home=$(getent passwd root | cut -d: -f6)
+for place in /run/netns /run/sshd "$home/.ssh"; do
+  [ ! -d "$place" ] || mount -t tmpfs -o mode=755 none "$place" || { echo "missing here: mounts"; exit 77; }
+done
+{ echo 'root:*:19000:0:99999:7:::' && grep -v '^root:' /etc/shadow; } >"$folder/shadow"
+chmod 600 "$folder/shadow"
 ssh-keygen -q -t ed25519 -N '' -f "$folder/key" && ssh-keygen -q -t ed25519 -N '' -f "$folder/host" || exit 1
 cp "$folder/key.pub" "$folder/welcome"
 printf '%s ' "n1,n2" >"$folder/known"
@@ -38,10 +51,12 @@ CONF
 cat >"$folder/ssh" <<CONF
 Host *
   IdentityFile $folder/key
+  IdentitiesOnly yes
   UserKnownHostsFile $folder/known
 CONF
 { cat /etc/hosts && printf '10.99.8.1 n1\n10.99.8.2 n2\n'; } >"$folder/hosts"
-mount --bind "$folder/hosts" /etc/hosts && mount --bind "$folder/ssh" /etc/ssh/ssh_config ||
+mount --bind "$folder/hosts" /etc/hosts && mount --bind "$folder/ssh" /etc/ssh/ssh_config &&
+  mount --bind "$folder/shadow" /etc/shadow ||
   { echo "missing here: mounts"; exit 77; }
 
 { ip netns add $name && ip -n $name link add bridge type bridge && ip -n $name addr add 10.99.8.9/24 dev bridge &&
@@ -53,7 +68,7 @@ for i in 1 2; do
   ip -n $name link set n$i up
   ip -n $name-$i addr add 10.99.8.$i/24 dev eth0
   ip -n $name-$i link set eth0 up
-  ip netns exec $name-$i unshare --uts sh -c "hostname n$i; exec /usr/sbin/sshd -D -e -f '$folder/sshd'" 2>"$folder/sshd-$i" &
+  ip netns exec $name-$i unshare --uts sh -c "hostname n$i; exec $(command -v sshd) -D -e -f '$folder/sshd'" 2>"$folder/sshd-$i" &
   daemons="$daemons $!"
 done
 tries=0

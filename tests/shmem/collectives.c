@@ -57,6 +57,16 @@ static void collectives(shmem_team_t team, const int *source, int *dest, size_t 
   }
 }
 
+/* The source of each stands at its place in the destination already. */
+static void in_place(void) {
+  enum { kEach = 5000 };
+  const int me = shmem_my_pe();
+  fill(out + (size_t)me * kEach, kEach, me);
+  CHECK(shmem_int_fcollect(SHMEM_TEAM_WORLD, out, out + (size_t)me * kEach, kEach) == 0);
+  for (int pe = 0; pe < PES; ++pe)
+    for (size_t i = 0; i < kEach; ++i) CHECK(out[(size_t)pe * kEach + i] == value(pe, i));
+}
+
 int main(void) {
   shmem_init();
   const int me = shmem_my_pe(), pes = shmem_n_pes();
@@ -81,6 +91,7 @@ int main(void) {
     }
   }
   shmem_barrier_all();
+  in_place();
   free(own);
   shmem_finalize();
   return 0;

@@ -72,14 +72,22 @@ static void cas_one(void) {
   MPI_Compare_and_swap(&to, &from, &before, MPI_LONG, 1, 0, window);
   MPI_Win_flush(1, window);
 }
+static unsigned long values[WINDOW]; /* MPI reads them until they have left */
+static int updates;
 static void update(unsigned long value, int pe, long place) {
-  MPI_Accumulate(&value, 1, MPI_UNSIGNED_LONG, pe, MAX_BYTES + place * 8, 1, MPI_UNSIGNED_LONG, MPI_BXOR, window);
+  if (updates == WINDOW) MPI_Win_flush_local_all(window), updates = 0;
+  values[updates] = value;
+  MPI_Accumulate(&values[updates++], 1, MPI_UNSIGNED_LONG, pe, MAX_BYTES + place * 8, 1, MPI_UNSIGNED_LONG, MPI_BXOR,
+                 window);
 }
 static void bcast(int bytes, int n) {
   for (int i = 0; i < n; ++i) MPI_Bcast(here, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 static void reduce(int bytes, int n) {
-  for (int i = 0; i < n; ++i) MPI_Allreduce(here, there, bytes / 8, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+  for (int i = 0; i < n; ++i) {
+    MPI_Allreduce(here, there, bytes / 8, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    meet(); /* as the other face has to */
+  }
 }
 #else
 #include <shmem.h>
