@@ -82,7 +82,8 @@ void complete(Context& c, bool local) {
     const auto one = c.under_way.find(pe);
     if (one != c.under_way.end() && one->second == number) c.under_way.erase(one);
   }
-  if (c.under_way.empty()) c.busy.store(false, std::memory_order_relaxed);
+  if (c.under_way.empty())
+    c.busy.store(false, std::memory_order_release);  // to quiet and fence, which may not look further
 }
 
 void quiet_all() {
@@ -98,10 +99,11 @@ void push_all() {
   for (std::size_t i = 0; i < w.contexts.size(); ++i) complete(*w.contexts[i], true);
 }
 
-// Relaxed: a thread that has issued something sees its own store, or a later one, of who found it complete.
+// A thread that has issued something sees its own store, or a later one, of who found it complete: acquire, for what
+// has been sent and received until then.
 void quiet(Context& c) {
   order_all();
-  if (c.busy.load(std::memory_order_relaxed)) [[unlikely]]
+  if (c.busy.load(std::memory_order_acquire)) [[unlikely]]
     enter(fn::quiet, [&] { complete(c, false); });
 }
 
@@ -109,7 +111,7 @@ void quiet(Context& c) {
 // which only part of the memory is mapped.
 void fence(Context& c) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (world().all_near || !c.busy.load(std::memory_order_relaxed)) return;
+  if (world().all_near || !c.busy.load(std::memory_order_acquire)) return;
   enter(fn::fence, [&] {
     const bool mixed = std::any_of(c.under_way.begin(), c.under_way.end(),
                                    [](const auto& one) { return world().near[one.first].control != nullptr; });

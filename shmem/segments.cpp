@@ -137,13 +137,14 @@ void share_data(Segment& data) {
 // Between what the system uses from below (programs and their heaps from 0x5555'0000'0000 on, sanitizers below
 // 0x1000'0000'0000) and from above.
 void* heap_address(int attempt) {
+#if defined(__SANITIZE_THREAD__)
+  constexpr int kMost = 0;  // no such place is free of its own memory
+#else
   constexpr int kMost = 8;
-#if !defined(__SANITIZE_THREAD__)
-  if (attempt < kMost)
-    return reinterpret_cast<void*>(std::uintptr_t{0x1000'0000'0000} +
-                                   static_cast<std::uintptr_t>(attempt) * 0x0800'0000'0000);
 #endif
-  return nullptr;
+  if (attempt >= kMost) return nullptr;
+  return reinterpret_cast<void*>(std::uintptr_t{0x1000'0000'0000} +
+                                 static_cast<std::uintptr_t>(attempt) * 0x0800'0000'0000);
 }
 
 Segment open_heap(std::uint64_t bytes, std::uint64_t control, void* address) {

@@ -70,7 +70,7 @@ static void each_its_quiet(void) {
     shmem_putmem_nbi(to, from, kLong, next);
     pthread_t other;
     CHECK(pthread_create(&other, NULL, quiet, NULL) == 0);
-    while (round % 2 != 0 && to[0] != 1) shmem_test(&words[2], SHMEM_CMP_EQ, 1); /* for some time */
+    for (int look = 0; look < 50 * round; ++look) shmem_test(&words[2], SHMEM_CMP_EQ, 1); /* for some time */
     shmem_quiet();
     memset(from, 2, kLong);
     CHECK(pthread_join(other, NULL) == 0);
