@@ -1,13 +1,13 @@
 #include "adi/wait.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
 #include "base/os/clock.hpp"
+#include "base/os/cpus.hpp"
 
 namespace rmq::adi {
 namespace {
@@ -40,9 +40,8 @@ constexpr std::uint32_t kYieldsPerLook = 256;
 }  // namespace
 
 int usable_cpus(int machine_cpus) {
-  cpu_set_t mask;
   int cpus = machine_cpus > 0 ? machine_cpus : static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  if (::sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) > 1) cpus = CPU_COUNT(&mask);
+  if (const int own = os::allowed_cpus(); own > 1) cpus = own;
   if (const int quota = quota_cpus()) cpus = std::min(cpus, quota);
   return std::max(cpus, 1);
 }

@@ -16,7 +16,8 @@ class Waiter {
   enum class Step : std::uint8_t { spin, yield, sleep, look };  // look: now and then where it may not sleep
 
   Waiter() = default;
-  /// Decides by `ranks`, which share the CPUs of this machine. Errc::config when RMQ_WAIT is none of its values.
+  /// Decides by `ranks`, which share the CPUs of this machine; `machine_cpus` as in usable_cpus(). Errc::config when
+  /// RMQ_WAIT is none of its values.
   Result<void> configure(const Config& config, int ranks, int machine_cpus);
 
   /// Something happened: start again from the cheapest step.
@@ -45,8 +46,8 @@ class Waiter {
 };
 
 /// CPUs that the ranks of this machine may use together, within the cgroup's quota; at least 1: those that this process
-/// may use. One that may use a single CPU is most often bound, as others are elsewhere: then those that the launcher may
-/// use, which says so (`machine_cpus`, JobInfo), or, where it does not (0), all of the machine.
-int usable_cpus(int machine_cpus = 0);
+/// may use. One that may use a single CPU is most often bound, as others are elsewhere: then those that the launcher
+/// may use, which says so (`machine_cpus`, JobInfo), or, where it does not (0), all of the machine.
+int usable_cpus(int machine_cpus);
 
 }  // namespace rmq::adi

@@ -13,21 +13,18 @@ namespace {
 constexpr std::size_t kLeast = 8192;   // bytes at each PE, from which on two meetings cost less than messages
 constexpr std::size_t kPiece = 16384;  // bytes that are combined at a time: they stay in the first-level cache
 
-/// 0: others cannot map it.
-std::uint64_t name_of(const void* address) {
-  const World& w = world();
-  const std::size_t count = std::min<std::size_t>(w.segments.size(), Near::kSegments);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Segment& s = w.segments[i];
-    if (s.contains(address) && s.file)
-      return segment_name(i) + static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - s.begin);
-  }
-  return 0;
+constexpr std::size_t segment_of(std::uint64_t name) {
+  return (name >> Segment::kNameShift) - 1;
+}
+
+/// As members who map each other's segments may use it; 0: there are more segments than those.
+std::uint64_t reachable(std::uint64_t name) {
+  return name != 0 && segment_of(name) < Near::kSegments ? name : 0;
 }
 
 /// Where data of that name of a PE lies here.
 std::byte* at(const Team& t, int member, std::uint64_t name) {
-  const std::size_t segment = (name >> Segment::kNameShift) - 1;
+  const std::size_t segment = segment_of(name);
   return world().near[t.world_pe(member)].base[segment] + (name - segment_name(segment));
 }
 
@@ -61,7 +58,7 @@ bool may_be_direct(Team& t, std::size_t bytes) {
 
 std::vector<Brought> meet(Team& t, const void* source, const void* dest, std::size_t bytes) {
   std::vector<Brought> all(static_cast<std::size_t>(t.size()));
-  const Brought mine{name_of(source), name_of(dest), bytes};
+  const Brought mine{reachable(find_name(source, bytes)), reachable(find_name(dest, bytes)), bytes};
   run(t, coll::allgather, coll::raw(&mine, sizeof mine), blocks(all.data(), sizeof mine));
   return all;
 }

@@ -62,7 +62,7 @@ void put_far(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void* so
     const DataView data = DataView::contiguous(source, bytes);
     const rma::Target to = target(f, pe, dest, bytes, MPI_BYTE, bytes);
     rma::Window& window = *world().window;
-    const bool gathered = wait != Wait::next && bytes <= rma::kListedMost;
+    const bool gathered = bytes <= rma::kListedMost;
     const rma::Fault fault = gathered ? window.put_gathered(data, to) : window.put(data, to);
     settle(f, context_of(f, ctx), pe, fault, wait, gathered);
   });
@@ -128,7 +128,7 @@ void put_signal(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void*
   if (to) {
     copy_bytes(to, source, bytes);
   } else if (bytes > 0) {
-    put_far(f, ctx, dest, source, bytes, whom, flag ? Wait::local : copied ? Wait::no : Wait::next);
+    put_far(f, ctx, dest, source, bytes, whom, flag ? Wait::local : Wait::no);
     if (flag) enter(f, [&] { complete(context_of(f, ctx), false); });
   }
   const Amo how = op == SHMEM_SIGNAL_SET ? Amo::set : Amo::add;

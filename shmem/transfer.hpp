@@ -17,7 +17,6 @@ namespace rmq::shmem {
 /// Until when a call by packets waits.
 enum class Wait : std::uint8_t {
   no,     // it is issued: the context's quiet completes it
-  next,   // the same, and more for that PE follows in the same call: a put is not gathered with others
   local,  // the caller's memory is free, and results are here
 };
 

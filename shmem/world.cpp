@@ -249,13 +249,18 @@ void detail::wake(int pe) {
   mpi::runtime().device->MPID_Wake(pe);
 }
 
-std::uint64_t name_of(const char* function, const void* address, std::uint64_t bytes) {
+std::uint64_t find_name(const void* address, std::uint64_t bytes) {
   const World& w = world();
   for (std::size_t i = 0; i < w.segments.size(); ++i) {
     const Segment& s = w.segments[i];
     const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(s.begin);
     if (offset < s.bytes && bytes <= s.bytes - offset) return segment_name(i) + offset;
   }
+  return 0;
+}
+
+std::uint64_t name_of(const char* function, const void* address, std::uint64_t bytes) {
+  if (const std::uint64_t name = find_name(address, bytes)) return name;
   die(function,
       fmt::format("{} bytes at {} are not symmetric: neither in the symmetric heap nor in static variables of the "
                   "program",

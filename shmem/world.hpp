@@ -125,6 +125,8 @@ void end();
 
 /// The name of symmetric memory of `bytes` bytes on the wire; ends the job when it is not symmetric.
 std::uint64_t name_of(const char* function, const void* address, std::uint64_t bytes);
+/// The same; 0 when it is not symmetric.
+std::uint64_t find_name(const void* address, std::uint64_t bytes);
 /// Whether it lies in a segment.
 bool is_symmetric(const void* address);
 

@@ -1,6 +1,5 @@
 // rmqinfo: what this build is, what it can do here, and every variable that changes it.
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -8,6 +7,7 @@
 
 #include "adi/device.hpp"
 #include "base/config.hpp"
+#include "base/os/cpus.hpp"
 #include "mpi/coll/rules.hpp"
 
 namespace {
@@ -30,12 +30,6 @@ std::string current(const rmq::ConfigVariable& v) {
   return set ? fmt::format("{} (default {})", set, v.value.empty() ? "empty" : v.value) : std::string(v.value);
 }
 
-/// CPUs that ranks have together which a launcher with this program's affinity starts.
-int own_cpus() {
-  cpu_set_t mask;
-  return ::sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 0;
-}
-
 void print_build() {
   fmt::print("rmq {}\n  built with {} {}, C++{}\n  dispatch: {}\n  methods: {}\n  CPUs usable here: {}\n\n",
              RMQ_VERSION,
@@ -45,7 +39,7 @@ void print_build() {
              "gcc",
 #endif
              __VERSION__, __cplusplus / 100 % 100, kBuild, fmt::join(rmq::adi::built_in_methods(), ", "),
-             rmq::adi::usable_cpus(own_cpus()));
+             rmq::adi::usable_cpus(rmq::os::allowed_cpus()));
 }
 
 void print_variables() {

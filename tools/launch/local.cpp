@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -13,6 +12,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "base/os/cpus.hpp"
 #include "tools/launch/debug.hpp"
 #include "tools/launch/env.hpp"
 #include "tools/process/reap.hpp"
@@ -20,12 +20,6 @@
 namespace rmq::launch {
 
 namespace {
-
-/// CPUs that this launcher, and so its ranks together, may use; 0 where the kernel has more than fit a cpu_set_t.
-int own_cpus() {
-  cpu_set_t mask;
-  return ::sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 0;
-}
 
 // Whether a process was started by a rank of this job, or by what one has started.
 bool has_job_in_environment(pid_t pid, const std::string& job) {
@@ -125,7 +119,7 @@ Result<void> LocalStarter::start_rank(int rank, int app_num, const SpawnPlan& co
                                     plan_.job.host_of_rank.count(host, plan_.job.size)});
   else
     set_rank(plan.environment, {rank, app_num, theirs.get(), plan_.hosts[static_cast<std::size_t>(host)],
-                                plan_.ranks_on_machine(host), own_cpus()});
+                                plan_.ranks_on_machine(host), os::allowed_cpus()});
   plan.input = rank == 0 && plan_.takes_input ? input_ : no_input_.get();
   plan.output = ends->output.get();
   plan.error = ends->error.get();

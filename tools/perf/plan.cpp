@@ -36,9 +36,8 @@ constexpr const char* kCollectives =
     "alltoall:65536,reduce_scatter:65536";
 
 constexpr const char* kShmemPair =
-    "put:8,put:4096,put:65536,put:4194304,get:8,get:4096,get:65536,get:4194304,put_rate:8,put_bandwidth:65536,fetch_"
-    "add:8,"
-    "cas:8,barrier,bcast:8,bcast:65536,allreduce:8,allreduce:65536";
+    "put:8,put:4096,put:65536,put:4194304,get:8,get:4096,get:65536,get:4194304,put_rate:8,put_bandwidth:65536,"
+    "fetch_add:8,cas:8,barrier,bcast:8,bcast:65536,allreduce:8,allreduce:65536";
 constexpr const char* kShmemCrowd = "barrier,bcast:8,bcast:65536,allreduce:8,allreduce:65536,gups:8,gups_queue:8";
 
 constexpr double kProbeSeconds = 0.002;
