@@ -348,6 +348,11 @@ class Device {
    public:
     explicit Absence(Device& d) : Gate::Absence(d.gate_) {}
   };
+  /// A function of the program runs in the middle of a poll: Gate::Handler.
+  class Handler : public Gate::Handler {
+   public:
+    explicit Handler(Device& d) : Gate::Handler(d.gate_) {}
+  };
   bool threads() const { return gate_.threads(); }
   /// Before a reduction combines two operands of so many bytes in memory: whether it has to. Not so where that, and the
   /// time it takes, is only pretended.

@@ -2,7 +2,19 @@
 
 #include <sched.h>
 
+#include <cstdio>
+#include <cstdlib>
+
 namespace rmq::adi {
+
+thread_local bool Gate::runs_handler = false;
+
+void Gate::refuse(const char* function) const {
+  if (!runs_handler) return;
+  std::fprintf(stderr, "rmq: rank %d: %s has been called in a handler of active messages, which may reply, and call nothing else\n",
+               rank_, name_of(reinterpret_cast<std::uintptr_t>(function)));
+  std::abort();
+}
 
 void Gate::lock_mutex() {
   if (mutex_.try_lock()) return;
@@ -37,7 +49,7 @@ void Gate::agent_unlock() {
 }
 
 void Gate::give_way() {
-  if (!threads_) {
+  if (!threads()) {
     ::sched_yield();
     return;
   }

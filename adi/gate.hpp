@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "adi/report.hpp"
 #include "base/doorbell.hpp"
@@ -31,7 +32,7 @@ class Gate {
 
  public:
   /// `threads`: several threads call. `trace` outlives this.
-  Gate(Trace& trace, bool threads) : trace_(trace), threads_(threads), several_(threads) {}
+  Gate(Trace& trace, bool threads) : trace_(trace), special_(threads ? kThreads : 0), several_(threads) {}
   /// Before the first call. The doorbell outlives this.
   void set_doorbell(const Doorbell& doorbell, Rank rank) {
     doorbell_ = &doorbell;
@@ -42,7 +43,7 @@ class Gate {
 
   // ---- threads ----
   /// Whether there are other threads than the program's one; and whether they are the program's.
-  bool threads() const { return threads_; }
+  bool threads() const { return (special() & kThreads) != 0; }
   bool several() const { return several_; }
   /// For threads of the program, where threads() holds.
   void lock() {
@@ -67,14 +68,14 @@ class Gate {
   void give_way();
   /// From now on, or no longer, other threads come. Inside an Entry, while only its thread uses the device.
   void enable_threads() {
-    if (threads_) return;
+    if (threads()) return;
     asymmetric_ = os::register_asymmetric_fence();
     inside_.store(1, std::memory_order_relaxed);  // the caller's Entry ends it; there is no agent yet
-    threads_ = true;
+    set_special(special() | kThreads);
   }
   void disable_threads() {
-    if (!threads_) return;
-    threads_ = false;
+    if (!threads()) return;
+    set_special(special() & ~kThreads);
     unlock();
   }
 
@@ -86,8 +87,8 @@ class Gate {
     /// `kind`: what call_kind() returns meanwhile.
     explicit Entry(Gate& g, const char* function, std::uint32_t call, std::uint32_t kind)
         : gate_(g), function_(reinterpret_cast<std::uintptr_t>(function)), call_(call) {
-      if (gate_.threads_) [[unlikely]]
-        gate_.lock();
+      if (gate_.special()) [[unlikely]]
+        gate_.enter(function);
       if (call_) before_ = gate_.trace_.enter(call_);
       // Relaxed: read by holders of the device and by signal handlers of this thread.
       gate_.call_.store(function_, std::memory_order_relaxed);
@@ -97,7 +98,7 @@ class Gate {
       if (call_) gate_.trace_.leave(call_, before_);
       gate_.call_.store(function_ | kCallLeft, std::memory_order_relaxed);
       if (gate_.attending_) gate_.attend(false);
-      if (gate_.threads_) [[unlikely]] {
+      if (gate_.threads()) [[unlikely]] {
         // A thread that wakes listens for those that still sleep. It leaves now: one of them takes over.
         if (gate_.sleepers > 0 && !gate_.armed) gate_.ring();
         gate_.unlock();
@@ -119,15 +120,15 @@ class Gate {
    public:
     Passage(Gate& g, const char* function, std::uint32_t call)
         : gate_(g), function_(reinterpret_cast<std::uintptr_t>(function)) {
-      if (gate_.threads_) [[unlikely]]
-        gate_.lock();
+      if (gate_.special()) [[unlikely]]
+        gate_.enter(function);
       before_ = g.trace_.swap_call(call);
       gate_.call_.store(function_, std::memory_order_relaxed);  // as Entry's
     }
     ~Passage() {
       gate_.trace_.swap_call(before_);
       gate_.call_.store(function_ | kCallLeft, std::memory_order_relaxed);
-      if (gate_.threads_) [[unlikely]]
+      if (gate_.threads()) [[unlikely]]
         gate_.unlock();
     }
     Passage(const Passage&) = delete;
@@ -166,10 +167,10 @@ class Gate {
   class Absence {
    public:
     explicit Absence(Gate& g) : gate_(g), away_(g, true) {
-      if (gate_.threads_) gate_.unlock();
+      if (gate_.threads()) gate_.unlock();
     }
     ~Absence() {
-      if (gate_.threads_) gate_.lock();
+      if (gate_.threads()) gate_.lock();
     }
     Absence(const Absence&) = delete;
     Absence& operator=(const Absence&) = delete;
@@ -177,6 +178,26 @@ class Gate {
    private:
     Gate& gate_;
     Away away_;  // ends with the device held again
+  };
+
+  /// While this lives, a function of the program runs in the middle of a poll, with the device held. It must not call
+  /// in: the device is in the midst of something, and would be waited for by who holds it. Who does ends the process,
+  /// and says so.
+  class Handler {
+   public:
+    explicit Handler(Gate& g) : gate_(g), before_(std::exchange(runs_handler, true)) {
+      g.set_special(g.special() | kHandler);
+    }
+    ~Handler() {
+      runs_handler = before_;
+      if (!before_) gate_.set_special(gate_.special() & ~kHandler);
+    }
+    Handler(const Handler&) = delete;
+    Handler& operator=(const Handler&) = delete;
+
+   private:
+    Gate& gate_;
+    const bool before_;
   };
 
   // ---- what calls do ----
@@ -209,12 +230,24 @@ class Gate {
 
  private:
   static const char* name_of(std::uintptr_t call);
+  // Relaxed: written with the device held; kThreads while there is one thread, and kHandler concerns the thread that has
+  // set it.
+  int special() const { return special_.load(std::memory_order_relaxed); }
+  void set_special(int bits) { special_.store(static_cast<std::uint8_t>(bits), std::memory_order_relaxed); }
+  void enter(const char* function) {
+    if (special() & kHandler) refuse(function);
+    if (threads()) lock();
+  }
+  /// If this thread is inside of a handler.
+  [[gnu::cold]] void refuse(const char* function) const;
   void lock_mutex();
   void wait_for_agent();
   void ring() { doorbell_->ring(rank_); }
 
   Trace& trace_;
-  bool threads_;
+  static constexpr int kThreads = 1, kHandler = 2;
+  static thread_local bool runs_handler;
+  std::atomic<std::uint8_t> special_;  // bits: there are other threads; a Handler lives
   bool several_;  // threads of the program; else the only other one is the agent, which keeps out of its way
   bool attending_ = false;
   std::uint32_t call_kind_ = 0;

@@ -49,6 +49,11 @@ inline constexpr std::uint8_t unlock = 4;          // the lock is released behin
 inline constexpr std::uint8_t ack = 8;             // RMA_ACK is wanted (operations that return data need none)
 }  // namespace rma_flag
 
+/// Bits of Packet::flags in active messages.
+namespace am_flag {
+inline constexpr std::uint8_t reply = 1;  // answers a request, and may not be answered
+}  // namespace am_flag
+
 namespace wire {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;

@@ -68,6 +68,8 @@ const char* verb_of(const Wait& w) {
   if (w.kind == "send") return "to receive what it sends";
   if (w.kind == "recv" || w.kind == "probe") return "to send";
   if (w.kind == "memory") return "to change its memory";
+  if (w.kind == "handler") return "to handle its messages";
+  if (w.kind == "any_message") return "to send";
   if (w.kind == "lock") return "to unlock";
   if (w.kind == "post") return "to post";
   if (w.kind == "complete") return "to complete its access";

@@ -99,7 +99,8 @@ void read_waits(Rank& r, const json& awaits) {
     w.window = number<std::uint32_t>(entry, "window");
     w.number = number<std::uint32_t>(entry, "number");
     w.text = text(entry, "text");
-    if (const Comm* world = w.kind == "memory" ? r.comm_of(0) : nullptr) {  // any PE may change it
+    // Any PE may change its memory, or send an active message.
+    if (const Comm* world = w.kind == "memory" || w.kind == "any_message" ? r.comm_of(0) : nullptr) {
       w.peers = world->members;
       std::erase(w.peers, r.rank);
       w.any = true;

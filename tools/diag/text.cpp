@@ -96,6 +96,8 @@ std::string wait_text(const Rank& r, const Wait& w) {
   if (w.kind == "fence") return fmt::format("{} at fence {} of window {}", ranks_text(r, w.peers), w.number, w.window);
   if (w.kind == "operations") return fmt::format("operations on window {} at {}", w.window, ranks_text(r, w.peers));
   if (w.kind == "memory") return fmt::format("{}, which any PE may change", w.text);
+  if (w.kind == "handler") return fmt::format("{} to handle active messages", ranks_text(r, w.peers));
+  if (w.kind == "any_message") return "an active message of any rank";
   if (w.kind == "job") return "another job";
   if (w.kind == "generalised") return "a generalised request";
   return "a request";
