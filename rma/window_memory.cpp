@@ -9,7 +9,8 @@
 namespace rmq::rma {
 namespace {
 
-// Brought::to_host. kData: a token, or without a control an address of that process.
+// Brought::to_host. kData: a token, or without a control an address of that process. kMemory: the ticket of memory of
+// its own, which holds the control too if kControl is 0.
 enum Word : std::size_t { kData, kControl, kMemory, kBytes };
 
 std::uint64_t control_bytes(const WindowCore& core) {
@@ -29,7 +30,7 @@ Control* make_control(void* memory, const WindowCore& core) {
 }  // namespace
 
 WindowMemory::~WindowMemory() {
-  if (!host_.empty()) return;
+  if (core_.options.flavor == Flavor::shared) return;
   if (core_.control && core_.shares)
     core_.device().MPID_Mem_free(core_.control);
   else
@@ -73,7 +74,7 @@ void WindowMemory::take_heap_memory() {
   if (core_.options.flavor == Flavor::create) core_.base = static_cast<std::byte*>(core_.options.base);
   if (core_.options.flavor == Flavor::allocate) allocate();
   // The control lies where the data is: shared, or not. What holds no data is shared as a matter of course.
-  core_.shares = !core_.is_dynamic() && (core_.options.size == 0 || is_shared(core_.base, core_.options.size));
+  core_.shares = !core_.is_dynamic() && (core_.options.size == 0 || own_ || is_shared(core_.base, core_.options.size));
   const std::uint64_t bytes = control_bytes(core_);
   void* memory = core_.shares ? d.MPID_Mem_alloc(bytes, core_.options.ranks) : nullptr;
   if (memory && !is_shared(memory, bytes)) {
@@ -100,8 +101,14 @@ void WindowMemory::allocate() {
     core_.base = static_cast<std::byte*>(std::memset(allocated_, 0, bytes));
     return;
   }
-  // Ordinary memory may be larger than what is ever touched: calloc writes only what was in use before.
   if (allocated_) d.MPID_Mem_free(allocated_);
+  // What follows may be larger than what is ever touched: no page of it is taken before.
+  if (can_share()) {
+    allocated_ = nullptr;
+    own_ = HostMemory::make_sparse(bytes, nullptr);
+    core_.base = own_.data();
+    if (own_) return;
+  }
   allocated_ = bytes <= PTRDIFF_MAX - kCacheLine ? std::calloc(bytes + kCacheLine, 1) : nullptr;
   if (!allocated_) {
     trouble_ = Fault::no_memory;
@@ -109,6 +116,16 @@ void WindowMemory::allocate() {
   }
   const std::uint64_t beyond = reinterpret_cast<std::uintptr_t>(allocated_) % kCacheLine;
   core_.base = static_cast<std::byte*>(allocated_) + (kCacheLine - beyond) % kCacheLine;
+}
+
+// Whether those of this host reach each other's heaps, so that memory for a control is to be had there.
+bool WindowMemory::can_share() const {
+  if (core_.host.size() < 2) return false;
+  adi::Device& d = core_.device();
+  void* const probe = d.MPID_Mem_alloc(control_bytes(core_), core_.options.ranks);
+  const bool can = probe && is_shared(probe, control_bytes(core_));
+  if (probe) d.MPID_Mem_free(probe);
+  return can;
 }
 
 // Whether all members on this host can reach it.
@@ -122,12 +139,17 @@ Brought WindowMemory::brought() const {
   Brought b;
   b.fact = {static_cast<std::uint64_t>(trouble_), o.size, static_cast<std::uint32_t>(o.disp_unit),
             Regions::shift_for(o.size, o.hints.granularity), d.config().rma_type_bytes};
-  if (!host_.empty()) {
+  if (o.flavor == Flavor::shared) {
     const HostMemory& mine = host_[static_cast<std::size_t>(core_.host_me)];
     if (mine) b.to_host[kMemory] = mine.ticket();
     b.to_host[kBytes] = mine.bytes();
   } else if (core_.shares) {
-    b.to_host[kData] = core_.base ? d.MPID_Mem_token(core_.base, o.size) : 0;
+    if (own_) {
+      b.to_host[kMemory] = own_.ticket();
+      b.to_host[kBytes] = own_.bytes();
+    } else if (core_.base) {
+      b.to_host[kData] = d.MPID_Mem_token(core_.base, o.size);
+    }
     b.to_host[kControl] = d.MPID_Mem_token(core_.control, control_bytes(core_));
   } else if (!core_.is_dynamic()) {
     b.to_host[kData] = reinterpret_cast<std::uintptr_t>(core_.base);
@@ -184,9 +206,12 @@ void WindowMemory::set_reach(int place, std::span<const std::uint64_t> words) {
   const int rank = core_.host[place];
   core_.look_up(rank);
   Reach& t = core_.at(rank);
-  if (words[kMemory] != 0) {
-    HostMemory& theirs = host_[static_cast<std::size_t>(place)];
-    theirs = HostMemory::map(words[kMemory], words[kBytes]);
+  const auto map = [&]() -> HostMemory& {
+    host_.resize(static_cast<std::size_t>(core_.host.size()));
+    return host_[static_cast<std::size_t>(place)] = HostMemory::map(words[kMemory], words[kBytes]);
+  };
+  if (words[kMemory] != 0 && words[kControl] == 0) {
+    const HostMemory& theirs = map();
     if (!theirs || theirs.bytes() < data_at(core_)) return;
     t.control = reinterpret_cast<Control*>(theirs.data());
     t.base = theirs.data() + data_at(core_);
@@ -200,7 +225,7 @@ void WindowMemory::set_reach(int place, std::span<const std::uint64_t> words) {
   adi::Device& d = core_.device();
   auto* control = reinterpret_cast<Control*>(d.MPID_Mem_map(core_.world(rank), words[kControl], control_bytes(core_)));
   if (!control) return;
-  std::byte* const base = d.MPID_Mem_map(core_.world(rank), words[kData], 0);
+  std::byte* const base = words[kMemory] != 0 ? map().data() : d.MPID_Mem_map(core_.world(rank), words[kData], 0);
   if (!base && t.size != 0) return;
   t.base = base;
   t.control = control;

@@ -44,6 +44,7 @@ class WindowMemory {
   void take_host_memory();
   void take_heap_memory();
   void allocate();
+  bool can_share() const;
   void reach_mine();
   void set_reach(int place, std::span<const std::uint64_t> words);
   int elsewhere() const;
@@ -52,7 +53,8 @@ class WindowMemory {
   WindowCore& core_;
   Fault trouble_ = Fault::none;   // of take()
   void* allocated_ = nullptr;     // window memory to be freed
-  std::vector<HostMemory> host_;  // of a shared window, by place on the host
+  HostMemory own_;                // window memory that the heap has no room for
+  std::vector<HostMemory> host_;  // of others, by place on the host: all of a shared window's; else such as own_
 };
 
 }  // namespace rmq::rma
