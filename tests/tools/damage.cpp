@@ -226,6 +226,8 @@ const Damage kDamages[] = {
      [](Recorded& t) {
        change(t, find(t, sent, Kind::RMA_QUEUE_CREDIT), [](Packet& p) { p.rma_queue_credit.credit += 1000; });
      }},
+    {"more active messages are handled than were sent", "handled", Kind::AM_CREDIT,
+     [](Recorded& t) { change(t, find(t, sent, Kind::AM_CREDIT), [](Packet& p) { p.am_credit.handled += 1000; }); }},
     {"a barrier's word is repeated", "counts", Kind::RMA_SYNC,
      [](Recorded& t) {
        const std::size_t at =

@@ -1,5 +1,6 @@
 /* 3 ranks whose packets take part in every conversation of the protocol: what rmqtrace check looks at. */
 #include <mpi.h>
+#include <rmq_am.h>
 #include <rmq_queue.h>
 #include <stdlib.h>
 
@@ -65,6 +66,26 @@ static void windows(void) {
   free(memory);
 }
 
+static void answer(rmq_am_message *m, void *unused) {
+  (void)unused;
+  rmq_am_reply(m, 1, 0, 0, m->data, m->bytes);
+}
+static void take(rmq_am_message *m, void *unused) { (void)m, (void)unused; }
+
+static void active_messages(void) {
+  const rmq_am_handler handlers[] = {answer, take};
+  rmq_am am;
+  void *there;
+  size_t bytes;
+  static char memory[8192];
+  rmq_am_create(MPI_COMM_WORLD, 0, 2, handlers, 0, &am);
+  rmq_am_attach(am, memory, sizeof memory);
+  rmq_am_attached(am, 0, &there, &bytes);
+  for (int i = 0; rank != 0 && i < 100; ++i) rmq_am_request(am, 0, 0, &i, sizeof i, data, i * 50);
+  if (rank == 1) rmq_am_request_long(am, 0, 1, 0, 0, data, sizeof memory, there);
+  rmq_am_free(&am);
+}
+
 static void queue(void) {
   rmq_queue q;
   int most, count, done, got = 0;
@@ -92,6 +113,7 @@ int main(int argc, char **argv) {
   flood();
   windows();
   queue();
+  active_messages();
   MPI_Finalize();
   free(data);
   return 0;

@@ -92,6 +92,14 @@ Finding Counts::both(const Entry& e, const Packet& p, Pair from_to) {
     puts -= p.rma_queue_credit.credit;
     if (puts < 0) return broken(ProtocolRule::queue_credit, fmt::format("{} messages too many are given back", -puts));
   }
+  if ((p.kind == Kind::AM_SHORT || p.kind == Kind::AM_LONG) && (p.flags & am_flag::reply) == 0)
+    ++requested_[{e.rank, from, to, p.context}];
+  if (p.kind == Kind::AM_CREDIT) {
+    const std::uint64_t sent = requested_[{e.rank, to, from, p.context}];
+    if (p.am_credit.handled > sent)
+      return broken(ProtocolRule::handled,
+                    fmt::format("{} are said to be handled, {} were sent", p.am_credit.handled, sent));
+  }
   if (p.kind == Kind::RMA_SYNC) {
     const std::uint64_t what = std::uint64_t{p.rma_sync.what} << 32 | p.rma_sync.round;
     const auto [word, fresh] = words_.try_emplace({e.rank, from, to, p.context, what}, p.rma_sync.value);
