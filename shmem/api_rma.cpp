@@ -50,7 +50,7 @@ RMQ_SHMEM_MOVES(putmem, putmem_nbi, getmem, getmem_nbi, putmem_signal, putmem_si
 
 RMQ_SHMEM(std::uint64_t, signal_fetch, (const std::uint64_t* sig_addr)) {
   looked();
-  return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
+  return look(sig_addr);
 }
 
 }  // namespace rmq::shmem

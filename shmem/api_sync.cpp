@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "shmem/call.hpp"
+#include "shmem/queue_lock.hpp"
 #include "shmem/transfer.hpp"
 #include "shmem/wait.hpp"
 #define RMQ_SHMEM_NO_OVERLOADS
@@ -13,7 +14,7 @@ namespace {
 
 template <class T>
 bool holds(const volatile T* ivar, int cmp, T value) {
-  const T now = __atomic_load_n(ivar, __ATOMIC_ACQUIRE);  // pairs with the store of whoever changes it
+  const T now = look(ivar);
   switch (cmp) {
     case SHMEM_CMP_EQ:
       return now == value;
@@ -136,70 +137,57 @@ std::size_t test_some(const Words<T>& w, std::size_t* indices) {
 }
 
 // ---- locks ----
-//
-// A queue (J. Mellor-Crummey, M. Scott, 1991): of the lock's copy on one PE, its home, the lower half says who came
-// last (PE plus 1; 0: nobody holds it). In the copy of each PE the upper half is its own place in line: who comes next
-// (PE plus 1), and whether it is its turn; zero while it does not stand there. A PE waits on its own memory alone.
 
-constexpr std::uint32_t kTurn = 1u << 31;
+/// As a lock reaches the PEs (QueueLock), in the call `f`.
+struct Pes {
+  const mpi::Function& f;
 
-struct Lock {
-  std::uint32_t *last, *mine;  // symmetric addresses of the halves
-  int home;
-
-  explicit Lock(volatile long* lock) {
-    last = reinterpret_cast<std::uint32_t*>(const_cast<long*>(lock));
-    mine = last + 1;
-    // Addresses may differ from PE to PE, offsets do not.
-    const World& w = world();
-    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(lock) - w.heap_begin;
-    home = offset < w.heap_bytes ? static_cast<int>(offset / sizeof(long) % w.size) : 0;
+  std::uint32_t swap(std::uint32_t* word, std::uint32_t value, int pe) const {
+    return fetch_amo<Amo::swap>(f, SHMEM_CTX_DEFAULT, word, value, pe);
   }
-  std::uint32_t me() const { return static_cast<std::uint32_t>(world().me) + 1; }
-  std::uint32_t place() const { return __atomic_load_n(mine, __ATOMIC_ACQUIRE); }
-  /// Nobody writes to its place any more: it has been told who comes next, or nobody has come.
-  void leave() const { __atomic_store_n(mine, 0, __ATOMIC_RELEASE); }
+  [[gnu::always_inline]] std::uint32_t compare_swap(std::uint32_t* word, std::uint32_t cond, std::uint32_t value,
+                                                    int pe) const {
+    std::uint32_t before = 0;
+    shmem::compare_swap(f, SHMEM_CTX_DEFAULT, &before, word, cond, value, pe, Wait::local);
+    return before;
+  }
+  void set_bits(std::uint32_t* word, std::uint32_t bits, int pe) const {
+    amo<Amo::bor>(f, SHMEM_CTX_DEFAULT, word, bits, pe);
+  }
+  template <class Done>
+  void await(const std::uint32_t* word, Done&& done) const {
+    shmem::await(f, {word, 0, 0, 1}, done);
+  }
 };
 
-void check_active(const mpi::Function& f) {
-  if (world().size == 0) refuse(f);
+/// The lock, whose home is one PE or another by its address.
+QueueLock<const Pes> lock_of(const Pes& pes, volatile long* lock) {
+  const World& w = world();
+  if (w.size == 0) refuse(pes.f);
+  // Addresses may differ from PE to PE, offsets do not.
+  const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(lock) - w.heap_begin;
+  const int home = offset < w.heap_bytes ? static_cast<int>(offset / sizeof(long) % w.size) : 0;
+  return {pes, lock, w.me, home};
 }
 
 }  // namespace
 
 RMQ_SHMEM(void, set_lock, (volatile long* lock)) {
-  check_active(fn::set_lock);
-  const Lock l(lock);
-  const std::uint32_t before = fetch_amo<Amo::swap>(fn::set_lock, SHMEM_CTX_DEFAULT, l.last, l.me(), l.home);
-  if (before == 0) return;
-  amo<Amo::bor>(fn::set_lock, SHMEM_CTX_DEFAULT, l.mine, l.me(), static_cast<int>(before) - 1);
-  await(fn::set_lock, {l.mine, 0, 0, 1}, [&] { return (l.place() & kTurn) != 0; });
+  const Pes pes{fn::set_lock};
+  lock_of(pes, lock).set();
 }
 
 RMQ_SHMEM(int, test_lock, (volatile long* lock)) {
-  check_active(fn::test_lock);
-  const Lock l(lock);
-  std::uint32_t before = 0;
-  compare_swap(fn::test_lock, SHMEM_CTX_DEFAULT, &before, l.last, std::uint32_t{0}, l.me(), l.home, Wait::local);
-  return before != 0;
+  const Pes pes{fn::test_lock};
+  return lock_of(pes, lock).test() ? 0 : 1;
 }
 
 // What was written under the lock is there before the next one has it.
 RMQ_SHMEM(void, clear_lock, (volatile long* lock)) {
-  check_active(fn::clear_lock);
+  const Pes pes{fn::clear_lock};
+  auto l = lock_of(pes, lock);
   pshmem_quiet();
-  const Lock l(lock);
-  if ((l.place() & ~kTurn) == 0) {
-    std::uint32_t before = 0;
-    compare_swap(fn::clear_lock, SHMEM_CTX_DEFAULT, &before, l.last, l.me(), std::uint32_t{0}, l.home, Wait::local);
-    if (before == l.me()) return l.leave();
-    if (before == 0) die(fn::clear_lock, "this PE does not hold the lock");
-    // Somebody has come, and is about to say so.
-    await(fn::clear_lock, {l.mine, 0, 0, 1}, [&] { return (l.place() & ~kTurn) != 0; });
-  }
-  const int next = static_cast<int>(l.place() & ~kTurn) - 1;
-  l.leave();
-  amo<Amo::bor>(fn::clear_lock, SHMEM_CTX_DEFAULT, l.mine, kTurn, next);
+  if (!l.clear()) die(fn::clear_lock, "this PE does not hold the lock");
 }
 
 #define RMQ_SHMEM_SEVERAL(N, T, suffix, value_parameter, first, step)                                             \
@@ -257,7 +245,7 @@ RMQ_SHMEM(std::uint64_t, signal_wait_until, (std::uint64_t * sig_addr, int cmp, 
   check_cmp(fn::signal_wait_until, cmp);
   std::uint64_t seen = 0;
   await(fn::signal_wait_until, {sig_addr, cmp, value, 1}, [&] {
-    seen = __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
+    seen = look(sig_addr);
     return holds(&seen, cmp, value);
   });
   return seen;

@@ -110,7 +110,7 @@ void quiet(Context& c) {
 // Stores stay in order, and packets to one PE are executed in order. What is not: a store and a packet, to a PE of
 // which only part of the memory is mapped.
 void fence(Context& c) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  order_all();
   if (world().all_near || !c.busy.load(std::memory_order_acquire)) return;
   enter(fn::fence, [&] {
     const bool mixed = std::any_of(c.under_way.begin(), c.under_way.end(),

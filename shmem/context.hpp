@@ -5,6 +5,7 @@
 // (rma::Completion). So contexts need no streams of their own, and any number of them costs nothing.
 #pragma once
 
+#include "shmem/atomics.hpp"
 #include "shmem/objects.hpp"
 #include "shmem/world.hpp"
 
@@ -24,10 +25,6 @@ void complete(Context& c, bool local);
 void quiet_all();
 void push_all();
 
-/// Everything that was stored directly is visible to all before what follows.
-inline void order_all() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-}
 /// shmem_ctx_quiet.
 void quiet(Context& c);
 

@@ -2,13 +2,12 @@
 // what is far goes by packets of rma/ (transfer.cpp), and is complete, or issued on the context, when the call returns.
 #pragma once
 
-#include <bit>
 #include <cstdint>
-#include <type_traits>
 
 #include "base/os/copy.hpp"
 #include "mpi/internal/function.hpp"
 #include "rma/store.hpp"
+#include "shmem/atomics.hpp"
 #include "shmem/context.hpp"
 #include "shmem/world.hpp"
 
@@ -19,8 +18,6 @@ enum class Wait : std::uint8_t {
   no,     // it is issued: the context's quiet completes it
   local,  // the caller's memory is free, and results are here
 };
-
-enum class Amo : std::uint8_t { fetch, set, swap, add, band, bor, bxor };
 
 // ---- by packets: transfer.cpp ----
 
@@ -53,7 +50,7 @@ void poll();
 /// After a look at others' memory.
 [[gnu::always_inline]] inline void looked() {
   constexpr std::uint32_t kLooksPerPoll = 64;
-  if (is_nth_look(kLooksPerPoll)) [[unlikely]]
+  if (world().looks.is_nth(kLooksPerPoll)) [[unlikely]]
     poll();
 }
 
@@ -76,34 +73,6 @@ void poll();
     looked();
   } else if (bytes > 0) {
     get_far(f, ctx, dest, source, bytes, pe, wait);
-  }
-}
-
-template <class T>
-using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-
-template <Amo kOp, class T>
-[[gnu::always_inline]] inline T amo_near(T* at, T value) {
-  using W = Word<T>;
-  auto* const word = reinterpret_cast<W*>(at);
-  const W v = std::bit_cast<W>(value);
-  // Orders more than OpenSHMEM asks for, at no cost where the instruction is locked anyway.
-  switch (kOp) {
-    case Amo::fetch:
-      return std::bit_cast<T>(__atomic_load_n(word, __ATOMIC_ACQUIRE));
-    case Amo::set:
-      __atomic_store_n(word, v, __ATOMIC_RELEASE);
-      return value;
-    case Amo::swap:
-      return std::bit_cast<T>(__atomic_exchange_n(word, v, __ATOMIC_SEQ_CST));
-    case Amo::add:
-      return std::bit_cast<T>(__atomic_fetch_add(word, v, __ATOMIC_SEQ_CST));
-    case Amo::band:
-      return std::bit_cast<T>(__atomic_fetch_and(word, v, __ATOMIC_SEQ_CST));
-    case Amo::bor:
-      return std::bit_cast<T>(__atomic_fetch_or(word, v, __ATOMIC_SEQ_CST));
-    case Amo::bxor:
-      return std::bit_cast<T>(__atomic_fetch_xor(word, v, __ATOMIC_SEQ_CST));
   }
 }
 
@@ -144,9 +113,7 @@ template <class T>
                                                 T value, int pe, Wait wait) {
   pe = place(f, ctx, pe);
   if (std::byte* const at = near(dest, pe)) [[likely]] {
-    T found = cond;
-    __atomic_compare_exchange_n(reinterpret_cast<T*>(at), &found, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-    *before = found;
+    *before = compare_swap_near(reinterpret_cast<T*>(at), cond, value);
     changed(pe);
     looked();
   } else {

@@ -43,30 +43,15 @@ void detail::await_long(const mpi::Function& f, const WaitsFor& waits, bool (*do
     // What is issued and waits for company may be what the others wait for.
     push_all();
     World& w = world();
-    adi::Device& device = *mpi::runtime().device;
-    Control& control = *w.near[w.me].control;
-    bool announced = false;
-    auto come = [&] {
-      if (!announced) {
-        announced = true;
-        control.waiters.fetch_add(1, std::memory_order_seq_cst);
-        os::heavy_fence(w.asymmetric);  // pairs with the light one in changed()
-      }
-      return done(what);
-    };
-    while (!done(what)) {
-      const adi::Watch watch(device.watches(), come);
-      device.MPID_Poll(true, {tell, &waits});
-    }
-    if (announced) control.waiters.fetch_sub(1, std::memory_order_relaxed);  // nobody counts on it
-    device.MPID_Waited();
+    wait_for_stores(*mpi::runtime().device, *w.near[w.me].control, w.asymmetric, {tell, &waits},
+                [&] { return done(what); });
   });
 }
 
 // A program may test again and again.
 void detail::test_failed(const mpi::Function& f) {
   constexpr std::uint32_t kTestsPerPoll = 16;
-  if (!is_nth_look(kTestsPerPoll)) return;
+  if (!world().looks.is_nth(kTestsPerPoll)) return;
   if (world().crowded) ::sched_yield();
   enter(f, [&] {
     push_all();

@@ -1,14 +1,4 @@
-// Waiting for what others change in this PE's memory. A call looks a while, then polls, and sleeps like any call of
-// MPI; whoever changes the memory of a PE that says it may sleep wakes it (changed() in world.hpp):
-//
-//     who stores                        who waits
-//     store                             waiters += 1
-//     light fence                       heavy fence, once in a wait
-//     waiters != 0: full fence,         look; asleep = 1, look (Device::arm); sleep
-//       asleep: ring
-//
-// So a store costs one load more, of a line that hardly ever changes. What comes by packets wakes the one who sleeps as
-// any packet does.
+// Waiting for what others change in this PE's memory. A call looks a while, then polls, and sleeps: waiters.hpp.
 #pragma once
 
 #include "mpi/internal/function.hpp"

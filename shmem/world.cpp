@@ -244,7 +244,6 @@ std::byte* detail::near_data(const void* address, int pe) {
 }
 
 void detail::wake(int pe) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   const adi::Device::Entry entry(*mpi::runtime().device);
   mpi::runtime().device->MPID_Wake(pe);
 }

@@ -13,20 +13,14 @@
 #include <mutex>
 #include <vector>
 
-#include "base/os/fence.hpp"
 #include "base/os/zeros.hpp"
 #include "rma/window.hpp"
 #include "shmem/heap.hpp"
 #include "shmem/objects.hpp"
 #include "shmem/segments.hpp"
+#include "shmem/waiters.hpp"
 
 namespace rmq::shmem {
-
-/// At the begin of each PE's heap file: what other PEs of the host look at.
-struct Control {
-  /// Calls of the PE that wait for its own memory and may sleep: who changes that memory wakes it.
-  std::atomic<std::uint32_t> waiters{0};
-};
 
 /// How the memory of one PE is reached; all zero for one of another host.
 struct alignas(64) Near {
@@ -46,10 +40,10 @@ struct World {
   os::Zeros<Near> near;
   unsigned size = 0;  // PEs; 0 while SHMEM is not active: then no PE is a valid one
   int me = 0;
-  bool asymmetric = false;              // of the fence between those who store and those who fall asleep
-  bool all_near = false;                // every PE is on this host, and all symmetric memory is mapped
-  bool crowded = false;                 // PEs outnumber CPUs
-  std::atomic<std::uint32_t> looks{0};  // at the memory of others, for a poll now and then
+  bool asymmetric = false;  // of the fence between those who store and those who fall asleep
+  bool all_near = false;    // every PE is on this host, and all symmetric memory is mapped
+  bool crowded = false;     // PEs outnumber CPUs
+  Looks looks;              // for a poll now and then
 
   std::atomic<Life> life{Life::before};
   bool debug = false;
@@ -102,18 +96,8 @@ inline World& world() {
 /// Memory of that PE, which is near, has been changed: if it sleeps for that, it wakes.
 [[gnu::always_inline]] inline void changed(int pe) {
   const World& w = world();
-  os::light_fence(w.asymmetric);  // after the store; pairs with the heavy one in await (wait.cpp)
-  if (w.near[pe].control->waiters.load(std::memory_order_relaxed) != 0) [[unlikely]]
+  if (w.near[pe].control->has_waiters(w.asymmetric)) [[unlikely]]
     detail::wake(pe);
-}
-
-/// Whether this look at memory that others change is the n-th again: a program may look until it has changed, and the
-/// rest of the job must go on meanwhile. Relaxed, and no read-modify-write: a count that threads spoil does no harm.
-[[gnu::always_inline]] inline bool is_nth_look(std::uint32_t n) {
-  std::atomic<std::uint32_t>& looks = world().looks;
-  const std::uint32_t now = looks.load(std::memory_order_relaxed) + 1;
-  looks.store(now, std::memory_order_relaxed);
-  return now % n == 0;
 }
 
 // ---- life: world.cpp ----
