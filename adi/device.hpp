@@ -278,7 +278,8 @@ class Device {
   std::uint64_t MPID_Backlog(Rank to) { return channels_[to].answer_bytes; }
   /// What the caller polled for has come, though not by a packet: its next wait starts with patience anew.
   void MPID_Waited() { waiter_.busy(); }
-  /// Something that this rank may be waiting for has changed in memory that it shares with us.
+  /// Something that this rank, or another thread of ours, may be waiting for has changed in memory that it shares with
+  /// us.
   void MPID_Wake(Rank rank);
   /// Of calls that wait for what others change in memory: watch.hpp.
   Watches& watches() { return watches_; }

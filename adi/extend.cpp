@@ -50,7 +50,11 @@ void Device::gather(Rank to, bool on) {
 
 void Device::MPID_Wake(Rank rank) {
   Channel& c = channels_[rank];
-  if (!c.method || with_method(*c.method, c.id, [&](auto& m) { return m.wake(rank); })) return;
+  if (!c.method) {
+    if (rank == rank_) gate_.rouse();  // another thread of ours
+    return;
+  }
+  if (with_method(*c.method, c.id, [&](auto& m) { return m.wake(rank); })) return;
   if (rank < size() && job().host_of_rank.same(rank, rank_)) doorbell_->ring(rank);
 }
 

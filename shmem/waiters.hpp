@@ -10,7 +10,8 @@
 // Either the heavy fence lands behind the store (in the order of the one who stores), then the look sees it; or before
 // it, then the two loads behind the store see what the waiter has written before. The first time that holds of the
 // fence behind `waiters`, later of the one behind `asleep`, for `waiters` stays. So a store costs one load more, of a
-// line that hardly ever changes. What comes by packets wakes the one who sleeps as any packet does.
+// line that hardly ever changes. What comes by packets wakes the one who sleeps as any packet does, and what another
+// thread of the PE has changed makes the threads that sleep look once more.
 #pragma once
 
 #include <cstdint>
