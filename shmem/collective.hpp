@@ -35,7 +35,9 @@ inline coll::Blocks blocks(const void* base, std::size_t bytes) {
 //
 // Each PE copies, or combines, what it needs straight from where the others' data lies: a copy of each byte less than
 // by messages, and no ring between. The members meet twice. First each tells where its data lies (`meet`), and they
-// come to the same conclusion whether all can be reached; behind the second meeting sources may be changed again.
+// come to the same conclusion whether all can be reached; behind the second meeting sources may be changed again. That
+// is all the order there is: what a member did before a meeting happens before what any does behind it, for that one
+// has heard, at whatever number of hands, what the first has said, and each hand acquires and releases.
 
 /// Whether it pays for so many bytes at each PE. All members of the team must ask for the same number.
 bool may_be_direct(Team& t, std::size_t bytes);

@@ -39,6 +39,8 @@ std::uint64_t updated(Update what, std::uint64_t old, std::uint64_t operand) {
       return old & operand;
     case Update::bit_or:
       return old | operand;
+    case Update::bit_xor:
+      return old ^ operand;
   }
   return operand;
 }

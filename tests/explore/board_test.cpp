@@ -23,11 +23,13 @@ struct Host {
     board = reinterpret_cast<void*>((at + kCacheLine - 1) / kCacheLine * kCacheLine);
     Board::make(board, members);
     bells = std::vector<explore::Bell>(static_cast<std::size_t>(members));
+    own = std::vector<int>(static_cast<std::size_t>(members));
   }
   std::vector<std::byte> memory;
   void* board;
   Guests guests;
   std::vector<explore::Bell> bells;
+  std::vector<int> own;  // of each member, outside of the board
   const bool one_answers;
   const int members;
 
@@ -70,6 +72,15 @@ struct Host {
     expect(got == right, "each has what all have brought to this round");
     expect(sum_of_all() == right, "and may read it himself");
   }
+  // As the collectives of OpenSHMEM do that go from memory to memory: what a member has written before it meets the
+  // others is theirs to read until they meet again.
+  void meet_around_memory(Board& b, int me, bool sleep) {
+    const bool again = b.round() % 2 != 0;
+    if (!again) explore::plain_write(&own[static_cast<std::size_t>(me)], "memory of its own");
+    meet(b, me, sleep);
+    if (again) return;
+    for (const int& one : own) explore::plain_read(&one, "memory of its own");
+  }
 };
 
 Program meeting(int members, bool one_answers, int rounds, bool sleep) {
@@ -78,7 +89,7 @@ Program meeting(int members, bool one_answers, int rounds, bool sleep) {
   for (int me = 0; me < members; ++me) {
     p.threads.emplace_back([=] {
       Board b(host->board, members, me, one_answers);
-      for (int i = 0; i < rounds; ++i) host->meet(b, me, sleep);
+      for (int i = 0; i < rounds; ++i) host->meet_around_memory(b, me, sleep);
       host->guests.leave();
       if (me == 0 && host->guests.have_left(members))
         explore::plain_write(&b.answered(), "the memory, for something else");

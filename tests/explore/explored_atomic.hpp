@@ -101,6 +101,25 @@ class AtomicRef : private explore::Accesses<T> {
 
   T load(Order order, Where where = Where::current()) const { return this->load_at(at_, order, where); }
   void store(T value, Order order, Where where = Where::current()) const { this->store_at(at_, value, order, where); }
+  T exchange(T value, Order order, Where where = Where::current()) const {
+    return this->update_at(at_, explore::Update::exchange, value, order, where);
+  }
+  T fetch_add(T value, Order order, Where where = Where::current()) const {
+    return this->update_at(at_, explore::Update::add, value, order, where);
+  }
+  T fetch_and(T value, Order order, Where where = Where::current()) const {
+    return this->update_at(at_, explore::Update::bit_and, value, order, where);
+  }
+  T fetch_or(T value, Order order, Where where = Where::current()) const {
+    return this->update_at(at_, explore::Update::bit_or, value, order, where);
+  }
+  T fetch_xor(T value, Order order, Where where = Where::current()) const {
+    return this->update_at(at_, explore::Update::bit_xor, value, order, where);
+  }
+  bool compare_exchange_strong(T& expected, T desired, Order success, Order failure,
+                               Where where = Where::current()) const {
+    return this->compare_exchange_at(at_, expected, desired, success, failure, where);
+  }
 
  private:
   T* at_;

@@ -112,7 +112,7 @@ class Mutex {
 // ---- for explored_atomic.hpp ----
 
 using Where = std::source_location;
-enum class Update : std::uint8_t { exchange, add, subtract, bit_and, bit_or };
+enum class Update : std::uint8_t { exchange, add, subtract, bit_and, bit_or, bit_xor };
 
 std::uint64_t load(const void* at, std::size_t bytes, std::memory_order order, const Where& where);
 void store(void* at, std::size_t bytes, std::uint64_t value, std::memory_order order, const Where& where);

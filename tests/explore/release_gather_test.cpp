@@ -28,11 +28,13 @@ struct Gatherers {
     shared = reinterpret_cast<void*>((at + kCacheLine - 1) / kCacheLine * kCacheLine);
     ReleaseGather::make(shared, members);
     bells = std::vector<explore::Bell>(static_cast<std::size_t>(members));
+    own = std::vector<int>(static_cast<std::size_t>(members));
   }
   const int members;
   std::vector<std::byte> memory;
   void* shared;
   std::vector<explore::Bell> bells;
+  std::vector<int> own;  // of each member, outside of the shared memory
 
   // As shared.cpp does: who wakes whom, and what is waited for.
   void wake(int who) { bells[static_cast<std::size_t>(who)].ring(); }
@@ -88,6 +90,26 @@ struct Gatherers {
   }
 };
 
+// Meetings of all with all, each a gather and a release. As the collectives of OpenSHMEM do that go from memory to
+// memory: what a member has written before the first is the others' to read until the second.
+Program meetings(int members, int number) {
+  auto host = std::make_shared<Gatherers>(members);
+  Program p;
+  for (int me = 0; me < members; ++me) {
+    p.threads.emplace_back([=] {
+      ReleaseGather r(host->shared, members, me);
+      for (int i = 0; i < number; ++i) {
+        if (i % 2 == 0) explore::plain_write(&host->own[static_cast<std::size_t>(me)], "memory of its own");
+        host->take_part(r, me, {false, 0}, false);
+        host->take_part(r, me, {true, 0}, false);
+        if (i % 2 != 0) continue;
+        for (const int& one : host->own) explore::plain_read(&one, "memory of its own");
+      }
+    });
+  }
+  return p;
+}
+
 Program program(int members, std::vector<Round> rounds, bool sleep) {
   auto host = std::make_shared<Gatherers>(members);
   auto all = std::make_shared<std::vector<Round>>(std::move(rounds));
@@ -111,9 +133,6 @@ std::vector<Round> gathers() {
 std::vector<Round> mixed() {
   return {{true, 0}, {false, 1}, {true, 1}, {false, 0}, {true, 1}, {false, 1}, {true, 0}, {false, 0}};
 }
-std::vector<Round> allreduces() {
-  return {{false, 0}, {true, 0}, {false, 0}, {true, 0}, {false, 0}, {true, 0}, {false, 0}, {true, 0}};
-}
 
 constexpr Bounds kGatherBounds{.preemptions = 2, .stale = 2, .random = 3000};
 constexpr Bounds kMany{.preemptions = 2, .stale = 1, .random = 3000};  // of rounds in which members go on alone
@@ -124,7 +143,8 @@ TEST(ReleaseGather, EachHearsAndReadsWhatBelongsToTheRound) {
     explore::holds([&] { return program(2, rounds, false); }, kMany);
     explore::holds([&] { return program(3, rounds, false); }, {.preemptions = 1, .stale = 0, .random = 3000});
   }
-  explore::holds([&] { return program(2, allreduces(), false); }, kMany);
+  explore::holds([] { return meetings(2, 4); }, kMany);
+  explore::holds([] { return meetings(3, 3); }, {.preemptions = 0, .stale = 0, .random = 20000});
 }
 
 TEST(ReleaseGather, WhoeverSleepsIsWoken) {
