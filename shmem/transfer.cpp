@@ -112,7 +112,8 @@ void strided(const mpi::Function& f, shmem_ctx_t ctx, bool put, void* dest, cons
       put ? put_far(f, ctx, d, s, each, whom, Wait::no) : get_far(f, ctx, d, s, each, whom, Wait::no);
     }
   }
-  if (far) enter(f, [&] { complete(context_of(f, ctx), true); });
+  const bool copied = put && each <= rma::kListedMost;
+  if (far && !copied) enter(f, [&] { complete(context_of(f, ctx), true); });
   if (put && world().near[whom].control) changed(whom);
 }
 
