@@ -1,6 +1,7 @@
 // Chapter 9.9: collectives of teams and of active sets, on the algorithms of mpi/coll/.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -75,16 +76,35 @@ void alltoalls(Team& t, void* dest, const void* source, std::ptrdiff_t dst, std:
   for (std::size_t i = 0; i < all; ++i) std::memcpy(to + step(dst, i), &in[i * each], each);
 }
 
+coll::Reduction reduction(std::size_t count, MPI_Datatype type, MPI_Op op) {
+  return {*mpi::find_op(op), *mpi::find_datatype(type), static_cast<MPI_Count>(count), *mpi::runtime().device};
+}
+
+const void* or_in_place(const void* source, const void* dest) {
+  return source == dest ? reinterpret_cast<const void*>(~std::uintptr_t{0}) : source;  // MPI_IN_PLACE
+}
+
 void reduce(Team& t, void* dest, const void* source, std::size_t count, MPI_Datatype type, MPI_Op op) {
-  const void* in = source == dest ? reinterpret_cast<const void*>(~std::uintptr_t{0}) : source;  // MPI_IN_PLACE
-  const coll::Reduction r{*mpi::find_op(op), *mpi::find_datatype(type), static_cast<MPI_Count>(count),
-                          *mpi::runtime().device};
+  const coll::Reduction r = reduction(count, type, op);
   if (may_be_direct(t, count * r.type.size)) {
     const auto all = meet(t, source, dest, count * r.type.size);
     check_alike(t, all);
     if (sources_reached(all) && dests_reached(all)) return reduce_directly(t, all, r);
   }
-  run(t, coll::allreduce, in, dest, r);
+  run(t, coll::allreduce, or_in_place(source, dest), dest, r);
+}
+
+// The first member's exclusive sum, of nothing, MPI leaves open; here it is 0.
+void scan(Team& t, void* dest, const void* source, std::size_t count, MPI_Datatype type, bool inclusive) {
+  const coll::Reduction r = reduction(count, type, MPI_SUM);
+  const std::size_t bytes = count * r.type.size;
+  if (may_be_direct(t, bytes)) {
+    const auto all = meet(t, source, dest, bytes);
+    check_alike(t, all);
+    if (sources_reached(all) && dests_reached(all)) return scan_directly(t, all, r, inclusive);
+  }
+  run(t, inclusive ? coll::scan : coll::exscan, or_in_place(source, dest), dest, r);
+  if (!inclusive && t.me() == 0) std::fill_n(static_cast<std::byte*>(dest), bytes, std::byte{});
 }
 
 // ---- frames ----
@@ -210,6 +230,14 @@ RMQ_SHMEM_REDUCE_BITWISE(RMQ_SHMEM_ONE, )
 RMQ_SHMEM_REDUCE_ORDERED(RMQ_SHMEM_ONE, )
 #undef RMQ_SHMEM_ONE
 #define RMQ_SHMEM_ONE(N, T, X) RMQ_SHMEM_REDUCE(N, T, sum, MPI_SUM) RMQ_SHMEM_REDUCE(N, T, prod, MPI_PROD)
+RMQ_SHMEM_REDUCE_ARITHMETIC(RMQ_SHMEM_ONE, )
+#undef RMQ_SHMEM_ONE
+
+#define RMQ_SHMEM_SCAN(N, T, name, inclusive)                                                          \
+  RMQ_SHMEM(int, N##_##name, (shmem_team_t team, T * dest, const T* source, size_t nelems)) {          \
+    return on_team(fn::name, team, [&](Team& t) { scan(t, dest, source, nelems, k_##N, inclusive); }); \
+  }
+#define RMQ_SHMEM_ONE(N, T, X) RMQ_SHMEM_SCAN(N, T, sum_inscan, true) RMQ_SHMEM_SCAN(N, T, sum_exscan, false)
 RMQ_SHMEM_REDUCE_ARITHMETIC(RMQ_SHMEM_ONE, )
 #undef RMQ_SHMEM_ONE
 

@@ -102,8 +102,12 @@ RMQ_SHMEM(void, query_thread, (int* provided)) {
   *provided = mpi::runtime().thread_level;
 }
 
+RMQ_SHMEM(void, query_initialized, (int* initialized)) {
+  *initialized = world().life.load(std::memory_order_acquire) == Life::active;
+}
+
 RMQ_SHMEM(void, finalize, (void)) {
-  if (world().life.load(std::memory_order_acquire) == Life::active) end();
+  if (world().life.load(std::memory_order_acquire) == Life::active) leave();
 }
 
 RMQ_SHMEM(void, global_exit, (int status)) {
@@ -125,8 +129,9 @@ extern "C" RMQ_EXPORT int _my_pe(void) {
 extern "C" RMQ_EXPORT int _num_pes(void) {
   return n_pes();
 }
+// Once is as good as several times: no shmem_finalize belongs to each.
 extern "C" RMQ_EXPORT void start_pes(int) {
-  start(SHMEM_THREAD_SINGLE);
+  if (world().life.load(std::memory_order_acquire) != Life::active) start(SHMEM_THREAD_SINGLE);
 }
 
 RMQ_SHMEM(int, pe_accessible, (int pe)) {

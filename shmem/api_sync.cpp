@@ -224,7 +224,7 @@ RMQ_SHMEM(void, clear_lock, (volatile long* lock)) {
     return test_all<T>({ivar, 1, nullptr, cmp, &value, 0});                \
   }                                                                        \
   RMQ_SHMEM_SEVERAL(N, T, , T value, &value, 0)                            \
-  RMQ_SHMEM_SEVERAL(N, T, _vector, T* values, values, 1)
+  RMQ_SHMEM_SEVERAL(N, T, _vector, const T* values, values, 1)
 RMQ_SHMEM_SYNC(RMQ_SHMEM_ONE, )
 #undef RMQ_SHMEM_ONE
 

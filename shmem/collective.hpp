@@ -64,6 +64,9 @@ void broadcast_directly(Team& t, std::span<const Brought> all, void* dest, std::
 void collect_directly(Team& t, std::span<const Brought> all, void* dest);
 /// `bytes` bytes for each member in each source.
 void alltoall_directly(Team& t, std::span<const Brought> all, void* dest, std::size_t bytes);
+/// Behind one in which all sources and destinations are reached, each member's own the same or apart.
 void reduce_directly(Team& t, std::span<const Brought> all, const coll::Reduction& r);
+/// Sums of the members before, and (`inclusive`) of the member itself.
+void scan_directly(Team& t, std::span<const Brought> all, const coll::Reduction& r, bool inclusive);
 
 }  // namespace rmq::shmem

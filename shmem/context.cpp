@@ -64,9 +64,12 @@ void note_issued(Context& c, int pe) {
 }
 
 // Other threads come in while this one waits: they may issue more, wait for the same, or destroy the context.
-void complete(Context& c, bool local) {
+void complete(Context& c, bool local, std::span<const int> pes) {
   if (c.under_way.empty()) return;
-  const std::vector<std::pair<int, std::uint64_t>> awaited(c.under_way.begin(), c.under_way.end());
+  std::vector<std::pair<int, std::uint64_t>> awaited;
+  if (pes.empty()) awaited.assign(c.under_way.begin(), c.under_way.end());
+  for (const int pe : pes)
+    if (const auto one = c.under_way.find(pe); one != c.under_way.end()) awaited.push_back(*one);
   std::vector<rma::Completion> all;
   for (const auto& [pe, number] : awaited) {
     rma::Completion one = world().window->completion(pe, local ? rma::Until::local : rma::Until::remote);
@@ -119,6 +122,20 @@ void fence(Context& c) {
   });
 }
 
+// A quiet of some PEs. The world's numbers are made where they are needed: mostly nothing is under way.
+void quiet_of(shmem_ctx_t ctx, const int* pes, std::size_t count) {
+  if (ctx == SHMEM_CTX_INVALID || count == 0) return;
+  Context& c = context_of(fn::pe_quiet, ctx);
+  for (std::size_t i = 0; i < count; ++i) pe_of(fn::pe_quiet, c, pes[i]);
+  order_all();
+  if (!c.busy.load(std::memory_order_acquire)) return;  // as in quiet()
+  enter(fn::pe_quiet, [&] {
+    std::vector<int> world_pes;
+    for (std::size_t i = 0; i < count; ++i) world_pes.push_back(pe_of(fn::pe_quiet, c, pes[i]));
+    complete(c, false, world_pes);
+  });
+}
+
 RMQ_SHMEM(int, ctx_create, (long options, shmem_ctx_t* ctx)) {
   return create(nullptr, options, ctx);
 }
@@ -148,6 +165,14 @@ RMQ_SHMEM(int, ctx_get_team, (shmem_ctx_t ctx, shmem_team_t* team)) {
   return 0;
 }
 
+// Hints alone: what a batch would gather waits for company anyway (design/shmem.md).
+RMQ_SHMEM(void, ctx_session_start, (shmem_ctx_t ctx, long, const shmem_ctx_session_config_t*, long)) {
+  if (ctx != SHMEM_CTX_INVALID) context_of("shmem_ctx_session_start", ctx);
+}
+RMQ_SHMEM(void, ctx_session_stop, (shmem_ctx_t ctx)) {
+  if (ctx != SHMEM_CTX_INVALID) context_of("shmem_ctx_session_stop", ctx);
+}
+
 RMQ_SHMEM(void, fence, (void)) {
   fence(context_of(fn::fence, SHMEM_CTX_DEFAULT));
 }
@@ -160,5 +185,6 @@ RMQ_SHMEM(void, quiet, (void)) {
 RMQ_SHMEM(void, ctx_quiet, (shmem_ctx_t ctx)) {
   if (ctx != SHMEM_CTX_INVALID) quiet(context_of(fn::quiet, ctx));
 }
+RMQ_SHMEM_PAIR(void, pe_quiet, (const int* target_pes, size_t npes), quiet_of(ctx, target_pes, npes))
 
 }  // namespace rmq::shmem

@@ -5,6 +5,8 @@
 // (rma::Completion). So contexts need no streams of their own, and any number of them costs nothing.
 #pragma once
 
+#include <span>
+
 #include "shmem/atomics.hpp"
 #include "shmem/objects.hpp"
 #include "shmem/world.hpp"
@@ -18,9 +20,9 @@ int pe_of(const char* function, const Context& c, int pe);
 
 /// An operation has been issued to that PE; the device held.
 void note_issued(Context& c, int pe);
-/// *Waits* until what was issued on the context is complete: everywhere, or (`local`) as far as this PE's memory is
-/// concerned; that also sends what still waits for company. The device held.
-void complete(Context& c, bool local);
+/// *Waits* until what was issued on the context, to `pes` alone when there are any, is complete: everywhere, or
+/// (`local`) as far as this PE's memory is concerned; that also sends what still waits for company. The device held.
+void complete(Context& c, bool local, std::span<const int> pes = {});
 /// The same for all contexts.
 void quiet_all();
 void push_all();

@@ -37,6 +37,21 @@ bool reaches(int pe) {
   return true;
 }
 
+/// Each member combines its share of the vector for all, in the members' order: calls `piece` with where each piece
+/// begins and its size, in bytes, and its elements. Nobody else reads that share of anybody's source, so a source may
+/// be the destination.
+template <class Piece>
+void for_my_share(const Team& t, const coll::Reduction& r, Piece&& piece) {
+  const auto members = static_cast<MPI_Count>(t.size());
+  const auto width = static_cast<MPI_Count>(r.type.size);
+  const MPI_Count most = static_cast<MPI_Count>(kPiece) / width;
+  const MPI_Count until = r.count * (t.me() + 1) / members;
+  for (MPI_Count from = r.count * t.me() / members; from < until; from += most) {
+    const MPI_Count count = std::min(most, until - from);
+    piece(static_cast<std::size_t>(from * width), static_cast<std::size_t>(count * width), count);
+  }
+}
+
 }  // namespace
 
 bool may_be_direct(Team& t, std::size_t bytes) {
@@ -111,23 +126,34 @@ void alltoall_directly(Team& t, std::span<const Brought> all, void* dest, std::s
   run(t, coll::barrier);
 }
 
-// Each member combines its share of the vector for all, in the members' order. Nobody else reads that share of
-// anybody's source, so a source may be the destination.
 void reduce_directly(Team& t, std::span<const Brought> all, const coll::Reduction& r) {
-  const auto members = static_cast<MPI_Count>(t.size());
-  const auto width = static_cast<MPI_Count>(r.type.size);
-  const MPI_Count piece = static_cast<MPI_Count>(kPiece) / width;
-  const MPI_Count until = r.count * (t.me() + 1) / members;
   alignas(kCacheLine) std::byte result[kPiece];
-  for (MPI_Count from = r.count * t.me() / members; from < until; from += piece) {
-    const MPI_Count count = std::min(piece, until - from);
-    const auto bytes = static_cast<std::size_t>(count * width), offset = static_cast<std::size_t>(from * width);
+  for_my_share(t, r, [&](std::size_t offset, std::size_t bytes, MPI_Count count) {
     copy_bytes(result, at(t, t.size() - 1, all.back().source) + offset, bytes);
     for (int i = t.size() - 2; i >= 0; --i)
       coll::combine(r, at(t, i, all[static_cast<std::size_t>(i)].source) + offset, result, count);
     for (int i = 0; i < t.size(); ++i)
       copy_bytes(at(t, i, all[static_cast<std::size_t>(i)].dest) + offset, result, bytes);
-  }
+  });
+  run(t, coll::barrier);
+}
+
+void scan_directly(Team& t, std::span<const Brought> all, const coll::Reduction& r, bool inclusive) {
+  alignas(kCacheLine) std::byte sum[kPiece], own[kPiece];
+  for_my_share(t, r, [&](std::size_t offset, std::size_t bytes, MPI_Count count) {
+    std::memset(sum, 0, bytes);
+    for (int i = 0; i < t.size(); ++i) {
+      const Brought& b = all[static_cast<std::size_t>(i)];
+      std::byte* const dest = at(t, i, b.dest) + offset;
+      copy_bytes(own, at(t, i, b.source) + offset, bytes);
+      if (!inclusive) copy_bytes(dest, sum, bytes);
+      if (i == 0)
+        copy_bytes(sum, own, bytes);  // and no sum with 0, which would make 0 of -0
+      else
+        coll::combine(r, own, sum, count);
+      if (inclusive) copy_bytes(dest, sum, bytes);
+    }
+  });
   run(t, coll::barrier);
 }
 

@@ -103,6 +103,7 @@ void strided(const mpi::Function& f, shmem_ctx_t ctx, bool put, void* dest, cons
   const int whom = place(f, ctx, pe);
   auto* d = static_cast<std::byte*>(dest);
   const auto* s = static_cast<const std::byte*>(source);
+  if (each == 0) return;
   bool far = false;
   for (; pieces > 0; --pieces, d += to, s += from) {
     if (std::byte* const there = near(put ? d : s, whom)) {

@@ -74,8 +74,6 @@ void place_heap() {
   new (heap.file->data()) Control{};
   w.heap_begin = reinterpret_cast<std::uintptr_t>(heap.begin);
   w.heap_bytes = heap.bytes;
-  w.heap = std::make_unique<Heap>();
-  w.heap->open(w.heap_begin, heap.bytes);
   w.segments.insert(w.segments.begin(), std::move(heap));
 }
 
@@ -196,7 +194,7 @@ void on_exit_of_program(int status, void*) {
 
 void print_facts() {
   const World& w = world();
-  if (setting({"SHMEM_VERSION"})) std::printf("RMQ " RMQ_VERSION ", OpenSHMEM 1.5\n");
+  if (setting({"SHMEM_VERSION"})) std::printf("RMQ " RMQ_VERSION ", OpenSHMEM 1.6\n");
   if (!setting({"SHMEM_INFO"})) return;
   std::printf(
       "SHMEM_SYMMETRIC_SIZE=%llu  bytes of each PE's symmetric heap (k, m, g, t)\n"
@@ -275,14 +273,19 @@ int start(int level) {
   World& w = world();
   mpi::Runtime& rt = mpi::runtime();
   const std::lock_guard life(mpi::life_mutex());
-  if (w.life.load(std::memory_order_acquire) == Life::active) return rt.thread_level;
-  if (w.life.load(std::memory_order_acquire) == Life::after) refuse(fn::init);
-  w.segments = find_data();
-  for (Segment& s : w.segments) share_data(s);
+  if (w.life.load(std::memory_order_acquire) == Life::active) {
+    ++w.starts;
+    return rt.thread_level;
+  }
+  const bool first = w.life.load(std::memory_order_acquire) == Life::before;
+  if (first) {
+    w.segments = find_data();
+    for (Segment& s : w.segments) share_data(s);
+  }
   mpi::join_runtime(level, fn::init.id, true);
   mpi::finish_at_exit();
   ends_at_exit = ::getpid();
-  ::on_exit(on_exit_of_program, nullptr);
+  if (first) ::on_exit(on_exit_of_program, nullptr);
   const adi::Device::Entry entry(*rt.device, fn::init, fn::init.id);
   try {
     hold_runtime();
@@ -293,20 +296,26 @@ int start(int level) {
     w.crowded = rt.device->crowded();
     w.debug = setting({"SHMEM_DEBUG"}) != nullptr;
     w.size = static_cast<unsigned>(rt.device->size());
-    place_heap();
-    keep_what_is_alike();
-    reach_near();
+    if (first) {
+      place_heap();
+      keep_what_is_alike();
+      reach_near();
+    }
+    w.heap = std::make_unique<Heap>();
+    w.heap->open(w.heap_begin, w.heap_bytes);
     open_window();
     w.context = std::make_unique<Context>();
     make_first_teams();
   } catch (const mpi::Failure& f) {
     die(fn::init, f.what);
   }
-  if (w.me == 0) print_facts();
+  if (first && w.me == 0) print_facts();
+  w.starts = 1;
   w.life.store(Life::active, std::memory_order_release);
   return rt.thread_level;
 }
 
+// Symmetric memory stays where it is: destructors of the program may use it, and another start will.
 void end() {
   World& w = world();
   enter(fn::finalize, [&] {
@@ -327,9 +336,22 @@ void end() {
     mpi::runtime().sessions.remove(w.session);
     w.session = nullptr;
     w.life.store(Life::after, std::memory_order_release);
+    w.starts = 0;
     w.size = 0;
   }
   mpi::leave_runtime();
+}
+
+void leave() {
+  const bool last = [] {
+    const std::lock_guard life(mpi::life_mutex());
+    return --world().starts == 0;
+  }();
+  if (last) return end();
+  enter(fn::finalize, [] {
+    quiet_all();
+    mpi::coll::barrier(*world().comm);
+  });
 }
 
 }  // namespace rmq::shmem

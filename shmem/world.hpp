@@ -46,6 +46,7 @@ struct World {
   Looks looks;              // for a poll now and then
 
   std::atomic<Life> life{Life::before};
+  int starts = 0;  // calls of shmem_init whose shmem_finalize is to come; mpi::life_mutex() held
   bool debug = false;
   std::vector<Segment> segments;  // the heap first
   std::unique_ptr<Heap> heap;
@@ -102,10 +103,12 @@ inline World& world() {
 
 // ---- life: world.cpp ----
 
-/// Collective. The thread level that is provided.
+/// Collective. The thread level that is provided. Where SHMEM is active, only counts.
 int start(int level);
-/// Collective.
+/// Collective. The end of SHMEM, however often it was started.
 void end();
+/// Collective. The end of the latest start: of SHMEM when that was the only one, else a barrier.
+void leave();
 
 /// The name of symmetric memory of `bytes` bytes on the wire; ends the job when it is not symmetric.
 std::uint64_t name_of(const char* function, const void* address, std::uint64_t bytes);

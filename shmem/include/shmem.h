@@ -1,5 +1,5 @@
 /*
- * shmem.h: OpenSHMEM 1.5 on RMQ, for C11 (with generic selection), C99 and C++ (with overloads).
+ * shmem.h: OpenSHMEM 1.6 on RMQ, for C11 (with generic selection), C99 and C++ (with overloads).
  *
  * Every function has its profiling twin pshmem_<name>. What each does, which arguments it takes and which of them are
  * symmetric is told by the OpenSHMEM specification; design/shmem.md tells how. Errors (a PE that does not exist, an
@@ -16,7 +16,7 @@
 #include "rmq_shmem_types.h"
 
 #define SHMEM_MAJOR_VERSION 1
-#define SHMEM_MINOR_VERSION 5
+#define SHMEM_MINOR_VERSION 6
 #define SHMEM_MAX_NAME_LEN 64
 #define SHMEM_VENDOR_STRING "RMQ"
 #define _SHMEM_MAJOR_VERSION SHMEM_MAJOR_VERSION

@@ -54,6 +54,12 @@ static void collectives(shmem_team_t team, const int *source, int *dest, size_t 
     fill(from, n, me);
     CHECK(shmem_int_max_reduce(team, to, source, n) == 0);
     for (size_t i = 0; i < n; ++i) CHECK(to[i] == value(pes - 1, i));
+    fill(from, n, me);
+    CHECK(shmem_int_sum_inscan(team, to, source, n) == 0);
+    for (size_t i = 0; i < n; ++i) CHECK(to[i] == value(me * (me + 1) / 2, 0) + (me + 1) * (int)i * 7);
+    fill(from, n, me);
+    CHECK(shmem_int_sum_exscan(team, to, source, n) == 0);
+    for (size_t i = 0; i < n; ++i) CHECK(to[i] == value(me * (me - 1) / 2, 0) + me * (int)i * 7);
   }
 }
 

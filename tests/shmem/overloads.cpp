@@ -8,6 +8,8 @@
 static double value;
 static std::complex<double> z, z_sum;
 static long total, per_thread[4];
+static short blocks[4];
+static uint64_t signal_word;
 
 int main() {
   int level = -1;
@@ -20,6 +22,22 @@ int main() {
   z = {1.0, static_cast<double>(me)};
   CHECK(shmem_sum_reduce(SHMEM_TEAM_WORLD, &z_sum, &z, 1) == 0);
   CHECK(z_sum == std::complex<double>(n, n * (n - 1) / 2.0));
+  CHECK(shmem_sum_inscan(SHMEM_TEAM_WORLD, &z_sum, &z, 1) == 0);
+  CHECK(z_sum == std::complex<double>(me + 1, me * (me + 1) / 2.0));
+  CHECK(shmem_sum_exscan(SHMEM_TEAM_WORLD, &z_sum, &z, 1) == 0);
+  CHECK(z_sum == std::complex<double>(me, me * (me - 1) / 2.0));
+  const short pairs[6] = {1, 2, 0, 0, 3, 4};
+  shmem_ibput(blocks, pairs, 2, 4, 2, 2, next);
+  shmem_signal_add(&signal_word, 1, next);
+  shmem_signal_add(SHMEM_CTX_DEFAULT, &signal_word, 2, next);
+  shmem_signal_wait_until(&signal_word, SHMEM_CMP_EQ, 3);
+  shmem_barrier_all();
+  for (short i = 0; i < 4; ++i) CHECK(blocks[i] == i + 1);
+  short got[4] = {};
+  shmem_ibget(SHMEM_CTX_DEFAULT, got, blocks, 3, 2, 1, 2, next);
+  CHECK(got[0] == 1 && got[1] == 0 && got[3] == 3);
+  shmem_signal_set(SHMEM_CTX_DEFAULT, &signal_word, 9, next);
+  shmem_signal_wait_until(&signal_word, SHMEM_CMP_EQ, 9);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([t, next] {

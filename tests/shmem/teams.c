@@ -30,7 +30,19 @@ static void collectives(shmem_team_t team) {
   CHECK(out[0] == n * (n + 1) / 2 && out[1] == -(n - 1) * n / 2);
   CHECK(shmem_min_reduce(team, in, in, 2) == 0); /* in place */
   CHECK(in[0] == 1 && in[1] == -(n - 1));
+  for (int i = 0; i < 8; ++i) in[i] = me + i;
+  CHECK(shmem_sum_inscan(team, out, in, 3) == 0);
+  for (int i = 0; i < 3; ++i) CHECK(out[i] == me * (me + 1) / 2 + (me + 1) * i);
+  out[3] = -5;
+  CHECK(shmem_sum_exscan(team, out, in, 3) == 0 && out[3] == -5);
+  for (int i = 0; i < 3; ++i) CHECK(out[i] == me * (me - 1) / 2 + me * i);
+  CHECK(shmem_long_sum_exscan(team, in, in, 8) == 0); /* in place */
+  for (int i = 0; i < 8; ++i) CHECK(in[i] == me * (me - 1) / 2 + me * i);
   z_in = me + 1 + 0.5 * __extension__ 1.0i;
+  CHECK(shmem_sum_inscan(team, &z_out, &z_in, 1) == 0);
+  CHECK(z_out == (me + 1) * (me + 2) / 2 + (me + 1) * 0.5 * __extension__ 1.0i);
+  CHECK(shmem_complexd_sum_exscan(team, &z_out, &z_in, 1) == 0);
+  CHECK(z_out == me * (me + 1) / 2 + me * 0.5 * __extension__ 1.0i);
   CHECK(shmem_prod_reduce(team, &z_out, &z_in, 1) == 0);
   u8_in[0] = (unsigned char)(1 << me);
   CHECK(shmem_or_reduce(team, u8_out, u8_in, 1) == 0 && u8_out[0] == (1 << n) - 1);
