@@ -176,6 +176,16 @@ void open_window() {
   w.window->lock_all(rma::assertion::nocheck);
 }
 
+// Where MPI has ended for good, the launcher is no longer there to be told why.
+void join_mpi(int level) {
+  try {
+    mpi::join_runtime(level, fn::init.id, true);
+  } catch (const mpi::Failure& f) {
+    std::fprintf(stderr, "rmq: %s: %s\n", fn::init.name, f.what.c_str());
+    std::exit(1);
+  }
+}
+
 // MPI's runtime is in use as long as there is a session.
 void hold_runtime() {
   mpi::Runtime& rt = mpi::runtime();
@@ -282,7 +292,7 @@ int start(int level) {
     w.segments = find_data();
     for (Segment& s : w.segments) share_data(s);
   }
-  mpi::join_runtime(level, fn::init.id, true);
+  join_mpi(level);
   mpi::finish_at_exit();
   ends_at_exit = ::getpid();
   if (first) ::on_exit(on_exit_of_program, nullptr);
