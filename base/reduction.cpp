@@ -16,6 +16,11 @@ reduction_detail::Kernel find(const KernelTable& table, ReduceOp op, Basic type)
   return table.kernels[row][column];
 }
 
+const KernelTable& kernels() {
+  static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+  return has_avx2 ? reduction_detail::avx2_kernels : reduction_detail::baseline_kernels;
+}
+
 }  // namespace
 
 bool reduce_defined(ReduceOp op, Basic type) {
@@ -30,11 +35,17 @@ void reduce(ReduceOp op, Basic type, const void* in, void* inout, std::size_t co
     copy_bytes(inout, in, size == 0 ? count : count * size);
     return;
   }
-  static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
-  const auto& table = has_avx2 ? reduction_detail::avx2_kernels : reduction_detail::baseline_kernels;
-  const auto kernel = find(table, op, type);
+  const auto kernel = find(kernels(), op, type);
   RMQ_CHECK(kernel != nullptr);
   kernel(in, inout, count);
+}
+
+void reduce_scaled(Basic type, const void* scale, const void* in, void* inout, std::size_t count) {
+  const KernelTable& table = kernels();
+  const auto column = static_cast<std::size_t>(type);
+  const auto kernel = column < table.scaled.size() ? table.scaled[column] : nullptr;
+  RMQ_CHECK(kernel != nullptr);
+  kernel(scale, in, inout, count);
 }
 
 std::size_t basic_size(Basic type) {

@@ -39,6 +39,9 @@ bool reduce_defined(ReduceOp op, Basic type);
 /// `replace` of a type without a size (basic_size 0) takes `count` as bytes.
 void reduce(ReduceOp op, Basic type, const void* in, void* inout, std::size_t count);
 
+/// inout[i] += scale * in[i], `scale` being one element, for i32, i64, f32, f64, c32 and c64. Else as reduce().
+void reduce_scaled(Basic type, const void* scale, const void* in, void* inout, std::size_t count);
+
 /// Bytes of one element in an array in memory: sizeof the C type, 16 for f80 and MPI_DOUBLE_INT, 32 for
 /// MPI_LONG_DOUBLE_INT. 0 when the type does not say (none, character).
 std::size_t basic_size(Basic type);

@@ -100,6 +100,17 @@ struct Min {
     return b < a ? b : a;
   }
 };
+/// inout[i] += scale * in[i].
+template <class T>
+RMQ_KERNEL void scaled_kernel(const void* scale_bytes, const void* in_bytes, void* inout_bytes, std::size_t count) {
+  const T scale = static_cast<const Unaligned<T>*>(scale_bytes)->value;
+  const auto* in = static_cast<const Unaligned<T>*>(in_bytes);
+  auto* inout = static_cast<Unaligned<T>*>(inout_bytes);
+  RMQ_INDEPENDENT
+  for (std::size_t i = 0; i < count; ++i)
+    inout[i].value = Sum::apply(Prod::apply(scale, T{in[i].value}), T{inout[i].value});
+}
+
 // & and | rather than && and ||: no branch. Compared with 0, any nonzero value is true.
 struct And {
   template <class T>
@@ -199,9 +210,15 @@ constexpr void fill(KernelTable& table) {
         &kernel<typename Op::type, typename Type::type>;
   }
 }
+constexpr bool can_scale(Basic type) {
+  return type == Basic::i32 || type == Basic::i64 || type == Basic::f32 || type == Basic::f64 || type == Basic::c32 ||
+         type == Basic::c64;
+}
 template <class Type, class... Op>
 constexpr void fill_type(KernelTable& table, Rows<Op...>) {
   table.sizes[static_cast<std::size_t>(Type::basic)] = sizeof(typename Type::type);
+  if constexpr (can_scale(Type::basic))
+    table.scaled[static_cast<std::size_t>(Type::basic)] = &scaled_kernel<typename Type::type>;
   (fill<Type, Op>(table), ...);
 }
 template <class... Type>

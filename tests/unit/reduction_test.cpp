@@ -174,6 +174,40 @@ TEST(ReductionTest, values_with_a_location) {
   check<Located<double, double>>(Basic::f64_f64, false, false, false);
 }
 
+/// inout + scale * in, as two reductions do it.
+template <class T>
+void check_scaled(Basic type) {
+  Random random;
+  for (const std::size_t count : {0, 1, 3, 31, 32, 65, 1000}) {
+    T scale;
+    random.fill(scale);
+    std::vector<T> in(count), inout(count), expected(count, scale);
+    for (T& value : in) random.fill(value);
+    for (T& value : inout) random.fill(value);
+    reduce(ReduceOp::prod, type, in.data(), expected.data(), count);
+    reduce(ReduceOp::sum, type, inout.data(), expected.data(), count);
+    std::vector<std::byte> left(count * sizeof(T) + 1), right(count * sizeof(T) + 3, std::byte{0x5a});
+    if (count > 0) std::memcpy(left.data() + 1, in.data(), count * sizeof(T));
+    if (count > 0) std::memcpy(right.data() + 2, inout.data(), count * sizeof(T));
+    reduce_scaled(type, &scale, left.data() + 1, right.data() + 2, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      T got;
+      std::memcpy(&got, right.data() + 2 + i * sizeof(T), sizeof(T));
+      ASSERT_TRUE(same(got, expected[i])) << "element " << i << " of " << count;
+    }
+    EXPECT_EQ(right.back(), std::byte{0x5a});
+  }
+}
+
+TEST(ReductionTest, scaled_sums_are_a_product_and_a_sum) {
+  check_scaled<std::int32_t>(Basic::i32);
+  check_scaled<std::int64_t>(Basic::i64);
+  check_scaled<float>(Basic::f32);
+  check_scaled<double>(Basic::f64);
+  check_scaled<std::complex<float>>(Basic::c32);
+  check_scaled<std::complex<double>>(Basic::c64);
+}
+
 TEST(ReductionTest, replace_and_no_op_work_for_every_type) {
   for (int number = 0; number <= 30; ++number) {
     const auto type = static_cast<Basic>(number);
