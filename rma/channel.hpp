@@ -107,6 +107,7 @@ class Channel {
   /// Sends what may leave of it, the last with the unlock and, if `asks`, with the wish for an acknowledgement. Whether
   /// all is complete; else it is to be called again. The caller gathers (Device::Together).
   bool drain(const Completion& completion, bool asks);
+  bool is_complete(const Completion& completion) const;
   void end(const Completion& completion);
   /// The first fault that has come up and was not reported.
   Fault take_fault();
@@ -131,7 +132,6 @@ class Channel {
   void ask_for_lock(std::uint8_t flags = 0);
   void granted();
   void drain_queue(const Completion& completion, bool asks);
-  bool is_complete(const Completion& completion) const;
   void acknowledged(std::uint64_t number, std::uint64_t position, Fault fault, Rank culprit);
   void abandon(Fault fault);
 

@@ -177,6 +177,12 @@ class Window {
     if (kept.channel) kept.channel->keep_order();
     return kept;
   }
+  /// Whether it is complete, here alone (Until::local). Sends what is queued of it.
+  bool test(const Completion& one) {
+    if (!one.channel) return true;
+    one.channel->push();
+    return one.channel->is_complete(one);
+  }
   /// *Waits* until all of these are complete, and for nothing that was issued after them.
   Fault finish(std::span<Completion> all) { return sender_.finish(all); }
 
@@ -199,6 +205,9 @@ class Window {
     const Fault f = memory_.query(rank, memory);
     return f != Fault::none || !memory.base ? f : passive_.reach_by_address();
   }
+  /// The mutexes that whoever accumulates there by himself holds (rma/regions.hpp); `rank`: of memory that
+  /// shared_query() has found.
+  Regions regions(int rank) const { return core_.regions(core_.at(rank), core_.at(rank).exclusive); }
 
  private:
   friend class Domain;       // brings packets to the parts
