@@ -2,7 +2,7 @@
 # A header that is not meant to stand alone ends in .def or .inc instead.
 
 set(check_headers_sources)
-foreach(floor base methods shm tcp adi rma mpi shmem tools)
+foreach(floor base methods shm tcp adi rma mpi shmem armci tools)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
     ${PROJECT_SOURCE_DIR}/${floor}/*.hpp ${PROJECT_SOURCE_DIR}/${floor}/*.h)
   foreach(header ${headers})
@@ -16,7 +16,7 @@ endforeach()
 add_library(check_headers OBJECT EXCLUDE_FROM_ALL ${check_headers_sources})
 target_compile_options(check_headers PRIVATE -O0 -fsyntax-only)
 target_link_libraries(check_headers PRIVATE rmq_options fmt::fmt tl::expected Boost::headers PkgConfig::SODIUM)
-target_include_directories(check_headers PRIVATE ${PROJECT_SOURCE_DIR}/mpi/include)
+target_include_directories(check_headers PRIVATE ${PROJECT_SOURCE_DIR}/mpi/include ${PROJECT_SOURCE_DIR}/armci/include)
 get_target_property(check_headers_definitions rmq_adi INTERFACE_COMPILE_DEFINITIONS)
 if(check_headers_definitions)
   target_compile_definitions(check_headers PRIVATE ${check_headers_definitions})

@@ -16,8 +16,9 @@ set(may_adi base methods adi)
 set(may_rma base methods adi rma)
 set(may_mpi base methods adi rma mpi)
 set(may_shmem base methods adi rma mpi shmem)
-set(may_tools base methods shm tcp adi rma mpi shmem tools)
-set(floors base methods shm tcp adi rma mpi shmem tools)
+set(may_armci base methods adi rma mpi armci)
+set(may_tools base methods shm tcp adi rma mpi shmem armci tools)
+set(floors base methods shm tcp adi rma mpi shmem armci tools)
 # The only files that name the concrete methods: one makes them, one switches between them.
 set(may_adi_boot.cpp base methods shm tcp adi)
 set(may_adi_dispatch.hpp base methods shm tcp adi)
@@ -76,6 +77,7 @@ function(self_test root)
     "rma/names_a_method.hpp|#include \"shm/shm.hpp\"|1"
     "adi/up.h|#include <mpi.h>|1"
     "mpi/sideways.cpp|#include \"shmem/shmem.hpp\"|1"
+    "armci/sideways.cpp|#include \"shmem/world.hpp\"|1"
     "shm/dodges.cpp|#include \"../tcp/link.hpp\"|1"
     "adi/boot.cpp|#include \"tcp/tcp.hpp\"|0"
     "adi/dispatch.hpp|#include \"shm/shm.hpp\"|0"

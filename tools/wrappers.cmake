@@ -86,11 +86,13 @@ rmq_wrapper(rmqcc C cc "${CMAKE_C_COMPILER}" cc ENV RMQ_CC MPICH_CC OMPI_CC ALIA
 rmq_wrapper(rmqcxx C++ cxx "${CMAKE_CXX_COMPILER}" c++ ENV RMQ_CXX MPICH_CXX OMPI_CXX ALIASES mpicxx mpic++ oshcxx oshc++)
 rmq_wrapper(rmqfort Fortran fc gfortran gfortran ENV RMQ_FC MPICH_FC OMPI_FC ALIASES mpifort mpif90 mpif77)
 
-# pkg-config: `pkg-config --cflags --libs rmq`, or rmqshmem.
+# pkg-config: `pkg-config --cflags --libs rmq`, or rmqshmem, or armci.
 rmq_way_up(RMQ_PC_UP "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 configure_file(${PROJECT_SOURCE_DIR}/cmake/rmq.pc.in ${PROJECT_BINARY_DIR}/wrappers/rmq.pc @ONLY)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/rmqshmem.pc.in ${PROJECT_BINARY_DIR}/wrappers/rmqshmem.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/wrappers/rmq.pc ${PROJECT_BINARY_DIR}/wrappers/rmqshmem.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/armci.pc.in ${PROJECT_BINARY_DIR}/wrappers/armci.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/wrappers/rmq.pc ${PROJECT_BINARY_DIR}/wrappers/rmqshmem.pc
+  ${PROJECT_BINARY_DIR}/wrappers/armci.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # find_package(rmq): with CMAKE_PREFIX_PATH naming the prefix, or rmq_DIR naming the build tree.
 set(RMQ_CONFIG_INCLUDEDIR "${PROJECT_SOURCE_DIR}/mpi/include")

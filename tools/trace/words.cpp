@@ -28,6 +28,8 @@ constexpr std::string_view kNames[] = {
     "rmq_am_flush_all",
 #define RMQ_SHMEM_CALL(name) "shmem_" #name,
 #include "shmem/calls.def"
+#define RMQ_ARMCI_CALL(name) "ARMCI_" #name,
+#include "armci/calls.def"
 };
 
 constexpr auto by_id() {

@@ -1,0 +1,142 @@
+// Groups: communicators of MPI's inside, which members alone make together.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "armci/call.hpp"
+#include "armci/include/armcix.h"
+#include "mpi/coll/coll.hpp"
+
+namespace rmq::armci {
+namespace {
+
+// Tags of agreements among members of a new group.
+constexpr int kGroupTags = 1 << 29;
+
+void drop(Group& g) {
+  mpi::Comm* const c = g.comm;
+  static_cast<void>(mpi::runtime().comms.take(c).release());
+  mpi::release(c);
+}
+
+// The group of these members of the parent, in this order; -1 for who is none of them.
+ARMCI_Group make(Group& parent, const std::vector<int>& members) {
+  World& w = world();
+  const auto me = std::find(members.begin(), members.end(), parent.me());
+  if (me == members.end()) return -1;
+  std::vector<Rank> ranks;
+  std::uint32_t hash = 0;
+  for (const int m : members) {
+    if (m < 0 || m >= parent.size())
+      die(fn::Group_create,
+          fmt::format("there is no process {} in the parent (there are 0..{})", m, parent.size() - 1));
+    ranks.push_back(parent.comm->world_of(m));
+    hash = hash * 8191 + static_cast<std::uint32_t>(m) + 1;
+  }
+  // Members alone agree: their tag is made of the group, which all of them know.
+  const int tag = kGroupTags | static_cast<int>(hash % kGroupTags);
+  const mpi::Party party{*parent.comm, members, static_cast<int>(me - members.begin()), tag};
+  const auto contexts = mpi::agree_on_contexts(party, {}, 1);
+  mpi::NewComm made{contexts[0], mpi::new_group(Ranks(ranks))};
+  made.traits = contexts.traits;
+  mpi::Comm* const comm = mpi::new_comm(*parent.comm, made);
+  comm->name = "an ARMCI group";
+  w.groups.push_back(std::make_unique<Group>(comm));
+  return static_cast<ARMCI_Group>(w.groups.size()) - 1;
+}
+
+void create(int count, const int* members, ARMCI_Group* group, const ARMCI_Group* parent) {
+  *group = enter(fn::Group_create, [&] {
+    return make(group_of(fn::Group_create, parent), std::vector<int>(members, members + std::max(count, 0)));
+  });
+}
+
+// Those of the parent who bring the same color, by key.
+ARMCI_Group split(Group& parent, int color, int key) {
+  const std::uint64_t mine[] = {static_cast<std::uint32_t>(color), static_cast<std::uint32_t>(key)};
+  const auto all = mpi::gather_all(mpi::whole_party(*parent.comm), mine);
+  std::vector<int> members;
+  for (int i = 0; i < parent.size(); ++i)
+    if (all[2 * static_cast<std::size_t>(i)] == mine[0]) members.push_back(i);
+  const auto key_of = [&](int m) { return static_cast<int>(all[2 * static_cast<std::size_t>(m) + 1]); };
+  std::stable_sort(members.begin(), members.end(), [&](int a, int b) { return key_of(a) < key_of(b); });
+  return make(parent, members);
+}
+
+}  // namespace
+
+Group& group_of(const char* function, const ARMCI_Group* group) {
+  World& w = world();
+  if (w.size == 0) refuse(function);
+  if (!group || *group < 0 || static_cast<std::size_t>(*group) >= w.groups.size() ||
+      !w.groups[static_cast<std::size_t>(*group)])
+    die(function, "the group is none, or this process is not in it");
+  return *w.groups[static_cast<std::size_t>(*group)];
+}
+
+void end_groups() {
+  for (const auto& g : world().groups)
+    if (g) drop(*g);
+  world().groups.clear();
+  world().default_group = 0;
+  world().comm = nullptr;
+}
+
+RMQ_ARMCI(void, Group_create, (int count, int* members, ARMCI_Group* group)) {
+  create(count, members, group, &world().default_group);
+}
+RMQ_ARMCI(void, Group_create_child, (int count, int* members, ARMCI_Group* group, ARMCI_Group* parent)) {
+  create(count, members, group, parent);
+}
+RMQ_ARMCI(void, Group_free, (ARMCI_Group * group)) {
+  if (*group == -1) return;
+  enter(fn::Group_free, [&] {
+    Group& g = group_of(fn::Group_free, group);
+    if (*group == 0) die(fn::Group_free, "the group of all processes is not to be freed");
+    mpi::coll::barrier(*g.comm);  // its context may be given to another when all are here
+    drop(g);
+    world().groups[static_cast<std::size_t>(*group)].reset();
+    if (world().default_group == *group) world().default_group = 0;
+  });
+  *group = -1;
+}
+
+RMQ_ARMCI(int, Group_rank, (ARMCI_Group * group, int* rank)) {
+  *rank = *group == -1 ? -1 : group_of("ARMCI_Group_rank", group).me();
+  return *rank < 0 ? 1 : 0;
+}
+RMQ_ARMCI(void, Group_size, (ARMCI_Group * group, int* size)) {
+  *size = group_of("ARMCI_Group_size", group).size();
+}
+RMQ_ARMCI(void, Group_set_default, (ARMCI_Group * group)) {
+  group_of("ARMCI_Group_set_default", group);
+  world().default_group = *group;
+}
+RMQ_ARMCI(void, Group_get_default, (ARMCI_Group * group)) {
+  *group = world().default_group;
+}
+RMQ_ARMCI(void, Group_get_world, (ARMCI_Group * group)) {
+  *group = 0;
+}
+RMQ_ARMCI(int, Absolute_id, (ARMCI_Group * group, int rank)) {
+  const Group& g = group_of("ARMCI_Absolute_id", group);
+  if (rank < 0 || rank >= g.size()) die("ARMCI_Absolute_id", fmt::format("there is no process {} in the group", rank));
+  return world().comm->group->place_of(g.comm->world_of(rank));
+}
+
+extern "C" {
+RMQ_EXPORT MPI_Comm armci_group_comm(ARMCI_Group* group) {
+  return group_of("armci_group_comm", group).comm->handle;
+}
+RMQ_EXPORT int ARMCIX_Group_split(ARMCI_Group* parent, int color, int key, ARMCI_Group* group) {
+  *group = enter(fn::Group_create, [&] { return split(group_of(fn::Group_create, parent), color, key); });
+  return 0;
+}
+RMQ_EXPORT int ARMCIX_Group_dup(ARMCI_Group* parent, ARMCI_Group* group) {
+  *group = enter(fn::Group_create, [&] { return split(group_of(fn::Group_create, parent), 0, 0); });
+  return 0;
+}
+}
+
+}  // namespace rmq::armci

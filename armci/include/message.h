@@ -1,0 +1,4 @@
+/*
+ * message.h: where programs look for ARMCI's messages and collectives, which armci.h has.
+ */
+#include <armci.h>

@@ -1,0 +1,158 @@
+// The one process-wide instance that ARMCI needs, beside that of MPI (mpi/internal/runtime.hpp), whose device it uses:
+// memory, how each process's is reached, groups. Start and end: world.cpp.
+//
+// An ARMCI_Malloc is a window of rma/, open from its begin to its end. Where this process has a member's memory mapped,
+// an operation is a copy, in the caller's own frame (transfer.hpp); all other memory is reached through the window.
+//
+// Processes are places in World::comm. Everything needs the device held unless it says otherwise.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "armci/include/armci.h"
+#include "mpi/internal/function.hpp"
+#include "mpi/internal/objects.hpp"
+#include "rma/window.hpp"
+
+namespace rmq::armci {
+
+struct Allocation;
+
+/// One process's part of an allocation.
+struct Part {
+  std::uintptr_t begin = 0;   // its address in that process
+  std::uint64_t bytes = 0;    // 0: it has none
+  std::byte* here = nullptr;  // where it lies in this process; null: by packets
+  Allocation* of = nullptr;   // null: this process's own memory, in no allocation
+  int place = 0;              // of the process in the window
+
+  /// `bytes` bytes from `address` on: whether they lie in it, and how far from its begin.
+  bool contains(const void* address, std::uint64_t n, std::uint64_t& offset) const {
+    offset = reinterpret_cast<std::uintptr_t>(address) - begin;
+    return offset <= bytes && n <= bytes - offset;
+  }
+};
+
+/// What one ARMCI_Malloc has made. Its parts stay where they are.
+struct Allocation {
+  std::uint64_t number = 0;  // of this process's: a handle names it so
+  mpi::Comm* comm = nullptr;
+  std::uint32_t id = 0;    // of the window: a context that no communicator has
+  bool is_uneven = false;  // some members have nothing
+  std::unique_ptr<rma::Window> window;
+  std::vector<Part> parts;  // by place
+  std::vector<int> procs;   // by place
+  std::vector<bool> busy;   // by place: something was sent there that is not known to be done
+  bool any_busy = false;
+};
+
+/// How one process is reached.
+struct Peer {
+  // The part that the latest operation went to; never null. Release pairs with the acquire of find(): threads that do
+  // not hold the device look here.
+  std::atomic<const Part*> latest{nullptr};
+  std::vector<const Part*> parts;  // by address
+};
+
+struct Group {
+  mpi::Comm* comm = nullptr;
+  int size() const { return comm->size(); }
+  int me() const { return comm->rank; }
+};
+
+enum class Life : unsigned char { before, active, after };
+
+struct World {
+  // What each operation reads comes first.
+  std::unique_ptr<Peer[]> peers;
+  unsigned size = 0;  // 0 while ARMCI is not active: then no process is a valid one
+  int me = 0;
+  bool threads = false;                 // several may call at once
+  bool crowded = false;                 // processes outnumber CPUs
+  std::atomic<bool> busy{false};        // an allocation is
+  std::atomic<std::uint32_t> looks{0};  // at what others change, for a poll now and then
+
+  std::atomic<Life> life{Life::before};
+  int users = 0;  // ARMCI_Init without ARMCI_Finalize
+  mpi::Comm* comm = nullptr;
+  mpi::Session* session = nullptr;             // keeps MPI's runtime alive
+  std::vector<std::unique_ptr<Group>> groups;  // by handle; the world first; null: freed
+  int default_group = 0;
+  std::vector<std::unique_ptr<Allocation>> allocations;  // by number
+  std::uint64_t allocated = 0;                           // so far
+};
+
+namespace detail {
+/// Never destroyed: a program may call ARMCI from a destructor that runs after main.
+union Immortal {
+  World world;
+  constexpr Immortal() : world() {}
+  ~Immortal() {}
+};
+[[gnu::visibility("hidden")]] extern Immortal instance;
+
+[[noreturn]] void bad_proc(const char* function, int proc);
+/// The part of that process that the address lies in. The device not held.
+const Part& search(const char* function, const void* address, std::uint64_t bytes, int proc);
+}  // namespace detail
+
+inline World& world() {
+  return detail::instance.world;
+}
+
+[[gnu::always_inline]] inline void check_proc(const char* function, int proc) {
+  if (static_cast<unsigned>(proc) >= world().size) [[unlikely]]
+    detail::bad_proc(function, proc);
+}
+
+/// The memory of that process which `bytes` bytes from `address` on are; ends the job when they are not all in one
+/// allocation. The device not held.
+[[gnu::always_inline]] inline const Part& find(const char* function, const void* address, std::uint64_t bytes, int proc,
+                                               std::uint64_t& offset) {
+  check_proc(function, proc);
+  const Part* part = world().peers[static_cast<unsigned>(proc)].latest.load(std::memory_order_acquire);
+  if (!part->contains(address, bytes, offset)) [[unlikely]] {
+    part = &detail::search(function, address, bytes, proc);
+    part->contains(address, bytes, offset);
+  }
+  return *part;
+}
+
+// ---- life: world.cpp ----
+
+/// Collective over the communicator; null: MPI_COMM_WORLD. `level`: of threads, where MPI has not begun yet.
+void start(int level, const MPI_Comm* comm);
+/// Collective.
+void end();
+
+// ---- memory: memory.cpp ----
+
+/// Collective over `comm`. `atomics`: others reach it by CPU atomics of their own (rma::Hints::cpu_atomics).
+Allocation& allocate(mpi::Comm& comm, std::uint64_t bytes, bool atomics = false);
+/// Collective over its communicator. Waits until all that was issued there is done.
+void free(Allocation& a);
+
+// ---- completion: complete.cpp ----
+
+/// Something was sent there, whose end at the target nobody has waited for.
+inline void note_busy(Allocation& a, int place) {
+  a.any_busy = true;
+  a.busy[static_cast<std::size_t>(place)] = true;
+  world().busy.store(true, std::memory_order_relaxed);  // of this thread, or whoever has synchronised with it
+}
+/// *Waits* until what was issued to that process (-1: to all) is done there, or (`local`) as far as this process's
+/// memory is concerned.
+void complete(int proc, bool local);
+/// The allocation of that number, or null.
+Allocation* allocation(std::uint64_t number);
+
+// ---- groups: group.cpp ----
+
+Group& group_of(const char* function, const ARMCI_Group* group);
+void end_groups();
+
+}  // namespace rmq::armci
