@@ -1,6 +1,4 @@
 // Completion: fences, barriers, handles. What is done by loads and stores is complete when its call returns.
-#include <sched.h>
-
 #include "armci/call.hpp"
 #include "armci/transfer.hpp"
 #include "mpi/coll/coll.hpp"
@@ -122,7 +120,6 @@ RMQ_ARMCI(void, UNSET_AGGREGATE_HANDLE, (armci_hdl_t * handle)) {
 }
 
 void detail::poll() {
-  if (world().crowded) ::sched_yield();
   const adi::Device::Entry entry(*mpi::runtime().device);
   mpi::runtime().device->MPID_Poll(false);
 }

@@ -108,6 +108,7 @@ class Mutex {
       __builtin_ia32_pause();
       return;
     }
+    if (world().crowded) ::sched_yield();
     for (std::uint32_t i = 0; i < ahead; ++i) detail::poll();
   }
 

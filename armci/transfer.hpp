@@ -65,12 +65,13 @@ void end_handle(const mpi::Function& f, armci_hdl_t& h);
 // ---- inline ----
 
 namespace detail {
-/// Lets messages move on, and others have the CPU.
+/// Lets messages move on.
 void poll();
 }  // namespace detail
 
 /// After a look at others' memory, which a program may repeat until it has changed: the rest of the job must go on
-/// meanwhile. Relaxed, and no read-modify-write: a count that threads spoil does no harm.
+/// meanwhile. The CPU is not offered: programs that wait so are few, and whoever works so would lose his turn. Relaxed,
+/// and no read-modify-write: a count that threads spoil does no harm.
 [[gnu::always_inline]] inline void looked() {
   constexpr std::uint32_t kLooksPerPoll = 64;
   std::atomic<std::uint32_t>& looks = world().looks;

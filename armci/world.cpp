@@ -1,6 +1,7 @@
 #include "armci/world.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -23,6 +24,16 @@ void hold_runtime() {
   session->errhandler = &rt.builtin_errhandlers[0];
   mpi::retain(*session->errhandler);
   world().session = rt.sessions.add(std::move(session));
+}
+
+::pid_t ends_at_exit = 0;
+
+// A program may end with MPI_Finalize alone, or with none. One that ends badly does not wait for the others.
+void on_exit_of_program(int status, void*) {
+  World& w = world();
+  if (status != 0 || ::getpid() != ends_at_exit || w.life.load(std::memory_order_acquire) != Life::active) return;
+  w.users = 1;
+  end();
 }
 
 }  // namespace
@@ -61,6 +72,8 @@ void start(int level, const MPI_Comm* comm) {
   if (w.users++ > 0) return;
   mpi::join_runtime(level, fn::Init.id, true);
   mpi::finish_at_exit();
+  if (ends_at_exit != ::getpid()) ::on_exit(on_exit_of_program, nullptr);
+  ends_at_exit = ::getpid();
   const adi::Device::Entry entry(*rt.device, fn::Init, fn::Init.id);
   try {
     hold_runtime();

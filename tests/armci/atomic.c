@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-enum { kRounds = 50, kCells = 600, kRow = 20 };
+enum { kRounds = 2000, kCells = 600, kRow = 20 };
 
 static int me, n;
 

@@ -142,7 +142,6 @@ static void long_ones(void) {
   /* Only every other process has memory of its own. */
   ARMCI_Malloc(all, me % 2 ? 0 : kLong);
   for (int i = 0; i < n; ++i) CHECK((all[i] != NULL) == (i % 2 == 0));
-  const int whom = (next % 2) ? before : next;
   char* const source = ARMCI_Malloc_local(kLong);
   if (me % 4 == 1) {
     for (int i = 0; i < kLong; ++i) source[i] = (char)(i * 7 + me);
@@ -151,7 +150,6 @@ static void long_ones(void) {
     ARMCI_Get(all[(me + 1) % n], source, kLong, (me + 1) % n);
     for (int i = 0; i < kLong; ++i) CHECK(source[i] == (char)(i * 7 + me));
   }
-  (void)whom;
   ARMCI_Barrier();
   if (me % 4 == 2)
     for (int i = 0; i < kLong; ++i) CHECK(((char*)all[me])[i] == (char)(i * 7 + me - 1));
