@@ -96,13 +96,14 @@ MPI_Op op_of(std::string_view name, bool integers) {
     MPI_Op op;
     bool integers;
   };
+  // The begin says it: what programs pass need not end there. The longer ones come first.
   static constexpr Name kNames[] = {{"+", MPI_SUM, false},      {"*", MPI_PROD, false},  {"max", MPI_MAX, false},
                                     {"absmax", MPI_MAX, false}, {"min", MPI_MIN, false}, {"absmin", MPI_MIN, false},
-                                    {"or", MPI_BOR, true},      {"bor", MPI_BOR, true},  {"|", MPI_BOR, true},
-                                    {"band", MPI_BAND, true},   {"&", MPI_BAND, true},   {"land", MPI_LAND, false},
-                                    {"&&", MPI_LAND, false},    {"lor", MPI_LOR, false}, {"||", MPI_LOR, false}};
+                                    {"||", MPI_LOR, false},     {"lor", MPI_LOR, false}, {"&&", MPI_LAND, false},
+                                    {"land", MPI_LAND, false},  {"|", MPI_BOR, true},    {"or", MPI_BOR, true},
+                                    {"bor", MPI_BOR, true},     {"&", MPI_BAND, true},   {"band", MPI_BAND, true}};
   for (const Name& n : kNames)
-    if (n.name == name && (integers || !n.integers)) return n.op;
+    if (name.starts_with(n.name) && (integers || !n.integers)) return n.op;
   die(fn::msg_gop, fmt::format("'{}' is no operation, or none for these numbers", name));
 }
 

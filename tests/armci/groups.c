@@ -78,7 +78,7 @@ static void messages(void) {
   }
   CHECK(number == before && bytes == sizeof number);
   int values[3] = {-me - 1, me + 1, 1 << me};
-  armci_msg_igop(values, 2, "absmax");
+  armci_msg_igop(values, 2, "absmax of all");
   CHECK(values[0] == n && values[1] == n);
   armci_msg_gop_scope(SCOPE_ALL, values + 2, 1, "or", ARMCI_INT);
   CHECK(values[2] == (1 << n) - 1);
