@@ -114,6 +114,8 @@ class Device {
     const Channel* const c = channels_.find(rank);
     return c ? std::string_view(c->error.what) : std::string_view();
   }
+  /// Whether packets have gone to the rank, or come from it.
+  bool MPID_Has_met(Rank rank) const { return channels_.find(rank) != nullptr; }
   /// How calls fail that need a lost rank: Errc::peer_lost, or no_memory where it is this rank that cannot go on.
   Errc loss(Rank rank) const {
     const Channel* const c = channels_.find(rank);

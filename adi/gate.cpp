@@ -10,9 +10,10 @@ namespace rmq::adi {
 thread_local bool Gate::runs_handler = false;
 
 void Gate::refuse(const char* function) const {
-  if (!runs_handler) return;
-  std::fprintf(stderr, "rmq: rank %d: %s has been called in a handler of active messages, which may reply, and call nothing else\n",
-               rank_, name_of(reinterpret_cast<std::uintptr_t>(function)));
+  std::fprintf(
+      stderr,
+      "rmq: rank %d: %s has been called in a handler of active messages, which may reply, and call nothing else\n",
+      rank_, name_of(reinterpret_cast<std::uintptr_t>(function)));
   std::abort();
 }
 

@@ -32,7 +32,7 @@ class Gate {
 
  public:
   /// `threads`: several threads call. `trace` outlives this.
-  Gate(Trace& trace, bool threads) : trace_(trace), special_(threads ? kThreads : 0), several_(threads) {}
+  Gate(Trace& trace, bool threads) : trace_(trace), threads_(threads), special_(threads), several_(threads) {}
   /// Before the first call. The doorbell outlives this.
   void set_doorbell(const Doorbell& doorbell, Rank rank) {
     doorbell_ = &doorbell;
@@ -43,7 +43,7 @@ class Gate {
 
   // ---- threads ----
   /// Whether there are other threads than the program's one; and whether they are the program's.
-  bool threads() const { return (special() & kThreads) != 0; }
+  bool threads() const { return threads_; }
   bool several() const { return several_; }
   /// For threads of the program, where threads() holds.
   void lock() {
@@ -71,11 +71,13 @@ class Gate {
     if (threads()) return;
     asymmetric_ = os::register_asymmetric_fence();
     inside_.store(1, std::memory_order_relaxed);  // the caller's Entry ends it; there is no agent yet
-    set_special(special() | kThreads);
+    threads_ = true;
+    special_ = true;
   }
   void disable_threads() {
     if (!threads()) return;
-    set_special(special() & ~kThreads);
+    threads_ = false;
+    special_ = false;
     unlock();
   }
 
@@ -87,7 +89,7 @@ class Gate {
     /// `kind`: what call_kind() returns meanwhile.
     explicit Entry(Gate& g, const char* function, std::uint32_t call, std::uint32_t kind)
         : gate_(g), function_(reinterpret_cast<std::uintptr_t>(function)), call_(call) {
-      if (gate_.special()) [[unlikely]]
+      if (gate_.special_) [[unlikely]]
         gate_.enter(function);
       if (call_) before_ = gate_.trace_.enter(call_);
       // Relaxed: read by holders of the device and by signal handlers of this thread.
@@ -120,7 +122,7 @@ class Gate {
    public:
     Passage(Gate& g, const char* function, std::uint32_t call)
         : gate_(g), function_(reinterpret_cast<std::uintptr_t>(function)) {
-      if (gate_.special()) [[unlikely]]
+      if (gate_.special_) [[unlikely]]
         gate_.enter(function);
       before_ = g.trace_.swap_call(call);
       gate_.call_.store(function_, std::memory_order_relaxed);  // as Entry's
@@ -185,12 +187,10 @@ class Gate {
   /// and says so.
   class Handler {
    public:
-    explicit Handler(Gate& g) : gate_(g), before_(std::exchange(runs_handler, true)) {
-      g.set_special(g.special() | kHandler);
-    }
+    explicit Handler(Gate& g) : gate_(g), before_(std::exchange(runs_handler, true)) { g.note_handler(true); }
     ~Handler() {
       runs_handler = before_;
-      if (!before_) gate_.set_special(gate_.special() & ~kHandler);
+      gate_.note_handler(before_);
     }
     Handler(const Handler&) = delete;
     Handler& operator=(const Handler&) = delete;
@@ -230,24 +230,24 @@ class Gate {
 
  private:
   static const char* name_of(std::uintptr_t call);
-  // Relaxed: written with the device held; kThreads while there is one thread, and kHandler concerns the thread that has
-  // set it.
-  int special() const { return special_.load(std::memory_order_relaxed); }
-  void set_special(int bits) { special_.store(static_cast<std::uint8_t>(bits), std::memory_order_relaxed); }
-  void enter(const char* function) {
-    if (special() & kHandler) refuse(function);
-    if (threads()) lock();
+  // Where there are other threads, special_ says so all the time, and is not written.
+  void note_handler(bool runs) {
+    if (!threads_) special_ = runs;
   }
-  /// If this thread is inside of a handler.
-  [[gnu::cold]] void refuse(const char* function) const;
+  void enter(const char* function) {
+    if (runs_handler) [[unlikely]]
+      refuse(function);
+    if (threads_) lock();
+  }
+  [[noreturn, gnu::cold]] void refuse(const char* function) const;
   void lock_mutex();
   void wait_for_agent();
   void ring() { doorbell_->ring(rank_); }
 
   Trace& trace_;
-  static constexpr int kThreads = 1, kHandler = 2;
-  static thread_local bool runs_handler;
-  std::atomic<std::uint8_t> special_;  // bits: there are other threads; a Handler lives
+  [[gnu::tls_model("initial-exec")]] static thread_local bool runs_handler;  // a byte: no call to find it
+  bool threads_;
+  bool special_;  // a call that comes in has to do more than to say so: there are other threads, or a Handler lives
   bool several_;  // threads of the program; else the only other one is the agent, which keeps out of its way
   bool attending_ = false;
   std::uint32_t call_kind_ = 0;

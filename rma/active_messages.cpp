@@ -171,7 +171,12 @@ ActiveMessages::Sent ActiveMessages::send(int to, const ActiveMessage& m, std::u
     p.am_long.bytes = m.data.size();
     p.am_long.args = args;
   }
+  // Data on its way by packets is in its place when the message has been handled; a reply's, when a request behind it.
+  const auto goes_by_packets = [&] {
+    if (m.place != 0) peers_[to].placed = peers_[to].sent + (flags & am_flag::reply ? 1 : 0);
+  };
   if (together) {
+    goes_by_packets();
     std::byte all[kTogetherMost + kArgsMost];
     if (!m.data.empty()) std::memcpy(all, m.data.data(), m.data.size());
     if (args != 0) std::memcpy(all + m.data.size(), m.args.data(), args);
@@ -183,8 +188,7 @@ ActiveMessages::Sent ActiveMessages::send(int to, const ActiveMessage& m, std::u
   if (!may_wait || !put_at_once(to, m)) {
     if (may_wait) owner = device().MPID_Request_create(RequestKind::other);
     send_pieces(to, m, owner);
-    // A reply has come for certain when a request behind it has been handled.
-    if (m.place != 0) peers_[to].placed = peers_[to].sent + (flags & am_flag::reply ? 1 : 0);
+    goes_by_packets();
   }
   device().MPID_Send_packet(rank, p, {view_of(m.args), 0, args}, nullptr);
   if (!owner) return Sent::done;
@@ -251,14 +255,29 @@ ActiveMessages::Sent ActiveMessages::flush_all() {
 
 ActiveMessages::Sent ActiveMessages::wait(std::uint64_t seen) {
   const Waited waited{kNoRank};
-  while (counters_.handled <= seen) {
-    if (device().MPID_Any_lost()) {
-      for (int member = 0; member < size(); ++member)
-        if (is_lost(member)) return Sent::lost;
-    }
-    device().MPID_Poll(true, {Waited::tell, &waited});
+  for (;;) {
+    if (counters_.handled > seen) return Sent::done;
+    // What the others have sent comes first.
+    const bool lost = is_any_lost();
+    device().MPID_Poll(!lost, {Waited::tell, &waited});
+    if (lost && counters_.handled <= seen) return Sent::lost;
   }
-  return Sent::done;
+}
+
+bool ActiveMessages::is_any_lost() const {
+  if (!device().MPID_Any_lost()) return false;
+  for (int member = 0; member < size(); ++member)
+    if (is_lost(member)) return true;
+  return false;
+}
+
+void ActiveMessages::hear_of_deaths() {
+  for (int member = 0; member < size(); ++member) {
+    const Rank rank = world(member);
+    const Waited waited{rank};
+    while (device().MPID_Is_dead(device().MPID_Who(rank)) && device().MPID_Has_met(rank) && !is_lost(member))
+      device().MPID_Poll(true, {Waited::tell, &waited});
+  }
 }
 
 // ---- handling ----
@@ -331,7 +350,8 @@ const char* ActiveMessages::arrive(int from, const Packet& p, const std::byte* p
       return nullptr;
     }
     case Kind::AM_FLUSH:
-      tell(from);
+      // Each number is told once: nothing is on its way when all that was sent is known to be handled.
+      if (peer.told != peer.done) tell(from);
       return nullptr;
     case Kind::AM_CREDIT:
       if (p.am_credit.handled > peer.sent || p.am_credit.handled < peer.handled)
@@ -359,7 +379,7 @@ const char* ActiveMessages::arrive_whole(int from, const Packet& p, const std::b
     // What came from elsewhere may lie anywhere, and is not the handler's to change.
     if (brought != 0 && !aligned_) aligned_.reset(new std::byte[kDataMost]);
     if (brought != 0) std::memcpy(aligned_.get(), payload, brought);
-    run(from, p.tag, reply, arguments, {aligned_.get(), brought});
+    run(from, p.tag, reply, arguments, {brought != 0 ? aligned_.get() : nullptr, brought});
     return nullptr;
   }
   const auto [at, bytes, ignored] = p.am_long;

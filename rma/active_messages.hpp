@@ -105,7 +105,7 @@ class ActiveMessages {
   ActiveMessages& operator=(const ActiveMessages&) = delete;
 
   int size() const { return ranks_.size(); }
-  /// nullptr: no such handler; a member whose message names it is dropped.
+  /// nullptr: no such handler; a member whose message names it is dropped. None of its own to itself may.
   void set_handler(int index, Handler handler, void* context) {
     handlers_[static_cast<std::size_t>(index)] = {handler, context};
   }
@@ -123,8 +123,10 @@ class ActiveMessages {
   Sent flush(int to);
   /// The same of all; all are waited for though some are lost.
   Sent flush_all();
-  /// *Waits* until more than `seen` handlers have run here. Lost: none has, and a member is.
+  /// *Waits* until more than `seen` handlers have run here. Lost: none has, none waits to, and a member is lost.
   Sent wait(std::uint64_t seen);
+  /// *Waits* until nothing more comes from members that the launcher calls dead: then no data of theirs lands any more.
+  void hear_of_deaths();
   const Counters& counters() const { return counters_; }
 
  private:
@@ -149,6 +151,7 @@ class ActiveMessages {
   adi::Device& device() const { return hub_.device(); }
   Rank world(int member) const { return ranks_[member]; }
   bool is_lost(int member) const { return !device().peer_error(world(member)).empty(); }
+  bool is_any_lost() const;
   bool wait_for_peer(int member, std::uint64_t handled);
   bool put_at_once(int to, const ActiveMessage& m);
   Sent send(int to, const ActiveMessage& m, std::uint8_t flags, bool may_wait);

@@ -1,6 +1,7 @@
 #include "rma/window_memory.hpp"
 
 #include <fmt/format.h>
+#include <sys/sysinfo.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,6 +22,13 @@ std::uint64_t control_bytes(const WindowCore& core) {
 std::uint64_t data_at(const WindowCore& core) {
   constexpr std::uint64_t kPage = 4096;
   return (control_bytes(core) + kPage - 1) / kPage * kPage;
+}
+
+// Of the machine, bytes: what is larger no system gives.
+std::uint64_t all_memory() {
+  struct sysinfo info {};
+  ::sysinfo(&info);
+  return (std::uint64_t{info.totalram} + info.totalswap) * info.mem_unit;
 }
 
 Control* make_control(void* memory, const WindowCore& core) {
@@ -103,7 +111,7 @@ void WindowMemory::allocate() {
   }
   if (allocated_) d.MPID_Mem_free(allocated_);
   // What follows may be larger than what is ever touched: no page of it is taken before.
-  if (can_share()) {
+  if (can_share() && bytes <= all_memory()) {
     allocated_ = nullptr;
     own_ = HostMemory::make_sparse(bytes, nullptr);
     core_.base = own_.data();
@@ -185,7 +193,8 @@ Result<void> WindowMemory::open(const Told& told) {
 // Who cannot reach my memory sends packets. I may have to send packets to others nevertheless, for their memory may be
 // ordinary where mine is of the heap.
 bool WindowMemory::is_served() const {
-  return core_.size() > (core_.shares ? core_.host.size() : 1);
+  // What is too large for the heap one of the host may have no room to map.
+  return core_.size() > (core_.shares && !own_ ? core_.host.size() : 1);
 }
 
 void WindowMemory::reach_mine() {

@@ -7,9 +7,10 @@
  *
  * Messages of one rank to another are handled in order, each once. Handlers run inside of any call of this library or
  * of MPI that makes progress, in whichever thread calls, or, with RMQ_AM_AGENT, in a thread of the library while the
- * program computes; never two at the same time in one process. A handler may reply, once, to what it handles;
- * any other call of this library or of MPI ends the job with a word about it. What it does should be short, and it must
- * not throw.
+ * program computes; never two at the same time in one process. A handler may reply, once, to what it handles,
+ * and call nothing else of this library or of MPI: all calls that could wait, and nearly all others, end the job with a
+ * word about it. What it does should be short, and it must not throw. What it shares with the program is shared with
+ * another thread, where there are any or with RMQ_AM_AGENT.
  *
  * Functions return MPI_SUCCESS, or an MPI error class through the communicator's error handler; under --ft
  * MPIX_ERR_PROC_FAILED when a rank that is needed is lost. Any thread may call under MPI_THREAD_MULTIPLE.

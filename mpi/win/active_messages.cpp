@@ -11,6 +11,7 @@
 #include "mpi/internal/windows.hpp"
 
 struct rmq_am_object {
+  std::shared_ptr<rmq::rma::ActiveMessageHub> hub;  // outlives the set
   /// What the program has bound to an index.
   struct Function {
     ::rmq_am_handler run;
@@ -31,8 +32,13 @@ namespace rmq::mpi {
 namespace {
 
 // Made with the first set, gone with the last.
-std::unique_ptr<rma::ActiveMessageHub> hub;
-int sets = 0;
+std::weak_ptr<rma::ActiveMessageHub> current_hub;
+
+std::shared_ptr<rma::ActiveMessageHub> take_hub() {
+  auto hub = current_hub.lock();
+  if (!hub) current_hub = hub = std::make_shared<rma::ActiveMessageHub>(*runtime().device);
+  return hub;
+}
 
 /// enter() on the communicator of a set.
 template <class Body>
@@ -105,6 +111,12 @@ void check_target(const rmq_am_object& am, int target) {
     detail::bad_rank(*am.comm, target, "target");
 }
 
+/// To oneself: what others' messages are dropped for.
+Wrong check_own(const rmq_am_object& am, int target, int handler) {
+  if (target != am.comm->rank || am.functions[handler].run) return {MPI_SUCCESS, {}};
+  return {MPI_ERR_ARG, fmt::format("handler {} is not set", handler)};
+}
+
 rma::ActiveMessage message_of(int handler, const void* args, int args_bytes, const void* data, std::size_t bytes,
                               const void* place = nullptr) {
   return {handler,
@@ -153,12 +165,12 @@ RMQ_EXPORT int rmq_am_create(MPI_Comm comm, int flags, int count, const ::rmq_am
       all.forget_latest();  // another thread comes
       if (!all.domain) all.domain = std::make_unique<rma::Domain>(*runtime().device);
     }
-    if (!hub) hub = std::make_unique<rma::ActiveMessageHub>(*runtime().device);
     auto made = std::make_unique<rmq_am_object>();
+    made->hub = take_hub();  // others may come and go while this call waits
     made->comm = &c;
     ft::Together members(c);
     members.run([&] {
-      made->set = std::make_unique<rma::ActiveMessages>(*hub, c.context, c.group->world, c.rank);
+      made->set = std::make_unique<rma::ActiveMessages>(*made->hub, c.context, c.group->world, c.rank);
       for (int i = 0; i < count; ++i) bind(*made, i, handlers[i], context);
       // All have theirs when any goes on.
       const std::uint64_t mine[] = {static_cast<std::uint64_t>(static_cast<unsigned>(flags))};
@@ -169,7 +181,6 @@ RMQ_EXPORT int rmq_am_create(MPI_Comm comm, int flags, int count, const ::rmq_am
     members.conclude([&] { made.reset(); });
     made->has_agent = agent;
     if (agent) all.domain->need_agent(true);
-    ++sets;
     *am = made.release();
   });
   if (code != MPI_SUCCESS) PMPI_Comm_free(&own);
@@ -187,10 +198,11 @@ RMQ_EXPORT int rmq_am_free(::rmq_am* am) {
   if (code != MPI_SUCCESS) return code;
   if (code = ft::may_fail() ? MPI_SUCCESS : PMPI_Barrier(own); code != MPI_SUCCESS) return code;
   code = enter_set(a, [&](rmq_am_object& o) {
-    if (ft::may_fail()) ft::meet_living(*o.comm);  // without those that have died
+    if (ft::may_fail()) {
+      ft::meet_living(*o.comm);  // without those that have died
+      o.set->hear_of_deaths();
+    }
     if (o.has_agent) windows().domain->need_agent(false);
-    o.set.reset();
-    if (--sets == 0) hub.reset();
     delete a;
     *am = nullptr;
   });
@@ -207,11 +219,16 @@ RMQ_EXPORT int rmq_am_set_handler(::rmq_am am, int handler, ::rmq_am_handler fun
 RMQ_EXPORT int rmq_am_attach(::rmq_am am, void* base, size_t bytes) {
   return enter_set(am, [&](rmq_am_object& o) {
     if (!base && bytes > 0 && bytes != SIZE_MAX) fail_call(MPI_ERR_ARG, "argument base is NULL");
+    if (bytes > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(base))
+      fail_call(MPI_ERR_ARG, fmt::format("{} bytes from there are more than there is memory", bytes));
     const std::uint64_t mine[] = {reinterpret_cast<std::uintptr_t>(base), bytes};
     const std::vector<std::uint64_t> words = gather_all(whole_party(*o.comm), mine);
     std::vector<rma::ActiveMessages::Attached> all(words.size() / 2);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = {words[2 * i], words[2 * i + 1]};
     o.set->attach(std::move(all));
+    // Nobody sends before all know.
+    std::uint64_t none = 0;
+    and_all(whole_party(*o.comm), {&none, 1});
   });
 }
 
@@ -230,6 +247,7 @@ RMQ_EXPORT int rmq_am_request(::rmq_am am, int target, int handler, const void* 
     check_target(o, target);
     expect(check(handler, args, args_bytes, data, bytes));
     expect(check_medium(bytes));
+    expect(check_own(o, target, handler));
     sent(o.set->request(target, message_of(handler, args, args_bytes, data, bytes)), "the target is lost");
   });
 }
@@ -240,6 +258,7 @@ RMQ_EXPORT int rmq_am_request_long(::rmq_am am, int target, int handler, const v
     check_target(o, target);
     expect(check(handler, args, args_bytes, data, bytes));
     expect(check_place(o, target, place, bytes));
+    expect(check_own(o, target, handler));
     sent(o.set->request(target, message_of(handler, args, args_bytes, data, bytes, place)), "the target is lost");
   });
 }
@@ -248,6 +267,7 @@ RMQ_EXPORT int rmq_am_reply(::rmq_am_message* message, int handler, const void* 
                             size_t bytes) {
   Wrong wrong = check(handler, args, args_bytes, data, bytes);
   if (wrong.code == MPI_SUCCESS) wrong = check_medium(bytes);
+  if (wrong.code == MPI_SUCCESS) wrong = check_own(*message->am, message->source, handler);
   return reply(message, message_of(handler, args, args_bytes, data, bytes), wrong);
 }
 
@@ -255,6 +275,7 @@ RMQ_EXPORT int rmq_am_reply_long(::rmq_am_message* message, int handler, const v
                                  const void* data, size_t bytes, void* place) {
   Wrong wrong = check(handler, args, args_bytes, data, bytes);
   if (wrong.code == MPI_SUCCESS) wrong = check_place(*message->am, message->source, place, bytes);
+  if (wrong.code == MPI_SUCCESS) wrong = check_own(*message->am, message->source, handler);
   return reply(message, message_of(handler, args, args_bytes, data, bytes, place), wrong);
 }
 

@@ -11,6 +11,7 @@
 #include "mpi/internal/comms.hpp"
 
 struct rmq_queue_object {
+  std::shared_ptr<rmq::rma::QueueHub> hub;  // outlives the queue
   std::unique_ptr<rmq::rma::Queue> queue;
   rmq::mpi::Comm* comm;  // with a context of its own; held
 };
@@ -19,8 +20,13 @@ namespace rmq::mpi {
 namespace {
 
 // Made with the first queue, gone with the last.
-std::unique_ptr<rma::QueueHub> hub;
-int queues = 0;
+std::weak_ptr<rma::QueueHub> current_hub;
+
+std::shared_ptr<rma::QueueHub> take_hub() {
+  auto hub = current_hub.lock();
+  if (!hub) current_hub = hub = std::make_shared<rma::QueueHub>(*runtime().device);
+  return hub;
+}
 
 rmq_queue_object& queue_arg(::rmq_queue q) {
   if (!q) fail_call(MPI_ERR_ARG, "argument queue is NULL");
@@ -62,7 +68,7 @@ RMQ_EXPORT int rmq_queue_create(MPI_Comm comm, int message_bytes, int capacity, 
   const int code = enter(own, [&](Comm& c) {
     *out(queue, "queue") = nullptr;
     if (c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm is an inter-communicator");
-    if (!hub) hub = std::make_unique<rma::QueueHub>(*runtime().device);
+    const auto hub = take_hub();  // others may come and go while this call waits
     rma::QueueOptions options;
     options.id = c.context;
     options.ranks = c.group->world;
@@ -90,8 +96,7 @@ RMQ_EXPORT int rmq_queue_create(MPI_Comm comm, int message_bytes, int capacity, 
       (*made)->open(tokens);
     });
     members.conclude([] {});
-    ++queues;
-    *queue = new rmq_queue_object{std::move(*made), &c};
+    *queue = new rmq_queue_object{hub, std::move(*made), &c};
   });
   if (code != MPI_SUCCESS) PMPI_Comm_free(&own);
   return code;
@@ -104,8 +109,6 @@ RMQ_EXPORT int rmq_queue_free(::rmq_queue* queue) {
   if (const int code = ft::may_fail() ? MPI_SUCCESS : PMPI_Barrier(own); code != MPI_SUCCESS) return code;
   const int code = enter_queue(q, [&](rmq_queue_object&) {
     if (ft::may_fail()) ft::meet_living(*q->comm);  // without those that have died
-    q->queue.reset();
-    if (--queues == 0) hub.reset();
     delete q;
     *queue = nullptr;
   });

@@ -1,7 +1,9 @@
 // ranks: 4
 // Active messages of all kinds and sizes among all ranks: each is handled once, in its sender's order, and brings what
 // was sent; each request that wants one gets its reply.
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -198,9 +200,33 @@ void errors() {
   CHECK(rmq_am_request(am, 1, 0, nullptr, 0, nullptr, 0) == MPI_SUCCESS);
   CHECK(rmq_am_flush(am, 1) == MPI_SUCCESS);
   MPI_Barrier(comm);
+  CHECK_CLASS(rmq_am_request(am, me(), 1, nullptr, 0, nullptr, 0), MPI_ERR_ARG);
+  CHECK_CLASS(rmq_am_attach(am, memory, SIZE_MAX), MPI_ERR_ARG);
   CHECK_CLASS(rmq_am_poll(nullptr), MPI_ERR_ARG);
   CHECK(rmq_am_free(&am) == MPI_SUCCESS && am == nullptr);
   MPI_Comm_free(&comm);
+}
+
+/// Long messages to one place, one behind the other, to a target that is not looking: the last one stays, whichever
+/// ways they go. And what has been attached may be used as soon as the call returns.
+void same_place() {
+  constexpr std::size_t kMost = 1 << 20;
+  std::vector<char> memory(kMost), data(kMost);
+  int handled = 0;
+  rmq::ActiveMessages am(MPI_COMM_WORLD, {[&](rmq::Message&) { ++handled; }});
+  for (const std::size_t first : {std::size_t{1000}, std::size_t{5000}, std::size_t{20000}}) {
+    am.attach(memory.data(), memory.size());
+    const int to = (me() + 1) % ranks();
+    std::fill(data.begin(), data.end(), 'a');
+    am.request_long(to, 0, 0, data.data(), first, am.attached(to));
+    std::fill(data.begin(), data.end(), 'b');
+    am.request_long(to, 0, 0, data.data(), kMost, am.attached(to));
+    am.flush();
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(std::count(memory.begin(), memory.end(), 'b') == long(kMost));
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  CHECK(handled == 6);
 }
 
 /// One rank floods another that does not look: it waits, and loses nothing.
@@ -222,6 +248,7 @@ int main(int argc, char** argv) {
   exchange(rmq::ActiveMessages::Run::in_calls, rounds);
   exchange(rmq::ActiveMessages::Run::any_time, rounds);
   target_computes();
+  same_place();
   flood();
   errors();
   return check::finish();

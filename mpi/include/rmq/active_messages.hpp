@@ -96,13 +96,15 @@ class ActiveMessages {
 
   /// Handles what has come.
   void poll() { rmq_am_poll(am_); }
-  /// Waits until `come()`, which handlers make true. Where they may run at any time it looks at atomics.
+  /// Waits until `come()`, which handlers make true; where other threads may run them it looks at atomics. False: a
+  /// rank is lost, and nothing has come.
   template <class Come>
-  void wait(Come&& come) {
+  bool wait(Come&& come) {
     rmq_am_counters c{};
     rmq_am_get_counters(am_, &c);
     for (unsigned long long handled = c.handled; !come();)
-      if (rmq_am_wait(am_, &handled) != MPI_SUCCESS) return;
+      if (rmq_am_wait(am_, &handled) != MPI_SUCCESS) return false;
+    return true;
   }
   /// Waits until all requests so far have been handled, and their replies.
   void flush() { rmq_am_flush_all(am_); }
