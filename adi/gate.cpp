@@ -17,6 +17,12 @@ void Gate::refuse(const char* function) const {
   std::abort();
 }
 
+void Gate::enter(const char* function) {
+  if (runs_handler) [[unlikely]]
+    refuse(function);
+  if (threads_) lock();
+}
+
 void Gate::lock_mutex() {
   if (mutex_.try_lock()) return;
   contenders_.fetch_add(1, std::memory_order_relaxed);  // a hint for give_way()

@@ -234,11 +234,8 @@ class Gate {
   void note_handler(bool runs) {
     if (!threads_) special_ = runs;
   }
-  void enter(const char* function) {
-    if (runs_handler) [[unlikely]]
-      refuse(function);
-    if (threads_) lock();
-  }
+  // Where special_ says so. A call of its own, so that calls of one thread keep their registers.
+  void enter(const char* function);
   [[noreturn, gnu::cold]] void refuse(const char* function) const;
   void lock_mutex();
   void wait_for_agent();
