@@ -91,13 +91,19 @@ ActiveMessages::ActiveMessages(ActiveMessageHub& hub, std::uint32_t id, Ranks ra
       ranks_(std::move(ranks)),
       me_(me),
       attached_(static_cast<std::size_t>(ranks_.size())),
-      peers_(ranks_.size()) {
+      peers_(ranks_.size()),
+      carrier_(hub.device().MPID_Request_create(RequestKind::other)) {
   hub.sets_.push_back(this);
 }
 
 ActiveMessages::~ActiveMessages() {
   std::erase(hub_.sets_, this);
-  for (int member = 0; member < size(); ++member) std::free(peers_[member].pieces);
+  device().MPID_Wait(carrier_);
+  device().MPID_Request_free(carrier_);
+  for (int member = 0; member < size(); ++member) {
+    std::free(peers_[member].staged);
+    std::free(peers_[member].pieces);
+  }
 }
 
 // ---- sending ----
@@ -130,6 +136,16 @@ bool ActiveMessages::put_at_once(int to, const ActiveMessage& m) {
   const Peer& peer = peers_[to];
   return m.place != 0 && m.data.size() >= kAtOnceLeast && peer.handled >= peer.placed &&
          device().MPID_Put_at_once(world(to), m.place, view_of(m.data));
+}
+
+// For the request that has just been counted.
+std::byte* ActiveMessages::staging_of(int to) {
+  Peer& peer = peers_[to];
+  if (!peer.staged) {
+    peer.staged = static_cast<std::byte*>(std::malloc(kWindow * kStagedMost));
+    RMQ_CHECK(peer.staged != nullptr);
+  }
+  return peer.staged + (peer.sent - 1) % kWindow * kStagedMost;
 }
 
 void ActiveMessages::send_pieces(int to, const ActiveMessage& m, Request* owner) {
@@ -177,11 +193,15 @@ ActiveMessages::Sent ActiveMessages::send(int to, const ActiveMessage& m, std::u
   };
   if (together) {
     goes_by_packets();
-    std::byte all[kTogetherMost + kArgsMost];
+    const std::size_t bytes = m.data.size() + args;
+    std::byte local[kTogetherMost + kArgsMost];
+    const bool staged = may_wait && bytes <= kStagedMost;
+    std::byte* const all = staged ? staging_of(to) : local;
     if (!m.data.empty()) std::memcpy(all, m.data.data(), m.data.size());
     if (args != 0) std::memcpy(all + m.data.size(), m.args.data(), args);
-    const std::size_t bytes = m.data.size() + args;
-    device().MPID_Send_packet(rank, p, {DataView::contiguous(all, bytes), 0, bytes}, nullptr);
+    if (staged)  // relaxed: with the device held, as its completion is
+      carrier_->incomplete.store(carrier_->incomplete.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    device().MPID_Send_packet(rank, p, {DataView::contiguous(all, bytes), 0, bytes}, staged ? carrier_ : nullptr);
     return Sent::done;
   }
   Request* owner = nullptr;

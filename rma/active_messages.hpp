@@ -139,9 +139,13 @@ class ActiveMessages {
     std::uint64_t asked;    // AM_FLUSH has gone behind so many
     std::uint64_t done;     // requests of it that have been handled here
     std::uint64_t told;     // of these, as it has been told
+    std::byte* staged;      // what short requests bring, kWindow times kStagedMost bytes; owned
     std::byte* pieces;      // data for no place that comes in pieces; owned
     std::uint32_t pieces_bytes, pieces_come;
   };
+  // Requests that bring no more may wait for company (tcp/burst.hpp), in memory that is used again when they have been
+  // handled.
+  static constexpr std::size_t kStagedMost = 128;
   struct Bound {
     Handler run = nullptr;
     void* context = nullptr;
@@ -155,6 +159,7 @@ class ActiveMessages {
   bool wait_for_peer(int member, std::uint64_t handled);
   bool put_at_once(int to, const ActiveMessage& m);
   Sent send(int to, const ActiveMessage& m, std::uint8_t flags, bool may_wait);
+  std::byte* staging_of(int to);
   void send_pieces(int to, const ActiveMessage& m, Request* owner);
   void run(int from, int handler, bool reply, std::span<const std::byte> args, std::span<std::byte> data);
   void run_here(const ActiveMessage& m, bool reply);
@@ -174,6 +179,7 @@ class ActiveMessages {
   std::array<Bound, kHandlers> handlers_{};
   std::vector<Attached> attached_;
   os::Zeros<Peer> peers_;
+  Request* carrier_;                      // owner of staged packets; counts them
   std::unique_ptr<std::byte[]> aligned_;  // for data that does not lie as it should
   Counters counters_;
 };
