@@ -183,7 +183,11 @@ TEST(RmaActiveMessages, WaitsEndWithTheMemberThatIsLost) {
     set->set_handler(
         0, [](Arrival&, void*) {}, nullptr);
     f.barrier(me);
-    if (me == 1) f.die(me);
+    if (me == 1) {
+      static auto& given_up = *new std::vector<const void*>;  // in sight of leak checkers
+      given_up.insert(given_up.end(), {hub, set});
+      f.die(me);
+    }
     while (set->request(1, {}) == ActiveMessages::Sent::done) {
     }
     EXPECT_EQ(set->flush(1), ActiveMessages::Sent::lost);
