@@ -10,9 +10,9 @@ namespace rmq::rma {
 namespace {
 
 // Data that is copied behind the arguments, so that the message is one packet.
-constexpr std::size_t kTogetherMost = 2048;
+constexpr std::size_t kTogetherMost = 8 * 1024;
 // Data for a place from which on a copy between the processes is worth asking for.
-constexpr std::size_t kAtOnceLeast = 8 * 1024;
+constexpr std::size_t kAtOnceLeast = kTogetherMost;
 // Requests after which their sender is told that they have been handled.
 constexpr std::uint64_t kTellEvery = ActiveMessages::kWindow / 4;
 // Of data that a handler is given.
@@ -205,12 +205,22 @@ ActiveMessages::Sent ActiveMessages::send(int to, const ActiveMessage& m, std::u
     return Sent::done;
   }
   Request* owner = nullptr;
-  if (!may_wait || !put_at_once(to, m)) {
-    if (may_wait) owner = device().MPID_Request_create(RequestKind::other);
-    send_pieces(to, m, owner);
+  if (!may_wait) {  // in a handler, and so in a poll
+    send_pieces(to, m, nullptr);
+    goes_by_packets();
+    device().MPID_Send_packet(rank, p, {view_of(m.args), 0, args}, nullptr);
+    return Sent::done;
+  }
+  const bool at_once = put_at_once(to, m);
+  if (!at_once) {
+    owner = device().MPID_Request_create(RequestKind::other);
     goes_by_packets();
   }
-  device().MPID_Send_packet(rank, p, {view_of(m.args), 0, args}, nullptr);
+  {
+    const adi::Device::Together leave_together(device(), rank);
+    if (!at_once) send_pieces(to, m, owner);
+    device().MPID_Send_packet(rank, p, {view_of(m.args), 0, args}, nullptr);
+  }
   if (!owner) return Sent::done;
   device().MPID_Wait(owner);
   const bool lost = owner->status.error != Errc::ok;

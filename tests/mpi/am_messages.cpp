@@ -61,7 +61,7 @@ class Exchange {
 
   void run(int rounds) {
     static constexpr std::uint32_t kSizes[] = {0,    1,    8,    16,   19,    20,    28,    29,     100,    2047,
-                                               2048, 2049, 8191, 8192, 32768, 65000, 65536, 100000, 299999, 300000};
+                                               2048, 8191, 8192, 8193, 32768, 65000, 65536, 100000, 299999, 300000};
     std::vector<std::byte> data(kSlot);
     const int n = ranks();
     for (int i = 0; i < rounds; ++i) {
