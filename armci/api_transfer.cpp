@@ -1,4 +1,6 @@
 // Put, get, accumulate and read-modify-write: ARMCI's functions.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "armci/call.hpp"
@@ -37,7 +39,7 @@ void change(int op, T* mine, void* theirs, T value, int proc) {
   const Basic basic = sizeof(T) == 4 ? Basic::i32 : Basic::i64;
   rma::Window& window = *part.of->window;
   const auto disp = static_cast<std::int64_t>(offset);
-  if (world().threads || !window.combine_now(how, basic, &in, mine, part.place, disp)) [[unlikely]] {
+  if (mpi::runtime().device->threads() || !window.combine_now(how, basic, &in, mine, part.place, disp)) [[unlikely]] {
     enter(fn::Rmw, [&] {
       const Layout* const one = mpi::find_datatype(sizeof(T) == 4 ? MPI_INT : MPI_LONG)->layout.get();
       check(fn::Rmw, window, window.fetch_and_op(&in, mine, {part.place, disp, one, 1}, how));
@@ -110,6 +112,8 @@ RMQ_ARMCI(int, PutS_flag, (RMQ_ARMCI_SHAPE, int* flag, int value, int proc)) {
 RMQ_ARMCI(int, Rmw, (int op, void* ploc, void* prem, int value, int proc)) {
   if (op == ARMCI_FETCH_AND_ADD || op == ARMCI_SWAP)
     change<int>(op, static_cast<int*>(ploc), prem, value, proc);
+  else if (op != ARMCI_FETCH_AND_ADD_LONG && op != ARMCI_SWAP_LONG)
+    die(fn::Rmw, fmt::format("{} is no operation", op));
   else
     change<long>(op, static_cast<long*>(ploc), prem, value, proc);
   return 0;

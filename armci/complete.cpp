@@ -1,4 +1,7 @@
 // Completion: fences, barriers, handles. What is done by loads and stores is complete when its call returns.
+#include <algorithm>
+#include <vector>
+
 #include "armci/call.hpp"
 #include "armci/transfer.hpp"
 #include "mpi/coll/coll.hpp"
@@ -38,21 +41,28 @@ int wait_locally(const mpi::Function& f, int proc) {
 
 }  // namespace
 
-// Other threads may issue more meanwhile: what they have marked since stays.
+// Other threads may issue more, and make and free allocations, while this one waits: each is looked up again, what they
+// have marked since stays, and what is left is counted in the end, without a wait in between.
 void complete(int proc, bool local) {
   World& w = world();
-  bool any = false;
-  for (std::size_t i = 0; i < w.allocations.size(); ++i) {
-    Allocation& a = *w.allocations[i];
-    for (std::size_t place = 0; a.any_busy && place < a.busy.size(); ++place) {
-      if (!a.busy[place] || (proc >= 0 && a.procs[place] != proc)) continue;
-      rma::Completion one =
-          a.window->completion(static_cast<int>(place), local ? rma::Until::local : rma::Until::remote);
-      if (!local) a.busy[place] = false;
-      check(mpi::runtime().device->call_name(), *a.window, a.window->finish({&one, 1}));
+  std::vector<std::uint64_t> numbers;
+  for (const auto& a : w.allocations)
+    if (a->any_busy) numbers.push_back(a->number);
+  for (const std::uint64_t number : numbers) {
+    Allocation* a = allocation(number);
+    for (std::size_t place = 0; a && a->any_busy && place < a->busy.size(); ++place) {
+      if (!a->busy[place] || (proc >= 0 && a->procs[place] != proc)) continue;
+      const int member = static_cast<int>(place);
+      rma::Completion one = a->window->completion(member, local ? rma::Until::local : rma::Until::remote);
+      check(mpi::runtime().device->call_name(), *a->window, a->window->finish({&one, 1}));
+      a = allocation(number);
+      if (a && !local && a->window->completion(member, rma::Until::remote).number == one.number) a->busy[place] = false;
     }
-    a.any_busy = std::find(a.busy.begin(), a.busy.end(), true) != a.busy.end();
-    any |= a.any_busy;
+  }
+  bool any = false;
+  for (const auto& a : w.allocations) {
+    a->any_busy = std::find(a->busy.begin(), a->busy.end(), true) != a->busy.end();
+    any |= a->any_busy;
   }
   w.busy.store(any, std::memory_order_release);  // to fences, which may not look further
 }
@@ -120,6 +130,7 @@ RMQ_ARMCI(void, UNSET_AGGREGATE_HANDLE, (armci_hdl_t * handle)) {
 }
 
 void detail::poll() {
+  if (world().size == 0) return;
   const adi::Device::Entry entry(*mpi::runtime().device);
   mpi::runtime().device->MPID_Poll(false);
 }

@@ -31,6 +31,8 @@ ARMCI_Group make(Group& parent, const std::vector<int>& members) {
     if (m < 0 || m >= parent.size())
       die(fn::Group_create,
           fmt::format("there is no process {} in the parent (there are 0..{})", m, parent.size() - 1));
+    if (std::count(members.begin(), members.end(), m) > 1)
+      die(fn::Group_create, fmt::format("process {} is named twice", m));
     ranks.push_back(parent.comm->world_of(m));
     hash = hash * 8191 + static_cast<std::uint32_t>(m) + 1;
   }

@@ -102,23 +102,20 @@ void free_pointer(const void* pointer, Group& g) {
   }
   if (pointer && (!found || found->comm != g.comm))
     die(fn::Free, fmt::format("{} is not from ARMCI_Malloc, of this group, or has been freed", pointer));
-  if (!found || found->is_uneven) {
-    const std::uint64_t mine = found ? std::uint64_t{found->id} + 1 : 0;
-    const auto ids = mpi::gather_all(mpi::whole_party(*g.comm), {&mine, 1});
-    const std::uint64_t id = *std::max_element(ids.begin(), ids.end());
-    if (id == 0) return;  // nobody has had anything
-    const auto named = std::find_if(all.begin(), all.end(), [&](const auto& a) { return a->id + 1 == id; });
-    if (named == all.end() || (found && found != named->get())) die(fn::Free, "not all members free the same");
-    found = named->get();
-  }
-  free(*found);
+  const std::uint64_t mine = found ? std::uint64_t{found->id} + 1 : 0;
+  const auto ids = mpi::gather_all(mpi::whole_party(*g.comm), {&mine, 1});
+  const std::uint64_t id = *std::max_element(ids.begin(), ids.end());
+  if (id == 0) return;  // nobody has had anything
+  const auto named = std::find_if(all.begin(), all.end(), [&](const auto& a) { return a->id + 1 == id; });
+  if (named == all.end() || std::any_of(ids.begin(), ids.end(), [&](auto one) { return one != 0 && one != id; }))
+    die(fn::Free, "not all members free the same");
+  free(**named);
 }
 
 }  // namespace
 
 Allocation& allocate(mpi::Comm& comm, std::uint64_t bytes, bool atomics) {
   auto a = std::make_unique<Allocation>();
-  a->number = ++world().allocated;
   a->comm = &comm;
   mpi::retain(comm);
   a->id = mpi::agree_on_contexts(mpi::whole_party(comm), {}, 1)[0];
@@ -126,6 +123,7 @@ Allocation& allocate(mpi::Comm& comm, std::uint64_t bytes, bool atomics) {
   a->parts.reserve(static_cast<std::size_t>(comm.size()));
   find_parts(*a);
   add_to_peers(*a);
+  a->number = ++world().allocated;  // last: those of other threads come in between
   return *world().allocations.emplace_back(std::move(a));
 }
 
@@ -161,7 +159,9 @@ const Part& detail::search(const char* function, const void* address, std::uint6
   }
   // What this process has of its own it may name as well, and nothing lies everywhere.
   static const Part kOwn{.begin = 1, .bytes = ~std::uint64_t{0} - 1, .here = reinterpret_cast<std::byte*>(1)};
-  if (bytes == 0 || (proc == w.me && kOwn.contains(address, bytes, offset))) return kOwn;
+  const bool overlaps = (above != peer.parts.end() && (*above)->begin - wanted.begin < bytes) ||
+                        (above != peer.parts.begin() && wanted.begin - above[-1]->begin < above[-1]->bytes);
+  if (bytes == 0 || (proc == w.me && !overlaps && kOwn.contains(address, bytes, offset))) return kOwn;
   die(function, fmt::format("{} bytes at {} are not in what ARMCI_Malloc has given process {}", bytes, address, proc));
 }
 

@@ -39,6 +39,7 @@ Mutexes* of_program = nullptr;  // ARMCI_Create_mutexes
 class Mutex {
  public:
   Mutex(const mpi::Function& f, const Mutexes* set, int index, int place) : f_(f) {
+    if (world().size == 0) refuse(f);
     if (!set) die(f, "there are no mutexes");
     if (place < 0 || static_cast<std::size_t>(place) >= set->memory->parts.size())
       die(f, fmt::format("there is no process {}", place));
@@ -59,6 +60,8 @@ class Mutex {
   // Only the lower half, which begins again by itself.
   void unlock() {
     if (part_->here) {
+      const std::uint64_t now = __atomic_load_n(both(), __ATOMIC_RELAXED);
+      if (turn_of(now) == next_of(now)) die(f_, "nobody holds the mutex");
       __atomic_fetch_add(&words()->turn, 1u, __ATOMIC_RELEASE);
       return;
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <complex>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -63,21 +64,33 @@ class Issued {
 // ---- strided data ----
 
 struct Extent {
-  std::uint64_t data;  // bytes
-  std::uint64_t span;  // from the first to the end of the last
+  std::uint64_t data;   // bytes
+  std::uint64_t below;  // of the lowest, before the first
+  std::uint64_t span;   // from the lowest to the end of the highest
   std::uint64_t rows;
 };
 
-Extent extent_of(const Shape& shape) {
-  Extent e{static_cast<std::uint64_t>(std::max(shape.count[0], 0)), 0, 1};
+Extent extent_of(const mpi::Function& f, const Shape& shape) {
+  if (shape.levels < 0) die(f, fmt::format("{} levels of strides", shape.levels));
+  Extent e{static_cast<std::uint64_t>(std::max(shape.count[0], 0)), 0, 0, 1};
   e.span = e.data;
   for (int i = 0; i < shape.levels; ++i) {
     const auto n = static_cast<std::uint64_t>(std::max(shape.count[i + 1], 0));
+    const std::int64_t stride = shape.stride[i];
+    const std::uint64_t reach = n == 0 ? 0 : (n - 1) * static_cast<std::uint64_t>(std::abs(stride));
     e.rows *= n;
-    e.span += n == 0 ? 0 : (n - 1) * static_cast<std::uint64_t>(shape.stride[i]);
+    e.span += reach;
+    if (stride < 0) e.below += reach;
   }
   e.data *= e.rows;
   return e;
+}
+
+// The memory that strided data of that process, the first of it at `first`, is part of.
+const Part& find_strided(const mpi::Function& f, void* first, const Extent& e, int proc, std::uint64_t& offset) {
+  const Part& part = find(f, static_cast<std::byte*>(first) - e.below, e.span, proc, offset);
+  offset += e.below;
+  return part;
 }
 
 // Rows of one size, each a copy of constant length where it is short.
@@ -177,7 +190,7 @@ rma::Regions regions_of(const Part& part) {
 
 // A single number: the short way of rma/.
 bool add_one(const Part& part, std::uint64_t offset, const Scaled& what, const void* mine) {
-  return part.of && !world().threads &&
+  return part.of && !mpi::runtime().device->threads() &&
          part.of->window->combine_now(ReduceOp::sum, what.basic, mine, nullptr, part.place,
                                       static_cast<std::int64_t>(offset));
 }
@@ -272,10 +285,10 @@ void move_far(const mpi::Function& f, Way way, const Part& part, std::uint64_t o
 void strided(const mpi::Function& f, Way way, void* mine, const Shape& here, void* theirs, const int* their_stride,
              int proc, Finish finish) {
   begin_handle(finish);
-  const Extent e = extent_of({their_stride, here.count, here.levels});
+  const Extent e = extent_of(f, {their_stride, here.count, here.levels});
   if (e.data == 0) return;
   std::uint64_t offset;
-  const Part& part = find(f, theirs, e.span, proc, offset);
+  const Part& part = find_strided(f, theirs, e, proc, offset);
   auto* const own = static_cast<std::byte*>(mine);
   if (part.here) [[likely]] {
     move_near(way, own, here, part.here + offset, their_stride);
@@ -320,11 +333,11 @@ void vectors(const mpi::Function& f, Way way, std::span<const armci_giov_t> all,
 void add(const mpi::Function& f, const Scaled& what, void* mine, const Shape& here, void* theirs,
          const int* their_stride, int proc, Finish finish) {
   begin_handle(finish);
-  const Extent e = extent_of({their_stride, here.count, here.levels});
+  const Extent e = extent_of(f, {their_stride, here.count, here.levels});
   if (e.data == 0) return;
   if (static_cast<std::uint64_t>(here.count[0]) % what.size != 0) die(f, "a row is no whole number of elements");
   std::uint64_t offset;
-  const Part& part = find(f, theirs, e.span, proc, offset);
+  const Part& part = find_strided(f, theirs, e, proc, offset);
   auto* const own = static_cast<std::byte*>(mine);
   if (part.here) [[likely]] {
     if (e.data == what.size && !what.scale && add_one(part, offset, what, own)) return;

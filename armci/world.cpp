@@ -83,7 +83,6 @@ void start(int level, const MPI_Comm* comm) {
     w.comm = mpi::create_comm(*parent, parent->group->world);
     w.comm->name = "ARMCI's world";
     w.me = w.comm->rank;
-    w.threads = rt.device->threads();
     w.crowded = rt.device->crowded();
     w.size = static_cast<unsigned>(w.comm->size());
     w.peers = std::make_unique<Peer[]>(w.size);

@@ -71,7 +71,6 @@ struct World {
   std::unique_ptr<Peer[]> peers;
   unsigned size = 0;  // 0 while ARMCI is not active: then no process is a valid one
   int me = 0;
-  bool threads = false;                 // several may call at once
   bool crowded = false;                 // processes outnumber CPUs
   std::atomic<bool> busy{false};        // an allocation is
   std::atomic<std::uint32_t> looks{0};  // at what others change, for a poll now and then

@@ -43,7 +43,7 @@ typedef struct {
 static struct ammpi_eb bundle;
 static struct ammpi_ep endpoint;
 static int my_rank, all_ranks;
-static int leaving, leaving_code; /* another process has left, or a handler wants to */
+static int leaving, leaving_code; /* another process has left */
 static void (*exit_callback)(int);
 
 void AMX_FatalErr(const char* message, ...) {
@@ -109,14 +109,18 @@ static void call(ammpi_handler_fn_t f, Token* t, int words, const int32_t* w) {
   }
 }
 
+static int in_handler;
+
 static void on_message(rmq_am_message* m, void* unused) {
   (void)unused;
+  ++in_handler;
   Token t = {m, (ammpi_category_t)(m->args_bytes % 4), m->may_reply};
   const int words = m->args_bytes / 4;
   if (endpoint.before)
     endpoint.before(t.category, t.is_request, m->handler, &t, m->data, m->bytes, words, (uint32_t*)(uintptr_t)m->args);
   call(endpoint.functions[m->handler], &t, words, m->args);
   if (endpoint.after) endpoint.after(t.category, t.is_request);
+  --in_handler;
 }
 
 static void on_leave(rmq_am_message* m, void* unused) {
@@ -176,6 +180,11 @@ static void shut_down(int code) {
 }
 
 int AMMPI_SPMDExit(int code) {
+  if (in_handler) { /* which may not call MPI: the launcher ends the others */
+    if (exit_callback) exit_callback(code);
+    fflush(stdout);
+    AMMPI_SPMDkillmyprocess(code);
+  }
   for (int r = 0; r < all_ranks; ++r)
     if (r != my_rank) rmq_am_request(endpoint.control, r, 0, &code, sizeof code, NULL, 0);
   shut_down(code);
