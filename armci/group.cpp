@@ -44,7 +44,7 @@ ARMCI_Group make(Group& parent, const std::vector<int>& members) {
   made.traits = contexts.traits;
   mpi::Comm* const comm = mpi::new_comm(*parent.comm, made);
   comm->name = "an ARMCI group";
-  w.groups.push_back(std::make_unique<Group>(comm));
+  w.groups.push_back(std::make_unique<Group>(Group{comm}));
   return static_cast<ARMCI_Group>(w.groups.size()) - 1;
 }
 
