@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "armci/call.hpp"
 #include "armci/mutex.hpp"
@@ -16,15 +17,6 @@ namespace rmq::armci {
 constinit detail::Immortal detail::instance;
 
 namespace {
-
-// MPI's runtime is in use as long as there is a session.
-void hold_runtime() {
-  mpi::Runtime& rt = mpi::runtime();
-  auto session = std::make_unique<mpi::Session>();
-  session->errhandler = &rt.builtin_errhandlers[0];
-  mpi::retain(*session->errhandler);
-  world().session = rt.sessions.add(std::move(session));
-}
 
 ::pid_t ends_at_exit = 0;
 
@@ -76,7 +68,7 @@ void start(int level, const MPI_Comm* comm) {
   ends_at_exit = ::getpid();
   const adi::Device::Entry entry(*rt.device, fn::Init, fn::Init.id);
   try {
-    hold_runtime();
+    w.session = mpi::hold_runtime();
     mpi::connect_job();
     mpi::Comm* const parent = comm ? mpi::find_comm(*comm) : rt.world;
     if (!parent || parent->is_inter()) die(fn::Init, "the communicator is none, or an inter-communicator");
@@ -116,9 +108,7 @@ void end() {
     w.users = 0;
     end_groups();
     w.peers.reset();
-    mpi::release(w.session->errhandler);
-    mpi::runtime().sessions.remove(w.session);
-    w.session = nullptr;
+    mpi::let_go_of_runtime(std::exchange(w.session, nullptr));
   }
   mpi::leave_runtime();
 }

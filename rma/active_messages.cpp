@@ -6,6 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "rma/land_apart.hpp"
+
 namespace rmq::rma {
 namespace {
 
@@ -66,11 +68,7 @@ methods::Landing ActiveMessageHub::on_arriving(Rank from, const Packet& p) {
     device_.MPID_Protocol_error(from, p, "its payload is longer than any active message's");
     return {};
   }
-  Request* const whole = device_.MPID_Request_create(RequestKind::other);
-  whole->owned = static_cast<std::byte*>(std::malloc(std::max<std::size_t>(p.length, 1)));
-  RMQ_CHECK(whole->owned != nullptr);
-  whole->owned_bytes = p.length;
-  return {DataView::contiguous(whole->owned, p.length), 0, p.length, whole};
+  return land_apart(device_, p);
 }
 
 void ActiveMessageHub::on_landed(Rank from, const Packet& p, const methods::Landing& landing, Errc error) {

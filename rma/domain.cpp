@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "rma/agent.hpp"
+#include "rma/land_apart.hpp"
 #include "rma/packets.hpp"
 #include "rma/window.hpp"
 
@@ -272,14 +273,7 @@ methods::Landing Domain::on_arriving(Rank from, const Packet& p) {
   Window* window = find_window(from, p, member);
   if (window && window->server_.land(member, p, landing)) return landing;
   // Whatever else it is waits in memory of its own, and is handled as a packet when it is whole.
-  Request* buffer = device_.MPID_Request_create(RequestKind::other);
-  buffer->owned = static_cast<std::byte*>(std::malloc(std::max<std::size_t>(p.length, 1)));
-  RMQ_CHECK(buffer->owned != nullptr);
-  buffer->owned_bytes = p.length;
-  landing.into = DataView::contiguous(buffer->owned, p.length);
-  landing.bytes = p.length;
-  landing.owner = buffer;
-  return landing;
+  return land_apart(device_, p);
 }
 
 void Domain::on_landed(Rank from, const Packet& p, const methods::Landing& landing, Errc error) {

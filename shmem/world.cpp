@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 #include <cstring>
 
 #include "mpi/coll/coll.hpp"
@@ -186,15 +187,6 @@ void join_mpi(int level) {
   }
 }
 
-// MPI's runtime is in use as long as there is a session.
-void hold_runtime() {
-  mpi::Runtime& rt = mpi::runtime();
-  auto session = std::make_unique<mpi::Session>();
-  session->errhandler = &rt.builtin_errhandlers[0];
-  mpi::retain(*session->errhandler);
-  world().session = rt.sessions.add(std::move(session));
-}
-
 ::pid_t ends_at_exit = 0;
 
 // A program may end without shmem_finalize. One that ends badly does not wait for the others.
@@ -298,7 +290,7 @@ int start(int level) {
   if (first) ::on_exit(on_exit_of_program, nullptr);
   const adi::Device::Entry entry(*rt.device, fn::init, fn::init.id);
   try {
-    hold_runtime();
+    w.session = mpi::hold_runtime();
     mpi::connect_job();
     w.comm = mpi::create_comm(*rt.world, Ranks::rule(0, rt.device->size()));
     w.comm->name = "SHMEM_TEAM_WORLD";
@@ -342,9 +334,7 @@ void end() {
     w.contexts.clear();
     w.context.reset();
     end_teams();
-    mpi::release(w.session->errhandler);
-    mpi::runtime().sessions.remove(w.session);
-    w.session = nullptr;
+    mpi::let_go_of_runtime(std::exchange(w.session, nullptr));
     w.life.store(Life::after, std::memory_order_release);
     w.starts = 0;
     w.size = 0;

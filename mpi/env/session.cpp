@@ -179,6 +179,19 @@ MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int rem
 
 }  // namespace
 
+Session* hold_runtime() {
+  Runtime& rt = runtime();
+  auto session = std::make_unique<Session>();
+  session->errhandler = &rt.builtin_errhandlers[0];
+  retain(*session->errhandler);
+  return rt.sessions.add(std::move(session));
+}
+
+void let_go_of_runtime(Session* held) {
+  release(held->errhandler);
+  runtime().sessions.remove(held);
+}
+
 // ---- sessions ----
 
 RMQ_MPI(int, Session_init, (MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session)) {

@@ -6,6 +6,8 @@
 
 namespace rmq::mpi {
 
+struct Session;
+
 /// Held while MPI starts or ends by either model. Before the device.
 std::mutex& life_mutex();
 /// MPI is active from now on. The first time it makes the device and the predefined objects, at this thread level; does
@@ -19,6 +21,10 @@ void connect_job();
 /// The end of MPI_Finalize or of a session: MPI is no longer active when that was the last of them. The device not
 /// held.
 void leave_runtime();
+/// A session of MPI that no program sees: MPI's runtime is in use as long as there is one. For faces beside MPI's, between
+/// join_runtime() and leave_runtime(). Needs the device held.
+Session* hold_runtime();
+void let_go_of_runtime(Session* held);
 /// MPI ends for good when the program does, if it has left MPI then.
 void finish_at_exit();
 /// Fills in what MPICH's Fortran library expects of the C library; does nothing where it is absent. env.cpp

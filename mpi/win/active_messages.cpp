@@ -8,6 +8,7 @@
 #include "mpi/include/rmq_am.h"
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/comms.hpp"
+#include "mpi/internal/hub.hpp"
 #include "mpi/internal/windows.hpp"
 
 struct rmq_am_object {
@@ -30,15 +31,6 @@ static_assert(RMQ_AM_DATA_MOST == rmq::rma::ActiveMessages::kDataMost);
 
 namespace rmq::mpi {
 namespace {
-
-// Made with the first set, gone with the last.
-std::weak_ptr<rma::ActiveMessageHub> current_hub;
-
-std::shared_ptr<rma::ActiveMessageHub> take_hub() {
-  auto hub = current_hub.lock();
-  if (!hub) current_hub = hub = std::make_shared<rma::ActiveMessageHub>(*runtime().device);
-  return hub;
-}
 
 /// enter() on the communicator of a set.
 template <class Body>
@@ -166,7 +158,7 @@ RMQ_EXPORT int rmq_am_create(MPI_Comm comm, int flags, int count, const ::rmq_am
       if (!all.domain) all.domain = std::make_unique<rma::Domain>(*runtime().device);
     }
     auto made = std::make_unique<rmq_am_object>();
-    made->hub = take_hub();  // others may come and go while this call waits
+    made->hub = take_hub<rma::ActiveMessageHub>();  // others may come and go while this call waits
     made->comm = &c;
     ft::Together members(c);
     members.run([&] {

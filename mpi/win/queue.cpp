@@ -9,6 +9,7 @@
 #include "mpi/include/rmq_queue.h"
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/comms.hpp"
+#include "mpi/internal/hub.hpp"
 
 struct rmq_queue_object {
   std::shared_ptr<rmq::rma::QueueHub> hub;  // outlives the queue
@@ -18,15 +19,6 @@ struct rmq_queue_object {
 
 namespace rmq::mpi {
 namespace {
-
-// Made with the first queue, gone with the last.
-std::weak_ptr<rma::QueueHub> current_hub;
-
-std::shared_ptr<rma::QueueHub> take_hub() {
-  auto hub = current_hub.lock();
-  if (!hub) current_hub = hub = std::make_shared<rma::QueueHub>(*runtime().device);
-  return hub;
-}
 
 rmq_queue_object& queue_arg(::rmq_queue q) {
   if (!q) fail_call(MPI_ERR_ARG, "argument queue is NULL");
@@ -68,7 +60,7 @@ RMQ_EXPORT int rmq_queue_create(MPI_Comm comm, int message_bytes, int capacity, 
   const int code = enter(own, [&](Comm& c) {
     *out(queue, "queue") = nullptr;
     if (c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm is an inter-communicator");
-    const auto hub = take_hub();  // others may come and go while this call waits
+    const auto hub = take_hub<rma::QueueHub>();  // others may come and go while this call waits
     rma::QueueOptions options;
     options.id = c.context;
     options.ranks = c.group->world;
