@@ -48,9 +48,11 @@ struct AnySize {
   }
 };
 
-/// Calls `use` with the mover that suits blocks of n bytes.
+/// Calls `use` with the mover that suits blocks of n bytes, and returns what it returns. A `use` with a loop in it captures by
+/// value and works on locals: bytes that are stored might be captured variables, which would be read anew after each store
+/// where the compiler does not inline this.
 template <class Use>
-inline void with_mover(std::size_t n, Use&& use) {
+inline auto with_mover(std::size_t n, Use&& use) {
   switch (n) {
     case 1:
       return use(Exactly<1>{});
@@ -98,30 +100,39 @@ struct Table {
 template <bool kPack, class Position>
 std::byte* move_grid(Position row, std::uint64_t rows, std::int64_t stride, std::uint64_t columns, std::size_t unit,
                      std::byte* flat) {
-  with_mover(unit, [&](auto mover) {
+  return with_mover(unit, [=](auto mover) {
+    const Position at = row;
+    const std::int64_t step = stride;
+    const std::uint64_t width = columns;
+    const std::size_t bytes = unit;
+    std::byte* to = flat;
     for (std::uint64_t r = 0; r < rows; ++r) {
-      const Steps column{row(r), stride};
+      const Steps column{at(r), step};
 #pragma GCC unroll 4
-      for (std::uint64_t c = 0; c < columns; ++c) {
-        mover.template move<kPack>(column(c), flat, unit);
-        flat += unit;
+      for (std::uint64_t c = 0; c < width; ++c) {
+        mover.template move<kPack>(column(c), to, bytes);
+        to += bytes;
       }
     }
+    return to;
   });
-  return flat;
 }
 
 /// The same over a table of positions.
 template <bool kPack>
 std::byte* move_table(Table at, std::uint64_t count, std::size_t unit, std::byte* flat) {
-  with_mover(unit, [&](auto mover) {
+  return with_mover(unit, [=](auto mover) {
+    const Table table = at;
+    const std::uint64_t pieces = count;
+    const std::size_t bytes = unit;
+    std::byte* to = flat;
 #pragma GCC unroll 4
-    for (std::uint64_t i = 0; i < count; ++i) {
-      mover.template move<kPack>(at(i), flat, unit);
-      flat += unit;
+    for (std::uint64_t i = 0; i < pieces; ++i) {
+      mover.template move<kPack>(table(i), to, bytes);
+      to += bytes;
     }
+    return to;
   });
-  return flat;
 }
 
 // A repeated list of few bytes, like an array of structures with padding, moves member by member in tiles that stay in
@@ -146,11 +157,14 @@ std::byte* move_columns(Position at, std::uint64_t first, std::uint64_t count, c
       const bool list = node.kind == NodeKind::list;
       const std::uint64_t start = list ? node.starts[entry] : entry * node.unit;
       const std::size_t bytes = list ? node.starts[entry + 1] - start : node.unit;
-      with_mover(bytes, [&](auto mover) {
+      with_mover(bytes, [=, displacement = node.displacements[entry], size = node.size](auto mover) {
+        const Position place = at;
+        const std::int64_t inside = displacement;
+        const std::uint64_t step = size;
+        const std::size_t length = bytes;
         std::byte* to = flat + start;
-        for (std::uint64_t r = 0; r < rows; ++r, to += node.size) {
-          mover.template move<kPack>(moved(at(first + r), node.displacements[entry]), to, bytes);
-        }
+        for (std::uint64_t r = 0; r < rows; ++r, to += step)
+          mover.template move<kPack>(moved(place(first + r), inside), to, length);
       });
     }
     flat += rows * node.size;
@@ -192,7 +206,8 @@ std::byte* whole(const Node& node, std::byte* user, std::byte* flat) {
       return repeat_whole<kPack>(Table{user, node.displacements.data()}, 0, node.count, node.child.get(), node.unit,
                                  flat);
     case NodeKind::list:
-      break;
+      if (node.grain == 0) break;
+      return move_table<kPack>(Table{user, node.grains.data()}, node.grains.size(), node.grain, flat);
   }
   for (std::size_t i = 0; i < node.count; ++i) {
     std::byte* const at = moved(user, node.displacements[i]);
@@ -247,6 +262,8 @@ void range(const Node* node, std::byte* user, std::uint64_t offset, std::uint64_
     move_run<kPack>(moved(user, static_cast<std::int64_t>(offset)), flat, bytes);
   } else if (bytes == node->size) {
     whole<kPack>(*node, user, flat);
+  } else if (node->grain != 0) {
+    repeat_range<kPack>(Table{user, node->grains.data()}, nullptr, node->grain, offset, bytes, flat);
   } else if (node->kind == NodeKind::list) {
     list_range<kPack>(*node, user, offset, bytes, flat);
   } else if (node->kind == NodeKind::loop) {

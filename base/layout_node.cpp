@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace rmq::layout_detail {
@@ -9,6 +10,11 @@ namespace {
 
 // Loops over runs that are this short are unrolled into the list around them.
 constexpr std::uint64_t kUnrollLimit = 8;
+
+// A list has grains when it has so many runs at least, and at most so many pieces for each run. A choice by length costs about
+// as much as so many pieces.
+constexpr std::uint64_t kGrainedRuns = 8;
+constexpr std::uint64_t kGrainsPerRun = 12;
 
 constexpr std::uint64_t kMaxBytes = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
@@ -43,6 +49,24 @@ bool complete_scatter(Node& node, std::int64_t low, std::int64_t high) {
                      [&](std::int64_t at) { return widen(node, at, low, high); });
 }
 
+/// Gives a complete list of runs its grains, where they pay.
+void make_grains(Node& node) {
+  node.grain = 0;
+  node.grains.clear();
+  if (node.count < kGrainedRuns) return;
+  std::uint64_t grain = 0;
+  for (std::size_t i = 0; i < node.count; ++i) grain = std::gcd(grain, node.starts[i + 1] - node.starts[i]);
+  if (node.size / grain > kGrainsPerRun * node.count) return;
+  node.grain = grain;
+  node.grains.reserve(node.size / grain);
+  for (std::size_t i = 0; i < node.count; ++i) {
+    const std::uint64_t bytes = node.starts[i + 1] - node.starts[i];
+    // No overflow: each sum is the address of a data byte of the node, whose bounds were checked.
+    for (std::uint64_t at = 0; at < bytes; at += grain)
+      node.grains.push_back(node.displacements[i] + static_cast<std::int64_t>(at));
+  }
+}
+
 bool complete_list(Node& node) {
   if (node.count != node.displacements.size() || node.starts.size() != node.count + 1 || node.starts[0] != 0) {
     return false;
@@ -62,6 +86,7 @@ bool complete_list(Node& node) {
     node.blocks += child ? child->blocks : 1;
     if (child) node.depth = std::max(node.depth, child->depth + 1);
   }
+  if (node.children.empty()) make_grains(node);
   return true;
 }
 

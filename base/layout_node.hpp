@@ -3,6 +3,9 @@
 // A *run* is a number of adjacent bytes and has no node of its own: it is a null NodeRef plus a byte count. Every node
 // is positioned so that its first byte in packed order is at 0; whoever holds the node adds the displacement. Hence
 // equal shapes at different displacements are equal nodes, and merging needs to look at displacements only.
+// A list of short runs of several lengths also knows its *grains*: the same bytes as equal pieces, whose length divides every
+// run. The list is what is sent to others and handed to the kernel; the grains are what the processor copies, since a
+// loop over equal pieces costs a tenth of a choice by length for each run.
 // Nodes are immutable once built and shared between layouts (a DAG, never a cycle).
 #pragma once
 
@@ -41,6 +44,8 @@ struct Node {
   std::vector<std::int64_t> displacements;  // scatter, list; [0] is 0 in what the makers below build
   std::vector<std::uint64_t> starts;        // list: packed offset of entry i; one more, the size, at the end
   std::vector<NodeRef> children;            // list: null for a run; empty when every entry is a run
+  std::uint64_t grain = 0;                  // list of runs: bytes that divide every run; 0: it has no `grains`
+  std::vector<std::int64_t> grains;         // list of runs: where each piece of `grain` bytes lies, in packed order
 };
 
 /// A run of `bytes` bytes (node null) or a node of that size, `at` bytes from the holder's origin. Empty: bytes == 0.
@@ -50,7 +55,7 @@ struct Placed {
   NodeRef node;
 };
 
-/// Fills in size, blocks, unit, depth, low, high and checks kind, count, children and displacements against each other.
+/// Fills in size, blocks, unit, depth, low, high and the grains, and checks kind, count, children and displacements against each other.
 /// For a list `starts` must be set. False when anything is inconsistent or leaves the 64-bit range.
 bool complete(Node& node);
 

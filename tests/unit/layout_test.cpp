@@ -117,6 +117,25 @@ TEST(LayoutTest, random_types_behave_like_their_type_maps) {
   }
 }
 
+TEST(LayoutTest, index_lists_with_any_share_of_touching_blocks) {
+  Generator random(83);
+  for (const int touching : {0, 10, 30, 60, 90, 100}) {
+    for (const int blocks : {1, 2, 7, 8, 9, 40, 300}) {
+      for (const int longest : {1, 2, 5, 20}) {
+        SCOPED_TRACE(std::to_string(touching) + " % of " + std::to_string(blocks) + " blocks up to " +
+                     std::to_string(longest));
+        const Pair made = random.index_list(random.type(0), blocks, touching, longest);
+        ASSERT_TRUE(made.layout);
+        expect_bounds(*made.layout, made.naive);
+        expect_moves(*made.layout, made.naive, random);
+        const auto copy = Layout::deserialise(made.layout->serialise());
+        ASSERT_TRUE(copy) << copy.error().what;
+        expect_moves(**copy, made.naive, random);
+      }
+    }
+  }
+}
+
 TEST(LayoutTest, copies_between_random_views) {
   Generator random(7);
   for (int i = 0; i < 3000; ++i) {

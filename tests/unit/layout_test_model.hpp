@@ -122,6 +122,22 @@ class Generator {
     return made.naive.size() > 6000 ? basic() : std::move(made);
   }
 
+  /// Blocks of up to `longest` elements of `inner`, of which `touching` per cent begin where the one before ends.
+  Pair index_list(const Pair& inner, int blocks, int touching, int longest) {
+    std::vector<std::uint64_t> lengths;
+    std::vector<std::int64_t> displacements;
+    Pair made;
+    std::int64_t at = 0;
+    for (int i = 0; i < blocks; ++i) {
+      lengths.push_back(static_cast<std::uint64_t>(pick(1, longest)));
+      displacements.push_back(at);
+      for (std::uint64_t j = 0; j < lengths.back(); ++j, at += inner.naive.extent()) made.naive.append(inner.naive, at);
+      if (!chance(touching)) at += pick(1, 40);
+    }
+    made.layout = Layout::hindexed(lengths, displacements, *inner.layout);
+    return made;
+  }
+
  private:
   Pair constructor(int depth) {
     const Pair inner = type(depth - 1);
