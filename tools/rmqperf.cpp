@@ -90,9 +90,9 @@ rmq::Result<std::string> limits(const rmq::perf::Options& options) {
   const Folder folder;
   const auto rmq = prepare(folder, {});
   if (!rmq) return tl::unexpected(rmq.error());
-  const auto samples = rmq::perf::measure_limits(*rmq, options);
-  if (!samples) return tl::unexpected(samples.error());
-  return rmq::perf::limits_table(*samples);
+  const auto table = rmq::perf::measure_limits(*rmq, options);
+  if (!table) return tl::unexpected(table.error());
+  return rmq::perf::limits_table(*table);
 }
 
 rmq::Result<std::string> compare(const rmq::perf::Options& options, const std::vector<std::string>& peers,
@@ -103,14 +103,20 @@ rmq::Result<std::string> compare(const rmq::perf::Options& options, const std::v
   std::vector<rmq::perf::Job> jobs = rmq::perf::plan(options);
   if (!only.empty()) std::erase_if(jobs, [&](const auto& job) { return job.transport != only; });
   if (jobs.empty()) return rmq::fail(rmq::Errc::config, fmt::format("there is nothing to measure over '{}'", only));
-  const auto samples = rmq::perf::measure(jobs, *all, options);
+  const auto show = [](const std::string& text) {
+    fmt::print("{}", text);
+    std::fflush(stdout);  // a run that is ended early has shown what it knows
+  };
+  show(rmq::perf::table_head(*all));
+  const auto table = rmq::perf::measure(
+      jobs, *all, options, [&](const rmq::perf::Row& row, const auto& turns) { show(table_line(row, turns, *all)); });
   if (!json_file.empty()) {
     std::ofstream out(json_file);
-    out << rmq::perf::json(samples);
+    out << rmq::perf::json(table);
     out.close();
     if (!out) return rmq::fail(rmq::Errc::system, fmt::format("cannot write {}", json_file));
   }
-  return rmq::perf::table(samples, *all);
+  return rmq::perf::table_foot();
 }
 
 }  // namespace

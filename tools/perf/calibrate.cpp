@@ -92,7 +92,7 @@ class OnOneCpu {
 /// Adds what the benchmark prints, under that transport.
 Result<void> bench(const Implementation& rmq, const CalibrateOptions& o, int ranks, const std::string& metrics,
                    const std::vector<std::string>& launch, const char* wait, const std::string& transport,
-                   Figures& to) {
+                   Reading& to) {
   Command command{{beside(rmq, "rmqrun"), "-n", std::to_string(ranks)}, {{"RMQ_WAIT", wait}}};
   command.words.insert(command.words.end(), launch.begin(), launch.end());
   for (const std::string& word : {rmq.program, metrics, fmt::format("{}", o.sample_seconds)})
@@ -101,24 +101,27 @@ Result<void> bench(const Implementation& rmq, const CalibrateOptions& o, int ran
   if (!done) return tl::unexpected(done.error());
   std::istringstream lines(done->text);
   Row row{"", 0, ranks, transport};
-  for (double value = 0; lines >> row.metric >> row.size >> value;) to[row]["rmq"] = value;
+  for (double value = 0; lines >> row.metric >> row.size >> value;) to[row] = value;
   return {};
 }
 
 /// Figures of two ranks on two CPUs, and on one.
-Result<void> pairs(const Implementation& rmq, const CalibrateOptions& o, Figures& all) {
+Result<void> pairs(const Implementation& rmq, const CalibrateOptions& o, Reading& all) {
   if (auto ok = bench(rmq, o, 2, kPairs, {"--host-split", "2"}, "auto", "shm", all); !ok) return ok;
   if (auto ok = bench(rmq, o, 2, kPairs, {"--host-split", "1,1"}, "auto", "tcp", all); !ok) return ok;
   const OnOneCpu one;
   return bench(rmq, o, 2, kAlone, {"--host-split", "2"}, "yield", kOneCpu, all);
 }
 
-Result<void> patterns(const Implementation& rmq, const CalibrateOptions& o, const Shape& s, Figures& all) {
+Result<void> patterns(const Implementation& rmq, const CalibrateOptions& o, const Shape& s, Reading& all) {
   std::string metrics, split;
   for (const Checked& c : kChecked) metrics += fmt::format("{}{}:{}", metrics.empty() ? "" : ",", c.name, c.bytes);
   for (int h = 0; h < s.hosts; ++h) split += fmt::format("{}{}", h == 0 ? "" : ",", s.ranks / s.hosts);
   return bench(rmq, o, s.ranks, metrics, {"--host-split", split}, "auto", s.name(), all);
 }
+
+/// RMQ's figures of all rounds.
+using Samples = std::map<Row, std::vector<double>>;
 
 /// The machine's speed changes by itself, so pairs are measured again beside each shape.
 Result<Samples> measure(const Implementation& rmq, const CalibrateOptions& o) {
@@ -126,12 +129,12 @@ Result<Samples> measure(const Implementation& rmq, const CalibrateOptions& o) {
   for (int round = 0; round < o.rounds; ++round) {
     for (const Shape& s : kShapes) {
       if (s.ranks > (o.check ? std::max(o.most, 2) : 2)) continue;
-      Figures figures;
+      Reading figures;
       if (auto ok = pairs(rmq, o, figures); !ok) return tl::unexpected(ok.error());
       if (o.check) {
         if (auto ok = patterns(rmq, o, s, figures); !ok) return tl::unexpected(ok.error());
       }
-      for (const auto& [row, value] : figures) samples[row]["rmq"].push_back(value.at("rmq"));
+      for (const auto& [row, value] : figures) samples[row].push_back(value);
     }
   }
   return samples;
@@ -149,7 +152,7 @@ double look_ns() {
 
 methods::SimCost cost_of(const Samples& samples, int cpus) {
   const auto figure = [&](const char* metric, long size, const std::string& transport) {
-    return median(samples.at({metric, size, 2, transport}).at("rmq"));
+    return median(samples.at({metric, size, 2, transport}));
   };
   const auto latency = [&](long size, const std::string& transport) {
     return figure("latency", size, transport) * 1000;
@@ -221,7 +224,7 @@ Result<std::string> check(const Implementation& rmq, const CalibrateOptions& o, 
     body += fmt::format("{:<15} {:>8}", c.name, c.bytes);
     for (const Shape& s : shapes) {
       const std::string shape = fmt::format("{} {}", s.ranks, s.name());
-      const double real = median(samples.at({c.name, c.bytes, s.ranks, s.name()}).at("rmq"));
+      const double real = median(samples.at({c.name, c.bytes, s.ranks, s.name()}));
       const double sim = simulated[shape].at({c.name, c.bytes});
       const double error = (sim - real) / real * 100;
       errors[shape].push_back(std::abs(error));

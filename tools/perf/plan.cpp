@@ -40,16 +40,15 @@ constexpr const char* kShmemPair =
     "fetch_add:8,cas:8,barrier,bcast:8,bcast:65536,allreduce:8,allreduce:65536";
 constexpr const char* kShmemCrowd = "barrier,bcast:8,bcast:65536,allreduce:8,allreduce:65536,gups:8,gups_queue:8";
 
-constexpr double kProbeSeconds = 0.002;
-constexpr double kSlow = 1.3;  // times the fastest cache line seen: a slow phase is at twice
-
-double best_of(const std::vector<double>& values, bool higher) {
-  return higher ? *std::max_element(values.begin(), values.end()) : *std::min_element(values.begin(), values.end());
+/// A job for each of the metrics.
+void add(std::vector<Job>& jobs, int ranks, const char* transport, const char* metrics) {
+  std::stringstream list(metrics);
+  for (std::string metric; std::getline(list, metric, ',');) jobs.push_back({ranks, transport, metric});
 }
 
 // The lines "metric size value" of one run.
-std::map<Row, double> parse(const std::string& text, const Job& job) {
-  std::map<Row, double> figures;
+Reading parse(const std::string& text, const Job& job) {
+  Reading figures;
   std::istringstream lines(text);
   std::string metric;
   long size;
@@ -58,7 +57,7 @@ std::map<Row, double> parse(const std::string& text, const Job& job) {
   return figures;
 }
 
-Result<std::map<Row, double>> run_once(const Job& job, const Implementation& impl, const Way& way, const Options& o) {
+Result<Reading> run_once(const Job& job, const Implementation& impl, const Way& way, const Options& o) {
   Command command{way.before, way.variables};
   for (const std::string& word : {std::string("-n"), std::to_string(job.ranks), impl.program})
     command.words.push_back(word);
@@ -68,124 +67,67 @@ Result<std::map<Row, double>> run_once(const Job& job, const Implementation& imp
   }
   const auto done = run(command, std::chrono::seconds(o.quick ? 40 : 120));
   if (!done) return tl::unexpected(done.error());
-  if (job.metrics.empty())
-    return std::map<Row, double>{{Row{"startup", 0, job.ranks, job.transport}, done->seconds * 1e3}};
+  if (job.metrics.empty()) return Reading{{Row{"startup", 0, job.ranks, job.transport}, done->seconds * 1e3}};
   return parse(done->text, job);
 }
 
 }  // namespace
 
-std::string unit_of(const std::string& metric) {
-  if (metric == "bandwidth" || metric == "bibandwidth" || metric == "put_bandwidth") return "GB/s";
-  if (metric == "rate" || metric == "put_rate" || metric == "gups" || metric == "gups_queue") return "M/s";
-  if (metric == "overlap" || metric == "idle_window") return "%";
-  if (metric == "startup") return "ms";
-  if (metric == "memory") return "MB";
-  return "us";
-}
-
-bool higher_is_better(const std::string& metric) {
-  const std::string unit = unit_of(metric);
-  return unit == "GB/s" || unit == "M/s" || metric == "overlap";
-}
-
 std::vector<Job> plan(const Options& options) {
+  std::vector<Job> jobs;
   if (options.rma) {
-    // Each metric in a run of its own: where a peer's window crashes or hangs, only that row lacks it.
-    std::vector<Job> jobs;
-    for (const auto& [transport, metrics] : {std::pair{"shm", kRmaShm}, std::pair{"tcp", kRmaTcp}}) {
-      std::stringstream list(metrics);
-      for (std::string metric; std::getline(list, metric, ',');) jobs.push_back({2, transport, metric});
-    }
+    add(jobs, 2, "shm", kRmaShm);
+    add(jobs, 2, "tcp", kRmaTcp);
     return jobs;
   }
   if (options.shmem) {
-    std::vector<Job> jobs;
     for (const char* transport : {"shm", "tcp"}) {
-      jobs.push_back({2, transport, kShmemPair});
-      jobs.push_back({2, transport, "gups:8,gups_queue:8"});
-      jobs.push_back({4, transport, kShmemCrowd});
+      add(jobs, 2, transport, kShmemPair);
+      add(jobs, 2, transport, "gups:8,gups_queue:8");
+      add(jobs, 4, transport, kShmemCrowd);
     }
     return jobs;
   }
   if (!options.collectives.empty()) {
-    std::vector<Job> jobs;
     for (const int ranks : options.collectives)
       for (const char* transport : {"shm", "tcp", "hosts"})
-        if (ranks > 2 || transport != std::string("hosts")) jobs.push_back({ranks, transport, kCollectives});
+        if (ranks > 2 || transport != std::string("hosts")) add(jobs, ranks, transport, kCollectives);
     return jobs;
   }
   const bool quick = options.quick;
-  std::vector<Job> jobs{
-      {2, "shm", kPairShm}, {2, "tcp", kPairTcp}, {2, "shm", ""}, {16, "shm", ""}, {2, "shm", "memory"}};
-  for (const int ranks : quick ? std::vector<int>{4, 16} : std::vector<int>{4, 8, 16})
-    jobs.push_back({ranks, "shm", kCrowd});
-  if (!quick) jobs.push_back({4, "tcp", "barrier,allreduce:8"});
+  add(jobs, 2, "shm", kPairShm);
+  add(jobs, 2, "tcp", kPairTcp);
+  for (const int ranks : {2, 16}) jobs.push_back({ranks, "shm", ""});
+  add(jobs, 2, "shm", "memory");
+  for (const int ranks : quick ? std::vector<int>{4, 16} : std::vector<int>{4, 8, 16}) add(jobs, ranks, "shm", kCrowd);
+  if (!quick) add(jobs, 4, "tcp", "barrier,allreduce:8");
   return jobs;
 }
 
-Figures Runner::run(const Job& job) {
-  Figures figures;
-  for (const Implementation& impl : all_) {
-    const auto ways = impl.ways(job.transport, job.ranks, options_.cpus);
-    for (std::size_t w = 0; w < ways.size(); ++w) {
-      const std::string key = fmt::format("{} {} {} {} {}", impl.name, w, job.ranks, job.transport, job.metrics);
-      if (given_up_.contains(key)) continue;
-      const auto run = run_once(job, impl, ways[w], options_);
-      if (!run) {
-        fmt::print(stderr, "rmqperf: {}: left out: {}\n", impl.name, run.error().what);
-        given_up_.insert(key);
-        continue;
-      }
-      for (const auto& [row, value] : *run) {
-        const auto [best, first] = figures[row].try_emplace(impl.name, value);
-        if (!first) best->second = best_of({best->second, value}, higher_is_better(row.metric));
-      }
-    }
-  }
-  return figures;
-}
-
-Phases::Phases() : line_(line_us(kProbeSeconds)), fastest_(line_) {}
-
-Result<void> Phases::repeat(int rounds, const std::function<Result<Figures>()>& round, Samples& samples) {
-  struct Round {
-    double line;
-    Figures figures;
-  };
-  std::vector<Round> all;
-  const auto wanted = static_cast<std::size_t>(rounds);
-  const auto good = [&] {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(all, [&](const Round& r) { return r.line <= kSlow * fastest_; }));
-  };
-  while (good() < wanted && all.size() < 2 * wanted) {
-    const double before = line_;
-    auto figures = round();
-    if (!figures) return tl::unexpected(figures.error());
-    line_ = line_us(kProbeSeconds);
-    fastest_ = std::min(fastest_, line_);
-    all.push_back({std::max(before, line_), std::move(*figures)});
-  }
-  std::ranges::stable_sort(all, {}, &Round::line);
-  all.resize(std::min(all.size(), wanted));
-  for (const Round& one : all) {
-    for (const auto& [row, by_impl] : one.figures) {
-      for (const auto& [impl, value] : by_impl) samples[row][impl].push_back(value);
-    }
-  }
+Reading Runner::run(const Job& job, const Implementation& impl, std::size_t way) {
+  const std::string key = fmt::format("{} {} {} {} {}", impl.name, way, job.ranks, job.transport, job.metrics);
+  if (given_up_.contains(key)) return {};
+  auto done = run_once(job, impl, impl.ways(job.transport, job.ranks, options_.cpus)[way], options_);
+  if (done) return std::move(*done);
+  fmt::print(stderr, "rmqperf: {}: left out: {}\n", impl.name, done.error().what);
+  given_up_.insert(key);
   return {};
 }
 
-Samples measure(const std::vector<Job>& jobs, const std::vector<Implementation>& all, const Options& options) {
-  Samples samples;
-  Runner runner(all, options);
-  Phases phases;
+Table measure(const std::vector<Job>& jobs, const std::vector<Implementation>& all, const Options& options,
+              const std::function<void(const Row&, const Turns&)>& on_row) {
+  Table table;
+  Runner runner(options);
   for (const Job& job : jobs) {
-    static_cast<void>(phases.repeat(
-        options.rounds, [&] { return runner.run(job); }, samples));  // it cannot fail
+    std::vector<Contestant> contestants;
+    for (const Implementation& impl : all)
+      for (std::size_t way = 0; way < impl.ways(job.transport, job.ranks, options.cpus).size(); ++way)
+        contestants.push_back({impl.name, [&runner, &job, &impl, way] { return runner.run(job, impl, way); }});
+    Table rows = take_turns(contestants, static_cast<std::size_t>(options.rounds), probe_us);
+    for (const auto& [row, turns] : rows) on_row(row, turns);
+    table.merge(rows);
   }
-  return samples;
+  return table;
 }
 
 }  // namespace rmq::perf
