@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/bootstrap_env.hpp"
 #include "tools/launch/agents.hpp"
 #include "tools/launch/options.hpp"
 #include "tools/launch/plan.hpp"
@@ -30,34 +31,75 @@ class HostFile : public ::testing::Test {
     path_ = name;
   }
   ~HostFile() override { std::filesystem::remove(path_); }
+  Result<HostList> of_file(const std::string& path) { return read_host_file(path, notes_); }
   const std::string& holds(const std::string& text) {
     std::ofstream(path_) << text;
     return path_;
   }
   std::string path_;
+  std::vector<std::string> notes_;
 };
 
 TEST(HostList, IsReadFromTheCommandLine) {
   EXPECT_EQ(text_of(parse_host_list("a:2,b,c.d-e:10")), "a:2 b:1 c.d-e:10");
   EXPECT_EQ(text_of(parse_host_list("a,b,a,a:3")), "a:5 b:1");
   EXPECT_EQ(text_of(parse_host_list("fe80::1,10.0.0.1:2")), "fe80::1:1 10.0.0.1:2");
-  EXPECT_EQ(text_of(parse_host_list("n[1-3,07]x:2,[::1]")), "n1x:2 n2x:2 n3x:2 n07x:2 [::1]:1");
+  EXPECT_EQ(text_of(parse_host_list("n[1-3,07]x:2,[::1]")), "n1x:2 n2x:2 n3x:2 n07x:2 ::1:1");
+  EXPECT_EQ(text_of(parse_host_list("[fd00::1]:2,[fe80::1%eth0]")), "fd00::1:2 fe80::1%eth0:1");
+  EXPECT_EQ(text_of(parse_host_list("n[20261126-20261128]")), "n20261126:1 n20261127:1 n20261128:1");
+  EXPECT_EQ(text_of(parse_host_list("n[0009-0011],[1-2]x:3")), "n0009:1 n0010:1 n0011:1 1x:3 2x:3");
   EXPECT_EQ(text_of(parse_host_list("a:1048576,a:1048576")), "a:1048576");
-  for (const char* wrong : {"", ",", "a,,b", "a:", "a:0", "a:x", "a:99999999", "-o", "a b", "a;b", "$(x)", "n[1-",
-                            "n[]", "n[3-1]:2", "n[1-3]:0", "-[1-2]"})
+  for (const char* wrong : {"",
+                            ",",
+                            "a,,b",
+                            "a:",
+                            "a:0",
+                            "a:x",
+                            "a:99999999",
+                            "-o",
+                            "a b",
+                            "a;b",
+                            "$(x)",
+                            "n[1-",
+                            "n[]",
+                            "n[3-1]:2",
+                            "n[1-3]:0",
+                            "-[1-2]",
+                            "[fd00::1]:0",
+                            "[fd00::1",
+                            "[fd00::1]x",
+                            "n[1-9999999999999999999]",
+                            "n[1-99999999]"})
     EXPECT_TRUE(text_of(parse_host_list(wrong)).starts_with("error")) << wrong;
 }
 
 TEST_F(HostFile, IsReadInEveryUsualForm) {
-  EXPECT_EQ(text_of(read_host_file(holds("# all\n\na:2\n  b slots=3 max_slots=4 # the big one\nc 2\nd ib0=x\na\n"))),
+  EXPECT_EQ(text_of(of_file(holds("# all\n\na:2\n  b slots=3 max_slots=4 # the big one\nc 2\nd ib0=x\na\n"))),
             "a:3 b:3 c:2 d:1");
-  EXPECT_EQ(text_of(read_host_file(holds("n1\nn1\nn2\nn2\nn2\n"))), "n1:2 n2:3");  // PBS_NODEFILE
-  EXPECT_NE(text_of(read_host_file(holds("a\nb slots=x\n"))).find("line 2"), std::string::npos);
-  EXPECT_NE(text_of(read_host_file(holds("a:0\n"))).find("line 1"), std::string::npos);
-  EXPECT_NE(text_of(read_host_file(holds("a 0\n"))).find("line 1"), std::string::npos);
-  EXPECT_EQ(text_of(read_host_file(holds("n[1-2] slots=3\nn2\n"))), "n1:3 n2:4");
-  EXPECT_NE(text_of(read_host_file(holds("# none\n"))).find("no host"), std::string::npos);
-  EXPECT_NE(text_of(read_host_file("/no/such/file")).find("No such file"), std::string::npos);
+  EXPECT_EQ(text_of(of_file(holds("n1\nn1\nn2\nn2\nn2\n"))), "n1:2 n2:3");  // PBS_NODEFILE
+  EXPECT_NE(text_of(of_file(holds("a\nb slots=x\n"))).find("line 2"), std::string::npos);
+  EXPECT_NE(text_of(of_file(holds("a:0\n"))).find("line 1"), std::string::npos);
+  EXPECT_NE(text_of(of_file(holds("a 0\n"))).find("line 1"), std::string::npos);
+  EXPECT_EQ(text_of(of_file(holds("n[1-2] slots=3\nn2\n"))), "n1:3 n2:4");
+  EXPECT_NE(text_of(of_file(holds("# none\n"))).find("no host"), std::string::npos);
+  EXPECT_NE(text_of(of_file("/no/such/file")).find("No such file"), std::string::npos);
+}
+
+TEST_F(HostFile, HasItsWordsInAnyOrderAndWithBlanks) {
+  for (const char* line : {"a slots = 2", "a max_slots=4 slots=2", "a slots=2 max-slots = 4", "a slots= 2", "a count=2",
+                           "a:1 slots =2", "a 2", "a\t2 max_slots=2"})
+    EXPECT_EQ(text_of(of_file(holds(line))), "a:2") << line;
+  EXPECT_EQ(text_of(of_file(holds("[fd00::1]:2\nfd00::2 slots=3\n"))), "fd00::1:2 fd00::2:3");
+  for (const char* line : {"a slots = x", "a max_slots=0", "a slots=4 max_slots=2", "a slots="})
+    EXPECT_NE(text_of(of_file(holds(line))).find("line 1"), std::string::npos) << line;
+  EXPECT_EQ(notes_, std::vector<std::string>());
+}
+
+TEST_F(HostFile, NamesTheWordsThatItDoesNotKnow) {
+  EXPECT_EQ(text_of(of_file(holds("a\nb 4 all.q@b UNDEFINED\nc 4 all.q@c UNDEFINED\nd ib0=x\n"))), "a:1 b:4 c:4 d:1");
+  ASSERT_EQ(notes_.size(), 1u);
+  EXPECT_NE(notes_[0].find("line 2: 'all.q@b UNDEFINED' is ignored, and such words in 2 more lines"), std::string::npos)
+      << notes_[0];
 }
 
 TEST(HostList, OfSlurmIsExpanded) {
@@ -83,8 +125,18 @@ TEST(HostList, PlacesRanksBySlotsOrInTurn) {
   EXPECT_EQ(place_ranks(hosts, 8, true), (std::vector<int>{0, 1, 2, 0, 2, 2, 0, 1}));
 }
 
+TEST(HostList, PlacesNoMoreRanksThanAHostMayHave) {
+  const HostList hosts{{"a", 1, 1}, {"b", 1, 3}};
+  for (const bool in_turn : {false, true}) {
+    EXPECT_EQ(place_ranks(hosts, 4, in_turn), (std::vector<int>{0, 1, 1, 1}));
+    EXPECT_EQ(place_ranks(hosts, 9, in_turn).size(), 4u);
+  }
+}
+
 std::string placed(std::vector<const char*> words, const Defaults& defaults = {}) {
   words.push_back("prog");
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (words[i] == std::string_view(":")) words.insert(words.begin() + static_cast<std::ptrdiff_t>(i++), "first");
   const auto options = parse_options(words, defaults);
   if (!options) return "error: " + options.error().what;
   std::string out;
@@ -105,6 +157,22 @@ TEST(HostOptions, SayHowManyRanksAndWhere) {
   EXPECT_NE(placed({"--hosts", "a,b", "--host-split", "1,1"}).find("pretends"), std::string::npos);
   EXPECT_NE(placed({"--hosts", "a:1048576,b"}).find("at most"), std::string::npos);
   EXPECT_NE(placed({"--host-timeout", "0.1", "--hosts", "a"}).find("--host-timeout"), std::string::npos);
+}
+
+TEST(HostOptions, BelongToTheirSection) {
+  EXPECT_EQ(placed({"-host", "a", "-n", "2", ":", "-host", "b", "-n", "2"}), "aabb");
+  EXPECT_EQ(placed({"-host", "a:2", ":", "-host", "b:3"}), "aabbb");
+  EXPECT_EQ(placed({"--hosts", "a:2,b:2", "-n", "1", ":", "-n", "3"}), "aabb");  // the first's are all sections'
+  EXPECT_EQ(placed({"--hosts", "a:4,b:4", "-n", "2", ":", "-host", "c", "-n", "1", ":", "-n", "4"}), "aacaabb");
+  EXPECT_EQ(placed({"--hosts", "a:2,b:2", "-n", "1", ":", "--hosts", "a:2,b:2", "-n", "3"}), "aabb");
+  EXPECT_EQ(placed({"--map-by", "node", "--hosts", "a,b", "-n", "2", ":", "--hosts", "b,c", "-n", "3"}), "abbcb");
+  EXPECT_EQ(placed({"-n", "1", ":", "-host", "b", "-n", "2"}), boot::host_name() + "bb");
+  const std::array words{"--hosts", "a:4,b:4", "-n", "2", "p", ":", "-host", "c", "q"};
+  const auto options = parse_options(words, {});
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->hosts, (std::vector<std::string>{"a", "c"}));  // b is there for what is spawned
+  EXPECT_EQ(options->universe.size(), 3u);
+  EXPECT_EQ(options->universe_size, 9);
 }
 
 TEST(HostOptions, AreThoseOfTheAllocationWithoutOthers) {

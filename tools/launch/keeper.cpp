@@ -122,6 +122,7 @@ Result<Job*> Keeper::start_job(JobPlan plan, Job* parent) {
   if (auto reached = reach(plan); !reached) return tl::unexpected(reached.error());
   const int number = jobs_made_++;
   plan.takes_input = number == 0;
+  for (const std::string& note : plan.notes) output_.say("rmqrun: " + note);
   std::unique_ptr<Job> job(
       new Job(std::move(plan), number, {options_.hang_after, options_.hang_abort}, household_, agents_, *this));
   for (const Death& d : deaths_) job->server().tell_death(d.job, d.rank, d.how);  // it may come to meet those jobs

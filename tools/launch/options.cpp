@@ -161,6 +161,7 @@ class Parser {
     if (position_ < arguments_.size()) ++position_;  // the ':'
     if (app_.command.empty()) return wrong("no program given; see rmqrun --help");
     out_.apps.push_back(std::move(app_));
+    placing_.end_section();
     return {};
   }
 
@@ -275,7 +276,7 @@ class Parser {
       case Verb::hosts:
         return placing_.take_hosts(parse_host_list(value), word, value);
       case Verb::hostfile:
-        return placing_.take_hosts(read_host_file(value), word, value);
+        return placing_.take_hosts(read_host_file(value, out_.notes), word, value);
       case Verb::launcher:
         if (value.find_first_not_of(' ') == std::string::npos) return wrong(fmt::format("{} needs a command", word));
         out_.launcher = value;

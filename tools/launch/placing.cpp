@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bootstrap_env.hpp"
 #include "tools/launch/words.hpp"
 
 namespace rmq::launch {
@@ -52,40 +53,66 @@ Result<void> Placing::map_by(const std::string& value, string_view word, Options
 
 Result<void> Placing::take_hosts(Result<HostList> list, string_view word, const std::string& value) {
   if (!list) return wrong(fmt::format("{} {}: {}", word, value, list.error().what));
-  for (HostSlots& host : *list) add_host(hosts_, std::move(host));
+  for (HostSlots& host : *list) add_host(of_section_, std::move(host));
   hosts_word_ = fmt::format("{} {}", word, value);
   return {};
 }
 
-// Of several nodes: their names, unless the command line has its own, or wants them all here.
-Result<void> Placing::find_allocation(const Defaults& defaults, Options& out) {
-  if (!hosts_.empty() || !split_.empty()) return {};
+// Of several nodes: their names, unless all ranks are wanted here.
+Result<HostList> Placing::find_allocation(const Defaults& defaults, Options& out) {
   Result<HostList> list = HostList{};
+  if (!split_.empty()) return list;
   if (defaults.slurm_list != nullptr && defaults.slurm_nodes != nullptr && string_view(defaults.slurm_nodes) != "1") {
     list = read_slurm(defaults.slurm_list, defaults.slurm_per_node == nullptr ? "" : defaults.slurm_per_node);
     hosts_word_ = "the Slurm allocation";
   } else if (defaults.pbs_file != nullptr) {
-    list = read_host_file(defaults.pbs_file);
+    list = read_host_file(defaults.pbs_file, out.notes);
     hosts_word_ = "PBS_NODEFILE";
   }
   if (!list) return wrong(fmt::format("{}: {}", hosts_word_, list.error().what));
-  hosts_ = *std::move(list);
-  if (out.launcher.empty() && defaults.slurm_list != nullptr && !hosts_.empty())
+  if (out.launcher.empty() && defaults.slurm_list != nullptr && !list->empty())
     out.launcher = "srun --nodes=1 --ntasks=1 --overlap --unbuffered --nodelist={}";
+  return list;
+}
+
+// A section without hosts has those of the first one, or of the allocation where none names any. Sections with the same
+// hosts fill them together.
+Result<void> Placing::find_pools(const Defaults& defaults, Options& out) {
+  if (std::ranges::all_of(named_, &HostList::empty)) {
+    auto allocated = find_allocation(defaults, out);
+    if (!allocated) return tl::make_unexpected(allocated.error());
+    if (allocated->empty()) return {};
+    named_.front() = *std::move(allocated);
+  }
+  const HostList common = named_.front().empty() ? HostList{{boot::host_name(), 1}} : named_.front();
+  for (const HostList& named : named_) {
+    const HostList& hosts = named.empty() ? common : named;
+    const auto known = std::ranges::find(pools_, hosts);
+    pool_.push_back(static_cast<std::size_t>(known - pools_.begin()));
+    if (known == pools_.end()) pools_.push_back(hosts);
+  }
+  if (per_host_)
+    for (HostList& pool : pools_)
+      for (HostSlots& host : pool) host.slots = *per_host_;
   return {};
 }
 
-// Of one program without -n: what other launchers take from the environment, or from the number for each host.
+// Where there is no -n: what other launchers take from the environment, or from the number for each host.
 Result<void> Placing::count_ranks(const Defaults& defaults, Options& out) {
-  if (auto good = find_allocation(defaults, out); !good) return good;
-  App& app = out.apps.front();
-  if (out.apps.size() > 1 || app.ranks_given) return {};
-  if (!hosts_.empty()) {
-    std::size_t ranks = 0;
-    for (const HostSlots& host : hosts_) ranks += static_cast<std::size_t>(per_host_.value_or(host.slots));
-    app.ranks = static_cast<int>(std::min<std::size_t>(ranks, max_ranks + 1));
+  if (auto good = find_pools(defaults, out); !good) return good;
+  if (!pools_.empty()) {
+    for (std::size_t section = 0; section < out.apps.size(); ++section) {
+      App& app = out.apps[section];
+      const bool alone = std::ranges::count(pool_, pool_[section]) == 1;
+      if (app.ranks_given || named_[section].empty() || !alone) continue;
+      std::size_t ranks = 0;
+      for (const HostSlots& host : pools_[pool_[section]]) ranks += static_cast<std::size_t>(host.slots);
+      app.ranks = static_cast<int>(std::min<std::size_t>(ranks, max_ranks + 1));
+    }
     return {};
   }
+  App& app = out.apps.front();
+  if (out.apps.size() > 1 || app.ranks_given) return {};
   if (per_host_ && !counts_ranks_here_)
     return wrong(fmt::format("{} does not say how many ranks to start here; add -n N", per_host_word_));
   if (per_host_) {
@@ -110,22 +137,49 @@ Result<void> Placing::place_on_hosts(int size, Options& out) {
   if (out.pmi)
     return wrong(fmt::format("--pmi is for jobs on one machine (--host-split pretends hosts), and {} names others",
                              hosts_word_));
-  if (per_host_)
-    for (HostSlots& host : hosts_) host.slots = *per_host_;
-  out.host_of_rank = place_ranks(hosts_, size, in_turn_);
+  HostList all;
+  std::vector<std::vector<int>> places;  // by pool: the place in `all` of each of its ranks
+  for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
+    int wanted = 0;
+    for (std::size_t section = 0; section < out.apps.size(); ++section)
+      if (pool_[section] == pool) wanted += out.apps[section].ranks;
+    std::vector<int>& of_pool = places.emplace_back(place_ranks(pools_[pool], wanted, in_turn_));
+    if (static_cast<int>(of_pool.size()) < wanted)
+      return wrong(fmt::format("{} ranks are wanted, and max_slots allows {} on these hosts", wanted, of_pool.size()));
+    std::vector<int> number;
+    for (const HostSlots& host : pools_[pool]) {
+      add_host(all, host);
+      number.push_back(static_cast<int>(std::ranges::find(all, host.name, &HostSlots::name) - all.begin()));
+    }
+    for (int& place : of_pool) place = number[static_cast<std::size_t>(place)];
+  }
+  // Hosts are numbered as they are used. Those without a rank need no agent, until something is spawned there.
+  std::vector<int> number(all.size(), -1);
+  std::vector<std::size_t> used(pools_.size(), 0);
+  out.host_of_rank.reserve(static_cast<std::size_t>(size));
+  const auto enlist = [&](std::size_t place) {
+    number[place] = static_cast<int>(out.universe.size());
+    out.universe.push_back({all[place].name, all[place].slots});
+  };
+  for (std::size_t section = 0; section < out.apps.size(); ++section)
+    for (int i = 0; i < out.apps[section].ranks; ++i) {
+      const std::size_t pool = pool_[section];
+      const auto place = static_cast<std::size_t>(places[pool][used[pool]++]);
+      if (number[place] < 0) enlist(place);
+      out.host_of_rank.push_back(number[place]);
+    }
+  for (const HostSlots& host : out.universe) out.hosts.push_back(host.name);
+  for (std::size_t place = 0; place < all.size(); ++place)
+    if (number[place] < 0) enlist(place);
   if (out.universe_size == 0)
-    for (const HostSlots& host : hosts_) out.universe_size += std::min(host.slots, max_ranks - out.universe_size);
-  out.universe = hosts_;
-  // Hosts without a rank need no agent, until something is spawned there.
-  const int used = 1 + *std::max_element(out.host_of_rank.begin(), out.host_of_rank.end());
-  for (int host = 0; host < used; ++host) out.hosts.push_back(hosts_[static_cast<std::size_t>(host)].name);
+    for (const HostSlots& host : out.universe) out.universe_size += std::min(host.slots, max_ranks - out.universe_size);
   return {};
 }
 
 Result<void> Placing::place(int size, Options& out) {
   if (out.binding.spread && !out.binding.to)
     out.notes.push_back(fmt::format("{} changes nothing without --bind", placing_word_));
-  if (!hosts_.empty()) return place_on_hosts(size, out);
+  if (!pools_.empty()) return place_on_hosts(size, out);
   if (per_host_ && *per_host_ < size)
     out.notes.push_back(
         fmt::format("{} {} changes nothing: all {} ranks run on this machine", per_host_word_, *per_host_, size));

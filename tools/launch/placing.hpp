@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tools/launch/hostlist.hpp"
 #include "tools/launch/options.hpp"
@@ -21,18 +23,21 @@ class Placing {
   Result<void> set_per_host(const std::string& value, std::string_view word);
   /// --map-by, --rank-by
   Result<void> map_by(const std::string& value, std::string_view word, Options& out);
-  /// --hosts, --hostfile: added to those that are named already.
+  /// --hosts, --hostfile: added to those that this section has named already.
   Result<void> take_hosts(Result<HostList> list, std::string_view word, const std::string& value);
+  /// The options of one section have been read: the next hosts are the next section's.
+  void end_section() { named_.emplace_back(std::move(of_section_)), of_section_.clear(); }
 
   // When all options have been read:
 
-  /// Counts the ranks of a single program without -n.
+  /// Counts the ranks of a program without -n: of one that is alone, or that has hosts of its own.
   Result<void> count_ranks(const Defaults& defaults, Options& out);
   /// Places all `size` of them.
   Result<void> place(int size, Options& out);
 
  private:
-  Result<void> find_allocation(const Defaults& defaults, Options& out);
+  Result<HostList> find_allocation(const Defaults& defaults, Options& out);
+  Result<void> find_pools(const Defaults& defaults, Options& out);
   Result<void> place_on_hosts(int size, Options& out);
 
   std::string split_;
@@ -41,8 +46,11 @@ class Placing {
   bool counts_ranks_here_ = true;  // without -n, as -ppn does and ppr:N:node does not
   bool in_turn_ = false;           // --map-by node
   std::string placing_word_;       // as it was written
-  HostList hosts_;                 // of all options that name some
-  std::string hosts_word_;         // the last of them, as it was written
+  HostList of_section_;            // that the section under way has named so far
+  std::vector<HostList> named_;    // by section: that it names; empty where it names none
+  std::string hosts_word_;         // the last option that names hosts, as it was written
+  std::vector<HostList> pools_;    // hosts that one section or several fill one after the other; none: this machine
+  std::vector<std::size_t> pool_;  // of each section
 };
 
 }  // namespace rmq::launch

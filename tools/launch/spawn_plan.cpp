@@ -127,12 +127,12 @@ int find_host(const JobPlan& parent, int asks, std::string_view name) {
 }
 
 /// What the keys `host` and `hostfile` name; empty without them.
-Result<HostList> named_hosts(const Keys& keys) {
+Result<HostList> named_hosts(const Keys& keys, std::vector<std::string>& notes) {
   HostList all;
   for (const char* key : {"host", "hostfile"}) {
     const auto found = keys.find(key);
     if (found == keys.end()) continue;
-    auto list = key == std::string_view("host") ? parse_host_list(found->second) : read_host_file(found->second);
+    auto list = key == std::string_view("host") ? parse_host_list(found->second) : read_host_file(found->second, notes);
     if (!list) return refuse(key, found->second, list.error().what);
     for (HostSlots& host : *list) add_host(all, std::move(host));
   }
@@ -141,14 +141,15 @@ Result<HostList> named_hosts(const Keys& keys) {
 
 /// The place in the universe of each of so many processes: on hosts that are named, by their slots, again and again;
 /// else in slots that are free, and then in turn on all.
-Result<std::vector<int>> places_of(const Keys& keys, int processes, const JobPlan& parent, int asks, Busy& busy) {
+Result<std::vector<int>> places_of(const Keys& keys, int processes, const JobPlan& parent, int asks, Busy& busy,
+                                   std::vector<std::string>& notes) {
   const HostList& universe = parent.universe;
   std::vector<int> places;
   const auto take = [&](const HostList& from, int count, bool in_turn) {
     for (const int at : place_ranks(from, count, in_turn))
       places.push_back(place_in(universe, from[static_cast<std::size_t>(at)].name));
   };
-  auto named = named_hosts(keys);
+  auto named = named_hosts(keys, notes);
   if (!named) return tl::unexpected(named.error());
   for (HostSlots& host : *named) {
     const int place = find_host(parent, asks, host.name);
@@ -162,6 +163,9 @@ Result<std::vector<int>> places_of(const Keys& keys, int processes, const JobPla
   }
   if (!named->empty()) {
     take(*named, processes, false);
+    if (places.size() < static_cast<std::size_t>(processes))
+      return fail(Errc::argument,
+                  fmt::format("info key hostfile: its max_slots allow {} processes, not {}", places.size(), processes));
   } else {
     HostList idle;
     int slots = 0;
@@ -282,7 +286,7 @@ Result<JobPlan> plan_spawn(const json& wish, const JobPlan& parent, int parent_r
     if (!section) return tl::unexpected(section.error());
     if (places.size() + static_cast<std::size_t>(section->ranks) > kMostRanks)
       return too_many(places.size() + static_cast<std::size_t>(section->ranks));
-    const auto hosts = places_of(*keys, section->ranks, parent, parent_rank, busy);
+    const auto hosts = places_of(*keys, section->ranks, parent, parent_rank, busy, plan.notes);
     if (!hosts) return tl::unexpected(hosts.error());
     for (int i = 0; i < section->ranks; ++i) {
       const int rank = static_cast<int>(places.size());
