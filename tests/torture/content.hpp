@@ -1,0 +1,112 @@
+// What messages contain and how it is checked: C that the generator compiles, and that a printed program begins with (the
+// macro keeps the text). A buffer is an array of words; a layout says at which word of an element its k-th word of data lies.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): one text that runs and is printed
+#define TORTURE_BOTH(...) \
+  __VA_ARGS__ inline constexpr const char* content_text = #__VA_ARGS__;
+
+namespace torture {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"   // it is C as well
+#pragma GCC diagnostic ignored "-Wunused-function"  // each source uses some
+// clang-format off
+TORTURE_BOTH(
+  static const unsigned nothing = 0xEEEEEEEEu;
+
+  static inline void failed(int step, const char* what, long at, unsigned got, unsigned want) {
+    int rank;
+    const char* seed = getenv("TORTURE_SEED");
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    fprintf(stderr, "seed %s, rank %d, step %d: %s: word %ld is %u and should be %u\n", seed ? seed : "-", rank, step, what, at, got, want);
+    fflush(stderr);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+  }
+
+  static inline void must(int code, int step, const char* call) {
+    if (code != MPI_SUCCESS) failed(step, call, 0, (unsigned)code, MPI_SUCCESS);
+  }
+
+  static inline unsigned word(unsigned key, unsigned k) {
+    unsigned x = key * 2654435761u + k * 2246822519u;
+    return x ^ (x >> 15);
+  }
+
+  static inline void make(unsigned** buffer, int words) {
+    *buffer = (unsigned*)malloc(((size_t)words + 1) * sizeof(unsigned));
+    for (int i = 0; i <= words; ++i) (*buffer)[i] = nothing;
+  }
+
+  static inline long place(const int* layout, int size, int extent, long k) {
+    return layout ? k / size * extent + layout[k % size] : k;
+  }
+
+  static inline void fill(unsigned* at, const int* layout, int size, int extent, int words, unsigned key, int first) {
+    for (int k = 0; k < words; ++k) at[place(layout, size, extent, k)] = word(key, (unsigned)(first + k));
+  }
+
+  static inline void expect(int step, unsigned* at, const int* layout, int size, int extent, int words, unsigned key,
+                     int members, int first) {
+    for (int k = 0; k < words; ++k) {
+      unsigned want = 0;
+      for (int m = 0; m < members; ++m) want += word(key + (unsigned)m, (unsigned)(first + k));
+      unsigned* it = at + place(layout, size, extent, k);
+      if (*it != want) failed(step, "contents", k, *it, want);
+      *it = nothing;
+    }
+  }
+
+  static inline void expect_no_more(int step, unsigned** buffer, int words) {
+    for (int i = 0; i <= words; ++i)
+      if ((*buffer)[i] != nothing) failed(step, "outside of the message", i, (*buffer)[i], nothing);
+    free(*buffer);
+    *buffer = 0;
+  }
+
+  static inline void complete(int step, int way, MPI_Request* request, MPI_Status* status) {
+    int flag = 0;
+    int index = 0;
+    if (way == 0) must(MPI_Wait(request, status), step, "MPI_Wait");
+    if (way == 1) while (!flag) must(MPI_Test(request, &flag, status), step, "MPI_Test");
+    if (way == 2) must(MPI_Waitall(1, request, status), step, "MPI_Waitall");
+    if (way == 3) must(MPI_Waitany(1, request, &index, status), step, "MPI_Waitany");
+    if (way == 4) {
+      while (!flag) must(MPI_Request_get_status(*request, &flag, status), step, "MPI_Request_get_status");
+      must(MPI_Wait(request, status), step, "MPI_Wait");
+    }
+    if (way == 5) while (!flag) must(MPI_Testsome(1, request, &flag, &index, status), step, "MPI_Testsome");
+  }
+
+  static inline void expect_count(int step, MPI_Status* status, int source, int tag, int words) {
+    int bytes = -1;
+    MPI_Get_elements(status, MPI_UNSIGNED, &bytes);
+    if (bytes != words) failed(step, "elements in status", 0, (unsigned)bytes, (unsigned)words);
+    if (status->MPI_SOURCE != source) failed(step, "source", 0, (unsigned)status->MPI_SOURCE, (unsigned)source);
+    if (status->MPI_TAG != tag) failed(step, "tag", 0, (unsigned)status->MPI_TAG, (unsigned)tag);
+  }
+
+  static inline void expect_from(int step, unsigned* at, MPI_Status* status, int words, unsigned key) {
+    expect(step, at, 0, 1, 1, words, key + (unsigned)status->MPI_SOURCE, 1, 0);
+  }
+
+  static inline void expect_size(int step, MPI_Comm comm, int size, int rank) {
+    int is = -1;
+    MPI_Comm_size(comm, &is);
+    if (is != size) failed(step, "size of communicator", 0, (unsigned)is, (unsigned)size);
+    MPI_Comm_rank(comm, &is);
+    if (is != rank) failed(step, "rank in communicator", 0, (unsigned)is, (unsigned)rank);
+  }
+
+  static inline void compute(int rounds) {
+    volatile int i = 0;
+    while (i < rounds) i = i + 1;
+  }
+)
+// clang-format on
+#pragma GCC diagnostic pop
+}  // namespace torture

@@ -1,0 +1,81 @@
+// Draws modes and seeds, runs one job after the other, and shrinks what fails to few steps, ranks and modes.
+//   torture_drive RMQRUN TORTURE [--seconds N] [--count PROGRAMS] [--first SEED]
+// Without --first the seeds are fresh, and the first one is printed. A job that fails prints how it is had again, its
+// output, and the shrunken program as C. Exit code 1 when one failed.
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+
+#include "job.hpp"
+#include "mode.hpp"
+#include "shrink.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::string rmqrun, torture;
+  long seconds = 1000000, count = 1000000000;
+  unsigned long first = 0;
+};
+
+bool read(int argc, char** argv, Options& o) {
+  if (argc < 3) return false;
+  o.rmqrun = argv[1];
+  o.torture = argv[2];
+  std::random_device device;
+  o.first = device() % 1000000000;
+  for (int i = 3; i + 1 < argc; i += 2) {
+    const std::string word = argv[i];
+    if (word == "--seconds")
+      o.seconds = std::atol(argv[i + 1]);
+    else if (word == "--count")
+      o.count = std::atol(argv[i + 1]);
+    else if (word == "--first")
+      o.first = std::strtoul(argv[i + 1], nullptr, 10);
+    else
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options o;
+  if (!read(argc, argv, o)) {
+    std::cerr << "usage: torture_drive RMQRUN TORTURE [--seconds N] [--count PROGRAMS] [--first SEED]\n";
+    return 2;
+  }
+  std::cout << "first seed " << o.first << std::endl;
+  const auto begin = Clock::now();
+  const auto elapsed = [&] { return std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin).count(); };
+  std::map<std::string, long> covered;
+  long programs = 0, calls = 0, jobs = 0, failures = 0;
+  for (unsigned long seed = o.first; programs < o.count && elapsed() < o.seconds;) {
+    torture::Job job{o.rmqrun, o.torture, torture::draw_mode(seed), seed, 1, {}, false};
+    job.count = std::min<long>(job.mode.ranks > 9 ? 5 : 40, o.count - programs);
+    const torture::Outcome outcome = run(job);
+    ++jobs;
+    programs += job.count;
+    calls += outcome.calls;
+    ++covered["ranks " + std::to_string(job.mode.ranks)];
+    for (const std::string& setting : job.mode.settings) ++covered[setting];
+    seed += static_cast<unsigned long>(job.count);
+    if (outcome.good) continue;
+    ++failures;
+    std::cout << "FAILED: " << command(job) << "\n" << outcome.output << std::endl;
+    shrink(job, outcome, std::cout);
+  }
+  std::cout << programs << " programs in " << jobs << " jobs, " << calls << " calls, " << elapsed() << " s, "
+            << failures << " failed; " << covered.size() << " modes:";
+  for (const auto& [mode, n] : covered) std::cout << " " << mode << " x" << n << ";";
+  std::cout << std::endl;
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,162 @@
+// Where steps write their calls, once: the face either makes a call, with the objects that the operands name, or prints
+// it as C.
+#pragma once
+
+#include <array>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "content.hpp"
+
+// A function with its name, for Face::call and Face::does.
+#define TORTURE_CALL(function) #function, function
+// A constant with its name.
+#define TORTURE_NAMED(constant) torture::named(constant, #constant)
+
+namespace torture {
+
+inline constexpr int kMost = 1024;  // objects of a kind in a program
+
+// clang-format off
+struct Buf { int index; int at = 0; };  // word `at` of a buffer
+struct BufRef { int index; };           // the buffer's pointer
+struct Layout { int index; };           // -1: contiguous
+struct Comm { int index; };             // 0: MPI_COMM_WORLD
+struct CommRef { int index; };
+struct Type { int index; };             // -1: MPI_UNSIGNED
+struct TypeRef { int index; };
+struct Req { int index; };              // its address
+struct Stat { int index; };             // its address
+struct Source { int rank; };           // -1: MPI_ANY_SOURCE
+struct Key { unsigned value; };
+struct Ints { const std::vector<int>* list; };  // lives as long as the step
+// clang-format on
+template <class T>
+struct Named {
+  T value;
+  const char* name;
+};
+template <class T>
+Named<T> named(T value, const char* name) {
+  return {value, name};
+}
+
+class Face {
+ public:
+  explicit Face(bool prints) : prints_(prints) { comms_[0] = MPI_COMM_WORLD; }
+
+  int step = 0;  // whose calls these are
+
+  /// A call of MPI, which has to return MPI_SUCCESS.
+  template <class F, class... A>
+  void call(const char* name, F function, const A&... operands) {
+    if (prints_) {
+      text_ << "  must(";
+      print(name, operands...);
+      text_ << ", " << step << ", \"" << name << "\");\n";
+    } else {
+      ++calls_;
+      must(function(value(operands)...), step, name);
+    }
+  }
+  /// A function of content.hpp.
+  template <class F, class... A>
+  void does(const char* name, F function, const A&... operands) {
+    if (prints_) {
+      text_ << "  ";
+      print(name, operands...);
+      text_ << ";\n";
+    } else {
+      function(value(operands)...);
+    }
+  }
+
+  void define(Layout layout, const std::vector<int>& words) {
+    layouts_[index(layout.index)] = words;
+    if (prints_) text_ << "  m[" << layout.index << "] = " << array(words) << ";\n";
+  }
+
+  /// What has been printed since the last time.
+  std::string take() {
+    std::string text = text_.str();
+    text_.str("");
+    return text;
+  }
+  /// The arrays that the printed text names.
+  std::string arrays() const {
+    std::string all;
+    for (std::size_t i = 0; i < arrays_.size(); ++i)
+      all += "static int a" + std::to_string(i) + "[] = {" + arrays_[i] + "};\n";
+    return all;
+  }
+  long calls() const { return calls_; }
+
+ private:
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+  int value(int i) { return i; }
+  int value(Source s) { return s.rank < 0 ? MPI_ANY_SOURCE : s.rank; }
+  unsigned value(Key key) { return key.value; }
+  unsigned* value(Buf b) { return buffers_[index(b.index)] + b.at; }
+  unsigned** value(BufRef b) { return &buffers_[index(b.index)]; }
+  const int* value(Layout l) { return l.index < 0 ? nullptr : layouts_[index(l.index)].data(); }
+  MPI_Comm value(Comm c) { return comms_[index(c.index)]; }
+  MPI_Comm* value(CommRef c) { return &comms_[index(c.index)]; }
+  MPI_Datatype value(Type t) { return t.index < 0 ? MPI_UNSIGNED : types_[index(t.index)]; }
+  MPI_Datatype* value(TypeRef t) { return &types_[index(t.index)]; }
+  MPI_Request* value(Req r) { return &requests_[index(r.index)]; }
+  MPI_Status* value(Stat s) { return &statuses_[index(s.index)]; }
+  int* value(Ints list) { return const_cast<int*>(list.list->data()); }
+  template <class T>
+  T value(Named<T> n) {
+    return n.value;
+  }
+
+  static std::string at(const char* array, int i) { return std::string(array) + "[" + std::to_string(i) + "]"; }
+  std::string shown(int i) { return std::to_string(i); }
+  std::string shown(Source s) { return s.rank < 0 ? "MPI_ANY_SOURCE" : std::to_string(s.rank); }
+  std::string shown(Key key) { return std::to_string(key.value) + "u"; }
+  std::string shown(Buf b) { return at("b", b.index) + (b.at != 0 ? " + " + std::to_string(b.at) : ""); }
+  std::string shown(BufRef b) { return "&" + at("b", b.index); }
+  std::string shown(Layout l) { return l.index < 0 ? "0" : at("m", l.index); }
+  std::string shown(Comm c) { return c.index == 0 ? "MPI_COMM_WORLD" : at("c", c.index); }
+  std::string shown(CommRef c) { return "&" + at("c", c.index); }
+  std::string shown(Type t) { return t.index < 0 ? "MPI_UNSIGNED" : at("t", t.index); }
+  std::string shown(TypeRef t) { return "&" + at("t", t.index); }
+  std::string shown(Req r) { return "&" + at("r", r.index); }
+  std::string shown(Stat s) { return "&" + at("s", s.index); }
+  std::string shown(Ints list) { return array(*list.list); }
+  template <class T>
+  std::string shown(Named<T> n) {
+    return n.name;
+  }
+  std::string array(const std::vector<int>& words) {
+    std::string list;
+    for (int w : words) list += (list.empty() ? "" : ", ") + std::to_string(w);
+    for (std::size_t i = 0; i < arrays_.size(); ++i)
+      if (arrays_[i] == list) return "a" + std::to_string(i);
+    arrays_.push_back(list);
+    return "a" + std::to_string(arrays_.size() - 1);
+  }
+  template <class... A>
+  void print(const char* name, const A&... operands) {
+    const char* comma = "";
+    text_ << name << "(";
+    ((text_ << comma << shown(operands), comma = ", "), ...);
+    text_ << ")";
+  }
+
+  bool prints_;
+  long calls_ = 0;
+  std::ostringstream text_;
+  std::vector<std::string> arrays_;
+  std::array<unsigned*, kMost> buffers_{};
+  std::array<std::vector<int>, kMost> layouts_;
+  std::array<MPI_Comm, kMost> comms_{};
+  std::array<MPI_Datatype, kMost> types_{};
+  std::array<MPI_Request, kMost> requests_{};
+  std::array<MPI_Status, kMost> statuses_{};
+};
+
+}  // namespace torture

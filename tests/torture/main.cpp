@@ -1,0 +1,98 @@
+// Random MPI programs that know their right results. Every rank draws the same plan from the seed and the number of
+// ranks.
+//   torture --seed N [--count N] [--keep a,b,…] [--print-c] [--list]
+// --keep: only these steps. --print-c: prints the program as C, for the number of ranks it runs with. --list: numbers
+// of the steps.
+#include <mpi.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "plan.hpp"
+
+namespace {
+
+char now[64];  // which program runs, for whoever ends it
+
+void tell(int) {
+  ssize_t ignored = write(2, now, sizeof now);
+  (void)ignored;
+  _exit(4);
+}
+
+std::set<int> numbers(const std::string& list) {
+  std::set<int> all;
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) all.insert(std::atoi(word.c_str()));
+  return all;
+}
+
+struct Options {
+  unsigned long seed = 1;
+  long count = 1;
+  bool prints = false, lists = false, keeps = false;
+  std::set<int> kept;
+};
+
+Options read(int argc, char** argv) {
+  Options o;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const char* next = i + 1 < argc ? argv[i + 1] : "";
+    if (word == "--seed") o.seed = std::strtoul(next, nullptr, 10), ++i;
+    if (word == "--count") o.count = std::atol(next), ++i;
+    if (word == "--keep") o.kept = numbers(next), o.keeps = true, ++i;
+    if (word == "--print-c") o.prints = true;
+    if (word == "--list") o.lists = true;
+  }
+  return o;
+}
+
+void run(torture::Face& face, const torture::Plan& plan, int rank) {
+  for (torture::Event event : plan.events) {
+    const torture::Step& step = *plan.steps[static_cast<std::size_t>(event.step)];
+    face.step = step.id;
+    event.finish ? step.finish(face, rank) : step.start(face, rank);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options o = read(argc, argv);
+  MPI_Init(&argc, &argv);
+  signal(SIGALRM, tell);
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  long calls = 0;
+  for (unsigned long seed = o.seed; seed < o.seed + static_cast<unsigned long>(o.count); ++seed) {
+    torture::Plan plan = torture::draw(seed, size);
+    if (o.keeps) keep(plan, o.kept);
+    const std::string head = "torture --seed " + std::to_string(seed);
+    if (o.prints || o.lists) {
+      if (rank == 0 && o.prints) std::fputs(print_c(plan, head).c_str(), stdout);
+      if (rank == 0 && o.lists) std::printf("%zu steps\n", plan.steps.size());
+      continue;
+    }
+    std::snprintf(now, sizeof now, "hangs or fails: seed %lu, rank %d\n", seed, rank);
+    setenv("TORTURE_SEED", std::to_string(seed).c_str(), 1);
+    alarm(60);
+    torture::Face face(false);
+    run(face, plan, rank);
+    calls += face.calls();
+    MPI_Barrier(MPI_COMM_WORLD);  // a message of the next program would fit this one's wildcards
+  }
+  alarm(0);
+  long all = 0;
+  MPI_Reduce(&calls, &all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0 && !o.prints && !o.lists) std::printf("%ld programs, %ld calls\n", o.count, all);
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,134 @@
+#include "plan.hpp"
+
+#include <algorithm>
+
+namespace torture {
+
+int Group::rank_of(int world) const {
+  auto at = std::find(members.begin(), members.end(), world);
+  return at == members.end() ? -1 : static_cast<int>(at - members.begin());
+}
+
+int draw_words(Chance& chance) {
+  if (chance.one_in(30)) return 64 * 1024 + 12 * chance.below(3 * 4096);
+  if (chance.one_in(6)) return 1024 * chance.of({1, 2, 4, 8, 16}) + chance.below(5) - 2;
+  return chance.of({0, 1, 2, 6, 9, 10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33, 60, 120, 240, 512});
+}
+
+namespace {
+
+struct Draws {
+  Draw draw;
+  int weight;
+};
+constexpr Draws kinds[] = {
+    {draw_comm, 2}, {draw_message, 8}, {draw_many, 2}, {draw_ring, 2}, {draw_collective, 8},
+};
+
+std::unique_ptr<Step> draw_step(Chance& chance, const Group& group, int id) {
+  int all = 0;
+  for (const Draws& kind : kinds) all += kind.weight;
+  int at = chance.below(all);
+  const Draws* kind = kinds;
+  while (at >= kind->weight) at -= (kind++)->weight;
+  auto step = kind->draw(chance, group, id);
+  step->id = id;
+  step->maker = group.maker;
+  step->key = static_cast<unsigned>(id + 1) * 1024;
+  return step;
+}
+
+/// What is under way while a plan is drawn.
+struct Open {
+  Plan& plan;
+  std::vector<int> steps;
+  std::vector<Group> groups;
+
+  bool may_finish(int id) const {
+    const Step& step = *plan.steps[static_cast<std::size_t>(id)];
+    if (!step.makes) return true;
+    return std::none_of(steps.begin(), steps.end(), [&](int other) {
+      const Step& user = *plan.steps[static_cast<std::size_t>(other)];
+      return user.maker == id && user.holds;
+    });
+  }
+  void finish(std::size_t at) {
+    int id = steps[at];
+    if (!may_finish(id)) return;
+    plan.events.push_back({id, true});
+    steps.erase(steps.begin() + static_cast<long>(at));
+    std::erase_if(groups, [&](const Group& group) { return group.maker == id; });
+  }
+};
+
+}  // namespace
+
+Plan draw(std::uint64_t seed, int ranks) {
+  Chance chance(seed * 1000 + static_cast<std::uint64_t>(ranks));
+  Plan plan;
+  plan.ranks = ranks;
+  Group world;
+  for (int r = 0; r < ranks; ++r) world.members.push_back(r);
+  Open open{plan, {}, {world}};
+  const int count = 2 + chance.below(40);
+  const int most = 1 + chance.below(8);
+  for (int id = 0; id < count; ++id) {
+    const Group group = open.groups[static_cast<std::size_t>(chance.below(static_cast<int>(open.groups.size())))];
+    plan.steps.push_back(draw_step(chance, group, id));
+    plan.events.push_back({id, false});
+    open.steps.push_back(id);
+    for (const Group& made : plan.steps.back()->groups()) open.groups.push_back(made);
+    while (static_cast<int>(open.steps.size()) > most || (!open.steps.empty() && chance.one_in(3))) {
+      const std::size_t before = open.steps.size();
+      open.finish(static_cast<std::size_t>(chance.below(static_cast<int>(before))));
+      if (open.steps.size() == before) open.finish(before - 1);
+    }
+  }
+  while (!open.steps.empty()) open.finish(open.steps.size() - 1);
+  return plan;
+}
+
+void keep(Plan& plan, const std::set<int>& steps) {
+  std::vector<bool> stays(plan.steps.size());
+  for (std::size_t id = 0; id < stays.size(); ++id) {
+    const int maker = plan.steps[id]->maker;
+    stays[id] = steps.count(static_cast<int>(id)) != 0 && (maker < 0 || stays[static_cast<std::size_t>(maker)]);
+  }
+  std::erase_if(plan.events, [&](Event event) { return !stays[static_cast<std::size_t>(event.step)]; });
+}
+
+std::string print_c(const Plan& plan, const std::string& head) {
+  Face face(true);
+  std::string body;
+  for (Event event : plan.events) {
+    const Step& step = *plan.steps[static_cast<std::size_t>(event.step)];
+    std::vector<std::string> texts;
+    for (int r = 0; r < plan.ranks; ++r) {
+      face.step = step.id;
+      event.finish ? step.finish(face, r) : step.start(face, r);
+      texts.push_back(face.take());
+    }
+    body += "  /* step " + std::to_string(step.id) + (event.finish ? " ends: " : " begins: ") + step.what + " */\n";
+    for (std::size_t r = 0; r < texts.size(); ++r) {
+      if (texts[r].empty() || std::find(texts.begin(), texts.begin() + static_cast<long>(r), texts[r]) !=
+                                  texts.begin() + static_cast<long>(r))
+        continue;
+      std::string who;
+      for (std::size_t q = r; q < texts.size(); ++q)
+        if (texts[q] == texts[r]) who += (who.empty() ? "rank == " : " || rank == ") + std::to_string(q);
+      body += "  if (" + who + ") {\n" + texts[r] + "  }\n";
+    }
+  }
+  const std::string n = std::to_string(kMost);
+  std::string content = content_text;  // one line: a line for each statement reads better
+  for (std::size_t at = 0; (at = content.find("; ", at)) != std::string::npos;) content[++at] = '\n';
+  return "/* " + head + "; " + std::to_string(plan.ranks) + " ranks */\n#include <mpi.h>\n#include <stdio.h>\n" +
+         "#include <stdlib.h>\n\n" + content + "\n\nstatic unsigned* b[" + n + "];\nstatic int* m[" + n +
+         "];\nstatic MPI_Comm c[" + n + "];\nstatic MPI_Datatype t[" + n + "];\nstatic MPI_Request r[" + n +
+         "];\nstatic MPI_Status s[" + n + "];\n" + face.arrays() +
+         "\nint main(int argc, char** argv) {\n  int rank;\n  MPI_Init(&argc, &argv);\n"
+         "  MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n" +
+         body + "  MPI_Finalize();\n  return 0;\n}\n";
+}
+
+}  // namespace torture

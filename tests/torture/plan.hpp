@@ -1,0 +1,73 @@
+// A random program: steps that every rank draws alike from the seed and the number of ranks, and the order of their
+// events.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "chance.hpp"
+#include "face.hpp"
+
+namespace torture {
+
+/// A communicator as the plan knows it. Several of a split share their step; each has an index of its own.
+struct Group {
+  int comm = 0;              // index of the object
+  int maker = -1;            // step that makes it; -1: MPI_COMM_WORLD
+  std::vector<int> members;  // world ranks in order
+
+  int size() const { return static_cast<int>(members.size()); }
+  int rank_of(int world) const;  // -1: no member
+};
+
+/// What a step does, for each rank. All ranks execute all events in one order, and a call that blocks in an event waits
+/// for calls of the same event or an earlier one only: so no program deadlocks.
+struct Step {
+  int id = 0;
+  unsigned key = 0;    // contents are a function of it; 1024 successive ones belong to this step
+  int maker = -1;      // step that makes the communicator used
+  bool holds = false;  // the communicator must live until the finish
+  bool makes = false;  // its finish frees the communicators that it makes
+  std::string what;
+
+  virtual ~Step() = default;
+  virtual void start(Face& face, int world) const = 0;
+  virtual void finish(Face& face, int world) const = 0;
+  virtual std::vector<Group> groups() const { return {}; }
+};
+
+struct Event {
+  int step;
+  bool finish;
+};
+
+struct Plan {
+  int ranks = 0;
+  std::vector<std::unique_ptr<Step>> steps;
+  std::vector<Event> events;
+};
+
+Plan draw(std::uint64_t seed, int ranks);
+/// Leaves just these steps, without those whose communicator is not made.
+void keep(Plan& plan, const std::set<int>& steps);
+/// The program as C, which needs as many ranks as the plan has.
+std::string print_c(const Plan& plan, const std::string& head);
+
+// Each of these draws one step that uses `group`; a new kind of step is one more of them.
+using Draw = std::unique_ptr<Step> (*)(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_comm(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_message(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_many(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_ring(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_collective(Chance&, const Group&, int id);
+
+/// Objects of step `id`: buffers, types and requests n = 0 … 7; communicators too.
+inline int object(int id, int n) {
+  return id * 8 + n + 1;
+}
+/// Words around the protocols' thresholds.
+int draw_words(Chance& chance);
+
+}  // namespace torture
