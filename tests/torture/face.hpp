@@ -27,6 +27,7 @@ struct CommRef { int index; };
 struct Type { int index; };             // -1: MPI_UNSIGNED
 struct TypeRef { int index; };
 struct Req { int index; };              // its address
+struct Handle { int index; };           // a matched message's address
 struct Stat { int index; };             // its address
 struct Source { int rank; };           // -1: MPI_ANY_SOURCE
 struct Key { unsigned value; };
@@ -106,6 +107,7 @@ class Face {
   MPI_Datatype value(Type t) { return t.index < 0 ? MPI_UNSIGNED : types_[index(t.index)]; }
   MPI_Datatype* value(TypeRef t) { return &types_[index(t.index)]; }
   MPI_Request* value(Req r) { return &requests_[index(r.index)]; }
+  MPI_Message* value(Handle h) { return &messages_[index(h.index)]; }
   MPI_Status* value(Stat s) { return &statuses_[index(s.index)]; }
   int* value(Ints list) { return const_cast<int*>(list.list->data()); }
   template <class T>
@@ -125,6 +127,7 @@ class Face {
   std::string shown(Type t) { return t.index < 0 ? "MPI_UNSIGNED" : at("t", t.index); }
   std::string shown(TypeRef t) { return "&" + at("t", t.index); }
   std::string shown(Req r) { return "&" + at("r", r.index); }
+  std::string shown(Handle h) { return "&" + at("h", h.index); }
   std::string shown(Stat s) { return "&" + at("s", s.index); }
   std::string shown(Ints list) { return array(*list.list); }
   template <class T>
@@ -156,6 +159,7 @@ class Face {
   std::array<MPI_Comm, kMost> comms_{};
   std::array<MPI_Datatype, kMost> types_{};
   std::array<MPI_Request, kMost> requests_{};
+  std::array<MPI_Message, kMost> messages_{};
   std::array<MPI_Status, kMost> statuses_{};
 };
 

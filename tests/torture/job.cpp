@@ -8,7 +8,8 @@
 namespace torture {
 
 std::string command(const Job& job, const std::string& more) {
-  std::string line = job.rmqrun + " -n " + std::to_string(job.mode.ranks) + " --timeout 100";
+  std::string line =
+      job.rmqrun + " -n " + std::to_string(job.mode.ranks) + " --timeout 100 --hang-after 10 --hang-abort";
   for (const std::string& setting : job.mode.settings) line += (setting[0] == '-' ? " " : " -x ") + setting;
   line += " " + job.torture + " --seed " + std::to_string(job.seed);
   if (job.count > 1) line += " --count " + std::to_string(job.count);

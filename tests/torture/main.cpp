@@ -1,8 +1,8 @@
 // Random MPI programs that know their right results. Every rank draws the same plan from the seed and the number of
 // ranks.
-//   torture --seed N [--count N] [--keep a,b,…] [--print-c] [--list]
-// --keep: only these steps. --print-c: prints the program as C, for the number of ranks it runs with. --list: numbers
-// of the steps.
+//   torture --seed N [--count N] [--keep a,b,…] [--late-free] [--print-c] [--list]
+// --keep: only these steps. --late-free: no communicator is freed before what it carries is complete. --print-c: prints
+// the program as C, for the number of ranks it runs with. --list: numbers of the steps.
 #include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ std::set<int> numbers(const std::string& list) {
 struct Options {
   unsigned long seed = 1;
   long count = 1;
-  bool prints = false, lists = false, keeps = false;
+  bool prints = false, lists = false, keeps = false, late = false;
   std::set<int> kept;
 };
 
@@ -48,6 +48,7 @@ Options read(int argc, char** argv) {
     if (word == "--count") o.count = std::atol(next), ++i;
     if (word == "--keep") o.kept = numbers(next), o.keeps = true, ++i;
     if (word == "--print-c") o.prints = true;
+    if (word == "--late-free") o.late = true;
     if (word == "--list") o.lists = true;
   }
   return o;
@@ -67,13 +68,14 @@ int main(int argc, char** argv) {
   const Options o = read(argc, argv);
   MPI_Init(&argc, &argv);
   signal(SIGALRM, tell);
+  signal(SIGTERM, tell);
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   long calls = 0;
   for (unsigned long seed = o.seed; seed < o.seed + static_cast<unsigned long>(o.count); ++seed) {
-    torture::Plan plan = torture::draw(seed, size);
+    torture::Plan plan = torture::draw(seed, size, o.late);
     if (o.keeps) keep(plan, o.kept);
     const std::string head = "torture --seed " + std::to_string(seed);
     if (o.prints || o.lists) {

@@ -79,6 +79,11 @@ struct Message : Step {
         f.call(TORTURE_CALL(MPI_Recv_init), b, n, t, source, tag, c, request);
         f.call(TORTURE_CALL(MPI_Start), request);
         break;
+      case 3:
+        f.call(TORTURE_CALL(MPI_Mprobe), source, tag, c, Handle{object(id, 0)}, status);
+        f.does(TORTURE_CALL(expect_count), id, status, from, tag, words);
+        f.call(TORTURE_CALL(MPI_Mrecv), b, n, t, Handle{object(id, 0)}, status);
+        break;
       default:
         f.call(TORTURE_CALL(MPI_Probe), source, tag, c, status);
         f.does(TORTURE_CALL(expect_count), id, status, from, tag, words);
@@ -214,9 +219,9 @@ std::unique_ptr<Step> draw_message(Chance& chance, const Group& group, int) {
   if (chance.one_in(2)) step->words -= step->words % 48;
   step->mode = chance.below(2);
   step->sends = chance.below(3);
-  step->receives = chance.below(4);
+  step->receives = chance.below(5);
   if (step->from == step->to) {  // a blocking call would wait for itself
-    if (step->receives == 0 || step->receives == 3) step->sends = 1 + chance.below(2);
+    if (step->receives == 0 || step->receives >= 3) step->sends = 1 + chance.below(2);
   }
   step->holds = step->sends == 2 || step->receives == 2;
   step->any = chance.one_in(4);

@@ -27,6 +27,13 @@ const std::vector<Setting>& settings() {
       {"RMQ_DEST_OPS", {"0"}, 4},
       {"RMQ_WAIT", {"sleep", "yield"}, 3},
       {"RMQ_RMA_AGENT", {"0"}, 4},
+      {"RMQ_COLL",
+       {"allreduce=ring,bcast=chain,alltoall=bruck", "allreduce=tree,bcast=binomial,alltoall=pairwise",
+        "allreduce=doubling,bcast=bruck,allgather=ring", "allreduce=halving,bcast=scatter,allgather=bruck",
+        "barrier=tree,reduce=flat,gather=linear,scatter=linear", "barrier=dissemination,reduce=binomial,bcast=flat",
+        "reduce=halving,reduce_scatter=halving,allgather=doubling",
+        "reduce_scatter=pairwise,bcast=trees,allreduce=flat"},
+       2},
       {"RMQ_FLIGHT", {"0"}, 6},
   };
   return all;
@@ -47,7 +54,7 @@ std::string split(Chance& chance, int ranks) {
 Mode draw_mode(unsigned long seed) {
   Chance chance(seed ^ 0x6D6F6465);
   Mode mode;
-  mode.ranks = chance.one_in(25) ? chance.of({16, 17, 33}) : 1 + chance.below(chance.one_in(3) ? 9 : 4);
+  mode.ranks = chance.one_in(25) ? chance.of({16, 16, 17, 17, 33, 130}) : 1 + chance.below(chance.one_in(3) ? 9 : 4);
   switch (chance.below(4)) {
     case 0:
       mode.settings.push_back("--method shm");

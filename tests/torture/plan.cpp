@@ -41,6 +41,7 @@ std::unique_ptr<Step> draw_step(Chance& chance, const Group& group, int id) {
 /// What is under way while a plan is drawn.
 struct Open {
   Plan& plan;
+  bool late;
   std::vector<int> steps;
   std::vector<Group> groups;
 
@@ -49,7 +50,7 @@ struct Open {
     if (!step.makes) return true;
     return std::none_of(steps.begin(), steps.end(), [&](int other) {
       const Step& user = *plan.steps[static_cast<std::size_t>(other)];
-      return user.maker == id && user.holds;
+      return user.maker == id && (user.holds || late);
     });
   }
   void finish(std::size_t at) {
@@ -63,13 +64,13 @@ struct Open {
 
 }  // namespace
 
-Plan draw(std::uint64_t seed, int ranks) {
+Plan draw(std::uint64_t seed, int ranks, bool late) {
   Chance chance(seed * 1000 + static_cast<std::uint64_t>(ranks));
   Plan plan;
   plan.ranks = ranks;
   Group world;
   for (int r = 0; r < ranks; ++r) world.members.push_back(r);
-  Open open{plan, {}, {world}};
+  Open open{plan, late, {}, {world}};
   const int count = 2 + chance.below(40);
   const int most = 1 + chance.below(8);
   for (int id = 0; id < count; ++id) {
@@ -125,7 +126,7 @@ std::string print_c(const Plan& plan, const std::string& head) {
   return "/* " + head + "; " + std::to_string(plan.ranks) + " ranks */\n#include <mpi.h>\n#include <stdio.h>\n" +
          "#include <stdlib.h>\n\n" + content + "\n\nstatic unsigned* b[" + n + "];\nstatic int* m[" + n +
          "];\nstatic MPI_Comm c[" + n + "];\nstatic MPI_Datatype t[" + n + "];\nstatic MPI_Request r[" + n +
-         "];\nstatic MPI_Status s[" + n + "];\n" + face.arrays() +
+         "];\nstatic MPI_Message h[" + n + "];\nstatic MPI_Status s[" + n + "];\n" + face.arrays() +
          "\nint main(int argc, char** argv) {\n  int rank;\n  MPI_Init(&argc, &argv);\n"
          "  MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n" +
          body + "  MPI_Finalize();\n  return 0;\n}\n";

@@ -49,7 +49,8 @@ struct Plan {
   std::vector<Event> events;
 };
 
-Plan draw(std::uint64_t seed, int ranks);
+/// `late`: communicators are freed when nothing is under way on them, which some MPIs need.
+Plan draw(std::uint64_t seed, int ranks, bool late);
 /// Leaves just these steps, without those whose communicator is not made.
 void keep(Plan& plan, const std::set<int>& steps);
 /// The program as C, which needs as many ranks as the plan has.

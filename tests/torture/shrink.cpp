@@ -48,6 +48,19 @@ void fewer_modes(Job& job) {
   }
 }
 
+/// Other ranks make another program of the seed, which may fail, too.
+void fewer_ranks(Job& job) {
+  for (const std::string& setting : job.mode.settings)
+    if (setting.rfind("--host-split", 0) == 0) return;  // which names all ranks
+  for (int ranks = 1; ranks < job.mode.ranks; ++ranks) {
+    Job smaller = job;
+    smaller.mode.ranks = ranks;
+    if (!fails(smaller)) continue;
+    job = smaller;
+    return;
+  }
+}
+
 }  // namespace
 
 void shrink(Job job, const Outcome& outcome, std::ostream& to) {
@@ -56,6 +69,7 @@ void shrink(Job job, const Outcome& outcome, std::ostream& to) {
     return;
   }
   fewer_modes(job);
+  fewer_ranks(job);
   fewer_steps(job);
   fewer_modes(job);
   to << "SHRUNKEN: " << command(job) << "\n" << run(job).output << run(job, " --print-c").output << std::endl;
