@@ -22,6 +22,7 @@ namespace {
 constexpr std::string_view kGreeting = "RMQ-LINE";
 constexpr std::size_t kNonce = 32, kProof = 32;
 constexpr std::uint64_t kLongest = std::uint64_t{1} << 32;  // message
+constexpr std::size_t kAhead = 64 * 1024;                   // bytes read behind a message of an open line
 
 std::string random_text(std::size_t bytes) {
   std::string text(bytes, '\0');
@@ -91,11 +92,12 @@ std::string Line::proof(std::string_view role) const {
   return {reinterpret_cast<const char*>(mac.data()), mac.size()};
 }
 
+// Reads no more than is waited for, plus, from a peer that is proven, what comes behind it up to a bound: whoever has proven
+// nothing fills no memory, and nobody keeps the caller here.
 Result<void> Line::read_some() {
   char bytes[16 * 1024];
   while (!ended_) {
-    // On a user's socket what lies behind our last word stays there.
-    const std::size_t most = joins_ ? std::min(missing(), sizeof bytes) : sizeof bytes;
+    const std::size_t most = std::min(room(), sizeof bytes);
     if (most == 0) return {};
     const ssize_t got = ::recv(fd_, bytes, most, MSG_DONTWAIT);
     if (got > 0) {
@@ -111,13 +113,32 @@ Result<void> Line::read_some() {
   return {};
 }
 
-// Of the public key, or of a message.
-std::size_t Line::missing() const {
+// Bytes of the word, or of the message, that comes next.
+std::size_t Line::wanted() const {
   std::uint64_t length = 0;
-  if (state_ == State::joins) return crypto_box_PUBLICKEYBYTES - in_.size();
-  if (in_.size() < sizeof length) return sizeof length - in_.size();
+  switch (state_) {
+    case State::calls:
+      return kNonce + kProof;
+    case State::rings:
+      return 1;
+    case State::is_called:
+      return kGreeting.size() + kNonce;
+    case State::waits_for_proof:
+      return kProof;
+    case State::joins:
+      return crypto_box_PUBLICKEYBYTES;
+    case State::open:
+      break;
+  }
+  if (in_.size() < sizeof length) return sizeof length;
   std::memcpy(&length, in_.data(), sizeof length);
-  return static_cast<std::size_t>(std::min(length, kLongest)) + sizeof length - in_.size();
+  return static_cast<std::size_t>(std::min(length, kLongest)) + sizeof length;
+}
+
+// On a user's socket what lies behind our last word stays there.
+std::size_t Line::room() const {
+  const std::size_t until = wanted() + (state_ == State::open && !joins_ ? kAhead : 0);
+  return until - std::min(until, in_.size());
 }
 
 bool Line::take(std::size_t bytes, std::string& into) {

@@ -74,7 +74,8 @@ class Line {
   Line(int fd, const Secret& key, State state) : fd_(fd), key_(key), state_(state) {}
   Result<void> read_some();
   bool take(std::size_t bytes, std::string& into);
-  std::size_t missing() const;
+  std::size_t wanted() const;
+  std::size_t room() const;  // bytes that may be read now
   std::string proof(std::string_view role) const;
 
   int fd_;

@@ -7,8 +7,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace rmq::testing {
@@ -190,6 +192,36 @@ TEST(Line, JoinTakesNoByteTooMany) {
   char bytes[8];
   EXPECT_EQ(::recv(fds[a->first() ? 1 : 0], bytes, sizeof bytes, MSG_DONTWAIT), 4);
   ::close(fds[0]), ::close(fds[1]);
+}
+
+// It would fill the memory of whoever reads what it sends before it has proven anything, and keep them reading.
+TEST(Line, AStrangerWhoFloodsIsHungUpOnAndAFriendComesIn) {
+  auto port = Port::open("lo");
+  ASSERT_TRUE(port.has_value()) << port.error().what;
+  const std::string& name = (*port)->name();
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(name.substr(name.rfind(':') + 1))));
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  constexpr std::size_t kMost = std::size_t{256} << 20, kInSockets = std::size_t{32} << 20;
+  std::atomic<std::size_t> sent{0};
+  std::atomic<bool> over{false};
+  std::thread flood([&] {
+    const std::string junk = "RMQ-LINE" + std::string(1 << 20, 'x');
+    for (ssize_t n = 0; sent < kMost && (n = ::send(fd, junk.data(), junk.size(), MSG_NOSIGNAL)) > 0;)
+      sent += static_cast<std::size_t>(n);
+    over = true;
+  });
+  while (!over) EXPECT_EQ((*port)->accept(), nullptr);
+  flood.join();
+  ::close(fd);
+  EXPECT_LT(sent, kInSockets);
+  auto call = Call::to(name);
+  ASSERT_TRUE(call.has_value());
+  const Ends ends = connect(**port, **call);
+  EXPECT_TRUE(ends.port && ends.caller) << ends.trouble;
 }
 
 }  // namespace
