@@ -87,9 +87,9 @@ Result<void> Placing::find_pools(const Defaults& defaults, Options& out) {
   const HostList common = named_.front().empty() ? HostList{{boot::host_name(), 1}} : named_.front();
   for (const HostList& named : named_) {
     const HostList& hosts = named.empty() ? common : named;
-    const auto known = std::ranges::find(pools_, hosts);
-    pool_.push_back(static_cast<std::size_t>(known - pools_.begin()));
-    if (known == pools_.end()) pools_.push_back(hosts);
+    const auto same = std::ranges::find(pools_, hosts);
+    pool_.push_back(static_cast<std::size_t>(same - pools_.begin()));
+    if (same == pools_.end()) pools_.push_back(hosts);
   }
   if (per_host_)
     for (HostList& pool : pools_)
