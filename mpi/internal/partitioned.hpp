@@ -5,10 +5,11 @@
 // posts a receive for: the device keeps messages between two ranks in order, hence announcements match in the order of
 // initialisation.
 //
-//   MPI_Psend_init   announcement {bytes, partitions, channel}   context kAnnouncement + that of the communicator
-//   MPI_Pready(i)    partition i                                 context kChannel + channel, source: world rank, tag: i
+//   MPI_Psend_init   announcement {bytes, partitions, first tag}   context kAnnouncement + that of the communicator
+//   MPI_Pready(i)    partition i                                   context kPartition + that of the communicator, tag: first + i
 //
-// A channel is a number that its sender uses once; so with the sender's world rank it names one pair of requests. The
+// The source of both is the sender's rank in the communicator, as for any message: a world rank would be another process's in
+// another job. A process uses its tags once; so source, communicator and tag name a partition of one pair of requests. The
 // receiver posts a receive for each partition of the sender as soon as it is started and the announcement is there.
 #pragma once
 
@@ -23,7 +24,7 @@ namespace rmq::mpi {
 struct Announcement {
   std::uint64_t bytes;  // of each partition
   std::uint32_t partitions;
-  std::uint32_t channel;
+  std::uint32_t first_tag;  // of the messages, one for each partition; the others follow it
 };
 
 /// What both sides have in common. Lives until its handle is gone and the device has nothing of it any more.

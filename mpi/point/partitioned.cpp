@@ -10,12 +10,16 @@ namespace rmq::mpi {
 namespace {
 
 // Contexts apart from those of all other messages. Both are even: odd ones are collectives'.
-constexpr std::uint32_t kAnnouncement = 1u << 30, kChannel = 1u << 31;
+constexpr std::uint32_t kAnnouncement = 1u << 30, kPartition = 1u << 31;
 
-/// An even number, used once until they wrap after 2^30.
-std::uint32_t next_channel() {
+/// The first of as many tags of this process, which are used once until they wrap after 2^31.
+std::uint32_t next_tags(std::uint32_t count) {
+  constexpr std::uint32_t kTags = 1u << 31;
   static std::uint32_t next = 0;  // touched with the device held
-  return (next++ << 1) & (kChannel - 1);
+  if (count > kTags - next) next = 0;
+  const std::uint32_t first = next;
+  next += count;
+  return first;
 }
 
 DataView view_of(Announcement& a) {
@@ -135,7 +139,8 @@ PartitionedSend::PartitionedSend(Comm& c, const Buffer& buffer, int partitions, 
 
 void PartitionedSend::announce() {
   if (nobody()) return;
-  announcement_ = {partition_bytes(), static_cast<std::uint32_t>(partitions_), next_channel()};
+  announcement_ = {partition_bytes(), static_cast<std::uint32_t>(partitions_),
+                   next_tags(static_cast<std::uint32_t>(partitions_))};
   Request* r = make(RequestKind::send);
   r->match = send_match(*comm(), tag_, kAnnouncement);
   r->view = view_of(announcement_);
@@ -203,7 +208,7 @@ void PartitionedSend::ready_range(int low, int high) {
 void PartitionedSend::send(int partition) {
   adi::Device& device = *runtime().device;
   const DataView view = view_at(bytes_ * static_cast<std::uint64_t>(partition), bytes_);
-  const Match match{kChannel + announcement_.channel, device.rank(), partition};
+  const Match match = send_match(*comm(), static_cast<int>(announcement_.first_tag) + partition, kPartition);
   if (view.is_contiguous() && device.MPID_Send_now(peer_world(), match, view.base, view.bytes)) return;
   Request* r = make(RequestKind::send);
   r->match = match;
@@ -253,6 +258,8 @@ void PartitionedRecv::on_complete(const Request& r) {
   if (!announced_) {
     std::uint64_t total;
     const bool sane = r.status.bytes == sizeof announcement_ && announcement_.partitions > 0 &&
+                      announcement_.partitions <= INT32_MAX && announcement_.first_tag <= INT32_MAX &&
+                      announcement_.partitions - 1 <= INT32_MAX - announcement_.first_tag &&
                       !__builtin_mul_overflow(announcement_.bytes, announcement_.partitions, &total);
     channel_error_ = r.status.error != Errc::ok ? r.status.error : sane ? Errc::ok : Errc::protocol;
     announced_ = channel_error_ == Errc::ok;
@@ -261,7 +268,7 @@ void PartitionedRecv::on_complete(const Request& r) {
     return;
   }
   if (error_ == Errc::ok) error_ = r.status.error;
-  const auto message = static_cast<std::uint64_t>(r.match.tag);
+  const auto message = static_cast<std::uint64_t>(r.match.tag) - announcement_.first_tag;
   const Parts mine = parts(message * announcement_.bytes, message_end(message), bytes_, missing_.size());
   for (std::uint64_t p = mine.first; p < mine.end; ++p) --missing_[p];
 }
@@ -286,7 +293,7 @@ void PartitionedRecv::post(std::uint32_t message) {
   const std::uint64_t room = std::min(message_end(message), total_bytes()) - from;
   const std::uint64_t size = std::max<std::uint64_t>(buffer_.type->size, 1);
   Request* r = make(RequestKind::recv);
-  r->match = {kChannel + announcement_.channel, peer_world(), static_cast<std::int32_t>(message)};
+  r->match = {comm()->recv_context + kPartition, peer_, static_cast<std::int32_t>(announcement_.first_tag + message)};
   if (buffer_.type->dense || (from % size == 0 && room % size == 0)) {
     r->view = view_at(from, room);
   } else {
