@@ -1,6 +1,6 @@
 // What the calls of short messages cost over shared memory, in instructions: each bound is a fifth above what GCC 12
 // made of it. Two ranks; the arguments of the calls, and what has happened before, are those of a program in its
-// stride.
+// stride. Where more than a few bytes are copied, the bound has room for the memcpy of any processor.
 #include <mpi.h>
 
 #include "cost/mark.h"
@@ -16,7 +16,7 @@ static void sender(void) {
   MPI_Send(data, 8, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
   END();
   MPI_Recv(data, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  BEGIN("MPI_Send, 256 B: 360");
+  BEGIN("MPI_Send, 256 B: 380");
   MPI_Send(data, 256, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
   END();
   MPI_Recv(data, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
