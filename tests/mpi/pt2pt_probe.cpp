@@ -71,6 +71,7 @@ void cancel_send(int n) {
     MPI_Iprobe(0, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     CHECK(flag == 0);
   }
+  MPI_Barrier(MPI_COMM_WORLD);  // the next message with this tag leaves when rank 1 has looked for this one
 }
 
 }  // namespace
