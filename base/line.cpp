@@ -92,8 +92,8 @@ std::string Line::proof(std::string_view role) const {
   return {reinterpret_cast<const char*>(mac.data()), mac.size()};
 }
 
-// Reads no more than is waited for, plus, from a peer that is proven, what comes behind it up to a bound: whoever has proven
-// nothing fills no memory, and nobody keeps the caller here.
+// Reads no more than is waited for, plus, from a peer that is proven, what comes behind it up to a bound: whoever has
+// proven nothing fills no memory, and nobody keeps the caller here.
 Result<void> Line::read_some() {
   char bytes[16 * 1024];
   while (!ended_) {
@@ -113,7 +113,7 @@ Result<void> Line::read_some() {
   return {};
 }
 
-// Bytes of the word, or of the message, that comes next.
+// Bytes of the word, or of the message, that comes next: what is read, and what is taken.
 std::size_t Line::wanted() const {
   std::uint64_t length = 0;
   switch (state_) {
@@ -169,7 +169,7 @@ Result<bool> Line::step() {
   std::string word;
   switch (state_) {
     case State::calls:
-      if (!take(kNonce + kProof, word)) break;
+      if (!take(wanted(), word)) break;
       nonces_ += word.substr(0, kNonce);
       if (!same(word.substr(kNonce), proof("port"))) return gone("whoever answers there does not know the port");
       out_ = proof("caller");
@@ -177,26 +177,26 @@ Result<bool> Line::step() {
       state_ = State::rings;
       break;
     case State::rings:
-      if (!take(1, word)) break;
+      if (!take(wanted(), word)) break;
       state_ = State::open;
       break;
     case State::is_called:
       if (in_.compare(0, std::min(in_.size(), kGreeting.size()), kGreeting, 0,
                       std::min(in_.size(), kGreeting.size())) != 0)
         return gone("the caller is none of ours");
-      if (!take(kGreeting.size() + kNonce, word)) break;
+      if (!take(wanted(), word)) break;
       nonces_ = word.substr(kGreeting.size()) + random_text(kNonce);
       out_ = nonces_.substr(kNonce) + proof("port");
       state_ = State::waits_for_proof;
       break;
     case State::waits_for_proof:
-      if (!take(kProof, word)) break;
+      if (!take(wanted(), word)) break;
       if (!same(word, proof("caller"))) return gone("the caller does not know the port");
       secret_ = derive(key_, "secret" + nonces_);
       state_ = State::open;
       break;
     case State::joins: {
-      if (!take(crypto_box_PUBLICKEYBYTES, word)) break;
+      if (!take(wanted(), word)) break;
       Secret shared;
       if (::crypto_scalarmult(reinterpret_cast<unsigned char*>(shared.data()),
                               reinterpret_cast<const unsigned char*>(private_.data()),

@@ -5,12 +5,13 @@
 // posts a receive for: the device keeps messages between two ranks in order, hence announcements match in the order of
 // initialisation.
 //
-//   MPI_Psend_init   announcement {bytes, partitions, first tag}   context kAnnouncement + that of the communicator
-//   MPI_Pready(i)    partition i                                   context kPartition + that of the communicator, tag: first + i
+//   MPI_Psend_init   announcement {bytes, partitions, first tag}  context kAnnouncement + the communicator's, its tag
+//   MPI_Pready(i)    partition i                                  context kPartition + the communicator's, first tag+i
 //
-// The source of both is the sender's rank in the communicator, as for any message: a world rank would be another process's in
-// another job. A process uses its tags once; so source, communicator and tag name a partition of one pair of requests. The
-// receiver posts a receive for each partition of the sender as soon as it is started and the announcement is there.
+// The source of both is the sender's rank in the communicator, as for any message: a world rank would be another
+// process's in another job. A process uses its tags once; so source, communicator and tag name a partition of one pair
+// of requests. The receiver posts a receive for each partition of the sender as soon as it is started and the
+// announcement is there.
 #pragma once
 
 #include <cstdint>

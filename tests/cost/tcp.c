@@ -37,7 +37,7 @@ static void receiver(int counts) {
   END_IF(counts);
   MPI_Send(data, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
   wait_until_arrived();
-  BEGIN_IF(counts, "MPI_Recv, 1 KB: 1210");
+  BEGIN_IF(counts, "MPI_Recv, 1 KB: 1180");
   MPI_Recv(data, 1024, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &status);
   END_IF(counts);
   MPI_Send(data, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
