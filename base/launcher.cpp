@@ -1,6 +1,5 @@
 #include "base/launcher.hpp"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -10,11 +9,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <string>
 
 #include "base/os/children.hpp"
+#include "base/os/program.hpp"
 
 namespace rmq::boot {
 namespace {
@@ -25,21 +24,17 @@ bool can_run(const std::string& file) {
   return ::access(file.c_str(), X_OK) == 0;
 }
 
-// Libraries are in <prefix>/lib or below, programs in <prefix>/bin.
+// What the user has named, what belongs to this library, or what the user's PATH has.
 std::string find() {
   if (const char* named = std::getenv("RMQ_LAUNCHER")) return named;
-  Dl_info info{};
-  char path[PATH_MAX];
-  if (::dladdr(reinterpret_cast<const void*>(&start_launcher), &info) != 0 && ::realpath(info.dli_fname, path)) {
-    for (std::string folder = path; folder.size() > 1;) {
-      folder.resize(folder.rfind('/'));
-      if (can_run(folder + "/bin/rmqrun")) return folder + "/bin/rmqrun";
-    }
-  }
+  static const int anchor = 0;
+  if (const std::string beside = os::program_beside(&anchor, "rmqrun"); !beside.empty()) return beside;
   std::string rest = std::getenv("PATH") ? std::getenv("PATH") : "";
   while (!rest.empty()) {
     const std::size_t colon = std::min(rest.find(':'), rest.size());
-    if (can_run(rest.substr(0, colon) + "/rmqrun")) return rest.substr(0, colon) + "/rmqrun";
+    const std::string file = rest.substr(0, colon) + "/rmqrun";
+    // What the working folder has is nobody's choice.
+    if (file.starts_with('/') && can_run(file)) return file;
     rest.erase(0, std::min(colon + 1, rest.size()));
   }
   return {};
@@ -51,8 +46,9 @@ Result<int> start_launcher(const JobInfo& job) {
   const std::string program = find();
   if (program.empty())
     return fail(Errc::argument,
-                "this program has no launcher, and rmqrun is not found: start it with rmqrun, or set "
-                "RMQ_LAUNCHER to where that is");
+                "this program has no launcher, and rmqrun is neither beside the library (in folders where nobody but root "
+                "and the library's owner may write) nor in PATH: start it with rmqrun, or set RMQ_LAUNCHER to where that "
+                "is");
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
     return fail_errno("no socket for a launcher (see ulimit -n)");

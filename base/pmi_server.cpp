@@ -1,13 +1,11 @@
 #include "base/pmi_server.hpp"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,34 +15,18 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/os/program.hpp"
+
 namespace rmq::pmi {
 
 namespace {
 
 constexpr std::chrono::seconds server_time{30};
 
-// Only our own or the system's file: the folders above the library may be anybody's.
-bool is_trusted(const std::string& file) {
-  struct stat info {};
-  return ::stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
-         (info.st_uid == 0 || info.st_uid == ::geteuid()) && ::access(file.c_str(), X_OK) == 0;
-}
-
-// bin/rmqboot of the installation or build tree that this code lies in: lib/, lib/<machine>/ or lib/rmq/mpich-abi/.
 std::string find_server() {
-  Dl_info own{};
   static const int anchor = 0;
-  if (::dladdr(&anchor, &own) != 0 && own.dli_fname != nullptr) {
-    std::array<char, 4096> path{};
-    std::string folder = ::realpath(own.dli_fname, path.data()) != nullptr ? path.data() : own.dli_fname;
-    for (int up = 0; up < 4; ++up) {
-      const std::size_t slash = folder.rfind('/');
-      if (slash == std::string::npos) break;
-      folder.resize(slash);
-      if (is_trusted(folder + "/bin/rmqboot")) return folder + "/bin/rmqboot";
-    }
-  }
-  return RMQ_INSTALLED_BOOT;
+  const std::string beside = os::program_beside(&anchor, "rmqboot");
+  return beside.empty() ? RMQ_INSTALLED_BOOT : beside;
 }
 
 // SIGPIPE is the program's own affair.
