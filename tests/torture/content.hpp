@@ -29,7 +29,12 @@ TORTURE_BOTH(
   }
 
   static inline void must(int code, int step, const char* call) {
-    if (code != MPI_SUCCESS) failed(step, call, 0, (unsigned)code, MPI_SUCCESS);
+    char words[MPI_MAX_ERROR_STRING];
+    int length;
+    if (code == MPI_SUCCESS) return;
+    MPI_Error_string(code, words, &length);
+    fprintf(stderr, "%s: %s\n", call, words);
+    failed(step, call, 0, (unsigned)code, MPI_SUCCESS);
   }
 
   static inline unsigned word(unsigned key, unsigned k) {
@@ -40,6 +45,11 @@ TORTURE_BOTH(
   static inline void make(unsigned** buffer, int words) {
     *buffer = (unsigned*)malloc(((size_t)words + 1) * sizeof(unsigned));
     for (int i = 0; i <= words; ++i) (*buffer)[i] = nothing;
+  }
+
+  static inline void drop(unsigned** buffer) {
+    free(*buffer);
+    *buffer = 0;
   }
 
   static inline long place(const int* layout, int size, int extent, long k) {
@@ -61,9 +71,17 @@ TORTURE_BOTH(
     }
   }
 
+  static inline void blank(unsigned* at, int words) {
+    for (int i = 0; i < words; ++i) at[i] = nothing;
+  }
+
+  static inline void expect_blank(int step, unsigned* at, int words) {
+    for (int i = 0; i < words; ++i)
+      if (at[i] != nothing) failed(step, "outside of the message", i, at[i], nothing);
+  }
+
   static inline void expect_no_more(int step, unsigned** buffer, int words) {
-    for (int i = 0; i <= words; ++i)
-      if ((*buffer)[i] != nothing) failed(step, "outside of the message", i, (*buffer)[i], nothing);
+    expect_blank(step, *buffer, words + 1);
     free(*buffer);
     *buffer = 0;
   }
@@ -100,6 +118,58 @@ TORTURE_BOTH(
     if (is != size) failed(step, "size of communicator", 0, (unsigned)is, (unsigned)size);
     MPI_Comm_rank(comm, &is);
     if (is != rank) failed(step, "rank in communicator", 0, (unsigned)is, (unsigned)rank);
+  }
+
+  static inline void set_number(unsigned* at, unsigned value) { *at = value; }
+
+  static inline void expect_number(int step, unsigned* at, unsigned want) {
+    if (*at != want) failed(step, "number", 0, *at, want);
+    *at = nothing;
+  }
+
+  static inline void expect_below(int step, unsigned* at, unsigned bound) {
+    if (*at >= bound) failed(step, "number that has a bound", 0, *at, bound);
+    *at = nothing;
+  }
+
+  static inline void fill_whole(unsigned* at, int words, unsigned key, unsigned version) {
+    at[0] = version;
+    for (int k = 1; k < words; ++k) at[k] = word(key + version, (unsigned)k);
+  }
+
+  static inline void expect_whole(int step, unsigned* at, int words, unsigned key) {
+    unsigned version = at[0];
+    at[0] = nothing;
+    for (int k = 1; k < words; ++k) {
+      if (at[k] != word(key + version, (unsigned)k)) failed(step, "torn contents", k, at[k], word(key + version, (unsigned)k));
+      at[k] = nothing;
+    }
+  }
+
+  static inline void exchange_addresses(int step, MPI_Comm comm, unsigned* at, MPI_Aint** all) {
+    MPI_Aint mine;
+    int members;
+    MPI_Comm_size(comm, &members);
+    *all = (MPI_Aint*)malloc((size_t)members * sizeof(MPI_Aint));
+    must(MPI_Get_address(at, &mine), step, "MPI_Get_address");
+    must(MPI_Allgather(&mine, 1, MPI_AINT, *all, 1, MPI_AINT, comm), step, "MPI_Allgather");
+  }
+
+  static inline void drop_addresses(MPI_Aint** all) {
+    free(*all);
+    *all = 0;
+  }
+
+  static inline void query_shared(int step, MPI_Win win, int rank, unsigned** at) {
+    MPI_Aint size;
+    int unit;
+    must(MPI_Win_shared_query(win, rank, &size, &unit, at), step, "MPI_Win_shared_query");
+  }
+
+  static inline void await_exposure_end(int step, MPI_Win win, int tests) {
+    int flag = 0;
+    if (!tests) must(MPI_Win_wait(win), step, "MPI_Win_wait");
+    while (tests && !flag) must(MPI_Win_test(win, &flag), step, "MPI_Win_test");
   }
 
   static inline void compute(int rounds) {

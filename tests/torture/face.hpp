@@ -29,10 +29,25 @@ struct TypeRef { int index; };
 struct Req { int index; };              // its address
 struct Handle { int index; };           // a matched message's address
 struct Stat { int index; };             // its address
+struct Win { int index; };
+struct WinRef { int index; };
+struct Grp { int index; };
+struct GrpRef { int index; };
+struct Info { int index; };             // -1: MPI_INFO_NULL
+struct InfoRef { int index; };
+struct Aints { int index; };            // the pointer to an array of addresses
+struct Size { long bytes; };
 struct Source { int rank; };           // -1: MPI_ANY_SOURCE
 struct Key { unsigned value; };
+struct Text { const char* text; };
 struct Ints { const std::vector<int>* list; };  // lives as long as the step
 // clang-format on
+/// A displacement in a window: units from its begin or, in a dynamic one, bytes from the address that `target` has told.
+struct Disp {
+  long units;
+  int addresses = -1;
+  int target = 0;
+};
 template <class T>
 struct Named {
   T value;
@@ -109,6 +124,18 @@ class Face {
   MPI_Request* value(Req r) { return &requests_[index(r.index)]; }
   MPI_Message* value(Handle h) { return &messages_[index(h.index)]; }
   MPI_Status* value(Stat s) { return &statuses_[index(s.index)]; }
+  MPI_Win value(Win w) { return wins_[index(w.index)]; }
+  MPI_Win* value(WinRef w) { return &wins_[index(w.index)]; }
+  MPI_Group value(Grp g) { return groups_[index(g.index)]; }
+  MPI_Group* value(GrpRef g) { return &groups_[index(g.index)]; }
+  MPI_Info value(Info i) { return i.index < 0 ? MPI_INFO_NULL : infos_[index(i.index)]; }
+  MPI_Info* value(InfoRef i) { return &infos_[index(i.index)]; }
+  MPI_Aint** value(Aints d) { return &addresses_[index(d.index)]; }
+  MPI_Aint value(Size s) { return s.bytes; }
+  MPI_Aint value(Disp d) {
+    return d.addresses < 0 ? d.units : addresses_[index(d.addresses)][index(d.target)] + d.units;
+  }
+  const char* value(Text t) { return t.text; }
   int* value(Ints list) { return const_cast<int*>(list.list->data()); }
   template <class T>
   T value(Named<T> n) {
@@ -129,6 +156,19 @@ class Face {
   std::string shown(Req r) { return "&" + at("r", r.index); }
   std::string shown(Handle h) { return "&" + at("h", h.index); }
   std::string shown(Stat s) { return "&" + at("s", s.index); }
+  std::string shown(Win w) { return at("w", w.index); }
+  std::string shown(WinRef w) { return "&" + at("w", w.index); }
+  std::string shown(Grp g) { return at("g", g.index); }
+  std::string shown(GrpRef g) { return "&" + at("g", g.index); }
+  std::string shown(Info i) { return i.index < 0 ? "MPI_INFO_NULL" : at("i", i.index); }
+  std::string shown(InfoRef i) { return "&" + at("i", i.index); }
+  std::string shown(Aints d) { return "&" + at("d", d.index); }
+  std::string shown(Size s) { return std::to_string(s.bytes); }
+  std::string shown(Disp d) {
+    const std::string base = d.addresses < 0 ? "" : at("d", d.addresses) + "[" + std::to_string(d.target) + "] + ";
+    return base + std::to_string(d.units);
+  }
+  std::string shown(Text t) { return "\"" + std::string(t.text) + "\""; }
   std::string shown(Ints list) { return array(*list.list); }
   template <class T>
   std::string shown(Named<T> n) {
@@ -161,6 +201,10 @@ class Face {
   std::array<MPI_Request, kMost> requests_{};
   std::array<MPI_Message, kMost> messages_{};
   std::array<MPI_Status, kMost> statuses_{};
+  std::array<MPI_Win, kMost> wins_{};
+  std::array<MPI_Group, kMost> groups_{};
+  std::array<MPI_Info, kMost> infos_{};
+  std::array<MPI_Aint*, kMost> addresses_{};
 };
 
 }  // namespace torture

@@ -55,11 +55,19 @@ Options read(int argc, char** argv) {
 }
 
 void run(torture::Face& face, const torture::Plan& plan, int rank) {
-  for (torture::Event event : plan.events) {
-    const torture::Step& step = *plan.steps[static_cast<std::size_t>(event.step)];
-    face.step = step.id;
-    event.finish ? step.finish(face, rank) : step.start(face, rank);
-  }
+  for (torture::Event event : plan.events)
+    perform(*plan.steps[static_cast<std::size_t>(event.step)], event.part, face, rank);
+}
+
+/// Whether all ranks can share memory.
+bool all_share(int size) {
+  MPI_Comm here;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+  int mine, least;
+  MPI_Comm_size(here, &mine);
+  MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Comm_free(&here);
+  return least == size;
 }
 
 }  // namespace
@@ -73,9 +81,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const torture::World world{size, o.late, all_share(size)};
   long calls = 0;
   for (unsigned long seed = o.seed; seed < o.seed + static_cast<unsigned long>(o.count); ++seed) {
-    torture::Plan plan = torture::draw(seed, size, o.late);
+    torture::Plan plan = torture::draw(seed, world);
     if (o.keeps) keep(plan, o.kept);
     const std::string head = "torture --seed " + std::to_string(seed);
     if (o.prints || o.lists) {

@@ -22,7 +22,7 @@ struct Draws {
   int weight;
 };
 constexpr Draws kinds[] = {
-    {draw_comm, 2}, {draw_message, 8}, {draw_many, 2}, {draw_ring, 2}, {draw_collective, 8},
+    {draw_comm, 2}, {draw_message, 8}, {draw_many, 2}, {draw_ring, 2}, {draw_collective, 8}, {draw_window, 3},
 };
 
 std::unique_ptr<Step> draw_step(Chance& chance, const Group& group, int id) {
@@ -39,54 +39,83 @@ std::unique_ptr<Step> draw_step(Chance& chance, const Group& group, int id) {
 }
 
 /// What is under way while a plan is drawn.
-struct Open {
-  Plan& plan;
-  bool late;
-  std::vector<int> steps;
-  std::vector<Group> groups;
+class Open {
+ public:
+  Open(Plan& plan, const World& world) : plan_(plan), late_(world.late) {
+    Group all;
+    all.shares = world.shares;
+    for (int r = 0; r < world.ranks; ++r) all.members.push_back(r);
+    groups_.push_back(all);
+  }
 
+  int size() const { return static_cast<int>(steps_.size()); }
+
+  void begin(Chance& chance, int id) {
+    const Group group = groups_[static_cast<std::size_t>(chance.below(static_cast<int>(groups_.size())))];
+    plan_.steps.push_back(draw_step(chance, group, id));
+    plan_.events.push_back({id, 0});
+    steps_.push_back({id, 1});
+    for (Group made : plan_.steps.back()->groups()) {
+      made.shares = group.shares;
+      groups_.push_back(made);
+    }
+  }
+  /// The next part of a step, if it may come now.
+  bool advance(int at) {
+    Event& step = steps_[static_cast<std::size_t>(at)];
+    const int id = step.step;
+    const bool finish = step.part > plan_.steps[static_cast<std::size_t>(id)]->middles;
+    if (finish && !may_finish(id)) return false;
+    plan_.events.push_back(step);
+    ++step.part;
+    if (!finish) return true;
+    steps_.erase(steps_.begin() + at);
+    std::erase_if(groups_, [&](const Group& group) { return group.maker == id; });
+    return true;
+  }
+
+ private:
   bool may_finish(int id) const {
-    const Step& step = *plan.steps[static_cast<std::size_t>(id)];
-    if (!step.makes) return true;
-    return std::none_of(steps.begin(), steps.end(), [&](int other) {
-      const Step& user = *plan.steps[static_cast<std::size_t>(other)];
-      return user.maker == id && (user.holds || late);
+    if (!plan_.steps[static_cast<std::size_t>(id)]->makes) return true;
+    return std::none_of(steps_.begin(), steps_.end(), [&](Event other) {
+      const Step& user = *plan_.steps[static_cast<std::size_t>(other.step)];
+      return user.maker == id && (user.holds || late_);
     });
   }
-  void finish(std::size_t at) {
-    int id = steps[at];
-    if (!may_finish(id)) return;
-    plan.events.push_back({id, true});
-    steps.erase(steps.begin() + static_cast<long>(at));
-    std::erase_if(groups, [&](const Group& group) { return group.maker == id; });
-  }
+
+  Plan& plan_;
+  bool late_;
+  std::vector<Event> steps_;  // each with its next part
+  std::vector<Group> groups_;
 };
 
 }  // namespace
 
-Plan draw(std::uint64_t seed, int ranks, bool late) {
-  Chance chance(seed * 1000 + static_cast<std::uint64_t>(ranks));
+Plan draw(std::uint64_t seed, const World& world) {
+  Chance chance(seed * 1000 + static_cast<std::uint64_t>(world.ranks));
   Plan plan;
-  plan.ranks = ranks;
-  Group world;
-  for (int r = 0; r < ranks; ++r) world.members.push_back(r);
-  Open open{plan, late, {}, {world}};
+  plan.ranks = world.ranks;
+  Open open(plan, world);
   const int count = 2 + chance.below(40);
   const int most = 1 + chance.below(8);
   for (int id = 0; id < count; ++id) {
-    const Group group = open.groups[static_cast<std::size_t>(chance.below(static_cast<int>(open.groups.size())))];
-    plan.steps.push_back(draw_step(chance, group, id));
-    plan.events.push_back({id, false});
-    open.steps.push_back(id);
-    for (const Group& made : plan.steps.back()->groups()) open.groups.push_back(made);
-    while (static_cast<int>(open.steps.size()) > most || (!open.steps.empty() && chance.one_in(3))) {
-      const std::size_t before = open.steps.size();
-      open.finish(static_cast<std::size_t>(chance.below(static_cast<int>(before))));
-      if (open.steps.size() == before) open.finish(before - 1);
-    }
+    open.begin(chance, id);
+    // The latest step can always go on: nothing uses what it makes.
+    while (open.size() > most || (open.size() > 0 && chance.one_in(3)))
+      if (!open.advance(chance.below(open.size()))) open.advance(open.size() - 1);
   }
-  while (!open.steps.empty()) open.finish(open.steps.size() - 1);
+  while (open.size() > 0) open.advance(open.size() - 1);
   return plan;
+}
+
+void perform(const Step& step, int part, Face& face, int world) {
+  face.step = step.id;
+  if (part == 0)
+    step.start(face, world);
+  else if (part <= step.middles)
+    step.middle(face, world, part - 1);
+  else
+    step.finish(face, world);
 }
 
 void keep(Plan& plan, const std::set<int>& steps) {
@@ -105,11 +134,11 @@ std::string print_c(const Plan& plan, const std::string& head) {
     const Step& step = *plan.steps[static_cast<std::size_t>(event.step)];
     std::vector<std::string> texts;
     for (int r = 0; r < plan.ranks; ++r) {
-      face.step = step.id;
-      event.finish ? step.finish(face, r) : step.start(face, r);
+      perform(step, event.part, face, r);
       texts.push_back(face.take());
     }
-    body += "  /* step " + std::to_string(step.id) + (event.finish ? " ends: " : " begins: ") + step.what + " */\n";
+    const char* verb = event.part == 0 ? " begins: " : event.part > step.middles ? " ends: " : " goes on: ";
+    body += "  /* step " + std::to_string(step.id) + verb + step.what + " */\n";
     for (std::size_t r = 0; r < texts.size(); ++r) {
       if (texts[r].empty() || std::find(texts.begin(), texts.begin() + static_cast<long>(r), texts[r]) !=
                                   texts.begin() + static_cast<long>(r))
@@ -126,7 +155,8 @@ std::string print_c(const Plan& plan, const std::string& head) {
   return "/* " + head + "; " + std::to_string(plan.ranks) + " ranks */\n#include <mpi.h>\n#include <stdio.h>\n" +
          "#include <stdlib.h>\n\n" + content + "\n\nstatic unsigned* b[" + n + "];\nstatic int* m[" + n +
          "];\nstatic MPI_Comm c[" + n + "];\nstatic MPI_Datatype t[" + n + "];\nstatic MPI_Request r[" + n +
-         "];\nstatic MPI_Message h[" + n + "];\nstatic MPI_Status s[" + n + "];\n" + face.arrays() +
+         "];\nstatic MPI_Message h[" + n + "];\nstatic MPI_Status s[" + n + "];\nstatic MPI_Win w[" + n + "];\nstatic MPI_Group g[" + n +
+         "];\nstatic MPI_Info i[" + n + "];\nstatic MPI_Aint* d[" + n + "];\n" + face.arrays() +
          "\nint main(int argc, char** argv) {\n  int rank;\n  MPI_Init(&argc, &argv);\n"
          "  MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n" +
          body + "  MPI_Finalize();\n  return 0;\n}\n";

@@ -18,29 +18,34 @@ struct Group {
   int maker = -1;            // step that makes it; -1: MPI_COMM_WORLD
   std::vector<int> members;  // world ranks in order
 
+  bool shares = false;       // its members can share memory
+
   int size() const { return static_cast<int>(members.size()); }
   int rank_of(int world) const;  // -1: no member
 };
 
-/// What a step does, for each rank. All ranks execute all events in one order, and a call that blocks in an event waits
-/// for calls of the same event or an earlier one only: so no program deadlocks.
+/// What a step does, for each rank: a start, any number of middles, and a finish. All ranks execute all events in one
+/// order, and a call that blocks in an event waits for calls of the same event or an earlier one only: so no program
+/// deadlocks.
 struct Step {
   int id = 0;
   unsigned key = 0;    // contents are a function of it; 1024 successive ones belong to this step
   int maker = -1;      // step that makes the communicator used
   bool holds = false;  // the communicator must live until the finish
   bool makes = false;  // its finish frees the communicators that it makes
+  int middles = 0;
   std::string what;
 
   virtual ~Step() = default;
   virtual void start(Face& face, int world) const = 0;
+  virtual void middle(Face&, int /*world*/, int /*at: 0 … middles - 1*/) const {}
   virtual void finish(Face& face, int world) const = 0;
   virtual std::vector<Group> groups() const { return {}; }
 };
 
 struct Event {
   int step;
-  bool finish;
+  int part;  // 0: the start; 1 … middles; middles + 1: the finish
 };
 
 struct Plan {
@@ -49,8 +54,16 @@ struct Plan {
   std::vector<Event> events;
 };
 
-/// `late`: communicators are freed when nothing is under way on them, which some MPIs need.
-Plan draw(std::uint64_t seed, int ranks, bool late);
+/// What the program may rely on, alike on every rank.
+struct World {
+  int ranks = 1;
+  bool late = false;    // communicators are freed when nothing is under way on them, which some MPIs need
+  bool shares = false;  // all ranks can share memory
+};
+
+Plan draw(std::uint64_t seed, const World& world);
+/// Does one part of a step.
+void perform(const Step& step, int part, Face& face, int world);
 /// Leaves just these steps, without those whose communicator is not made.
 void keep(Plan& plan, const std::set<int>& steps);
 /// The program as C, which needs as many ranks as the plan has.
@@ -63,10 +76,11 @@ std::unique_ptr<Step> draw_message(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_many(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_ring(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_collective(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_window(Chance&, const Group&, int id);
 
-/// Objects of step `id`: buffers, types and requests n = 0 … 7; communicators too.
+/// Objects of step `id`, of each kind: n = 0 … 15.
 inline int object(int id, int n) {
-  return id * 8 + n + 1;
+  return id * 16 + n + 1;
 }
 /// Words around the protocols' thresholds.
 int draw_words(Chance& chance);

@@ -1,0 +1,87 @@
+// What a step with a window does: its epochs and their operations.
+//
+// The memory of a window, words in this order: one area for each origin; an area to which all add; one that is read and
+// written as a whole under locks; a cell for each origin; a counter for all. An area of its own origin has one right
+// outcome. What it contains is the sum of words of successive keys: a put begins anew, an accumulate adds the next one.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "plan.hpp"
+#include "shape.hpp"
+
+namespace torture {
+
+enum class Flavour { create, allocate, shared, dynamic, count };
+enum class Sync { fence, post, lock_all, lock, isolate, count };
+enum class What { put, add, replace, get, get_add, get_nothing, all_add, all_get, cell_add, cell_swap, count_up };
+
+constexpr unsigned kAllKey = 512;    // of the area to which all add
+constexpr unsigned kWholeKey = 900; // of the one that is read and written as a whole
+
+struct Op {
+  int origin = 0, target = 0;
+  What what = What::put;
+  bool request = false;  // the form that returns one
+  bool taken = false;    // MPI_Win_flush_local, and then the origin's buffer is used for something else
+  int flush = 0;         // afterwards: none, flush, flush_all
+  unsigned from = 0;     // key, relative to the step's
+  int members = 1;       // what a get brings, or a cell's number
+  int out = 0, in = 0;   // words of the origin's two buffers
+};
+
+/// Visits of one target under a lock.
+struct Visit {
+  int origin = 0, target = 0;
+  bool exclusive = false;
+  bool flushes = false;  // and looks before it unlocks
+  bool puts = false;
+  unsigned version = 0;
+  std::vector<Op> ops;
+};
+
+struct Round {
+  Sync sync = Sync::fence;
+  bool tests = false;  // waits by MPI_Win_test
+  std::vector<Op> ops;
+  std::vector<Visit> visits;
+};
+
+inline bool passive(Sync sync) { return sync != Sync::fence && sync != Sync::post; }
+
+struct WindowPlan {
+  Group group;
+  Flavour flavour = Flavour::create;
+  int area = 0, whole = 1;  // words of data
+  int unit = 4;
+  bool told = false;  // an MPI_Info
+  Shape there, here;  // how an area lies in the window, and in the origin's buffers
+  std::vector<Round> rounds;
+  std::map<std::pair<int, int>, std::pair<unsigned, int>> state;  // origin, target: first key, members
+  std::vector<std::vector<int>> accessed, accessing;              // targets and origins of a rank, a round after another
+  std::vector<int> counts, all_members;                           // of each target
+  std::map<std::pair<int, int>, int> cells;
+
+  /// Words from the begin of an area to the address of its elements; a displacement may not be negative.
+  int base() const { return std::max(0, there.origin()); }
+  int room() const { return base() - there.origin() + there.words(area / there.size()); }
+  int origin_room() const { return here.words(area / here.size()); }
+  int all_at() const { return group.size() * room(); }
+  int whole_at() const { return all_at() + area; }
+  int cell_at() const { return whole_at() + whole; }
+  int words() const { return cell_at() + group.size() + 1; }
+  /// Words of the origin's buffers that one operation takes.
+  int place_words() const { return std::max({origin_room(), area, whole, 2}); }
+};
+
+inline std::size_t index(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// Draws so many epochs.
+void draw_epochs(Chance& chance, WindowPlan& plan, int rounds);
+
+}  // namespace torture
