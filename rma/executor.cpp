@@ -127,6 +127,7 @@ Fault Executor::execute_get(Origin& o, const DataView& view, const Packet& p) {
   Request* owner = nullptr;
   if (view.bytes > kCopyMost) {
     owner = core_.device().MPID_Request_create(RequestKind::other);
+    o.watch(owner);
     if (p.rma_get.type != 0) {
       // The cache may forget the datatype before all of the answer has left.
       view.layout ? view.layout->retain() : static_cast<void>(0);

@@ -86,9 +86,19 @@ bool Lock::take_for(Origin& o, LockType type, bool in_line) {
 
 void Lock::release_for(Origin& o) {
   if (o.lock != Origin::Lock::held) return;
+  if (o.answers > 0) {
+    o.lock = Origin::Lock::leaving;
+    return;
+  }
   o.lock = Origin::Lock::none;
   core_.note(Event::lock_released, o.rank, 1);
   release(core_.me, o.place);
+}
+
+void Lock::answer_left(Origin& o) {
+  if (--o.answers > 0 || o.lock != Origin::Lock::leaving) return;
+  o.lock = Origin::Lock::held;
+  release_for(o);
 }
 
 // By index: what the caller runs for one of them may add to the list.

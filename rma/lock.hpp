@@ -37,8 +37,11 @@ class Lock {
     const bool mine = o.lock != Origin::Lock::none && o.place.type == LockType::exclusive;
     return core_.control->lock.writers() > (mine ? 1u : 0u);
   }
-  /// Nothing happens if the origin does not hold it.
+  /// Nothing happens if the origin does not hold it. An answer is read from window memory until it has left, and nobody
+  /// else may change that memory before: the lock is kept until the last answer to this origin has left.
   void release_for(Origin& o);
+  /// One of Origin::answers has left.
+  void answer_left(Origin& o);
   bool has_waiting() const { return !waiting_.empty(); }
   /// The next in the list, from there on, whose turn has come (Origin::lock says held), or, with `broken`, will never
   /// come. It waits no longer. Null: none.

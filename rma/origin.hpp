@@ -10,10 +10,13 @@
 #include <utility>
 
 #include "base/packet.hpp"
+#include "base/request.hpp"
 #include "rma/flight.hpp"
 #include "rma/rw_lock.hpp"
 
 namespace rmq::rma {
+
+class Server;
 
 /// A packet that has to wait at the target, with its payload.
 struct Held {
@@ -22,9 +25,14 @@ struct Held {
 };
 
 struct Origin {
-  enum class Lock : std::uint8_t { none, waiting, held };
+  enum class Lock : std::uint8_t {
+    none,
+    waiting,
+    held,
+    leaving,  // given back by the origin, and kept until its answers have left
+  };
 
-  Origin(int its_rank, Rank its_world) : rank(its_rank), world(its_world) {}
+  Origin(Server& its_server, int its_rank, Rank its_world) : rank(its_rank), world(its_world), server(&its_server) {}
 
   /// Keeps a packet behind those that wait.
   void hold(const Packet& p, const std::byte* payload) {
@@ -47,8 +55,14 @@ struct Origin {
     held_bytes = 0;
   }
 
+  /// Counts an answer that is read from window memory while it leaves, and hears when it has left (rma/server.cpp).
+  void watch(Request* answer);
+  bool has_lock() const { return lock == Lock::held || lock == Lock::leaving; }
+
   const int rank;
   const Rank world;
+  Server* server;   // null once its window has ended, while answers still leave
+  int answers = 0;  // that are read from window memory and have not left
   Lock lock = Lock::none;
   bool lost = false;
   bool running = false;       // what was kept is being executed

@@ -80,10 +80,10 @@ void Window::tell(ReportText& to) const {
   // Places in the queue of my lock. Those of origins that ask by packets are counted as mine there.
   std::uint32_t held_for_others = 0, waited_for_others = 0;
   for (const auto& o : server_.origins()) {
-    held_for_others += o->lock == Origin::Lock::held;
+    held_for_others += o->has_lock();
     waited_for_others += o->lock == Origin::Lock::waiting;
   }
-  const auto lock_list = [&](const char* name, Origin::Lock by_packets, auto&& direct) {
+  const auto lock_list = [&](const char* name, auto&& by_packets, auto&& direct) {
     to.begin_list(name);
     for (int i = 0; core_.control && i < core_.host.size(); ++i) {
       const Pair& pair = core_.control->pair(i);
@@ -94,11 +94,13 @@ void Window::tell(ReportText& to) const {
       if (to.has_room() && direct(has, waits)) to.entry(core_.world(core_.host[i]));
     }
     for (const auto& o : server_.origins())
-      if (to.has_room() && o->lock == by_packets) to.entry(o->world);
+      if (to.has_room() && by_packets(*o)) to.entry(o->world);
     to.end_list();
   };
-  lock_list("holders", Origin::Lock::held, [](std::uint32_t has, std::uint32_t waits) { return has > waits; });
-  lock_list("waiters", Origin::Lock::waiting, [](std::uint32_t, std::uint32_t waits) { return waits > 0; });
+  lock_list("holders", [](const Origin& o) { return o.has_lock(); },
+            [](std::uint32_t has, std::uint32_t waits) { return has > waits; });
+  lock_list("waiters", [](const Origin& o) { return o.lock == Origin::Lock::waiting; },
+            [](std::uint32_t, std::uint32_t waits) { return waits > 0; });
   places("locked", core_.locked, all);
   to.field("lock_all", core_.lock_all);
   to.field("fences", active_.barriers());

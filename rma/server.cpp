@@ -36,7 +36,7 @@ bool wants_answer(const Packet& p) {
 
 Origin& Server::origin(int rank) {
   Origin*& slot = origin_of_[rank];
-  if (!slot) slot = origins_.emplace_back(std::make_unique<Origin>(rank, core_.world(rank))).get();
+  if (!slot) slot = origins_.emplace_back(std::make_unique<Origin>(*this, rank, core_.world(rank))).get();
   return *slot;
 }
 
@@ -92,6 +92,7 @@ bool Server::process(Origin& o, const Packet& p, const std::byte* payload, bool 
     return true;
   }
   if ((p.flags & kLockFlags) != 0 && !locked) {
+    if (o.lock == Origin::Lock::leaving) return false;  // on_answer_left() goes on
     if (o.lock != Origin::Lock::none) {
       core_.domain.protocol_error(o.world, p, "it asks for a lock that it has, or waits for");
       return true;
@@ -129,6 +130,33 @@ bool Server::land(int from, const Packet& p, methods::Landing& landing) {
     landing.owner->layout = LayoutRef(view.layout);
   }
   return true;
+}
+
+// ---- answers that are read from window memory ----
+
+void Origin::watch(Request* answer) {
+  ++answers;
+  answer->user = this;
+  answer->on_complete = &Server::on_answer_left;
+}
+
+// An origin whose window has ended lives until its last answer has left.
+void Server::on_answer_left(Request* answer) {
+  Origin* const o = static_cast<Origin*>(answer->user);
+  Server* const server = o->server;
+  if (!server) {
+    if (--o->answers == 0) delete o;
+    return;
+  }
+  server->lock_.answer_left(*o);
+  if (!o->held.empty()) server->core_.domain.resume_later(*server, *o);
+}
+
+Server::~Server() {
+  for (auto& o : origins_) {
+    o->server = nullptr;
+    if (o->answers > 0) static_cast<void>(o.release());
+  }
 }
 
 // ---- the lock ----

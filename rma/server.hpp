@@ -30,6 +30,10 @@ class Server {
   Server(WindowCore& core, ActiveTarget& active, Lock& lock)
       : core_(core), active_(active), lock_(lock), executor_(core, lock), origin_of_(core.size()) {}
 
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
   // ---- packets ----
   void arrive(int from, const Packet& p, const std::byte* payload);
   /// Whether a put whose payload is still in the transport may land in the window at once; where.
@@ -49,6 +53,8 @@ class Server {
   }
 
   void peer_lost(int rank);
+  /// Of Origin::watch().
+  static void on_answer_left(Request* answer);
   /// The origin, if it has sent anything yet.
   const Origin* find(int rank) const { return origin_of_[rank]; }
   /// All that have sent anything yet.

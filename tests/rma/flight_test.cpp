@@ -107,6 +107,37 @@ TEST(RmaFlight, AFlushWaitsForAGetThoughOthersIssueWhileItWaitsForTheLock) {
   }
 }
 
+// An answer is read from the target's memory while it leaves: whoever gets the lock next must not change it meanwhile.
+TEST(RmaFlight, ALockIsKeptUntilTheAnswersOfItsHolderHaveLeft) {
+  constexpr std::size_t kLongs = 16 * 1024;  // 128 KB: two fragments, or more
+  constexpr int kRounds = 6;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    methods::InprocRules rules;
+    rules.seed = seed;
+    rules.latency_ns = 2000;
+    rules.queued = 700;
+    rules.told_late = seed % 2 == 0 ? 0 : 500;  // the next request for the lock may come before
+    Fibers f(3, rules);
+    EXPECT_TRUE(f.run([&](int me) {
+      std::vector<std::int64_t> memory, data(kLongs);
+      auto w = open_longs(f, me, memory, kLongs);
+      f.barrier(me);
+      for (int i = 1; i <= kRounds && me != 0; ++i) {
+        const rma::Target all{0, 0, kLong.get(), kLongs};
+        const bool reads = me == 1, locks_all = reads && (seed / 2) % 2 == 1;
+        if (!reads) std::fill(data.begin(), data.end(), i);
+        EXPECT_EQ(locks_all ? w->lock_all(0) : w->lock(LockType::exclusive, 0, 0), Fault::none);
+        EXPECT_EQ(reads ? w->get(view(data), all) : w->put(view(data), all), Fault::none);
+        EXPECT_EQ(locks_all ? w->unlock_all() : w->unlock(0), Fault::none);
+        const bool whole = std::ranges::all_of(data, [&](std::int64_t x) { return x == data[0]; });
+        EXPECT_TRUE(whole) << "seed " << seed << ", round " << i;
+      }
+      f.barrier(me);
+      f.close(me, std::move(w));
+    }));
+  }
+}
+
 // ---- bounds ----
 
 TEST(RmaFlight, WhoDoesNotTakeItsAnswersIsServedWhenItDoes) {
