@@ -4,7 +4,7 @@ set(RMQ_BIN_DIR ${CMAKE_BINARY_DIR}/bin)
 set(RMQ_LIBEXEC_DIR ${CMAKE_BINARY_DIR}/libexec/rmq)
 
 # Children, descriptors, signals, the event loop: for launchers, rmqperf and the tests that start processes.
-add_library(rmq_process STATIC process/fd.cpp process/loop.cpp process/reap.cpp process/spawn.cpp)
+add_library(rmq_process STATIC process/fd.cpp process/acceptor.cpp process/loop.cpp process/reap.cpp process/spawn.cpp)
 target_link_libraries(rmq_process PUBLIC rmq_base)
 rmq_unite(rmq_process)
 
@@ -17,8 +17,8 @@ rmq_unite(rmq_diagnosis)
 
 # What comes from others: frames of ranks, of agents, of strangers at the gate and of programs of MPICH.
 add_library(rmq_launch_wire STATIC
-  launch/agents.cpp launch/branch.cpp launch/children.cpp launch/line.cpp launch/link.cpp launch/pmi.cpp launch/server.cpp
-  launch/verdict.cpp boot/address.cpp boot/gate.cpp)
+  launch/agents.cpp launch/branch.cpp launch/children.cpp launch/line.cpp launch/link.cpp launch/names.cpp launch/pmi.cpp
+  launch/server.cpp launch/verdict.cpp boot/address.cpp boot/gate.cpp)
 target_link_libraries(rmq_launch_wire PUBLIC rmq_process PRIVATE nlohmann_json::nlohmann_json PkgConfig::SODIUM)
 
 # What is to run where: the words of command lines, host files, allocations and spawns.
@@ -31,7 +31,7 @@ target_link_libraries(rmq_launch_plan PUBLIC rmq_launch_wire PRIVATE nlohmann_js
 add_library(rmq_launch STATIC
   diag/control.cpp diag/inquiry.cpp diag/watch.cpp
   launch/aborts.cpp launch/agent.cpp launch/agent_job.cpp launch/bonds.cpp launch/debug.cpp launch/flight.cpp launch/front.cpp
-  launch/job.cpp launch/keeper.cpp launch/local.cpp launch/names.cpp launch/open_files.cpp launch/output.cpp launch/remote.cpp
+  launch/job.cpp launch/keeper.cpp launch/local.cpp launch/open_files.cpp launch/output.cpp launch/remote.cpp
   launch/report.cpp launch/wishes.cpp boot/minder.cpp boot/server.cpp)
 target_link_libraries(rmq_launch PUBLIC rmq_launch_plan rmq_diagnosis rmq_trace_text PRIVATE PkgConfig::SODIUM)
 foreach(library rmq_launch_wire rmq_launch_plan rmq_launch)

@@ -35,18 +35,15 @@ int list() {
     return 0;
   }
   fmt::print("{:<16}  {:>8}  {}\n", "job", "launcher", "command");
-  for (const std::string& job : jobs)
-    if (const pid_t pid = launch::launcher_of(job); pid > 0)
-      fmt::print("{:<16}  {:>8}  {}\n", job, pid, command_of(pid));
+  for (const auto& [job, launcher] : jobs) fmt::print("{:<16}  {:>8}  {}\n", job, launcher, command_of(launcher));
   return 0;
 }
 
 // The whole id of what the user has typed: an id, its beginning, or a process id of the launcher (either of its two).
 Result<std::string> find_job(const std::string& wanted) {
   std::vector<std::string> fits;
-  for (const std::string& job : launch::list_jobs()) {
+  for (const auto& [job, keeper] : launch::list_jobs()) {
     if (job == wanted) return job;
-    const pid_t keeper = launch::launcher_of(job);
     const pid_t front = launch::process_stat(keeper).parent;
     if (job.starts_with(wanted) || std::to_string(keeper) == wanted || (front > 0 && std::to_string(front) == wanted))
       fits.push_back(job);

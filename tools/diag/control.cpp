@@ -1,14 +1,14 @@
 #include "tools/diag/control.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fstream>
+#include <chrono>
 #include <utility>
 
 #include "tools/process/reap.hpp"
@@ -21,71 +21,41 @@ std::string name_start() {
   return fmt::format("rmq-job/{}/", ::getuid());
 }
 
-socklen_t address_of(sockaddr_un& address, const std::string& job) {
-  address = {};
-  address.sun_family = AF_UNIX;
-  // A leading zero byte puts the name in the abstract namespace.
-  const auto end = fmt::format_to_n(address.sun_path + 1, sizeof address.sun_path - 1, "{}{}", name_start(), job);
-  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + std::min(end.size, sizeof address.sun_path - 1));
-}
-
-UniqueFd make_socket(int flags) {
-  return UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
-}
-
-// Who is at the other end.
-ucred peer_of(int socket) {
-  ucred peer{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
-  socklen_t size = sizeof peer;
-  ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
-  return peer;
-}
-
-bool is_friend(uid_t user) {
-  return user == ::getuid() || user == 0;
-}
-
 // A launcher answers within the patience of an inquiry (1.5 s); one that is stopped never does.
-constexpr timeval longest_silence{5, 0};
+constexpr std::chrono::seconds longest_silence{5};
+// For launchers whose callers wait in a queue that is full. Names are anybody's to take, so that all of a list together
+// have no more.
+constexpr std::chrono::milliseconds longest_queue{500};
 
-UniqueFd connect_to(const std::string& job) {
-  UniqueFd socket = make_socket(0);
-  for (const int direction : {SO_RCVTIMEO, SO_SNDTIMEO})
-    ::setsockopt(socket.get(), SOL_SOCKET, direction, &longest_silence, sizeof longest_silence);
-  sockaddr_un address;
-  const socklen_t length = address_of(address, job);
-  const bool reached =
-      socket.is_open() && ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0;
-  // The name is anybody's to take: what another user says there is not listened to.
-  if (!reached || !is_friend(peer_of(socket.get()).uid)) socket.reset();
+using Deadline = std::chrono::steady_clock::time_point;
+
+UniqueFd connect_to(const std::string& job, Deadline deadline) {
+  UniqueFd socket;
+  while (call(name_start() + job, true, socket) == Reached::busy && std::chrono::steady_clock::now() < deadline)
+    ::poll(nullptr, 0, 10);
   return socket;
 }
 
 }  // namespace
 
 std::unique_ptr<Control> Control::open(EventLoop& loop, const std::string& job, Asked asked) {
-  UniqueFd listener = make_socket(SOCK_NONBLOCK);
-  sockaddr_un address;
-  const socklen_t length = address_of(address, job);
-  if (!listener.is_open() || ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
-      ::listen(listener.get(), 8) != 0)
-    return nullptr;
-  return std::unique_ptr<Control>(new Control(loop, std::move(listener), std::move(asked)));
+  auto socket = listen_at(name_start() + job, 8);
+  if (!socket) return nullptr;
+  return std::unique_ptr<Control>(new Control(loop, std::move(*socket), std::move(asked)));
 }
 
-Control::Control(EventLoop& loop, UniqueFd listener, Asked asked)
-    : loop_(loop), listener_(std::move(listener)), asked_(std::move(asked)) {
-  loop_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
-}
+Control::Control(EventLoop& loop, UniqueFd socket, Asked asked)
+    : loop_(loop),
+      asked_(std::move(asked)),
+      acceptor_(loop, std::move(socket), [this](UniqueFd caller) { accept(std::move(caller)); }) {}
 
 Control::~Control() {
-  loop_.forget(listener_.get());
   for (const auto& client : clients_) loop_.forget(client->socket.get());
 }
 
-void Control::accept() {
-  UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket.is_open() || !is_friend(peer_of(socket.get()).uid)) return;
+void Control::accept(UniqueFd socket) {
+  const uid_t user = peer_of(socket.get()).uid;
+  if (user != ::getuid() && user != 0) return;
   auto client = std::make_shared<Client>();
   client->socket = std::move(socket);
   clients_.push_back(client);
@@ -120,42 +90,37 @@ void Control::drop(Client& client) {
   clients_.remove_if([&](const auto& c) { return c.get() == &client; });
 }
 
-std::vector<std::string> list_jobs() {
-  std::vector<std::string> out;
-  const std::string start = " @" + name_start();
-  std::ifstream table("/proc/net/unix");
-  for (std::string line; std::getline(table, line);) {
-    const std::size_t at = line.find(start);
-    if (at != std::string::npos) out.push_back(line.substr(at + start.size()));
+std::vector<Running> list_jobs() {
+  const std::string start = name_start();
+  const Deadline deadline = std::chrono::steady_clock::now() + longest_queue;
+  std::vector<Running> out;
+  for (const std::string& name : names_with(start)) {
+    const std::string job = name.substr(start.size());
+    if (const UniqueFd socket = connect_to(job, deadline); socket.is_open())
+      out.push_back({job, peer_of(socket.get()).pid});
   }
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 
 Result<std::string> ask_job(const std::string& job) {
-  const UniqueFd socket = connect_to(job);
+  const UniqueFd socket = connect_to(job, std::chrono::steady_clock::now() + longest_queue);
   if (!socket.is_open())
     return fail(Errc::argument, fmt::format("there is no job {} of yours on this host; rmqps lists them", job));
-  ::send(socket.get(), "?", 1, MSG_NOSIGNAL);
+  ::send(socket.get(), "?", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   std::string out;
   std::array<char, 16 * 1024> chunk;
   for (;;) {
-    const ssize_t got = ::recv(socket.get(), chunk.data(), chunk.size(), 0);
-    if (got > 0) out.append(chunk.data(), static_cast<std::size_t>(got));
-    if (got == 0) return out;
-    if (got < 0 && errno == EAGAIN) {
+    if (!wait_for(socket.get(), POLLIN, longest_silence)) {
       const pid_t launcher = peer_of(socket.get()).pid;
       return fail(Errc::system, fmt::format("the launcher of job {} (process {}, {}) has not answered for {} s", job,
-                                            launcher, process_state(launcher), longest_silence.tv_sec));
+                                            launcher, process_state(launcher), longest_silence.count()));
     }
-    if (got < 0 && errno != EINTR) return fail_errno(fmt::format("job {} ended while it was asked", job));
+    const ssize_t got = ::recv(socket.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
+    if (got > 0) out.append(chunk.data(), static_cast<std::size_t>(got));
+    if (got == 0) return out;
+    if (got < 0 && errno != EINTR && errno != EAGAIN)
+      return fail_errno(fmt::format("job {} ended while it was asked", job));
   }
-}
-
-pid_t launcher_of(const std::string& job) {
-  const UniqueFd socket = connect_to(job);
-  return socket.is_open() ? peer_of(socket.get()).pid : 0;
 }
 
 }  // namespace rmq::launch

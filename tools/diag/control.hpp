@@ -7,6 +7,8 @@
 // Only the user's own processes, and root's, get an answer.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <list>
 #include <memory>
@@ -16,6 +18,7 @@
 
 #include "base/error.hpp"
 #include "tools/process/fd.hpp"
+#include "tools/process/acceptor.hpp"
 #include "tools/process/loop.hpp"
 
 namespace rmq::launch {
@@ -38,23 +41,25 @@ class Control {
     bool has_asked = false;
     std::string outgoing;
   };
-  Control(EventLoop& loop, UniqueFd listener, Asked asked);
-  void accept();
+  Control(EventLoop& loop, UniqueFd socket, Asked asked);
+  void accept(UniqueFd socket);
   void on_ready(const std::shared_ptr<Client>& who);
   void drop(Client& client);
 
   EventLoop& loop_;
-  UniqueFd listener_;
   const Asked asked_;
   std::list<std::shared_ptr<Client>> clients_;
+  Acceptor acceptor_;
 };
 
-/// The jobs of this user on this host: their ids.
-std::vector<std::string> list_jobs();
+/// A job of this user on this host.
+struct Running {
+  std::string job;     // its id
+  pid_t launcher = 0;  // the process that keeps it
+};
+/// Those whose launchers can be reached within half a second, all together.
+std::vector<Running> list_jobs();
 /// Asks a job's launcher; the whole document. Errc::argument when there is no such job, Errc::system when its launcher
 /// is silent for 5 s.
 Result<std::string> ask_job(const std::string& job);
-/// The process id of the job's launcher, 0 when it is gone.
-pid_t launcher_of(const std::string& job);
-
 }  // namespace rmq::launch

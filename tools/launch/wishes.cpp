@@ -190,6 +190,10 @@ bool Wishes::fulfil(const Asker& job, int rank, std::string_view what, std::stri
   }
 }
 
+void Wishes::answer_later(int number, int rank, const std::string& key, const json& answer) {
+  if (Server* const server = keeper_.server_of(number)) server->answer(rank, key, text_of(answer));
+}
+
 bool Wishes::answer(const Asker& job, int rank, std::string_view what, const json& wish) {
   const std::string service = wish.value("service", ""), port = wish.value("port", ""), key = wish.value("answer", "");
   if (key.size() > max_boot_key || !key.starts_with(boot::answer_prefix)) return false;
@@ -199,12 +203,18 @@ bool Wishes::answer(const Asker& job, int rank, std::string_view what, const jso
     if (!now) return true;
     answer = *now;
   } else if (what == "publish") {
-    answer = answer_of(names_.publish(service, port, job.number));
+    names_.publish(service, port, job.number, [this, number = job.number, rank, key](const Result<void>& done) {
+      if (keeper_.server_of(number) == nullptr) return names_.forget(number);  // the job has ended meanwhile
+      answer_later(number, rank, key, answer_of(done));
+    });
+    return true;
   } else if (what == "unpublish") {
     answer = answer_of(names_.unpublish(service));
   } else if (what == "lookup") {
-    const auto found = names_.look_up(service);
-    answer = found ? json{{"port", *found}} : json{{"error", found.error().what}};
+    names_.look_up(service, [this, number = job.number, rank, key](const Result<std::string>& found) {
+      answer_later(number, rank, key, found ? json{{"port", *found}} : json{{"error", found.error().what}});
+    });
+    return true;
   } else if (what == "signal") {
     answer = signal(wish);
   } else if (what == "await" || what == "event" || what == "ended") {

@@ -83,6 +83,7 @@ class Wishes {
   static constexpr std::size_t kMostStories = 1024;
 
   bool answer(const Asker& job, int rank, std::string_view what, const nlohmann::json& wish);
+  void answer_later(int number, int rank, const std::string& key, const nlohmann::json& answer);
   /// Nothing: it is told later.
   std::optional<nlohmann::json> spawn(const Asker& job, int rank, const nlohmann::json& wish);
   nlohmann::json signal(const nlohmann::json& wish);
