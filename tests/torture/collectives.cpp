@@ -1,15 +1,6 @@
 // Collectives: blocking, non-blocking and persistent, in place or not; several may be under way.
-#include <cstddef>
-#include <type_traits>
-
+#include "forms.hpp"
 #include "plan.hpp"
-
-// The three forms of a collective with their names, for Collective::calls.
-#if MPI_VERSION >= 4
-#define TORTURE_FORMS(Name, name) TORTURE_CALL(MPI_##Name), TORTURE_CALL(MPI_I##name), TORTURE_CALL(MPI_##Name##_init)
-#else
-#define TORTURE_FORMS(Name, name) TORTURE_CALL(MPI_##Name), TORTURE_CALL(MPI_I##name), "", nullptr
-#endif
 
 namespace torture {
 namespace {
@@ -34,25 +25,15 @@ const char* const names[] = {"barrier",  "bcast", "reduce", "allreduce",        
 struct Collective : Step {
   Group group;
   Kind kind = Kind::barrier;
-  int form = 0;  // blocking, non-blocking, persistent
+  Form form = Form::blocking;
   int root = 0, words = 0, way = 0;
   bool in_place = false;
 
   unsigned key_of(int rank) const { return key + static_cast<unsigned>(rank); }
 
-  /// One call in the form drawn. The init form takes an MPI_Info besides, and an MPI before 4.0 has none: there it is
-  /// non-blocking.
-  template <class B, class I, class P, class... A>
-  void calls(Face& f, const char* b, B blocking, const char* i, I starts, const char* p, P init, const A&... a) const {
-    const Req request{object(id, 0)};
-    if (form == 0) return f.call(b, blocking, a...);
-    if constexpr (!std::is_same_v<P, std::nullptr_t>) {
-      if (form == 2) {
-        f.call(p, init, a..., TORTURE_NAMED(MPI_INFO_NULL), request);
-        return f.call(TORTURE_CALL(MPI_Start), request);
-      }
-    }
-    f.call(i, starts, a..., request);
+  template <class... A>
+  void calls(Face& f, const A&... a) const {
+    call_form(f, form, Req{object(id, 0)}, a...);
   }
 
   int sent() const {  // words of a member's send buffer
@@ -181,8 +162,7 @@ struct Collective : Step {
     if (me < 0) return;
     const Buf out{object(id, 0)};
     const Req request{object(id, 0)};
-    if (form != 0) f.does(TORTURE_CALL(complete), id, way, request, Stat{object(id, 0)});
-    if (form == 2 && MPI_VERSION >= 4) f.call(TORTURE_CALL(MPI_Request_free), request);
+    complete_form(f, form, way, request, Stat{object(id, 0)});
     if (sends(me)) f.does(TORTURE_CALL(expect), id, out, Layout{-1}, 1, 1, sent(), Key{key_of(me)}, 1, 0);
     check(f, me);
     f.does(TORTURE_CALL(expect_no_more), id, BufRef{out.index}, sends(me) ? sent() : 0);
@@ -198,8 +178,8 @@ std::unique_ptr<Step> draw_collective(Chance& chance, const Group& group, int) {
   step->group = group;
   step->kind = static_cast<Kind>(chance.below(static_cast<int>(Kind::count)));
   step->what = names[static_cast<int>(step->kind)];
-  step->form = chance.below(3);
-  step->holds = step->form == 2;
+  step->form = static_cast<Form>(chance.below(static_cast<int>(Form::count)));
+  step->holds = step->form == Form::persistent;
   step->root = chance.below(group.size());
   step->words = draw_words(chance) % (group.size() > 9 ? 1000 : 30000);
   step->way = chance.below(6);

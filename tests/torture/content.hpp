@@ -120,6 +120,15 @@ TORTURE_BOTH(
     if (is != rank) failed(step, "rank in communicator", 0, (unsigned)is, (unsigned)rank);
   }
 
+  static inline void expect_inter(int step, MPI_Comm comm, int size, int remote, int rank) {
+    int is = -1;
+    MPI_Comm_test_inter(comm, &is);
+    if (!is) failed(step, "kind of communicator", 0, 0, 1);
+    MPI_Comm_remote_size(comm, &is);
+    if (is != remote) failed(step, "size of the remote group", 0, (unsigned)is, (unsigned)remote);
+    expect_size(step, comm, size, rank);
+  }
+
   static inline void set_number(unsigned* at, unsigned value) { *at = value; }
 
   static inline void expect_number(int step, unsigned* at, unsigned want) {

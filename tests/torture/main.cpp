@@ -1,8 +1,9 @@
 // Random MPI programs that know their right results. Every rank draws the same plan from the seed and the number of
 // ranks.
-//   torture --seed N [--count N] [--keep a,b,…] [--late-free] [--print-c] [--list]
-// --keep: only these steps. --late-free: no communicator is freed before what it carries is complete. --print-c: prints
-// the program as C, for the number of ranks it runs with. --list: numbers of the steps.
+//   torture --seed N [--count N] [--keep a,b,…] [--kinds a,b,…] [--late-free] [--print-c] [--list]
+// --keep: only these steps. --kinds: programs of these kinds of steps only, with the names of plan.cpp. --late-free: no
+// communicator is freed before what it carries is complete. --print-c: prints the program as C, for the number of ranks
+// it runs with. --list: numbers of the steps.
 #include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
@@ -25,10 +26,16 @@ void tell(int) {
   _exit(4);
 }
 
+std::set<std::string> names(const std::string& list) {
+  std::set<std::string> all;
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) all.insert(word);
+  return all;
+}
+
 std::set<int> numbers(const std::string& list) {
   std::set<int> all;
-  std::istringstream words(list);
-  for (std::string word; std::getline(words, word, ',');) all.insert(std::atoi(word.c_str()));
+  for (const std::string& word : names(list)) all.insert(std::atoi(word.c_str()));
   return all;
 }
 
@@ -37,6 +44,7 @@ struct Options {
   long count = 1;
   bool prints = false, lists = false, keeps = false, late = false;
   std::set<int> kept;
+  std::set<std::string> kinds;
 };
 
 Options read(int argc, char** argv) {
@@ -47,6 +55,7 @@ Options read(int argc, char** argv) {
     if (word == "--seed") o.seed = std::strtoul(next, nullptr, 10), ++i;
     if (word == "--count") o.count = std::atol(next), ++i;
     if (word == "--keep") o.kept = numbers(next), o.keeps = true, ++i;
+    if (word == "--kinds") o.kinds = names(next), ++i;
     if (word == "--print-c") o.prints = true;
     if (word == "--late-free") o.late = true;
     if (word == "--list") o.lists = true;
@@ -81,7 +90,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  const torture::World world{size, o.late, all_share(size)};
+  const torture::World world{size, o.late, all_share(size), o.kinds};
   long calls = 0;
   for (unsigned long seed = o.seed; seed < o.seed + static_cast<unsigned long>(o.count); ++seed) {
     torture::Plan plan = torture::draw(seed, world);

@@ -17,20 +17,31 @@ int draw_words(Chance& chance) {
 
 namespace {
 
-struct Draws {
+struct Kind {
+  const char* name;
   Draw draw;
   int weight;
 };
-constexpr Draws kinds[] = {
-    {draw_comm, 2}, {draw_message, 8}, {draw_many, 2}, {draw_ring, 2}, {draw_collective, 8}, {draw_window, 3},
+constexpr Kind kinds[] = {
+    {"comm", draw_comm, 2},
+    {"inter", draw_inter, 2},
+    {"message", draw_message, 8},
+    {"many", draw_many, 2},
+    {"ring", draw_ring, 2},
+    {"collective", draw_collective, 8},
+    {"window", draw_window, 3},
 };
 
-std::unique_ptr<Step> draw_step(Chance& chance, const Group& group, int id) {
+std::unique_ptr<Step> draw_step(Chance& chance, const World& world, const Group& group, int id) {
+  const auto weight = [&](const Kind& kind) {
+    return world.kinds.empty() || world.kinds.count(kind.name) != 0 ? kind.weight : 0;
+  };
   int all = 0;
-  for (const Draws& kind : kinds) all += kind.weight;
+  for (const Kind& kind : kinds) all += weight(kind);
+  if (all == 0) return draw_comm(chance, group, id);
   int at = chance.below(all);
-  const Draws* kind = kinds;
-  while (at >= kind->weight) at -= (kind++)->weight;
+  const Kind* kind = kinds;
+  while (at >= weight(*kind)) at -= weight(*kind++);
   auto step = kind->draw(chance, group, id);
   step->id = id;
   step->maker = group.maker;
@@ -41,7 +52,7 @@ std::unique_ptr<Step> draw_step(Chance& chance, const Group& group, int id) {
 /// What is under way while a plan is drawn.
 class Open {
  public:
-  Open(Plan& plan, const World& world) : plan_(plan), late_(world.late) {
+  Open(Plan& plan, const World& world) : plan_(plan), world_(world) {
     Group all;
     all.shares = world.shares;
     for (int r = 0; r < world.ranks; ++r) all.members.push_back(r);
@@ -52,7 +63,7 @@ class Open {
 
   void begin(Chance& chance, int id) {
     const Group group = groups_[static_cast<std::size_t>(chance.below(static_cast<int>(groups_.size())))];
-    plan_.steps.push_back(draw_step(chance, group, id));
+    plan_.steps.push_back(draw_step(chance, world_, group, id));
     plan_.events.push_back({id, 0});
     steps_.push_back({id, 1});
     for (Group made : plan_.steps.back()->groups()) {
@@ -79,12 +90,12 @@ class Open {
     if (!plan_.steps[static_cast<std::size_t>(id)]->makes) return true;
     return std::none_of(steps_.begin(), steps_.end(), [&](Event other) {
       const Step& user = *plan_.steps[static_cast<std::size_t>(other.step)];
-      return user.maker == id && (user.holds || late_);
+      return user.maker == id && (user.holds || world_.late);
     });
   }
 
   Plan& plan_;
-  bool late_;
+  const World& world_;
   std::vector<Event> steps_;  // each with its next part
   std::vector<Group> groups_;
 };

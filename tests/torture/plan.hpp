@@ -59,6 +59,7 @@ struct World {
   int ranks = 1;
   bool late = false;    // communicators are freed when nothing is under way on them, which some MPIs need
   bool shares = false;  // all ranks can share memory
+  std::set<std::string> kinds;  // of steps; none: all
 };
 
 Plan draw(std::uint64_t seed, const World& world);
@@ -76,6 +77,7 @@ std::unique_ptr<Step> draw_message(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_many(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_ring(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_collective(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_inter(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_window(Chance&, const Group&, int id);
 
 /// Objects of step `id`, of each kind: n = 0 … 15.

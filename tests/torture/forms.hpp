@@ -1,0 +1,41 @@
+// The forms of a collective: blocking, non-blocking and persistent.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "plan.hpp"
+
+// The three forms with their names, for call_form. An MPI before 4.0 has no persistent ones.
+#if MPI_VERSION >= 4
+#define TORTURE_FORMS(Name, name) TORTURE_CALL(MPI_##Name), TORTURE_CALL(MPI_I##name), TORTURE_CALL(MPI_##Name##_init)
+#else
+#define TORTURE_FORMS(Name, name) TORTURE_CALL(MPI_##Name), TORTURE_CALL(MPI_I##name), "", nullptr
+#endif
+
+namespace torture {
+
+enum class Form { blocking, background, persistent, count };
+
+/// One call in `form`. The init form takes an MPI_Info besides; where there is none, the call is non-blocking.
+template <class B, class I, class P, class... A>
+void call_form(Face& f, Form form, Req request, const char* b, B blocking, const char* i, I starts, const char* p,
+               P init, const A&... a) {
+  if (form == Form::blocking) return f.call(b, blocking, a...);
+  if constexpr (!std::is_same_v<P, std::nullptr_t>) {
+    if (form == Form::persistent) {
+      f.call(p, init, a..., TORTURE_NAMED(MPI_INFO_NULL), request);
+      return f.call(TORTURE_CALL(MPI_Start), request);
+    }
+  }
+  f.call(i, starts, a..., request);
+}
+
+/// Completes what call_form has begun; `way` as in content.hpp.
+inline void complete_form(Face& f, Form form, int way, Req request, Stat status) {
+  if (form == Form::blocking) return;
+  f.does(TORTURE_CALL(complete), f.step, way, request, status);
+  if (form == Form::persistent && MPI_VERSION >= 4) f.call(TORTURE_CALL(MPI_Request_free), request);
+}
+
+}  // namespace torture
