@@ -39,7 +39,7 @@ ARMCI_Group make(Group& parent, const std::vector<int>& members) {
   // Members alone agree: their tag is made of the group, which all of them know.
   const int tag = kGroupTags | static_cast<int>(hash % kGroupTags);
   const mpi::Party party{*parent.comm, members, static_cast<int>(me - members.begin()), tag};
-  const auto contexts = mpi::agree_on_contexts(party, {}, 1);
+  const auto contexts = mpi::agree_on_contexts(party, 1);
   mpi::NewComm made{contexts[0], mpi::new_group(Ranks(ranks))};
   made.traits = contexts.traits;
   mpi::Comm* const comm = mpi::new_comm(*parent.comm, made);

@@ -118,7 +118,7 @@ Allocation& allocate(mpi::Comm& comm, std::uint64_t bytes, bool atomics) {
   auto a = std::make_unique<Allocation>();
   a->comm = &comm;
   mpi::retain(comm);
-  a->id = mpi::agree_on_contexts(mpi::whole_party(comm), {}, 1)[0];
+  a->id = mpi::agree_on_contexts(mpi::whole_party(comm), 1)[0];
   a->window = make_window(comm, a->id, bytes, atomics);
   a->parts.reserve(static_cast<std::size_t>(comm.size()));
   find_parts(*a);

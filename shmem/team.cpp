@@ -111,7 +111,7 @@ Team& active_set(int start, int log_stride, int size) {
   // Members alone agree: their tag is made of the set, which all of them know.
   const int tag = kSetTags | ((start * 31 + log_stride) * 8191 + size) % kSetTags;
   mpi::Party party{*w.comm, pes, static_cast<int>(me - pes.begin()), tag};
-  const auto contexts = mpi::agree_on_contexts(party, {}, 1);
+  const auto contexts = mpi::agree_on_contexts(party, 1);
   mpi::NewComm made{contexts[0], mpi::new_group(Ranks(pes))};
   made.traits = contexts.traits;
   slot = std::make_unique<Team>();

@@ -123,9 +123,10 @@ Party whole_party(Comm& c) {
   return {local, {}, local.rank, next_collective_tag(c)};
 }
 
-Bridge bridge_of(Comm& c) {
-  if (!c.is_inter()) return {};
-  return {true, &c, 0, next_collective_tag(c)};
+Everyone everyone_of(Comm& c) {
+  Party party = whole_party(c);
+  if (!c.is_inter()) return {std::move(party), {}};
+  return {std::move(party), {true, &c, 0, next_collective_tag(c)}};
 }
 
 std::vector<std::uint64_t> gather_all(const Party& p, std::span<const std::uint64_t> mine) {
@@ -189,6 +190,11 @@ std::vector<std::uint64_t> exchange(const Party& p, const Bridge& b, const std::
   broadcast(t, p, theirs);
   t.end();
   return theirs;
+}
+
+std::vector<std::uint64_t> exchange_with_remote(Comm& inter, const std::vector<std::uint64_t>& ours) {
+  const Everyone all = everyone_of(inter);
+  return exchange(all.party, all.bridge, ours);
 }
 
 }  // namespace rmq::mpi

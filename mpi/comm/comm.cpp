@@ -70,7 +70,7 @@ class ContextsFor {
     if (ft::may_fail() && (c.size() > 1 || c.is_inter()))
       living_.emplace(c, wanted, blocking);
     else
-      all_.emplace(whole_party(c), bridge_of(c), wanted, blocking);
+      all_.emplace(everyone_of(c), wanted, blocking);
   }
   bool done() const { return living_ ? living_->is_over() : all_->done(); }
   int error() const { return living_ ? living_->error() : all_->error(); }

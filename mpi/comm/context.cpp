@@ -4,14 +4,14 @@
 // and take the lowest bits that are left. Several agreements may go on in a process at once (threads, MPI_Comm_idup);
 // if each took its bits from the same mask, two could take the same. So one at a time owns the mask; the others put in
 // zeros, see that not all members owned theirs, and go another round. Two rules keep them from waiting for ever:
-// - the owner is the agreement that comes first in the order (parent context, tag), which is the same in all processes;
+// - the owner is the agreement that comes first in the order (Order), which is the same in all processes;
 // - it stands in that order from its second round on, when all its members have come: nobody holds the mask, or the
-// place
-//   before others, for members who come only after another agreement, which needs the mask. An agreement that is alone
-//   in its process, which does nothing else meanwhile, may own at once.
+//   place before others, for members who come only after another agreement, which needs the mask. An agreement that is
+//   alone in its process, which does nothing else meanwhile, may own at once.
 #include <algorithm>
 #include <bit>
 #include <set>
+#include <utility>
 
 #include "mpi/coll/choice.hpp"
 #include "mpi/internal/comms.hpp"
@@ -29,8 +29,8 @@ struct Masks {
   std::uint64_t free[kContextWords];
   bool owned = false;
   int under_way = 0;
-  std::multiset<std::uint64_t> waiting;  // order of the agreements that may own
-  std::uint32_t next_own = kFirstOwn;    // contexts of this process alone
+  std::multiset<Order> waiting;        // the agreements that may own
+  std::uint32_t next_own = kFirstOwn;  // contexts of this process alone
   std::vector<std::uint32_t> free_own;
   Masks() {
     std::fill(std::begin(free), std::end(free), ~std::uint64_t{0});
@@ -56,14 +56,19 @@ Buffer buffer_of(std::uint64_t (&words)[kContextWords + 1]) {
 
 // ---- one process's part ----
 
-ContextTurn::ContextTurn(std::uint64_t order, bool at_once) : order_(order) {
+ContextTurn::ContextTurn(const Order& order, bool at_once) : order_(order) {
   const bool alone = ++masks().under_way == 1;
   if (alone && at_once && !runtime().device->threads()) join_order();
 }
 
 ContextTurn::~ContextTurn() {
+  end();
+}
+
+void ContextTurn::end() {
+  if (std::exchange(ended_, true)) return;
   Masks& m = masks();
-  if (owner_) m.owned = false;
+  if (owner_) m.owned = owner_ = false;
   if (in_order_) m.waiting.erase(m.waiting.find(order_));
   --m.under_way;
 }
@@ -88,11 +93,12 @@ void ContextTurn::offer(std::span<std::uint64_t, kWords> words) {
 bool ContextTurn::end_round(std::span<const std::uint64_t, kWords> words, int wanted, bool failed, Contexts& agreed) {
   Masks& m = masks();
   if (owner_) m.owned = owner_ = false;
-  if (failed) return true;
-  if (!(words[kContextWords] & kOwned)) {
+  if (!failed && !(words[kContextWords] & kOwned)) {
     join_order();
     return false;
   }
+  end();
+  if (failed) return true;
   std::vector<std::uint32_t>& contexts = agreed.list;
   agreed.traits = coll::Traits::of(words[kContextWords] >> 1);
   for (std::size_t word = 0; word < kContextWords; ++word) {
@@ -108,14 +114,14 @@ bool ContextTurn::end_round(std::span<const std::uint64_t, kWords> words, int wa
 
 // ---- along the tree of a party ----
 
-ContextAgreement::ContextAgreement(Party p, Bridge b, int n, bool blocking)
-    : party_(std::move(p)), bridge_(b), wanted_(n) {
+ContextAgreement::ContextAgreement(Everyone all, int n, bool blocking)
+    : party_(std::move(all.party)), bridge_(all.bridge), wanted_(n) {
   if (party_.size() == 1 && !bridge_.present) {
     take_own();
     return;
   }
   plan();
-  turn_.emplace((std::uint64_t{party_.comm.context} << 32) | static_cast<std::uint32_t>(party_.tag), blocking);
+  turn_.emplace(Order::of(party_.comm.context, party_.tag), blocking);
   start_round();
 }
 
@@ -208,7 +214,6 @@ void ContextAgreement::end_round() {
   // The others hear in the next round that this one has failed; once.
   if (failed && !unheard_ && !failed_before_ && !(words_[kContextWords] & kOwned)) return start_round();
   if (!turn_->end_round(words_, wanted_, failed, contexts_)) return start_round();
-  turn_.reset();
   if (!failed && contexts_.list.empty()) error_ = MPI_ERR_OTHER;
   done_ = true;
 }
@@ -232,8 +237,8 @@ const char* ContextAgreement::text() const {
   return error_ == MPI_ERR_OTHER ? kNoContextLeft : "a member could not be reached";
 }
 
-Contexts agree_on_contexts(const Party& p, const Bridge& b, int n) {
-  ContextAgreement agreement(p, b, n, true);
+Contexts agree_on_contexts(const Everyone& all, int n) {
+  ContextAgreement agreement(all, n, true);
   while (!agreement.done()) runtime().device->MPID_Poll(true);
   if (agreement.error() != MPI_SUCCESS) fail_call(agreement.error(), agreement.text());
   return agreement.contexts();

@@ -46,7 +46,7 @@ Contexts agree_in_group(Comm& c, const Group& group, int tag) {
   }
   Party party{c, {}, group.rank, kGroupTags + tag};
   for (const Rank r : group.world) party.ranks.push_back(c.group->place_of(r));
-  return agree_on_contexts(party, {}, 1);
+  return agree_on_contexts(party, 1);
 }
 
 MPI_Comm create_group(Comm& c, const Group& group, int tag) {
@@ -60,7 +60,7 @@ MPI_Comm create_group(Comm& c, const Group& group, int tag) {
 
 Comm* create_comm(Comm& parent, Ranks world, Ranks remote) {
   const bool inter = parent.is_inter();
-  const auto contexts = agree_on_contexts(whole_party(parent), bridge_of(parent), inter ? 2 : 1);
+  const auto contexts = agree_on_contexts(everyone_of(parent), inter ? 2 : 1);
   if (world.place_of(runtime().device->rank()) < 0 || (inter && remote.empty())) {
     for (const std::uint32_t c : contexts.list) free_context(c);
     return nullptr;
@@ -83,7 +83,7 @@ RMQ_MPI(int, Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm)) {
     *newcomm = handle_or_null(ft::make_together(c, [&](Comm& own) {
       Ranks remote;
       if (own.is_inter()) {
-        const Words theirs = exchange(whole_party(own), bridge_of(own), places_in(*own.group, g.world));
+        const Words theirs = exchange_with_remote(own, places_in(*own.group, g.world));
         remote = ranks_at(*own.remote, theirs);
       }
       return create_comm(own, g.world, std::move(remote));

@@ -21,8 +21,8 @@ using Words = std::vector<std::uint64_t>;
 
 /// Contexts for both sides, told from leader to leader. Where ranks die, who fails ends it for the others, so that
 /// there is no need for rounds in which they hear of it (ContextAgreement).
-Contexts agree_across(Comm& own, int leader, const Bridge& bridge) {
-  ContextTurn turn((std::uint64_t{own.context} << 32) | ~std::uint32_t{0}, true);
+Contexts agree_across(Comm& own, int leader, const Bridge& bridge, const Order& order) {
+  ContextTurn turn(order, true);
   Contexts contexts;
   Words words(ContextTurn::kWords);
   const auto round = [&] { return std::span<std::uint64_t, ContextTurn::kWords>(words); };
@@ -70,7 +70,7 @@ MPI_Comm come_together(Comm& local, int leader, ft::Together& ours, const std::f
     met.who = introduce(ours.own(), leader, way.bridge);
     // Before anybody can part again.
     if (met.who.party && local.rank == leader) tell_bond(*met.who.party, met.who.other_job);
-    met.contexts = agree_across(ours.own(), leader, way.bridge);
+    met.contexts = agree_across(ours.own(), leader, way.bridge, met.who.order);
   });
   const bool well = ours.agree();
   int error = MPI_SUCCESS;
@@ -121,8 +121,8 @@ bool goes_first(const Comm& c, bool high, bool remote_high) {
 }
 
 Comm* merge(Comm& c, bool high) {
-  const Words remote_high = exchange(whole_party(c), bridge_of(c), Words{high ? 1u : 0u});
-  const auto contexts = agree_on_contexts(whole_party(c), bridge_of(c), 1);
+  const Words remote_high = exchange_with_remote(c, Words{high ? 1u : 0u});
+  const auto contexts = agree_on_contexts(everyone_of(c), 1);
   const bool first = goes_first(c, high, remote_high[0] != 0);
   const Group& before = first ? *c.group : *c.remote;
   const Group& after = first ? *c.remote : *c.group;

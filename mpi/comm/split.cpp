@@ -43,7 +43,7 @@ struct Told {
 };
 Told tell_all(Comm& c, const Words& mine) {
   Told told{gather_all(whole_party(c), mine), {}};
-  if (c.is_inter()) told.theirs = exchange(whole_party(c), bridge_of(c), told.ours);
+  if (c.is_inter()) told.theirs = exchange_with_remote(c, told.ours);
   return told;
 }
 Told tell_all(Comm& c, const Wish& wish) {

@@ -189,7 +189,7 @@ std::vector<adi::Party*> part_from(Comm& c) {
   } else {
     Words all = gather_all(whole_party(c), votes.words());
     if (c.is_inter()) {
-      const Words theirs = exchange(whole_party(c), bridge_of(c), all);
+      const Words theirs = exchange_with_remote(c, all);
       all.insert(all.end(), theirs.begin(), theirs.end());
     }
     over = votes.unneeded(all);

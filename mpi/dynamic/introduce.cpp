@@ -38,11 +38,12 @@ struct Side {
   std::vector<Process> members;
   std::uint64_t credit = 0;  // the least of all
   std::uint64_t leader = 0;
+  std::uint64_t talk = 0;  // Order::Side
   Secret seed{};
   std::string forced;  // RMQ_COLL
 
   Words words() const {
-    Words w{members.size(), credit, leader};
+    Words w{members.size(), credit, leader, talk};
     for (const Process& p : members) w.insert(w.end(), {p.job, p.rank, p.host});
     const auto seed_words = std::bit_cast<std::array<std::uint64_t, kSecretWords>>(seed);
     w.insert(w.end(), seed_words.begin(), seed_words.end());
@@ -51,13 +52,14 @@ struct Side {
     return w;
   }
   static Side of(const Words& w) {
-    constexpr std::size_t kHead = 3;
+    constexpr std::size_t kHead = 4;
     Side s;
     if (w.size() < kHead || w[0] == 0 || (w.size() - kHead) / 3 < w[0] ||
         w.size() < kHead + 3 * w[0] + kSecretWords + 1 || w[2] >= w[0])
       fail_call(MPI_ERR_INTERN, "the other side breaks the protocol");
     s.credit = w[1];
     s.leader = w[2];
+    s.talk = w[3];
     std::size_t at = kHead;
     for (std::uint64_t i = 0; i < w[0]; ++i, at += 3)
       s.members.push_back({w[at], static_cast<std::uint32_t>(w[at + 1]), w[at + 2]});
@@ -65,9 +67,10 @@ struct Side {
     s.forced = text_of(std::span(w).subspan(at + kSecretWords));
     return s;
   }
-  std::pair<std::uint64_t, std::uint32_t> name() const {
+  /// Others than those of the other side, in whatever both take part.
+  Order::Side name() const {
     const Process& p = members[static_cast<std::size_t>(leader)];
-    return {p.job, p.rank};
+    return {p.job, p.rank, talk};
   }
 };
 
@@ -83,6 +86,7 @@ Side gather_side(Comm& local, int leader) {
   side.members.resize(static_cast<std::size_t>(local.size()));
   side.credit = ~std::uint64_t{0};
   side.leader = static_cast<std::uint64_t>(leader);
+  side.talk = Order::talk(local.context, p.tag);
   for (int m = 0; m < p.size(); ++m) {
     const std::uint64_t* const w = all.data() + kPerMember * static_cast<std::size_t>(m);
     side.members[static_cast<std::size_t>(p.rank_of(m))] = {w[0], static_cast<std::uint32_t>(w[1]), w[2]};
@@ -229,7 +233,8 @@ Introduction introduce(Comm& local, int leader, const Bridge& bridge) {
   check_apart(ours, theirs);
 
   Introduction made;
-  made.other_job = theirs.name().first;
+  made.order = Order::of(ours.name(), theirs.name());
+  made.other_job = theirs.name().job;
   const bool first = ours.name() < theirs.name();
   const Side &a = first ? ours : theirs, &b = first ? theirs : ours;
   made.by_line = [&] {

@@ -17,6 +17,7 @@ struct Introduction {
   adi::Party* party = nullptr;         // that was made for this; nullptr: all knew each other
   std::uint64_t other_job = 0;         // of the other leader
   bool by_line = false;                // the leaders have met by one
+  Order order;                         // of what the two groups agree on
 };
 
 /// `leader` of `local` reaches the other one through the bridge. Throws Failure, at all members, when it cannot be.

@@ -103,7 +103,7 @@ struct Agreed {
 
 Agreed agree(MeetingPlace& place, Comm& own) {
   const auto party = [&] { return &own == &place.comm() ? place.party() : whole_party(own); };
-  Agreed agreed{mpi::agree_on_contexts(party(), {}, 1)};
+  Agreed agreed{mpi::agree_on_contexts(party(), 1)};
   if (runtime().device->MPID_Any_foreign(own.group->world)) agreed.terms = &agree_on_terms(party());
   return agreed;
 }

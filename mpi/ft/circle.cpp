@@ -50,32 +50,37 @@ std::vector<std::uint64_t> Circle::acknowledgements() const {
 
 // ---- agreements ----
 
-void Circle::vote(std::vector<std::uint64_t> words, Then then) {
-  questions_.push_back({std::move(words), std::move(then)});
+void Circle::ask(Question question) {
+  questions_.push_back(std::move(question));
   go_on();
 }
 
-// What is called may ask again.
+void Circle::vote(std::vector<std::uint64_t> words, std::function<void(const Agreement::Value& agreed)> then) {
+  ask({[words = std::move(words)] { return words; },
+       [then = std::move(then)](const Agreement::Value& agreed) {
+         then(agreed);
+         return true;
+       }});
+}
+
 void Circle::go_on() {
+  if (std::exchange(going_on_, true)) return;  // what is called below has asked something
   while (!agreement_.running()) {
-    if (asking_) {
-      asking_ = false;
+    if (std::exchange(asking_, false)) {
       note_failed(agreement_.decided().failed);
-      const Then then = std::move(questions_.front().then);
-      questions_.pop_front();
       const Agreement::Value agreed = agreement_.decided();
-      then(agreed);
+      if (questions_.front().hear(agreed)) questions_.pop_front();
     }
-    if (asking_) return;
     if (questions_.empty()) {
-      if (!refuses_) return;
-      questions_.push_back({{kRefuses}, [this](const Agreement::Value& agreed) {
-                              refuses_ = agreed.words.empty() || agreed.words[0] != kRefuses;  // now all do
-                            }});
+      if (!refuses_) break;
+      vote({kRefuses}, [this](const Agreement::Value& agreed) {
+        refuses_ = agreed.words.empty() || agreed.words[0] != kRefuses;  // now all do
+      });
     }
     asking_ = true;
-    agreement_.begin({std::move(questions_.front().words), failed_});
+    agreement_.begin({questions_.front().words(), failed_});
   }
+  going_on_ = false;
 }
 
 void Circle::refuse() {

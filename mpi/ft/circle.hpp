@@ -58,11 +58,19 @@ class Circle final : private Agreement::Wire {
   /// Ends what is under way on the communicator; set by whose it is.
   std::function<void()> end_messages;
 
-  /// What an agreement has come to; called from a poll, or at once.
-  using Then = std::function<void(const Agreement::Value& agreed)>;
-  /// Votes in the next agreement as soon as the earlier ones are over, with what is known of failures by then. `words`:
-  /// as many on all members.
-  void vote(std::vector<std::uint64_t> words, Then then);
+  /// One member's part in something that all members settle in one agreement, or in several that follow each other.
+  struct Question {
+    /// What it votes with; called as an agreement begins. As many on all members.
+    std::function<std::vector<std::uint64_t>()> words;
+    /// What the agreement has come to; called from a poll, or at once. Whether the question is over; else another
+    /// agreement on it begins. The same at all members.
+    std::function<bool(const Agreement::Value& agreed)> hear;
+  };
+  /// All members ask the same in the same order. A question begins when those before it are over, so that all members'
+  /// votes in an agreement are on one question, however many are asked at a time; with what is known of failures by then.
+  void ask(Question question);
+  /// A question of one agreement.
+  void vote(std::vector<std::uint64_t> words, std::function<void(const Agreement::Value& agreed)> then);
   /// The program's acknowledgements among the failed of an agreement: as words to vote with, one bit a place.
   std::vector<std::uint64_t> acknowledgements() const;
   /// Whether others may still ask what has been agreed on.
@@ -105,12 +113,9 @@ class Circle final : private Agreement::Wire {
   const Members members_;
   const int me_;
   Agreement agreement_;
-  struct Question {
-    std::vector<std::uint64_t> words;
-    Then then;
-  };
   std::deque<Question> questions_;  // of which the first is under way, if any
-  bool asking_ = false;
+  bool asking_ = false;             // an agreement on it has begun
+  bool going_on_ = false;           // in go_on()
   Places failed_;
   std::vector<int> order_;
   std::size_t acknowledged_ = 0;

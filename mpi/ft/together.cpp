@@ -17,20 +17,20 @@ void drop(Comm* c) {
 }  // namespace
 
 CopyAgreement::CopyAgreement(Comm& c, int wanted, bool blocking)
-    : comm_(c), wanted_(wanted), turn_((std::uint64_t{c.context} << 32) | (~std::uint32_t{0} - 1), blocking) {
-  ask();
+    : wanted_(wanted), turn_(order_of(makings_of(c)), blocking) {
+  const std::weak_ptr alive(alive_);
+  makings_of(c).ask({[this, alive] { return alive.expired() ? std::vector{Circle::kRefuses} : vote(); },
+                     [this, alive](const Agreement::Value& agreed) { return alive.expired() || hear(agreed); }});
 }
 
-void CopyAgreement::ask() {
+std::vector<std::uint64_t> CopyAgreement::vote() {
   std::vector<std::uint64_t> words(1 + ContextTurn::kWords);
   words[0] = Circle::kTakesPart;
   turn_.offer(std::span<std::uint64_t, ContextTurn::kWords>(words.data() + 1, ContextTurn::kWords));
-  makings_of(comm_).vote(std::move(words), [this, alive = std::weak_ptr(alive_)](const Agreement::Value& agreed) {
-    if (!alive.expired()) hear(agreed);
-  });
+  return words;
 }
 
-void CopyAgreement::hear(const Agreement::Value& agreed) {
+bool CopyAgreement::hear(const Agreement::Value& agreed) {
   const bool refused = agreed.words.size() != 1 + ContextTurn::kWords || agreed.words[0] != Circle::kTakesPart;
   if (!agreed.failed.empty()) {
     error_ = MPIX_ERR_PROC_FAILED;
@@ -40,9 +40,9 @@ void CopyAgreement::hear(const Agreement::Value& agreed) {
   const std::vector<std::uint64_t> none(1 + ContextTurn::kWords);
   const std::span<const std::uint64_t, ContextTurn::kWords> free((refused ? none : agreed.words).data() + 1,
                                                                  ContextTurn::kWords);
-  if (!turn_.end_round(free, wanted_, error_ != MPI_SUCCESS, contexts_)) return ask();
-  if (error_ == MPI_SUCCESS && contexts_.list.empty()) error_ = MPI_ERR_OTHER;
-  over_ = true;
+  over_ = turn_.end_round(free, wanted_, error_ != MPI_SUCCESS, contexts_);
+  if (over_ && error_ == MPI_SUCCESS && contexts_.list.empty()) error_ = MPI_ERR_OTHER;
+  return over_;
 }
 
 const char* CopyAgreement::text() const {

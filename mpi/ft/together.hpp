@@ -19,6 +19,11 @@
 
 namespace rmq::mpi::ft {
 
+/// Of an agreement on contexts that is a question of the circle: its questions come one after the other.
+inline Order order_of(const Circle& circle) {
+  return Order::of(circle.context(), -1);
+}
+
 /// Contexts that all who live agree on, for something that all of them make. Goes on by itself in every poll; lives
 /// until it is over.
 class CopyAgreement {
@@ -36,10 +41,9 @@ class CopyAgreement {
   const Contexts& contexts() const { return contexts_; }
 
  private:
-  void ask();
-  void hear(const Agreement::Value& agreed);
+  std::vector<std::uint64_t> vote();
+  bool hear(const Agreement::Value& agreed);
 
-  Comm& comm_;
   const int wanted_;
   ContextTurn turn_;
   Contexts contexts_;

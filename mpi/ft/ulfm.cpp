@@ -7,6 +7,7 @@
 
 #include "mpi/ft/failures.hpp"
 #include "mpi/ft/faults.hpp"
+#include "mpi/ft/together.hpp"
 #include "mpi/internal/requests.hpp"
 #include "mpi/internal/windows.hpp"
 
@@ -85,7 +86,9 @@ class Agree {
 /// One member's part in MPIX_Comm_shrink: agrees on contexts that are free at all who live, and on who does not.
 class Shrink {
  public:
-  explicit Shrink(Comm& c) : comm_(c), turn_((std::uint64_t{c.context} << 32) | ~std::uint32_t{0}, false) { vote(); }
+  explicit Shrink(Comm& c) : comm_(c), turn_(order_of(circle_of(c)), false) {
+    circle_of(c).ask({[this] { return vote(); }, [this](const Agreement::Value& agreed) { return hear(agreed); }});
+  }
   Shrink(const Shrink&) = delete;
   Shrink& operator=(const Shrink&) = delete;
 
@@ -109,20 +112,18 @@ class Shrink {
   }
 
  private:
-  void vote() {
+  std::vector<std::uint64_t> vote() {
     std::vector<std::uint64_t> words(ContextTurn::kWords);
     turn_.offer(std::span<std::uint64_t, ContextTurn::kWords>(words));
-    circle_of(comm_).vote(std::move(words), [this](const Agreement::Value& agreed) {
-      mixed_up_ = agreed.words.size() != ContextTurn::kWords;
-      if (mixed_up_) {
-        over_ = true;
-        return;
-      }
-      const std::span<const std::uint64_t, ContextTurn::kWords> free(agreed.words);
-      if (!turn_.end_round(free, comm_.is_inter() ? 2 : 1, false, contexts_)) return vote();
-      failed_ = agreed.failed;
-      over_ = true;
-    });
+    return words;
+  }
+  bool hear(const Agreement::Value& agreed) {
+    mixed_up_ = agreed.words.size() != ContextTurn::kWords;
+    failed_ = agreed.failed;
+    std::vector<std::uint64_t> words = agreed.words;
+    words.resize(ContextTurn::kWords);
+    const std::span<const std::uint64_t, ContextTurn::kWords> free(words);
+    return over_ = turn_.end_round(free, comm_.is_inter() ? 2 : 1, mixed_up_, contexts_);
   }
   std::vector<Rank> living(const Group& group) const {
     std::vector<Rank> world;

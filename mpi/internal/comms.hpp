@@ -107,8 +107,12 @@ struct Way {
   Bridge bridge{true};
   std::unique_ptr<Line> line;  // that of the bridge
 };
-/// To the other group of an inter-communicator; none for an intra-communicator.
-Bridge bridge_of(Comm& c);
+/// All members of a communicator, and the way to the other group if it has one. Each takes a tag, in this order at all.
+struct Everyone {
+  Party party;
+  Bridge bridge;
+};
+Everyone everyone_of(Comm& c);
 /// An inter-communicator of `local` with the group whose leader ours reaches in the way that `reach` finds, which all
 /// of `local` call; on `own`, which is like it. Each member of both groups calls. intercomm.cpp The leader keeps the
 /// line by which it has reached the other one for as long as the two sides are connected.
@@ -125,6 +129,8 @@ void broadcast(const Party& p, std::vector<std::uint64_t>& words);
 /// What the members of the other party gathered among themselves, given what we did. The other side does the same. What
 /// the first member cannot do fails at all of ours.
 std::vector<std::uint64_t> exchange(const Party& p, const Bridge& b, const std::vector<std::uint64_t>& ours);
+/// The two groups of an inter-communicator.
+std::vector<std::uint64_t> exchange_with_remote(Comm& inter, const std::vector<std::uint64_t>& ours);
 
 // ---- contexts: context.cpp ----
 
@@ -141,28 +147,55 @@ struct Contexts {
   std::uint32_t operator[](std::size_t i) const { return list[i]; }
 };
 
+/// Where an agreement on contexts stands among all others: the same at all its members, and another place than that of
+/// any other agreement that one of them takes part in. All processes have the one order, so agreements never wait for
+/// each other in a circle.
+struct Order {
+  /// One of the groups that agree.
+  struct Side {
+    std::uint64_t job = 0, rank = 0;  // of its leader, where there are two groups
+    std::uint64_t talk = 0;           // context and tag, of no other agreement of its members
+    auto operator<=>(const Side&) const = default;
+  };
+  Side first, second;
+  auto operator<=>(const Order&) const = default;
+
+  static std::uint64_t talk(std::uint32_t context, int tag) {
+    return (std::uint64_t{context} << 32) | static_cast<std::uint32_t>(tag);
+  }
+  /// Of members who all talk in this context with this tag.
+  static Order of(std::uint32_t context, int tag) { return {{0, 0, talk(context, tag)}, {}}; }
+  /// Of two groups that talk each in a context of its own, which says nothing to the other: by what both sides know.
+  static Order of(const Side& ours, const Side& theirs) {
+    return ours < theirs ? Order{ours, theirs} : Order{theirs, ours};
+  }
+};
+
 /// This process's part in one agreement on contexts, whichever way the members agree: what it offers to each round, and
 /// what comes of it. For who agrees: context.cpp says why there are rounds.
 class ContextTurn {
  public:
   static constexpr std::size_t kWords = kContextWords + 1;  // the last for one bit and the traits
-  /// `order`: among the agreements of this process, the same in all processes. `at_once`: the caller does nothing else
-  /// until it is over, and may own the mask in the first round if no other agreement is under way.
-  ContextTurn(std::uint64_t order, bool at_once);
+  /// `at_once`: the caller does nothing else until it is over, and may own the mask in the first round if no other
+  /// agreement is under way.
+  ContextTurn(const Order& order, bool at_once);
   ~ContextTurn();
   ContextTurn(const ContextTurn&) = delete;
   ContextTurn& operator=(const ContextTurn&) = delete;
 
-  /// What this process brings to the next round: its traits as well.
+  /// What this process brings to the round that begins: its traits as well. It may own the mask until the round is over.
   void offer(std::span<std::uint64_t, kWords> words);
   /// The round is over, with the bitwise and of all offers; `failed`: or without. Whether the agreement is over: then
-  /// `agreed` is what it has come to, with `wanted` contexts or, when there are not as many left, none.
+  /// `agreed` is what it has come to, with `wanted` contexts or, when there are not as many left, none; and the others
+  /// of this process may go ahead, however long the caller keeps this object.
   bool end_round(std::span<const std::uint64_t, kWords> words, int wanted, bool failed, Contexts& agreed);
 
  private:
   void join_order();
+  void end();
 
-  const std::uint64_t order_;
+  const Order order_;
+  bool ended_ = false;
   bool in_order_ = false;
   bool owner_ = false;  // of this process's mask
 };
@@ -172,7 +205,7 @@ class ContextTurn {
 class ContextAgreement {
  public:
   /// `blocking`: the caller does nothing else until it is done.
-  ContextAgreement(Party p, Bridge b, int n, bool blocking);
+  ContextAgreement(Everyone all, int n, bool blocking);
   ~ContextAgreement();
   ContextAgreement(const ContextAgreement&) = delete;
   ContextAgreement& operator=(const ContextAgreement&) = delete;
@@ -215,7 +248,10 @@ class ContextAgreement {
 };
 
 /// The same at once. Throws MPI_ERR_OTHER when there are none left.
-Contexts agree_on_contexts(const Party& p, const Bridge& b, int n);
+Contexts agree_on_contexts(const Everyone& all, int n);
+inline Contexts agree_on_contexts(const Party& p, int n) {
+  return agree_on_contexts({p, {}}, n);
+}
 void free_context(std::uint32_t context);
 
 }  // namespace rmq::mpi

@@ -22,7 +22,7 @@ Comm* window_comm(Comm& c) {
   auto own = std::make_unique<Comm>();
   own->device = c.device;
   own->terms = c.terms;
-  const Contexts agreed = agree_on_contexts(whole_party(c), {}, 1);
+  const Contexts agreed = agree_on_contexts(whole_party(c), 1);
   own->context = own->recv_context = agreed[0];
   own->traits = agreed.traits;
   own->group = c.group;
