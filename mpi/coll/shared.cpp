@@ -99,11 +99,11 @@ void Shared::come(std::uint64_t bytes, int speaker) {
     if (i != me_) comm_.device->MPID_Wake(comm_.world_of(ranks_[i]));
 }
 
-// To a gather, elsewhere than at its speaker; after an error, nothing.
+// To a gather, elsewhere than at its speaker.
 void Shared::bring(Steps& s, const Buffer& data, int speaker) {
-  const std::uint64_t bytes = s.error() == MPI_SUCCESS ? bytes_of(data) : 0;
+  const std::uint64_t bytes = s.leaving(bytes_of(data));
   std::byte* const place = rounds_.place_for(bytes);
-  if (bytes > 0) pack_at(place, data);
+  if (bytes > 0 && s.error() == MPI_SUCCESS) pack_at(place, data);
   comm_.device->trace().event(Event::meet, 0, first(), comm_.context, trace_round(false));
   come(bytes, speaker);
   comm_.device->trace().event(Event::met, 0, first(), comm_.context, trace_round(false));
@@ -133,11 +133,11 @@ void Shared::bcast(Steps& s, const Buffer& data, int root) {
   come(0, ReleaseGather::kNobody);
   const std::uint64_t bytes = bytes_of(data);
   if (speaks) {
-    const std::uint64_t good = s.error() == MPI_SUCCESS ? bytes : 0;
-    std::byte* const place = rounds_.answer_for(good);
-    if (good > 0) pack_at(place, data);
+    const std::uint64_t leaving = s.leaving(bytes);
+    std::byte* const place = rounds_.answer_for(leaving);
+    if (leaving > 0 && s.error() == MPI_SUCCESS) pack_at(place, data);
     comm_.device->trace().event(Event::meet, 0, first(), comm_.context, trace_round(true));
-    rounds_.answer(collective_kind(comm_), good);
+    rounds_.answer(collective_kind(comm_), leaving);
     for (int i = 0; i < ranks_.size(); ++i)
       if (i != me_) comm_.device->MPID_Wake(comm_.world_of(ranks_[i]));
     comm_.device->trace().event(Event::met, 0, first(), comm_.context, trace_round(true));
@@ -151,7 +151,7 @@ void Shared::bcast(Steps& s, const Buffer& data, int root) {
   if (!good) return;
   rounds_.heard(root);
   const ReleaseGather::Said answer = rounds_.answered();
-  if (answer.bytes != bytes) return s.note(MPI_ERR_TRUNCATE);
+  if (answer.bytes != bytes) return s.note_length(answer.bytes, bytes);
   if (bytes > 0) unpack_at(data, answer.data);
 }
 
@@ -164,7 +164,7 @@ void Shared::gather(Steps& s, const Buffer& send, const Blocks& recv, int root) 
     if (i == me_) continue;
     const ReleaseGather::Said block = rounds_.brought(i);
     if (block.bytes != recv.bytes(i))
-      s.note(MPI_ERR_TRUNCATE);
+      s.note_length(block.bytes, recv.bytes(i));
     else if (block.bytes > 0)
       unpack_at(recv[i], block.data);
   }
@@ -187,7 +187,7 @@ void Shared::reduce(Steps& s, const Reduction& r, const void* in, void* out, int
       continue;
     }
     const ReleaseGather::Said brought = rounds_.brought(member);
-    if (brought.bytes != bytes) s.note(MPI_ERR_TRUNCATE);
+    if (brought.bytes != bytes) s.note_length(brought.bytes, bytes);
     operands.push_back(buffer_of(r, brought.data));
   }
   if (s.error() == MPI_SUCCESS && bytes > 0)

@@ -1,10 +1,10 @@
 // How the algorithm of a collective talks to the other ranks. Only these classes send, receive and wait. In a
 // non-blocking collective (later.hpp) a wait pauses the algorithm's fiber; the algorithm does not see the difference.
 //
-// An error does not end a collective: the first one is kept, and from then on this rank's messages leave empty. So no
-// rank waits in vain, and whoever depends on the lost data finds its message too short and reports MPI_ERR_TRUNCATE. A
-// message that is longer or shorter than expected is such an error; in a job that goes on when ranks die an empty one
-// tells of the failure that has made it so.
+// An error does not end a collective: the first one is kept, and from then on this rank's messages leave empty, as does
+// what it brings in shared memory (shared.hpp). So no rank waits in vain, and whoever depends on the lost data finds it
+// too short and reports MPI_ERR_TRUNCATE. Data that is longer or shorter than expected is such an error; in a job that
+// goes on when ranks die empty data tells of the failure that has made it so.
 #pragma once
 
 #include <array>
@@ -122,25 +122,37 @@ class Steps {
   void finish_send(Request* r) { note(mpi::wait(device_, r)); }
   void finish_recv(Request* r) {
     await(device_, r);
-    const bool whole = r->status.bytes == r->view.bytes, nothing_came = r->status.bytes == 0;
+    const std::uint64_t came = r->status.bytes, wanted = r->view.bytes;
     const int error = mpi::wait(device_, r);
-    if (error != MPI_SUCCESS || !whole) [[unlikely]]
-      note_failed(error, nothing_came);
+    if (error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE) [[unlikely]]
+      return note(error);
+    if (error != MPI_SUCCESS || came != wanted) [[unlikely]]
+      note_length(came, wanted);
+  }
+
+  /// How many bytes leave where so many were to: after an error none, or, where none were to leave anyway, as in a
+  /// barrier, one too many, by which a failure is told.
+  std::uint64_t leaving(std::uint64_t bytes) const {
+    if (error_ == MPI_SUCCESS) [[likely]]
+      return bytes;
+    return bytes == 0 && ft::may_fail() ? 1 : 0;
+  }
+  /// Notes that so many bytes have come from another rank, by a message or in shared memory, and not as many as were
+  /// wanted. What leaving() says of a rank that has met an error tells of a failed process; all else is the program's
+  /// mistake.
+  [[gnu::cold]] void note_length(std::uint64_t came, std::uint64_t wanted) {
+    note(ft::may_fail() && (came == 0 || wanted == 0) ? MPIX_ERR_PROC_FAILED : MPI_ERR_TRUNCATE);
   }
 
  private:
   // Larger messages need a request in most methods; asking in vain costs little, but not nothing.
   static constexpr std::uint64_t kNowMax = 16 * 1024;
 
-  // What leaves after an error. Where nothing was to leave anyway, as in a barrier, a byte too many tells of a failure.
+  // What leaves after an error.
   [[gnu::cold]] const Buffer& in_place_of(const Buffer& data) const {
     static char byte = '!';
     static const Buffer too_much = raw(&byte, 1);
-    return ft::may_fail() && bytes_of(data) == 0 ? too_much : nothing_;
-  }
-  [[gnu::cold]] void note_failed(int error, bool nothing_came) {
-    if (error == MPI_SUCCESS) error = MPI_ERR_TRUNCATE;
-    note(error == MPI_ERR_TRUNCATE && nothing_came && ft::may_fail() ? MPIX_ERR_PROC_FAILED : error);
+    return leaving(bytes_of(data)) > 0 ? too_much : nothing_;
   }
   int at(int place) const { return part_ && place >= 0 ? part_->at(place) : place; }
 
