@@ -6,6 +6,8 @@
 #include <cstring>
 #include <list>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "mpi/coll/choice.hpp"
 #include "mpi/coll/coll.hpp"
@@ -28,64 +30,104 @@ bool has_all_of(const Comm& c, const adi::Party& party) {
   return std::ranges::all_of(party.numbers(), [&](Rank r) { return has(c, r); });
 }
 
+/// Whether this process reaches one of those by this party alone.
+template <class IsWanted>
+bool is_only_way(const adi::Party& party, const IsWanted& is_wanted) {
+  return std::ranges::any_of(party.all_numbers().met_here,
+                             [&](const auto& one) { return one.second && is_wanted(one.first); });
+}
+
 /// Whether a communicator or window other than `c` needs a process that is known by this party alone.
-bool is_needed(const adi::Party& party, const Comm& c) {
+bool is_needed_beside(const adi::Party& party, const Comm& c) {
   for (const Comm* one = Comm::newest; one; one = one->older) {
     if (one == &c || one == c.local) continue;
-    for (const auto& [number, met] : party.all_numbers().met_here)
-      if (met && has(*one, number)) return true;
+    if (is_only_way(party, [&](Rank r) { return has(*one, r); })) return true;
   }
   return false;
 }
 
-/// What a member says of the parties that it is in and all of whose processes are members: id, and 1 where it needs the
-/// party no more.
-class Votes {
+/// Names of parties, as they are told: their ids, or where ranks may die the ids modulo kPlaces.
+using Names = std::set<std::uint64_t>;
+constexpr std::uint64_t kPlaces = 64;
+
+/// The parties that this process is in and that a communicator ends with, as all of their processes are its members.
+class Leaving {
  public:
-  explicit Votes(const Comm& c) {
+  explicit Leaving(const Comm& c) {
     for (const auto& party : runtime().device->parties()) {
-      if (!has_all_of(c, *party) || mine_.size() == kMost) continue;
-      const bool needed = is_needed(*party, c);
+      if (!has_all_of(c, *party)) continue;
+      const bool needed = is_needed_beside(*party, c);
       if (!needed) party->lifeline().set_parting(adi::Lifeline::Parting::asked);
-      mine_.push_back(party.get());
-      words_.insert(words_.end(), {party->facts().id, needed ? 0u : 1u});
-      if (needed) needs_[place_of(*party)] = 0;
+      mine_.push_back({party.get(), needed});
     }
-    words_.resize(2 * kMost);
-    std::ranges::sort(mine_, {}, [](const adi::Party* p) { return p->facts().id; });  // the same order everywhere
+    // The same order everywhere.
+    std::ranges::sort(mine_, {}, [](const One& one) { return one.party->facts().id; });
   }
-  const Words& words() const { return words_; }
-  /// Those of this process's parties that nobody needs, given what all have said.
-  std::vector<adi::Party*> unneeded(const Words& all) const {
-    std::vector<adi::Party*> over;
-    for (adi::Party* const party : mine_) {
-      int votes = 0;
-      for (std::size_t at = 0; at + 1 < all.size(); at += 2) votes += all[at] == party->facts().id && all[at + 1] == 1;
-      const bool agreed = votes == party->size();
-      party->lifeline().set_parting(agreed ? adi::Lifeline::Parting::agreed : adi::Lifeline::Parting::no);
-      if (agreed) over.push_back(party);
-    }
-    return over;
+
+  /// Those that this process needs if these stay: all of a party that stays meet in the end.
+  Names needed(const Names& staying) const {
+    Names names;
+    for (const One& one : mine_)
+      if (one.needed || is_needed_by_party(*one.party, staying)) names.insert(told_as(*one.party));
+    return names;
   }
-  /// Where ranks die the living only say what they need, as those who have died need nothing: the bitwise and of these
-  /// words, in which two parties may share a place, so that one may stay for the other.
-  const Words& needs() const { return needs_; }
-  std::vector<adi::Party*> left_over(const Words& all) const {
+  /// What is left when these stay.
+  std::vector<adi::Party*> without(const Names& staying) const {
     std::vector<adi::Party*> over;
-    for (adi::Party* const party : mine_) {
-      const bool agreed = all.at(place_of(*party)) != 0;
-      party->lifeline().set_parting(agreed ? adi::Lifeline::Parting::agreed : adi::Lifeline::Parting::no);
-      if (agreed) over.push_back(party);
+    for (const One& one : mine_) {
+      const bool stays = staying.contains(told_as(*one.party));
+      one.party->lifeline().set_parting(stays ? adi::Lifeline::Parting::no : adi::Lifeline::Parting::agreed);
+      if (!stays) over.push_back(one.party);
     }
     return over;
   }
 
  private:
-  static constexpr std::size_t kMost = 8, kPlaces = 64;
-  static std::size_t place_of(const adi::Party& party) { return party.facts().id % kPlaces; }
-  std::vector<adi::Party*> mine_;
-  Words words_, needs_ = Words(kPlaces, 1);
+  struct One {
+    adi::Party* party;
+    bool needed;  // for a communicator or window
+  };
+  // Two parties may have one name where ranks may die, so that one may stay for the other.
+  static std::uint64_t told_as(const adi::Party& party) {
+    return ft::may_fail() ? party.facts().id % kPlaces : party.facts().id;
+  }
+  bool is_leaving(const adi::Party& party) const {
+    return std::ranges::find(mine_, &party, [](const One& one) -> const adi::Party* { return one.party; }) !=
+           mine_.end();
+  }
+  bool is_needed_by_party(const adi::Party& party, const Names& staying) const {
+    return std::ranges::any_of(runtime().device->parties(), [&](const auto& other) {
+      const bool stays = !is_leaving(*other) || staying.contains(told_as(*other));
+      return stays && other.get() != &party && !other->is_adrift() &&
+             is_only_way(party, [&](Rank r) { return other->all_numbers().inner(r) != kNoRank; });
+    });
+  }
+  std::vector<One> mine_;
 };
+
+/// What any member of `c` says; collective. Where ranks die the living say it: those who have died need nothing.
+Names said_by_any(Comm& c, const Names& mine) {
+  if (ft::may_fail()) {
+    Words unsaid(kPlaces, 1), all;
+    for (const std::uint64_t name : mine) unsaid[name] = 0;
+    all = ft::agree_among_living(c, unsaid);
+    Names names;
+    for (std::uint64_t name = 0; name < kPlaces; ++name)
+      if (all[name] == 0) names.insert(name);
+    return names;
+  }
+  Words words(mine.begin(), mine.end()), none_beyond{~words.size()};
+  and_all(whole_party(c), none_beyond);  // of complements: at least the largest number is left
+  words.resize(~none_beyond[0]);         // no party has the id 0
+  Words all = gather_all(whole_party(c), words);
+  if (c.is_inter()) {
+    const Words theirs = exchange_with_remote(c, all);
+    all.insert(all.end(), theirs.begin(), theirs.end());
+  }
+  Names names(all.begin(), all.end());
+  names.erase(0);
+  return names;
+}
 
 /// A name for the launchers, that all of the party know.
 std::string name_of(const adi::Party& party) {
@@ -181,19 +223,13 @@ bool is_mixed(const Comm& c) {
 
 std::vector<adi::Party*> part_from(Comm& c) {
   if (!is_mixed(c)) return {};
-  const Votes votes(c);
-  // Also the wait for all of both sides.
-  std::vector<adi::Party*> over;
-  if (ft::may_fail()) {
-    over = votes.left_over(ft::agree_among_living(c, votes.needs()));
-  } else {
-    Words all = gather_all(whole_party(c), votes.words());
-    if (c.is_inter()) {
-      const Words theirs = exchange_with_remote(c, all);
-      all.insert(all.end(), theirs.begin(), theirs.end());
-    }
-    over = votes.unneeded(all);
-  }
+  const Leaving parties(c);
+  // Also the wait for all of both sides. What stays may need others, and so on, until nobody has more to say.
+  Names staying, before;
+  do {
+    before = std::exchange(staying, said_by_any(c, parties.needed(staying)));
+  } while (staying != before);
+  const std::vector<adi::Party*> over = parties.without(staying);
   for (adi::Party* const party : over) tell_parting(*party);  // each says so itself
   return over;
 }
