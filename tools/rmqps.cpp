@@ -11,6 +11,7 @@
 
 #include "tools/diag/control.hpp"
 #include "tools/diag/find.hpp"
+#include "tools/diag/json_text.hpp"
 #include "tools/process/reap.hpp"
 
 namespace {
@@ -86,6 +87,6 @@ int main(int argc, char** argv) {
   }
   told["findings"] = nlohmann::json::array();
   for (const diag::Finding& f : diag::find(read)) told["findings"].push_back({{"name", f.name}, {"text", f.text}});
-  std::puts(told.dump(2).c_str());
+  std::puts(launch::json_text(told, 2).c_str());
   return 0;
 }

@@ -221,5 +221,27 @@ TEST(RmqrunEnds, SixtyFourRanksMeet) {
   EXPECT_EQ(sorted_lines(job.out), expected);
 }
 
+// As a parent of Python's has it, or a shell after trap '' CHLD.
+TEST(RmqrunEnds, ChildrenAreWaitedForThoughTheParentIgnoresThem) {
+  std::vector<std::string> command = {"bash", "-c", "trap '' CHLD; exec \"$@\"", "bash"};
+  for (const std::string& word : rmqrun({"-n", "2", "PROBE", "say", "up", "finalize"})) command.push_back(word);
+  const Outcome outcome = run(command);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(sorted_lines(outcome.out).size(), 2u);
+}
+
+TEST(RmqrunEnds, ShortestHangTimeLeavesTheLauncherTimeForTheJob) {
+  const Outcome outcome = run(rmqrun({"-n", "2", "--hang-after", "0.003", "PROBE", "init", "fence", "finalize"}));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+TEST(RmqrunEnds, WorkingFolderThatIsGoneIsSaid) {
+  std::vector<std::string> command = {"sh", "-c", "d=$(mktemp -d) && cd $d && rmdir $d && exec \"$@\"", "sh"};
+  for (const std::string& word : rmqrun({"-n", "1", "--trace", "t", "true"})) command.push_back(word);
+  const Outcome outcome = run(command);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("working folder"), std::string::npos) << outcome.err;
+}
+
 }  // namespace
 }  // namespace rmq::test

@@ -41,6 +41,33 @@ TEST(RmqrunKill, OfItsKeeper) {
   }
 }
 
+// One that stands still, for whatever reason, does not keep the user from ending the job.
+TEST(RmqrunKill, BySignalGoesPastAKeeperThatStandsStill) {
+  int signal = SIGINT;
+  for (const auto& arguments : stubborn_jobs) {
+    Process job(rmqrun(arguments));
+    job.await_lines(ranks(arguments));
+    for (const pid_t pid : job.family("rmqkeeper")) ::kill(pid, SIGSTOP);
+    ::kill(job.pid(), signal);
+    const Outcome outcome = job.wait();
+    EXPECT_EQ(outcome.code, 128 + signal);
+    EXPECT_NE(outcome.err.find("stands still"), std::string::npos) << outcome.err;
+    job.await_nobody();
+    signal = SIGTERM;
+  }
+}
+
+TEST(RmqrunKill, LeavesAloneWhatItsShellHadStartedBefore) {
+  Process job({"sh", "-c", "sleep 1000 >/dev/null 2>&1 & exec \"$@\"", "sh", rmqrun({})[0], "-n", "1", probe_path(), "say", "up", "spin"});
+  job.await_lines(1);
+  const auto before = job.family("sleep");
+  ASSERT_EQ(before.size(), 1u);
+  for (const pid_t pid : job.family("rmqkeeper")) ::kill(pid, SIGSTOP);
+  ::kill(job.pid(), SIGTERM);
+  job.wait();
+  EXPECT_EQ(job.family(), before);
+}
+
 TEST(RmqrunKill, OfBothAtOnceEndsTheRanksAndWhoeverWatchesTheServer) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"-n", "2", "PROBE", "say", "up", "spin"},

@@ -20,6 +20,7 @@
 #include "tools/boot/gate.hpp"
 #include "tools/diag/control.hpp"
 #include "tools/diag/inquiry.hpp"
+#include "tools/diag/json_text.hpp"
 #include "tools/launch/aborts.hpp"
 #include "tools/launch/open_files.hpp"
 #include "tools/launch/server.hpp"
@@ -56,7 +57,7 @@ class RemoteJob final : private Server::Upcalls {
         control_(Control::open(loop, job,
                                [this](Control::Reply reply) {
                                  inquiry_.ask(
-                                     [reply = std::move(reply)](const nlohmann::json& all) { reply(all.dump()); });
+                                     [reply = std::move(reply)](const nlohmann::json& all) { reply(json_text(all)); });
                                })),
         gate_(
             loop, std::move(listener), std::move(tickets),

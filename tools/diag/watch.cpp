@@ -2,20 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 namespace rmq::launch {
+
+namespace {
+
+constexpr std::chrono::milliseconds kShortest{1};  // between two looks
+
+}  // namespace
 
 HangWatch::HangWatch(EventLoop& loop, Server& server, int size, std::chrono::milliseconds after,
                      std::function<void()> hangs, std::function<bool()> awaits_others)
     : timers_(loop),
       server_(server),
       after_(after),
+      interval_(std::max(after / 4, kShortest)),
       hangs_(std::move(hangs)),
       awaits_others_(std::move(awaits_others)),
       ranks_(static_cast<std::size_t>(size)) {
-  timers_.after(after_ / 4, [this] { look(); });
+  timers_.after(interval_, [this] { look(); });
 }
 
 void HangWatch::on_answer(int rank, std::uint32_t number, std::string_view text) {
@@ -32,7 +40,7 @@ void HangWatch::on_answer(int rank, std::uint32_t number, std::string_view text)
 }
 
 void HangWatch::look() {
-  timers_.after(after_ / 4, [this] { look(); });
+  timers_.after(interval_, [this] { look(); });
   std::string now;
   bool computes = false, elsewhere = false;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {

@@ -34,7 +34,7 @@ class HangWatch {
 
   Timers timers_;
   Server& server_;
-  const std::chrono::milliseconds after_;
+  const std::chrono::milliseconds after_, interval_;
   const std::function<void()> hangs_;
   const std::function<bool()> awaits_others_;
   struct Rank {

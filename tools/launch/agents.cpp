@@ -135,7 +135,7 @@ void Agents::expect_ends() {
   for (const auto& agent : agents_) {
     if (!agent->link || agent->link->has_answered()) continue;
     agent->link.reset();
-    if (!agent->status) ::kill(agent->pid, SIGKILL);
+    children_.kill(agent->pid, SIGKILL);
   }
 }
 

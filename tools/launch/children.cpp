@@ -4,19 +4,25 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "tools/process/reap.hpp"
 
 namespace rmq::launch {
 
 void Children::reap() {
-  std::vector<std::pair<pid_t, int>> ended;  // process, status
-  reap_children([&](pid_t pid, int status) { ended.emplace_back(pid, status); });
-  std::stable_partition(ended.begin(), ended.end(), [](const auto& end) { return WIFSIGNALED(end.second); });
-  for (const auto& [pid, status] : ended) {
-    // One that is told may make others forgotten.
-    if (auto told = waiting_.extract(pid); !told.empty()) told.mapped().ended(status);
+  reap_children([&](pid_t pid, int status) {
+    auto waits = waiting_.extract(pid);
+    if (waits.empty()) return;
+    // Behind the others that a signal has killed, or at the end.
+    const auto at = std::ranges::find_if(reaped_, [&](const Reaped& one) {
+      return WIFSIGNALED(status) && !WIFSIGNALED(one.status);
+    });
+    reaped_.insert(at, {pid, status, std::move(waits.mapped().ended)});
+  });
+  while (!reaped_.empty()) {
+    const Reaped one = std::move(reaped_.front());  // which may make others forgotten
+    reaped_.pop_front();
+    one.ended(one.status);
   }
 }
 

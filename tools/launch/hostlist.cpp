@@ -162,6 +162,13 @@ Result<HostList> parse_host_list(string_view text) {
 Result<HostList> read_host_file(const std::string& path, std::vector<std::string>& notes) {
   std::ifstream file(path);
   if (!file) return wrong(fmt::format("cannot be read: {}", std::strerror(errno)));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return read_host_text(text.str(), path, notes);
+}
+
+Result<HostList> read_host_text(const std::string& text, const std::string& path, std::vector<std::string>& notes) {
+  std::istringstream file(text);
   HostList list;
   int line_number = 0, odd_lines = 0;
   std::string odd;  // of the first line that has some

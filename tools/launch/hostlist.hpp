@@ -26,8 +26,9 @@ Result<HostList> parse_host_list(std::string_view text);
 /// A line for each, or for a range of them: a name, "a:2", "a 2" or "a slots=2 max_slots=4", with blanks around '=' or
 /// without. What follows '#' is a comment. A name that stands twice has the slots of both. Words that mean nothing here
 /// are named in one line that is added to `notes`. Errc::argument: unreadable, or no host in it, or which line is
-/// wrong.
+/// wrong. May wait, as for a FIFO's writer; `text` is what somebody has read of the file already.
 Result<HostList> read_host_file(const std::string& path, std::vector<std::string>& notes);
+Result<HostList> read_host_text(const std::string& text, const std::string& path, std::vector<std::string>& notes);
 
 /// SLURM_JOB_NODELIST ("n[1-3,07],m") with SLURM_TASKS_PER_NODE ("2(x3),1"; empty: 1 each).
 Result<HostList> read_slurm(std::string_view nodes, std::string_view tasks_per_node);

@@ -169,20 +169,25 @@ Result<void> LocalStarter::start_rank(int rank, int app_num, const SpawnPlan& co
 void LocalStarter::signal(int signal, bool from_terminal) {
   if (from_terminal) return;  // which has sent it to the ranks as well
   for (const Rank& rank : ranks_)
-    if (rank.alive) ::kill(rank.pid, signal);
+    if (rank.alive) household_.children.kill(rank.pid, signal);
 }
 
 // Also the process that is in MPI, where that is another one.
 void LocalStarter::kill_one(int rank) {
   const Rank& entry = rank_of(rank);
   if (!entry.alive) return;
-  if (entry.mpi_pid > 0 && entry.mpi_process.is_open()) ::kill(entry.mpi_pid, SIGKILL);
-  ::kill(entry.pid, SIGKILL);
+  if (entry.mpi_process.is_open()) ::syscall(SYS_pidfd_send_signal, entry.mpi_process.get(), SIGKILL, nullptr, 0);
+  household_.children.kill(entry.pid, SIGKILL);
 }
 
 void LocalStarter::prod(int rank) {
+  const Rank& entry = rank_of(rank);
   const ProcessFacts now = facts(rank);
-  if (now.alive && now.state != "stopped") ::kill(now.pid, SIGURG);
+  if (!now.alive || now.state == "stopped") return;
+  if (entry.mpi_process.is_open())
+    ::syscall(SYS_pidfd_send_signal, entry.mpi_process.get(), SIGURG, nullptr, 0);
+  else if (now.pid == entry.pid)
+    household_.children.kill(entry.pid, SIGURG);
 }
 
 // Which children of this process belong to the job: its ranks, and what has lost its parent.

@@ -215,8 +215,7 @@ class Parser {
       case Verb::timeout:
         return set_timeout(value, word);
       case Verb::trace:
-        out_.trace = std::filesystem::absolute(value);
-        return {};
+        return set_trace(value, word);
       case Verb::trace_max:
         if (!config::parse_bytes(value))
           return wrong(fmt::format("{} {}: not a number of bytes, as 500M", word, value));
@@ -299,6 +298,13 @@ class Parser {
         return {};
       }
     }
+    return {};
+  }
+
+  Result<void> set_trace(const std::string& folder, string_view word) {
+    std::error_code error;
+    out_.trace = std::filesystem::absolute(folder, error);
+    if (error) return wrong(fmt::format("{} {}: the working folder cannot be found: {}", word, folder, error.message()));
     return {};
   }
 

@@ -1,5 +1,6 @@
 #include "tools/launch/remote.hpp"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostUnread = 256 * 1024;
 constexpr std::size_t kPlanPart = 256 * 1024;
-constexpr std::chrono::milliseconds kBetweenLooks{200};
+constexpr std::chrono::milliseconds kBetweenLooks{200}, kBetweenLooksAtTerminal{200};
 
 std::string_view parts_of(std::string_view& rest) {
   const std::string_view part = rest.substr(0, kPlanPart);
@@ -30,7 +31,11 @@ std::string_view parts_of(std::string_view& rest) {
 // ---- standard input ------------------------------------------------------------------------------------------------
 
 InputFeed::InputFeed(EventLoop& loop, std::function<void(std::string_view text)> send)
-    : loop_(loop), timers_(loop), send_(std::move(send)) {
+    : loop_(loop),
+      timers_(loop),
+      send_(std::move(send)),
+      own_(open_unshared(STDIN_FILENO, O_RDONLY)),
+      fd_(own_.is_open() ? own_.get() : STDIN_FILENO) {
   watch(true);
 }
 
@@ -40,14 +45,31 @@ InputFeed::~InputFeed() {
 
 void InputFeed::watch(bool on) {
   if (on == watched_) return;
-  if (!on) return watched_ = false, loop_.forget(STDIN_FILENO);
-  watched_ = loop_.watch(STDIN_FILENO, EPOLLIN, [this](std::uint32_t) { read_some(); });
+  if (!on) return watched_ = false, loop_.forget(fd_);
+  watched_ = loop_.watch(fd_, EPOLLIN, [this](std::uint32_t) { read_some(); });
   if (!watched_) timers_.after(std::chrono::milliseconds(0), [this] { read_some(); });  // a plain file is always ready
 }
 
+// Of a terminal that is not this process's own, or not its controlling one, nobody is kept away.
+bool InputFeed::is_in_background() const {
+  const pid_t foreground = ::tcgetpgrp(fd_);
+  return foreground >= 0 && foreground != ::getpgrp();
+}
+
+void InputFeed::await_foreground() {
+  watch(false);
+  timers_.after(kBetweenLooksAtTerminal, [this] {
+    if (is_in_background()) return await_foreground();
+    if (not_taken_ < kMostUnread && !at_end_) watch(true);
+  });
+}
+
 void InputFeed::read_some() {
+  if (at_end_ || not_taken_ >= kMostUnread) return;
   std::array<char, 32 * 1024> chunk;
-  const ssize_t got = ::read(STDIN_FILENO, chunk.data(), chunk.size());
+  if (is_in_background()) return await_foreground();
+  const ssize_t got = read_now(fd_, chunk.data(), chunk.size());
+  if (got < 0 && errno == EIO && is_in_background()) return await_foreground();  // since this moment
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) {
     at_end_ = true;

@@ -18,7 +18,8 @@
 
 namespace rmq::launch {
 
-/// Reads the launcher's standard input for a rank 0 that is elsewhere, no more than that takes.
+/// Reads the launcher's standard input for a rank 0 that is elsewhere, no more than that takes. Never waits for it: what is
+/// typed while the job is in the background is the shell's.
 class InputFeed {
  public:
   /// `send`: text, empty at its end. Once.
@@ -32,10 +33,14 @@ class InputFeed {
  private:
   void watch(bool on);
   void read_some();
+  bool is_in_background() const;
+  void await_foreground();
 
   EventLoop& loop_;
   Timers timers_;
   const std::function<void(std::string_view text)> send_;
+  const UniqueFd own_;  // standard input, opened once more; where it cannot be:
+  const int fd_;        // that itself
   std::size_t not_taken_ = 0;
   bool watched_ = false, at_end_ = false;
 };

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/diag/find.hpp"
+#include "tools/diag/json_text.hpp"
 #include "tools/launch/job.hpp"
 #include "tools/launch/verdict.hpp"
 
@@ -27,7 +28,7 @@ void Job::ask(Inquiry::Done done, std::chrono::milliseconds patience) {
 
 void Job::watch_for_questions() {
   control_ = Control::open(loop_, plan_.job.job, [this](Control::Reply reply) {
-    ask([reply = std::move(reply)](const nlohmann::json& job) { reply(job.dump()); }, answers);
+    ask([reply = std::move(reply)](const nlohmann::json& job) { reply(json_text(job)); }, answers);
   });
   if (!hangs_.after) return;
   watch_ = std::make_unique<HangWatch>(

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -16,6 +15,7 @@
 
 #include "base/bootstrap_env.hpp"
 #include "base/byte_text.hpp"
+#include "tools/process/fd.hpp"
 
 namespace rmq::launch {
 namespace {
@@ -77,8 +77,9 @@ Result<Keys> keys_of(const json& program) {
   put_together(keys);
   const auto file = keys.find("file");
   if (file == keys.end()) return keys;
-  std::ifstream in(file->second);
-  if (!in) return refuse("file", file->second, "cannot be read");
+  const auto text = read_plain_file(file->second);
+  if (!text) return refuse("file", file->second, text.error().what);
+  std::istringstream in(*text);
   for (std::string line; std::getline(in, line);) {
     const std::size_t equals = line.find('=');
     if (line.empty() || line[0] == '#') continue;
@@ -101,11 +102,13 @@ Result<int> soft_count(const std::string& text, int most) {
     }
     if (n.empty() || n.size() > 3 || (n.size() > 2 && n[2] == 0))
       return refuse("soft", text, "expects ranges as first:last:step");
-    const int step = n.size() > 2 ? n[2] : 1, last = n.size() > 1 ? n[1] : n[0];
-    for (std::int64_t i = n[0]; step > 0 ? i <= last : i >= last; i += step) {
-      if (i >= 0 && i <= most) best = std::max(best, static_cast<int>(i));
-      if (step > 0 ? i > most : i < 0) break;
-    }
+    const std::int64_t first = n[0], step = n.size() > 2 ? n[2] : 1, last = n.size() > 1 ? n[1] : n[0];
+    // The greatest of the range that is allowed: as many steps as lead up to it, or down from the first.
+    const std::int64_t top = step > 0 ? std::min<std::int64_t>(last, most) : most;
+    const std::int64_t steps = step > 0 ? (top - first) / step : std::max<std::int64_t>(first - top - step - 1, 0) / -step;
+    const std::int64_t value = first + steps * step;
+    if (step > 0 ? first <= top : value >= last)
+      if (value >= 0) best = std::max(best, static_cast<int>(value));
   }
   if (best < 0) return refuse("soft", text, fmt::format("allows none of 0 to {} processes", most));
   return best;
@@ -126,13 +129,20 @@ int find_host(const JobPlan& parent, int asks, std::string_view name) {
   return here == parent.universe.end() ? -1 : static_cast<int>(here - parent.universe.begin());
 }
 
+/// The launcher serves others meanwhile: it waits for no file.
+Result<HostList> hosts_in(const std::string& path, std::vector<std::string>& notes) {
+  const auto text = read_plain_file(path);
+  if (!text) return tl::unexpected(text.error());
+  return read_host_text(*text, path, notes);
+}
+
 /// What the keys `host` and `hostfile` name; empty without them.
 Result<HostList> named_hosts(const Keys& keys, std::vector<std::string>& notes) {
   HostList all;
   for (const char* key : {"host", "hostfile"}) {
     const auto found = keys.find(key);
     if (found == keys.end()) continue;
-    auto list = key == std::string_view("host") ? parse_host_list(found->second) : read_host_file(found->second, notes);
+    auto list = key == std::string_view("host") ? parse_host_list(found->second) : hosts_in(found->second, notes);
     if (!list) return refuse(key, found->second, list.error().what);
     for (HostSlots& host : *list) add_host(all, std::move(host));
   }

@@ -8,6 +8,7 @@
 
 #include "base/boot_wire.hpp"
 #include "base/bootstrap.hpp"
+#include "tools/diag/json_text.hpp"
 #include "tools/launch/keeper.hpp"
 #include "tools/launch/spawn_plan.hpp"
 
@@ -20,9 +21,9 @@ json answer_of(const Result<void>& done) {
   return done ? json::object() : json{{"error", done.error().what}};
 }
 
-// Names of files, which an error may have, need not be UTF-8. Codes of very many processes do not fit.
+// Codes of very many processes do not fit.
 std::string text_of(const json& answer) {
-  std::string text = answer.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text = json_text(answer);
   if (text.size() <= max_boot_value) return text;
   return json{{"error", fmt::format("the launcher's answer has {} bytes, more than {}", text.size(), max_boot_value)}}
       .dump();

@@ -61,7 +61,9 @@ int EventLoop::wait_ms() const {
 }
 
 void EventLoop::run_timers() {
-  while (running_ && !timers_.empty() && timers_.begin()->first.first <= Clock::now()) {
+  // Those that are due now. One that sets another, without delay perhaps, does not keep the descriptors waiting.
+  const TimerId end{Clock::now(), next_timer_};
+  while (running_ && !timers_.empty() && timers_.begin()->first < end) {
     const auto expired = std::move(timers_.begin()->second);
     timers_.erase(timers_.begin());
     expired();

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "tools/process/fd.hpp"
 
@@ -50,8 +52,15 @@ ProcessStat read_stat(const std::string& path) {
   return out;
 }
 
+// Whether /proc speaks of processes by the numbers that this one knows, and not by those of another namespace.
+bool is_proc_ours() {
+  std::array<char, 32> own{};
+  return ::readlink("/proc/self", own.data(), own.size() - 1) > 0 && std::to_string(::getpid()) == own.data();
+}
+
 std::unordered_multimap<pid_t, pid_t> children_by_parent() {
   std::unordered_multimap<pid_t, pid_t> out;
+  if (!is_proc_ours()) return out;
   for_each_number("/proc", [&](pid_t pid) {
     if (const ProcessStat stat = process_stat(pid); stat.parent > 0 && !stat.is_dead()) out.emplace(stat.parent, pid);
     return true;
@@ -113,12 +122,29 @@ bool is_ending(pid_t pid) {
   return all;
 }
 
+bool has_children() {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
 std::vector<pid_t> descendants() {
   return below(::getpid(), 0, {});
 }
 
 void signal_descendants(int signal, pid_t spare, const std::function<bool(pid_t child)>& which) {
-  for (const pid_t pid : below(::getpid(), spare, which)) ::kill(pid, signal);
+  const std::vector<pid_t> all = below(::getpid(), spare, which);
+  std::unordered_set<pid_t> family(all.begin(), all.end());
+  family.insert(::getpid());
+  // A number may have come to mean another process since it was listed: the process is held, and looked at again.
+  for (const pid_t pid : all) {
+    const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!process.is_open() && errno == ESRCH) continue;
+    if (!family.contains(process_stat(pid).parent)) continue;
+    if (process.is_open())
+      ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0);
+    else
+      ::kill(pid, signal);  // a kernel older than 5.3, or no descriptor left
+  }
 }
 
 bool reap_children(const std::function<void(pid_t pid, int status)>& ended) {
@@ -148,8 +174,7 @@ void kill_descendants() {
 }
 
 void kill_descendants(const std::function<bool(pid_t child)>& which) {
-  siginfo_t info{};
-  if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return;  // without reading /proc
+  if (!has_children()) return;  // without reading /proc
   kill_until_gone([&] { return !below(::getpid(), 0, which).empty(); }, which);
 }
 

@@ -15,6 +15,9 @@ namespace rmq::launch {
 /// From now on orphaned descendants become children of this process.
 void adopt_orphans();
 
+/// Whether this process has any child, one that waits to be reaped included.
+bool has_children();
+
 /// All living descendants of this process, from /proc; empty when that is not mounted.
 std::vector<pid_t> descendants();
 
@@ -38,7 +41,7 @@ bool is_ending(pid_t pid);
 /// The state of a process in a word: "running", "sleeping", "stopped", "in the kernel", "gone".
 std::string process_state(pid_t pid);
 
-/// Sends `signal` to all descendants but `spare` and its descendants (0: no exception); only to those children for
+/// Sends `signal` to all descendants, and to nobody who has only got the number of one, but `spare` and its descendants (0: no exception); only to those children for
 /// which `which` is true, and their descendants, where it is given.
 void signal_descendants(int signal, pid_t spare = 0, const std::function<bool(pid_t child)>& which = {});
 

@@ -15,20 +15,30 @@
 
 namespace rmq::launch {
 
-/// The signals that are forwarded to the ranks, and SIGCHLD and SIGPIPE.
+/// Whether the parent has started this process so that the signal does not reach it, as nohup does for SIGHUP.
+inline bool is_ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+/// The signals that are forwarded to the ranks, and SIGCHLD and SIGPIPE. SIGHUP is not among them where it is ignored.
 inline sigset_t launcher_signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal :
        {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGALRM, SIGWINCH, SIGCHLD, SIGPIPE})
-    sigaddset(&set, signal);
+    if (signal != SIGHUP || !is_ignored(SIGHUP)) sigaddset(&set, signal);
   return set;
 }
 
-/// Blocks them from now on; returns the mask before, which the ranks are to start with.
+/// Blocks them from now on; returns the mask before, which the ranks are to start with. The terminal does not stop this
+/// process any more when it reads or writes in the background: reading fails then (EIO).
 inline sigset_t block_launcher_signals() {
-  const sigset_t set = launcher_signals();
-  sigset_t before;
+  // A parent that ignores it (Python, trap '' CHLD) has its children ignore it too: the kernel would reap ours for us.
+  signal(SIGCHLD, SIG_DFL);
+  sigset_t set = launcher_signals(), before;
+  sigaddset(&set, SIGTTIN);
+  sigaddset(&set, SIGTTOU);
   sigprocmask(SIG_BLOCK, &set, &before);
   return before;
 }
