@@ -5,6 +5,7 @@
 set -u
 include=$(cd "${1:?usage: abi_header.sh <directory of our mpi.h> <version>}" && pwd) || exit 1
 version=${2:?usage: abi_header.sh <directory of our mpi.h> <version>}
+here=$(cd "$(dirname "$0")" && pwd) || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -42,6 +43,12 @@ done
 for std in c++98 c++11 c++14 c++17 c++20; do
   ${CXX:-c++} -std=$std $warnings -Wold-style-cast -I"$include" -c use.cpp -o use.o ||
     { echo "FAILED: mpi.h as $std"; failed=1; }
+done
+
+# Addresses that stand for "none" or "ignore" are nothing that a compiler may take for memory.
+for level in -O0 -O2; do
+  ${CC:-cc} $level -Wall -Wextra -Werror -I"$include" -c "$here/special_addresses.c" -o use.o ||
+    { echo "FAILED: special addresses with $level"; failed=1; }
 done
 
 grep -q "^#define RMQ_VERSION \"$version\"\$" "$include/mpi.h" ||
