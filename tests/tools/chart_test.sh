@@ -1,5 +1,6 @@
 #!/bin/sh
-# The page of rmqtrace chart in a browser: clicks, measuring, the teaching mode, a trace that is too long to be drawn whole.
+# The page of rmqtrace chart in a browser: clicks, measuring, the teaching mode, the picture, a trace that is too long to be drawn
+# whole.
 #   chart_test.sh <bin folder> <program> <long trace program>          77 (skipped) without chromium and node
 set -eu
 bin=$1 program=$2 long=$3
@@ -26,7 +27,8 @@ grep -q "<td class=\"v\">rank 1</td>" "$dir/dom" || die "the clicked packet lack
 grep -q '<div id="cut"></div>' "$dir/dom" || die "nothing is cut"
 page measure=0
 # Between the two ends of a packet lies the time that it was on its way.
-measured=$(sed -n 's/.*id="measure">between: \([0-9.]*\) .*/\1/p' "$dir/dom")
+measured=$(sed -n 's/.*id="measure">between: \([0-9.]* [a-zµ]*\)<.*/\1/p' "$dir/dom" |
+  awk '{ unit["ns"] = 0.001; unit["µs"] = 1; unit["ms"] = 1000; print $1 * unit[$2] }')
 sent=$("$bin/rmqtrace" text "$dir/t" --kind packet_sent --limit 1)
 at() { echo "$1" | awk '{print $1}'; }
 came=$("$bin/rmqtrace" text "$dir/t" --kind packet_received | grep " rank $(echo "$sent" | sed 's/.* to *\([0-9]*\) .*/\1/') " | head -n 1)
@@ -35,6 +37,19 @@ awk -v m="$measured" -v a="$(at "$sent")" -v b="$(at "$came")" 'BEGIN { d = b - 
 page teach
 grep -q "<h2>RMQ_PKT_REQUEST_SEND</h2>" "$dir/dom" || die "the teaching mode shows no rendezvous"
 grep -q "request: none → announced" "$dir/dom" || die "the line of the design is missing"
+
+# The picture: by what its scripts compute, and by its pixels.
+if [ -n "$node" ]; then
+  "$node" "$here/chart_layout.js" "$dir/chart.html" "$dir" || die "the layout"
+  if [ -n "$browser" ]; then
+    for lanes in 4 64 1000; do
+      timeout 100 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run "--user-data-dir=$dir/profile" \
+        --virtual-time-budget=3000 --window-size=1400,900 "--screenshot=$dir/lanes.png" "file://$dir/lanes-$lanes.html" 2>/dev/null ||
+        die "the browser failed"
+      "$node" "$here/chart_pixels.js" "$dir/lanes.png" || die "the picture of $lanes lanes"
+    done
+  fi
+fi
 
 # Too many packets: the page says which are drawn, and how to get others.
 "$long" "$dir/long" 40

@@ -1,4 +1,4 @@
-// The data and what of it is in view: columns, places of times and ranks, filters.
+// The data and what of it is in view: columns, filters.
 "use strict";
 const D = /*DATA*/null;
 // Columns of a packet's row.
@@ -7,7 +7,6 @@ const EVENT = Object.fromEntries(Object.entries(D.events).map(([n, e]) => [e.nam
 const P = D.packets, M = D.marks, $ = id => document.getElementById(id);
 const canvas = $("canvas"), g = canvas.getContext("2d");
 const COLOURS = ["#1c7ed6", "#e8590c", "#2f9e44", "#9c36b5", "#e03131", "#0c8599", "#f08c00", "#5f3dc4", "#087f5b", "#a61e4d", "#364fc7", "#846358"];
-const TOP = 34, MAP = 46, LANE_LEAST = 90;
 
 const begin = p => p[SENT] < 0 ? p[CAME] : p[SENT];
 const end = p => p[CAME] < 0 ? p[SENT] : p[CAME];
@@ -20,20 +19,10 @@ const firstTime = D.begin, lastTime = Math.max(firstTime + 1, D.end);
 // Of a long trace only the first packets are here one by one, up to D.detail; how many there were, D.density tells of all.
 const allHere = D.detail < 0, busy = new Map(D.density.ranks.map(r => [r.rank, r.counts]));
 
-let view = {from: firstTime, to: lastTime * 1.02, left: 0}, picked = -1, query = () => true, timer = 0;
+let view = {from: firstTime, to: lastTime * 1.02, left: 0, gap: 0}, picked = -1, query = () => true, timer = 0;
 let marks = [];   // times between which is measured: none, one or two
 let tale = null;  // the packets of the one message that is being taught
 
-function us(ns) { return ns < 0 ? "not in the trace" : (ns / 1000).toFixed(3) + " µs"; }
-function lane(rank) {
-  const w = canvas.clientWidth - MAP - 40, n = D.ranks.length;
-  const gap = Math.max(LANE_LEAST, w / Math.max(n, 2));
-  return MAP + gap / 2 + rank * gap - view.left;
-}
-// Where several methods are in use, each has a line of its own beside the rank's.
-function track(rank, method) { return lane(rank) + (methodsHere.indexOf(method) - (methodsHere.length - 1) / 2) * 26; }
-function y(ns) { return TOP + (ns - view.from) / (view.to - view.from) * (canvas.clientHeight - TOP); }
-function time(py) { return view.from + (py - TOP) / (canvas.clientHeight - TOP) * (view.to - view.from); }
 function firstAt(rows, key, t) {
   let lo = 0, hi = rows.length;
   while (lo < hi) { const mid = (lo + hi) >> 1; if (key(rows[mid]) < t) lo = mid + 1; else hi = mid; }

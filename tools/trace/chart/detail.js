@@ -11,7 +11,7 @@ function show(i) {
   picked = i;
   const box = $("detail"); box.textContent = "";
   if (i < 0) {
-    box.innerHTML = "<h2>How to read this</h2><p>A lane for each rank, time downwards, an arrow for each packet. Click one for its fields; wheel to zoom, drag to move, <b>n</b> and <b>p</b> to step through, <b>f</b> for everything, <b>t</b> for a long message in slow motion. Shift-click two times to measure what lies between them.</p>" +
+    box.innerHTML = "<h2>How to read this</h2><p>A lane for each rank, time downwards, an arrow for each packet. Click one for its fields; wheel to zoom (over the names of the lanes, and with <b>+</b> and <b>-</b>: the lanes), drag to move, shift-wheel to move sideways, <b>n</b> and <b>p</b> to step through, <b>f</b> for everything, <b>t</b> for a long message in slow motion. Shift-click two times to measure what lies between them.</p>" +
       "<p>Beside a lane: <span style='color:#1c7ed6'>posted receive</span>, <span style='color:#f08c00'>unexpected message</span> (as long as the queue), <span style='color:#e03131'>pending packet</span>, <span style='color:#5f3dc4'>sleep</span>.</p>";
     return redraw();
   }
@@ -21,8 +21,8 @@ function show(i) {
   const t = document.createElement("table"); box.append(t);
   const add = (key, value, meaning) => t.append(rowHtml(key, value, meaning));
   add("from", "rank " + p[FROM]); add("to", "rank " + p[TO]); add("over", D.methods[p[METHOD]] || "?");
-  add("sent", us(p[SENT])); add("arrived", us(p[CAME]));
-  if (p[SENT] >= 0 && p[CAME] >= 0) add("on its way", us(p[CAME] - p[SENT]));
+  add("sent", at(p[SENT])); add("arrived", at(p[CAME]));
+  if (p[SENT] >= 0 && p[CAME] >= 0) add("on its way", span(p[CAME] - p[SENT]));
   add("context", p[CONTEXT], "communicator"); add("tag", p[TAG]); add("source", p[SOURCE], "rank in the communicator");
   add("length", p[LENGTH], "bytes of payload"); add("msg", p[MSG], "number of the message of this pair");
   if (p[CREDIT]) add("credit", p[CREDIT], "bytes of eager credit returned");
@@ -99,7 +99,7 @@ function teach() {
   if (!timer) play();
 }
 function endTale() { tale = null; $("teach").className = ""; refilter(); }
-function fit() { const d = lastTime - firstTime; view = {from: firstTime - d * 0.01, to: lastTime + d * 0.02, left: 0}; redraw(); }
+function fit() { const d = lastTime - firstTime; view = {from: firstTime - d * 0.01, to: lastTime + d * 0.02, left: 0, gap: 0}; redraw(); }
 
 // The nearest arrow within some pixels of a point.
 function nearest(px, py) {

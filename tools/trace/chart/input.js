@@ -1,28 +1,34 @@
 // Mouse, keys, buttons, and what stands behind # in the address.
 "use strict";
 let drag = null;
+// The middle of what is in view, by a point of the bar.
+function bar(px) { scrollTo((px - LEFT) / plotWidth() * gap() * LANES.length - plotWidth() / 2); }
 canvas.addEventListener("mousedown", e => { drag = {x: e.offsetX, y: e.offsetY, view: {...view}, moved: false}; });
 window.addEventListener("mouseup", () => { drag = null; });
 canvas.addEventListener("mousemove", e => {
   if (!drag) return;
   const dy = e.offsetY - drag.y, dx = e.offsetX - drag.x;
   drag.moved = drag.moved || Math.hypot(dx, dy) > 4;
-  const per = (drag.view.to - drag.view.from) / (canvas.clientHeight - TOP);
-  if (drag.x < MAP - 12) return;
-  view = {from: drag.view.from - dy * per, to: drag.view.to - dy * per, left: Math.max(0, drag.view.left - dx)};
+  const per = (drag.view.to - drag.view.from) / (bottom() - TOP);
+  if (drag.x < MAP) return;
+  if (drag.y > bottom()) { bar(e.offsetX); return redraw(); }
+  view = {...view, from: drag.view.from - dy * per, to: drag.view.to - dy * per};
+  scrollTo(drag.view.left - dx);
   redraw();
 });
 canvas.addEventListener("click", e => {
-  if (e.offsetX < MAP - 12) {
-    const span = view.to - view.from, mid = firstTime + (e.offsetY - TOP) / (canvas.clientHeight - TOP) * (lastTime - firstTime);
-    view.from = mid - span / 2; view.to = mid + span / 2; return redraw();
+  if (e.offsetX < MAP) {
+    const all = view.to - view.from, mid = firstTime + (e.offsetY - TOP) / (bottom() - TOP) * (lastTime - firstTime);
+    view.from = mid - all / 2; view.to = mid + all / 2; return redraw();
   }
+  if (e.offsetY > bottom()) { bar(e.offsetX); return redraw(); }
   if (e.shiftKey) return measure(timeNear(e.offsetX, e.offsetY));
   show(nearest(e.offsetX, e.offsetY));
 });
 canvas.addEventListener("wheel", e => {
   e.preventDefault();
-  if (e.shiftKey) { view.left = Math.max(0, view.left + e.deltaY); return redraw(); }
+  if (e.shiftKey) { scrollTo(view.left + e.deltaY + e.deltaX); return redraw(); }
+  if (e.offsetY < TOP) { widen(Math.exp(-e.deltaY * 0.0015), Math.max(LEFT, e.offsetX)); return redraw(); }
   const at = time(e.offsetY), f = Math.exp(e.deltaY * 0.0015);
   if ((view.to - view.from) * f < 50) return;
   view = {...view, from: at - (at - view.from) * f, to: at + (view.to - at) * f};
@@ -35,11 +41,13 @@ window.addEventListener("keydown", e => {
   else if (e.key === "Escape") { marks = []; $("measure").textContent = ""; redraw(); }
   else if (e.key === "f") { endTale(); fit(); }
   else if (e.key === "t") teach();
+  else if (e.key === "+" || e.key === "-") wider(e.key === "+");
   else if (e.key === " ") { e.preventDefault(); play(); }
 });
+function wider(yes) { widen(yes ? 1.5 : 1 / 1.5, LEFT + plotWidth() / 2); redraw(); }
 window.addEventListener("resize", redraw);
 $("next").onclick = () => step(1); $("prev").onclick = () => step(-1); $("play").onclick = play; $("fit").onclick = () => { endTale(); fit(); };
-$("teach").onclick = teach;
+$("teach").onclick = teach; $("wider").onclick = () => wider(true); $("narrower").onclick = () => wider(false);
 $("search").oninput = e => {
   const words = e.target.value.trim().split(/\s+/).filter(Boolean).map(w => w.split("="));
   query = p => words.every(([key, value]) =>
@@ -63,8 +71,8 @@ function act(x, py, shiftKey) {
 }
 const wish = /(click|measure)=(\d+)/.exec(location.hash);
 if (wish && P[+wish[2]]) {
-  const p = P[+wish[2]], span = Math.max(2000, 4 * (end(p) - begin(p)));
-  view = {...view, from: begin(p) - span / 2, to: end(p) + span / 2}; draw();
+  const p = P[+wish[2]], around = Math.max(2000, 4 * (end(p) - begin(p)));
+  view = {...view, from: begin(p) - around / 2, to: end(p) + around / 2}; draw();
   const x0 = track(p[FROM], p[METHOD]), x1 = track(p[TO], p[METHOD]);
   if (wish[1] === "click") act((x0 + x1) / 2, (y(begin(p)) + y(end(p))) / 2, false);
   else { act(x0, y(begin(p)), true); act(x1, y(end(p)), true); }
