@@ -8,15 +8,15 @@
 #include <cstdlib>
 
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage): one text that runs and is printed
-#define TORTURE_BOTH(...) \
-  __VA_ARGS__ inline constexpr const char* content_text = #__VA_ARGS__;
+#define TORTURE_BOTH(text, ...) \
+  __VA_ARGS__ inline constexpr const char* text = #__VA_ARGS__;
 
 namespace torture {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"   // it is C as well
 #pragma GCC diagnostic ignored "-Wunused-function"  // each source uses some
 // clang-format off
-TORTURE_BOTH(
+TORTURE_BOTH(content_text,
   static const unsigned nothing = 0xEEEEEEEEu;
 
   static inline void failed(int step, const char* what, long at, unsigned got, unsigned want) {
@@ -108,6 +108,56 @@ TORTURE_BOTH(
     if (status->MPI_TAG != tag) failed(step, "tag", 0, (unsigned)status->MPI_TAG, (unsigned)tag);
   }
 
+  static inline void attach_buffer(int bytes) {
+    must(MPI_Buffer_attach(malloc((size_t)bytes), bytes), -1, "MPI_Buffer_attach");
+  }
+
+  static inline void detach_buffer(void) {
+    void* buffer = 0;
+    int bytes = 0;
+    must(MPI_Buffer_detach(&buffer, &bytes), -1, "MPI_Buffer_detach");
+    free(buffer);
+  }
+
+  static inline void poll_message(int step, int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
+    int flag = 0;
+    while (!flag) must(MPI_Improbe(source, tag, comm, &flag, message, status), step, "MPI_Improbe");
+  }
+
+  static inline void expect_cancelled(int step, MPI_Status* status) {
+    int flag = 0;
+    MPI_Test_cancelled(status, &flag);
+    if (!flag) failed(step, "cancelled", 0, 0, 1);
+  }
+
+  static inline void cancel_send(int step, MPI_Request* request, MPI_Status* status, int to, int tag, MPI_Comm comm) {
+    int flag = 0;
+    must(MPI_Cancel(request), step, "MPI_Cancel");
+    must(MPI_Wait(request, status), step, "MPI_Wait");
+    MPI_Test_cancelled(status, &flag);
+    must(MPI_Send(&flag, 1, MPI_INT, to, tag, comm), step, "MPI_Send");
+  }
+
+  static inline void receive_what_was_sent(int step, unsigned* at, int words, int from, int tag, MPI_Comm comm, unsigned key) {
+    int cancelled = 0;
+    int there = 0;
+    must(MPI_Recv(&cancelled, 1, MPI_INT, from, tag + 1000, comm, MPI_STATUS_IGNORE), step, "MPI_Recv");
+    must(MPI_Iprobe(from, tag, comm, &there, MPI_STATUS_IGNORE), step, "MPI_Iprobe");
+    if (cancelled && there) failed(step, "message that was cancelled", 0, 1, 0);
+    if (cancelled) return;
+    must(MPI_Recv(at, words, MPI_UNSIGNED, from, tag, comm, MPI_STATUS_IGNORE), step, "MPI_Recv");
+    expect(step, at, 0, 1, 1, words, key, 1, 0);
+  }
+
+  static inline void cancel_receive(int step, MPI_Request* request, MPI_Status* status, unsigned* at, int words, int from,
+                             int tag, MPI_Comm comm) {
+    int flag = 0;
+    must(MPI_Cancel(request), step, "MPI_Cancel");
+    must(MPI_Wait(request, status), step, "MPI_Wait");
+    MPI_Test_cancelled(status, &flag);
+    if (flag) must(MPI_Recv(at, words, MPI_UNSIGNED, from, tag, comm, status), step, "MPI_Recv");
+  }
+
   static inline void expect_from(int step, unsigned* at, MPI_Status* status, int words, unsigned key) {
     expect(step, at, 0, 1, 1, words, key + (unsigned)status->MPI_SOURCE, 1, 0);
   }
@@ -186,6 +236,16 @@ TORTURE_BOTH(
     while (i < rounds) i = i + 1;
   }
 )
+#if MPI_VERSION >= 4
+TORTURE_BOTH(content_of_4,
+  static inline void await_partition(int step, MPI_Request request, int partition) {
+    int flag = 0;
+    while (!flag) must(MPI_Parrived(request, partition, &flag), step, "MPI_Parrived");
+  }
+)
+#else
+inline constexpr const char* content_of_4 = "";
+#endif
 // clang-format on
 #pragma GCC diagnostic pop
 }  // namespace torture

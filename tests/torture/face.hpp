@@ -27,6 +27,7 @@ struct CommRef { int index; };
 struct Type { int index; };             // -1: MPI_UNSIGNED
 struct TypeRef { int index; };
 struct Req { int index; };              // its address
+struct ReqIn { int index; };            // the request itself
 struct Handle { int index; };           // a matched message's address
 struct Stat { int index; };             // its address
 struct Win { int index; };
@@ -37,6 +38,7 @@ struct Info { int index; };             // -1: MPI_INFO_NULL
 struct InfoRef { int index; };
 struct Aints { int index; };            // the pointer to an array of addresses
 struct Size { long bytes; };
+struct Count { long value; };           // an MPI_Count
 struct Source { int rank; };           // -1: MPI_ANY_SOURCE
 struct Key { unsigned value; };
 struct Text { const char* text; };
@@ -103,7 +105,7 @@ class Face {
   std::string arrays() const {
     std::string all;
     for (std::size_t i = 0; i < arrays_.size(); ++i)
-      all += "static int a" + std::to_string(i) + "[] = {" + arrays_[i] + "};\n";
+      all += "static int a" + std::to_string(i) + "[] = {" + (arrays_[i].empty() ? "0" : arrays_[i]) + "};\n";
     return all;
   }
   long calls() const { return calls_; }
@@ -122,6 +124,7 @@ class Face {
   MPI_Datatype value(Type t) { return t.index < 0 ? MPI_UNSIGNED : types_[index(t.index)]; }
   MPI_Datatype* value(TypeRef t) { return &types_[index(t.index)]; }
   MPI_Request* value(Req r) { return &requests_[index(r.index)]; }
+  MPI_Request value(ReqIn r) { return requests_[index(r.index)]; }
   MPI_Message* value(Handle h) { return &messages_[index(h.index)]; }
   MPI_Status* value(Stat s) { return &statuses_[index(s.index)]; }
   MPI_Win value(Win w) { return wins_[index(w.index)]; }
@@ -132,6 +135,7 @@ class Face {
   MPI_Info* value(InfoRef i) { return &infos_[index(i.index)]; }
   MPI_Aint** value(Aints d) { return &addresses_[index(d.index)]; }
   MPI_Aint value(Size s) { return s.bytes; }
+  MPI_Count value(Count c) { return c.value; }
   MPI_Aint value(Disp d) {
     return d.addresses < 0 ? d.units : addresses_[index(d.addresses)][index(d.target)] + d.units;
   }
@@ -154,6 +158,7 @@ class Face {
   std::string shown(Type t) { return t.index < 0 ? "MPI_UNSIGNED" : at("t", t.index); }
   std::string shown(TypeRef t) { return "&" + at("t", t.index); }
   std::string shown(Req r) { return "&" + at("r", r.index); }
+  std::string shown(ReqIn r) { return at("r", r.index); }
   std::string shown(Handle h) { return "&" + at("h", h.index); }
   std::string shown(Stat s) { return "&" + at("s", s.index); }
   std::string shown(Win w) { return at("w", w.index); }
@@ -163,6 +168,7 @@ class Face {
   std::string shown(Info i) { return i.index < 0 ? "MPI_INFO_NULL" : at("i", i.index); }
   std::string shown(InfoRef i) { return "&" + at("i", i.index); }
   std::string shown(Aints d) { return "&" + at("d", d.index); }
+  std::string shown(Count c) { return std::to_string(c.value); }
   std::string shown(Size s) { return std::to_string(s.bytes); }
   std::string shown(Disp d) {
     const std::string base = d.addresses < 0 ? "" : at("d", d.addresses) + "[" + std::to_string(d.target) + "] + ";
@@ -184,7 +190,7 @@ class Face {
   }
   template <class... A>
   void print(const char* name, const A&... operands) {
-    const char* comma = "";
+    [[maybe_unused]] const char* comma = "";
     text_ << name << "(";
     ((text_ << comma << shown(operands), comma = ", "), ...);
     text_ << ")";

@@ -63,11 +63,6 @@ Options read(int argc, char** argv) {
   return o;
 }
 
-void run(torture::Face& face, const torture::Plan& plan, int rank) {
-  for (torture::Event event : plan.events)
-    perform(*plan.steps[static_cast<std::size_t>(event.step)], event.part, face, rank);
-}
-
 /// Whether all ranks can share memory.
 bool all_share(int size) {
   MPI_Comm here;
@@ -105,7 +100,7 @@ int main(int argc, char** argv) {
     setenv("TORTURE_SEED", std::to_string(seed).c_str(), 1);
     alarm(60);
     torture::Face face(false);
-    run(face, plan, rank);
+    perform(plan, face, rank);
     calls += face.calls();
     MPI_Barrier(MPI_COMM_WORLD);  // a message of the next program would fit this one's wildcards
   }

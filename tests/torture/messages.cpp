@@ -8,6 +8,9 @@ namespace {
 int tag_of(int id) {
   return id + 1;
 }  // no other message of the program has it
+int ready_tag(int id) {
+  return id + 1001;
+}
 
 /// One side's buffer and datatype.
 struct Side {
@@ -19,42 +22,66 @@ struct Side {
   int room() const { return shape.words(count); }
 };
 
+enum class Mode { standard, synchronous, buffered, ready, count };
+
 struct Message : Step {
   Group group;
   int from = 0, to = 0, words = 0;
-  int mode = 0;                       // standard, synchronous
+  Mode mode = Mode::standard;
   int sends = 0;                      // blocking, non-blocking, persistent
-  int receives = 0;                   // blocking, non-blocking, persistent, matched probe, probe
+  int receives = 0;                   // blocking, non-blocking, persistent, or after a probe: matched, plain, polled
   int send_way = 0, receive_way = 0;  // of content.hpp's complete()
   bool any = false;                   // wildcard for source
   int pause = 0;
   Side send, receive;
 
+  /// Whether a receive waits for the message.
+  bool posts() const { return receives == 1 || receives == 2; }
+
+  /// One send in a form of a mode.
+  template <class F, class... A>
+  void post(Face& f, const char* name, F function, const A&... more) const {
+    f.call(name, function, send.buffer(id), send.count, send.shape.type(id, 0), to, tag_of(id), Comm{group.comm},
+           more...);
+  }
   void post_send(Face& f) const {
     const Req request{object(id, 0)};
-    const Buf b = send.buffer(id);
-    const Type t = send.shape.type(id, 0);
-    const Comm c{group.comm};
-    const int tag = tag_of(id);
-    switch (sends * 2 + mode) {
+    switch (static_cast<int>(mode) * 3 + sends) {
       case 0:
-        f.call(TORTURE_CALL(MPI_Send), b, send.count, t, to, tag, c);
+        post(f, TORTURE_CALL(MPI_Send));
         break;
       case 1:
-        f.call(TORTURE_CALL(MPI_Ssend), b, send.count, t, to, tag, c);
+        post(f, TORTURE_CALL(MPI_Isend), request);
         break;
       case 2:
-        f.call(TORTURE_CALL(MPI_Isend), b, send.count, t, to, tag, c, request);
+        post(f, TORTURE_CALL(MPI_Send_init), request);
         break;
       case 3:
-        f.call(TORTURE_CALL(MPI_Issend), b, send.count, t, to, tag, c, request);
+        post(f, TORTURE_CALL(MPI_Ssend));
         break;
       case 4:
-        f.call(TORTURE_CALL(MPI_Send_init), b, send.count, t, to, tag, c, request);
+        post(f, TORTURE_CALL(MPI_Issend), request);
+        break;
+      case 5:
+        post(f, TORTURE_CALL(MPI_Ssend_init), request);
+        break;
+      case 6:
+        post(f, TORTURE_CALL(MPI_Bsend));
+        break;
+      case 7:
+        post(f, TORTURE_CALL(MPI_Ibsend), request);
+        break;
+      case 8:
+        post(f, TORTURE_CALL(MPI_Bsend_init), request);
+        break;
+      case 9:
+        post(f, TORTURE_CALL(MPI_Rsend));
+        break;
+      case 10:
+        post(f, TORTURE_CALL(MPI_Irsend), request);
         break;
       default:
-        f.call(TORTURE_CALL(MPI_Ssend_init), b, send.count, t, to, tag, c, request);
-        break;
+        post(f, TORTURE_CALL(MPI_Rsend_init), request);
     }
     if (sends == 2) f.call(TORTURE_CALL(MPI_Start), request);
   }
@@ -84,6 +111,11 @@ struct Message : Step {
         f.does(TORTURE_CALL(expect_count), id, status, from, tag, words);
         f.call(TORTURE_CALL(MPI_Mrecv), b, n, t, Handle{object(id, 0)}, status);
         break;
+      case 5:
+        f.does(TORTURE_CALL(poll_message), id, source, tag, c, Handle{object(id, 0)}, status);
+        f.does(TORTURE_CALL(expect_count), id, status, from, tag, words);
+        f.call(TORTURE_CALL(MPI_Imrecv), b, n, t, Handle{object(id, 0)}, request);
+        break;
       default:
         f.call(TORTURE_CALL(MPI_Probe), source, tag, c, status);
         f.does(TORTURE_CALL(expect_count), id, status, from, tag, words);
@@ -104,8 +136,14 @@ struct Message : Step {
       receive.shape.make(f, id, 2);
       f.does(TORTURE_CALL(make), BufRef{object(id, 2)}, receive.room());
     }
-    const bool receive_first = from == to && (receives == 1 || receives == 2);
+    const bool receive_first = (from == to && posts()) || mode == Mode::ready;
     if (me == to && receive_first) post_receive(f);
+    if (mode == Mode::ready && from != to) {  // the sender has to know that there is a receive
+      if (me == to) f.call(TORTURE_CALL(MPI_Send), Buf{object(id, 2)}, 0, Type{-1}, from, ready_tag(id), Comm{group.comm});
+      if (me == from)
+        f.call(TORTURE_CALL(MPI_Recv), Buf{object(id, 0)}, 0, Type{-1}, to, ready_tag(id), Comm{group.comm},
+               Stat{object(id, 2)});
+    }
     if (me == from) post_send(f);
     if (me == to && !receive_first) post_receive(f);
     if (me == from) send.shape.free(f, id, 0);
@@ -117,7 +155,7 @@ struct Message : Step {
     const Stat status{object(id, 0)}, sent{object(id, 1)};
     const Req r{object(id, 1)}, s{object(id, 0)};
     if (me == to) {
-      if (receives == 1 || receives == 2) f.does(TORTURE_CALL(complete), id, receive_way, r, status);
+      if (posts() || receives == 5) f.does(TORTURE_CALL(complete), id, receive_way, r, status);
       if (receives == 2) f.call(TORTURE_CALL(MPI_Request_free), r);
       f.does(TORTURE_CALL(expect_count), id, status, from, tag_of(id), words);
       f.does(TORTURE_CALL(expect), id, receive.buffer(id), receive.shape.layout(id, 2), receive.shape.size(),
@@ -171,7 +209,7 @@ struct Many : Step {
 struct Ring : Step {
   Group group;
   int words = 0, shift = 0;
-  bool replaces = false;
+  bool replaces = false, background = false;
 
   void start(Face& f, int world) const override {
     const int me = group.rank_of(world), p = group.size();
@@ -179,9 +217,23 @@ struct Ring : Step {
     const int to = (me + shift) % p, from = (me + p - shift) % p;
     const Buf b{object(id, 0)}, in{object(id, replaces ? 0 : 1)};
     const Stat status{object(id, 0)};
-    const unsigned mine = key + static_cast<unsigned>(me), theirs = key + static_cast<unsigned>(from);
+    const unsigned mine = key + static_cast<unsigned>(me);
     f.does(TORTURE_CALL(make), BufRef{b.index}, words);
     f.does(TORTURE_CALL(fill), b, Layout{-1}, 1, 1, words, Key{mine}, 0);
+#if MPI_VERSION >= 4
+    if (background) {
+      const Req request{object(id, 0)};
+      if (replaces) {
+        f.call(TORTURE_CALL(MPI_Isendrecv_replace), b, words, Type{-1}, to, tag_of(id), from, tag_of(id),
+               Comm{group.comm}, request);
+      } else {
+        f.does(TORTURE_CALL(make), BufRef{in.index}, words);
+        f.call(TORTURE_CALL(MPI_Isendrecv), b, words, Type{-1}, to, tag_of(id), in, words, Type{-1}, from, tag_of(id),
+               Comm{group.comm}, request);
+      }
+      return;
+    }
+#endif
     if (replaces) {
       f.call(TORTURE_CALL(MPI_Sendrecv_replace), b, words, Type{-1}, to, tag_of(id), from, tag_of(id), Comm{group.comm},
              status);
@@ -189,14 +241,26 @@ struct Ring : Step {
       f.does(TORTURE_CALL(make), BufRef{in.index}, words);
       f.call(TORTURE_CALL(MPI_Sendrecv), b, words, Type{-1}, to, tag_of(id), in, words, Type{-1}, from, tag_of(id),
              Comm{group.comm}, status);
-      f.does(TORTURE_CALL(expect), id, b, Layout{-1}, 1, 1, words, Key{mine}, 1, 0);
+    }
+    check(f, me);
+  }
+  void check(Face& f, int me) const {
+    const int p = group.size(), from = (me + p - shift) % p;
+    const Buf b{object(id, 0)}, in{object(id, replaces ? 0 : 1)};
+    if (!replaces) {
+      f.does(TORTURE_CALL(expect), id, b, Layout{-1}, 1, 1, words, Key{key + static_cast<unsigned>(me)}, 1, 0);
       f.does(TORTURE_CALL(expect_no_more), id, BufRef{b.index}, words);
     }
-    f.does(TORTURE_CALL(expect_count), id, status, from, tag_of(id), words);
-    f.does(TORTURE_CALL(expect), id, in, Layout{-1}, 1, 1, words, Key{theirs}, 1, 0);
+    f.does(TORTURE_CALL(expect_count), id, Stat{object(id, 0)}, from, tag_of(id), words);
+    f.does(TORTURE_CALL(expect), id, in, Layout{-1}, 1, 1, words, Key{key + static_cast<unsigned>(from)}, 1, 0);
     f.does(TORTURE_CALL(expect_no_more), id, BufRef{in.index}, words);
   }
-  void finish(Face&, int) const override {}
+  void finish(Face& f, int world) const override {
+    const int me = group.rank_of(world);
+    if (me < 0 || !background || MPI_VERSION < 4) return;
+    f.does(TORTURE_CALL(complete), id, me % 6, Req{object(id, 0)}, Stat{object(id, 0)});
+    check(f, me);
+  }
 };
 
 Side draw_side(Chance& chance, int words, int n) {
@@ -217,13 +281,17 @@ std::unique_ptr<Step> draw_message(Chance& chance, const Group& group, int) {
   step->to = chance.below(group.size());
   step->words = draw_words(chance);
   if (chance.one_in(2)) step->words -= step->words % 48;
-  step->mode = chance.below(2);
+  step->mode = static_cast<Mode>(chance.below(static_cast<int>(Mode::count)));
   step->sends = chance.below(3);
-  step->receives = chance.below(5);
-  if (step->from == step->to) {  // a blocking call would wait for itself
-    if (step->receives == 0 || step->receives >= 3) step->sends = 1 + chance.below(2);
+  step->receives = chance.below(6);
+  if (step->mode == Mode::ready && !step->posts()) step->receives = 1 + chance.below(2);
+  if (step->mode == Mode::buffered) {
+    step->words %= 16384;
+    step->buffered = 4 * step->words + 512;
   }
-  step->holds = step->sends == 2 || step->receives == 2;
+  // A blocking call would wait for itself.
+  if (step->from == step->to && !step->posts()) step->sends = 1 + chance.below(2);
+  step->holds = step->sends == 2 || step->receives == 2 || step->mode == Mode::ready;
   step->any = chance.one_in(4);
   step->send_way = chance.below(6);
   step->receive_way = chance.below(6);
@@ -252,6 +320,7 @@ std::unique_ptr<Step> draw_ring(Chance& chance, const Group& group, int) {
   step->words = draw_words(chance);
   step->shift = chance.below(group.size());
   step->replaces = chance.one_in(2);
+  step->background = chance.one_in(3);
   return step;
 }
 

@@ -28,6 +28,9 @@ constexpr Kind kinds[] = {
     {"message", draw_message, 8},
     {"many", draw_many, 2},
     {"ring", draw_ring, 2},
+    {"repeat", draw_repeat, 2},
+    {"partitioned", draw_partitioned, 2},
+    {"cancel", draw_cancel, 2},
     {"collective", draw_collective, 8},
     {"window", draw_window, 3},
 };
@@ -64,6 +67,7 @@ class Open {
   void begin(Chance& chance, int id) {
     const Group group = groups_[static_cast<std::size_t>(chance.below(static_cast<int>(groups_.size())))];
     plan_.steps.push_back(draw_step(chance, world_, group, id));
+    plan_.buffered += plan_.steps.back()->buffered;
     plan_.events.push_back({id, 0});
     steps_.push_back({id, 1});
     for (Group made : plan_.steps.back()->groups()) {
@@ -100,6 +104,16 @@ class Open {
   std::vector<Group> groups_;
 };
 
+void perform(const Step& step, int part, Face& face, int world) {
+  face.step = step.id;
+  if (part == 0)
+    step.start(face, world);
+  else if (part <= step.middles)
+    step.middle(face, world, part - 1);
+  else
+    step.finish(face, world);
+}
+
 }  // namespace
 
 Plan draw(std::uint64_t seed, const World& world) {
@@ -119,14 +133,12 @@ Plan draw(std::uint64_t seed, const World& world) {
   return plan;
 }
 
-void perform(const Step& step, int part, Face& face, int world) {
-  face.step = step.id;
-  if (part == 0)
-    step.start(face, world);
-  else if (part <= step.middles)
-    step.middle(face, world, part - 1);
-  else
-    step.finish(face, world);
+void perform(const Plan& plan, Face& face, int world) {
+  face.step = -1;
+  if (plan.buffered > 0) face.does(TORTURE_CALL(attach_buffer), plan.buffered);
+  for (Event event : plan.events)
+    perform(*plan.steps[static_cast<std::size_t>(event.step)], event.part, face, world);
+  if (plan.buffered > 0) face.does(TORTURE_CALL(detach_buffer));
 }
 
 void keep(Plan& plan, const std::set<int>& steps) {
@@ -140,7 +152,13 @@ void keep(Plan& plan, const std::set<int>& steps) {
 
 std::string print_c(const Plan& plan, const std::string& head) {
   Face face(true);
-  std::string body;
+  std::string body, end;
+  if (plan.buffered > 0) {
+    face.does(TORTURE_CALL(attach_buffer), plan.buffered);
+    body = face.take();
+    face.does(TORTURE_CALL(detach_buffer));
+    end = face.take();
+  }
   for (Event event : plan.events) {
     const Step& step = *plan.steps[static_cast<std::size_t>(event.step)];
     std::vector<std::string> texts;
@@ -161,7 +179,8 @@ std::string print_c(const Plan& plan, const std::string& head) {
     }
   }
   const std::string n = std::to_string(kMost);
-  std::string content = content_text;  // one line: a line for each statement reads better
+  // Each is one line: a line for each statement reads better.
+  std::string content = content_text + std::string("\n#if MPI_VERSION >= 4\n") + content_of_4 + "\n#endif\n";
   for (std::size_t at = 0; (at = content.find("; ", at)) != std::string::npos;) content[++at] = '\n';
   return "/* " + head + "; " + std::to_string(plan.ranks) + " ranks */\n#include <mpi.h>\n#include <stdio.h>\n" +
          "#include <stdlib.h>\n\n" + content + "\n\nstatic unsigned* b[" + n + "];\nstatic int* m[" + n +
@@ -170,7 +189,7 @@ std::string print_c(const Plan& plan, const std::string& head) {
          "];\nstatic MPI_Info i[" + n + "];\nstatic MPI_Aint* d[" + n + "];\n" + face.arrays() +
          "\nint main(int argc, char** argv) {\n  int rank;\n  MPI_Init(&argc, &argv);\n"
          "  MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n" +
-         body + "  MPI_Finalize();\n  return 0;\n}\n";
+         body + end + "  MPI_Finalize();\n  return 0;\n}\n";
 }
 
 }  // namespace torture

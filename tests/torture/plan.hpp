@@ -34,6 +34,7 @@ struct Step {
   bool holds = false;  // the communicator must live until the finish
   bool makes = false;  // its finish frees the communicators that it makes
   int middles = 0;
+  int buffered = 0;  // bytes that it may take of the buffer of MPI_Buffer_attach
   std::string what;
 
   virtual ~Step() = default;
@@ -50,6 +51,7 @@ struct Event {
 
 struct Plan {
   int ranks = 0;
+  int buffered = 0;
   std::vector<std::unique_ptr<Step>> steps;
   std::vector<Event> events;
 };
@@ -63,8 +65,8 @@ struct World {
 };
 
 Plan draw(std::uint64_t seed, const World& world);
-/// Does one part of a step.
-void perform(const Step& step, int part, Face& face, int world);
+/// Does all of a rank's part.
+void perform(const Plan& plan, Face& face, int world);
 /// Leaves just these steps, without those whose communicator is not made.
 void keep(Plan& plan, const std::set<int>& steps);
 /// The program as C, which needs as many ranks as the plan has.
@@ -76,6 +78,9 @@ std::unique_ptr<Step> draw_comm(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_message(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_many(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_ring(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_repeat(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_partitioned(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_cancel(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_collective(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_inter(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_window(Chance&, const Group&, int id);

@@ -51,7 +51,7 @@ class Drawer {
     v.target = target;
     v.puts = chance_.one_in(2);
     v.exclusive = v.puts || chance_.one_in(2);
-    v.flushes = !v.puts || chance_.one_in(3);
+    v.flushes = chance_.one_in(3);
     v.version = static_cast<unsigned>(1 + chance_.below(100));
     return v;
   }
