@@ -179,6 +179,56 @@ TORTURE_BOTH(content_text,
     expect_size(step, comm, size, rank);
   }
 
+  static inline void word_types(MPI_Datatype** types, int count) {
+    *types = (MPI_Datatype*)malloc((size_t)count * sizeof(MPI_Datatype));
+    for (int i = 0; i < count; ++i) (*types)[i] = MPI_UNSIGNED;
+  }
+
+  static inline void drop_types(MPI_Datatype** types) {
+    free(*types);
+    *types = 0;
+  }
+
+  static void compose(void* in, void* inout, int* count, MPI_Datatype* type) {
+    unsigned* a = (unsigned*)in;
+    unsigned* b = (unsigned*)inout;
+    (void)type;
+    for (int i = 0; i < 2 * *count; i += 2) {
+      b[i + 1] = a[i + 1] * b[i] + b[i + 1];
+      b[i] = a[i] * b[i];
+    }
+  }
+
+  static inline void fill_pairs(unsigned* at, int pairs, unsigned key, int rank, int operation) {
+    for (int i = 0; i < pairs; ++i) {
+      unsigned x = word(key + (unsigned)rank, (unsigned)i);
+      at[2 * i] = operation ? x % 17u : x | 1u;
+      at[2 * i + 1] = operation ? (unsigned)rank : x >> 7;
+    }
+  }
+
+  static inline void expect_pairs(int step, unsigned* at, int pairs, unsigned key, int from, int members, int operation) {
+    int one = 1;
+    unsigned next[2];
+    unsigned want[2];
+    for (int i = 0; i < pairs; ++i) {
+      for (int m = from; m < from + members; ++m) {
+        unsigned x = word(key + (unsigned)m, (unsigned)i);
+        next[0] = operation ? x % 17u : x | 1u;
+        next[1] = operation ? (unsigned)m : x >> 7;
+        if (operation == 0 && m > from) compose(want, next, &one, 0);
+        if (operation == 1 && m > from && want[0] <= next[0]) continue;
+        if (operation == 2 && m > from && want[0] >= next[0]) continue;
+        want[0] = next[0];
+        want[1] = next[1];
+      }
+      for (int k = 0; k < 2; ++k) {
+        if (at[2 * i + k] != want[k]) failed(step, "pair", 2 * i + k, at[2 * i + k], want[k]);
+        at[2 * i + k] = nothing;
+      }
+    }
+  }
+
   static inline void set_number(unsigned* at, unsigned value) { *at = value; }
 
   static inline void expect_number(int step, unsigned* at, unsigned want) {

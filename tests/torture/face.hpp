@@ -26,6 +26,10 @@ struct Comm { int index; };             // 0: MPI_COMM_WORLD
 struct CommRef { int index; };
 struct Type { int index; };             // -1: MPI_UNSIGNED
 struct TypeRef { int index; };
+struct OpIn { int index; };
+struct OpRef { int index; };
+struct Types { int index; };            // an array of datatypes
+struct TypesRef { int index; };
 struct Req { int index; };              // its address
 struct ReqIn { int index; };            // the request itself
 struct Handle { int index; };           // a matched message's address
@@ -123,6 +127,10 @@ class Face {
   MPI_Comm* value(CommRef c) { return &comms_[index(c.index)]; }
   MPI_Datatype value(Type t) { return t.index < 0 ? MPI_UNSIGNED : types_[index(t.index)]; }
   MPI_Datatype* value(TypeRef t) { return &types_[index(t.index)]; }
+  MPI_Op value(OpIn o) { return ops_[index(o.index)]; }
+  MPI_Op* value(OpRef o) { return &ops_[index(o.index)]; }
+  MPI_Datatype* value(Types t) { return type_lists_[index(t.index)]; }
+  MPI_Datatype** value(TypesRef t) { return &type_lists_[index(t.index)]; }
   MPI_Request* value(Req r) { return &requests_[index(r.index)]; }
   MPI_Request value(ReqIn r) { return requests_[index(r.index)]; }
   MPI_Message* value(Handle h) { return &messages_[index(h.index)]; }
@@ -157,6 +165,10 @@ class Face {
   std::string shown(CommRef c) { return "&" + at("c", c.index); }
   std::string shown(Type t) { return t.index < 0 ? "MPI_UNSIGNED" : at("t", t.index); }
   std::string shown(TypeRef t) { return "&" + at("t", t.index); }
+  std::string shown(OpIn o) { return at("o", o.index); }
+  std::string shown(OpRef o) { return "&" + at("o", o.index); }
+  std::string shown(Types t) { return at("y", t.index); }
+  std::string shown(TypesRef t) { return "&" + at("y", t.index); }
   std::string shown(Req r) { return "&" + at("r", r.index); }
   std::string shown(ReqIn r) { return at("r", r.index); }
   std::string shown(Handle h) { return "&" + at("h", h.index); }
@@ -207,6 +219,8 @@ class Face {
   std::array<MPI_Request, kMost> requests_{};
   std::array<MPI_Message, kMost> messages_{};
   std::array<MPI_Status, kMost> statuses_{};
+  std::array<MPI_Op, kMost> ops_{};
+  std::array<MPI_Datatype*, kMost> type_lists_{};
   std::array<MPI_Win, kMost> wins_{};
   std::array<MPI_Group, kMost> groups_{};
   std::array<MPI_Info, kMost> infos_{};

@@ -32,6 +32,8 @@ constexpr Kind kinds[] = {
     {"partitioned", draw_partitioned, 2},
     {"cancel", draw_cancel, 2},
     {"collective", draw_collective, 8},
+    {"vectors", draw_vectors, 4},
+    {"reduction", draw_reduction, 2},
     {"window", draw_window, 3},
 };
 
@@ -186,7 +188,7 @@ std::string print_c(const Plan& plan, const std::string& head) {
          "#include <stdlib.h>\n\n" + content + "\n\nstatic unsigned* b[" + n + "];\nstatic int* m[" + n +
          "];\nstatic MPI_Comm c[" + n + "];\nstatic MPI_Datatype t[" + n + "];\nstatic MPI_Request r[" + n +
          "];\nstatic MPI_Message h[" + n + "];\nstatic MPI_Status s[" + n + "];\nstatic MPI_Win w[" + n + "];\nstatic MPI_Group g[" + n +
-         "];\nstatic MPI_Info i[" + n + "];\nstatic MPI_Aint* d[" + n + "];\n" + face.arrays() +
+         "];\nstatic MPI_Info i[" + n + "];\nstatic MPI_Aint* d[" + n + "];\nstatic MPI_Op o[" + n + "];\nstatic MPI_Datatype* y[" + n + "];\n" + face.arrays() +
          "\nint main(int argc, char** argv) {\n  int rank;\n  MPI_Init(&argc, &argv);\n"
          "  MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n" +
          body + end + "  MPI_Finalize();\n  return 0;\n}\n";

@@ -82,6 +82,8 @@ std::unique_ptr<Step> draw_repeat(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_partitioned(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_cancel(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_collective(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_vectors(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_reduction(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_inter(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_window(Chance&, const Group&, int id);
 
