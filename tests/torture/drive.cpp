@@ -1,5 +1,7 @@
 // Draws modes and seeds, runs one job after the other, and shrinks what fails to few steps, ranks and modes.
-//   torture_drive RMQRUN TORTURE [--seconds N] [--count PROGRAMS] [--first SEED]
+//   torture_drive RMQRUN TORTURE [--seconds N] [--count PROGRAMS] [--first SEED] [--also TORTURE] [--plant]
+// --also: the same program, built another way, for some jobs. --plant: something of each kind is left behind,
+// which has to show.
 // Without --first the seeds are fresh, and the first one is printed. A job that fails prints how it is had again, its
 // output, and the shrunken program as C. Exit code 1 when one failed.
 #include <algorithm>
@@ -7,6 +9,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -20,7 +23,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Options {
-  std::string rmqrun, torture;
+  std::string rmqrun, torture, also;
+  bool plants = false;
   long seconds = 1000000, count = 1000000000;
   unsigned long first = 0;
 };
@@ -31,12 +35,20 @@ bool read(int argc, char** argv, Options& o) {
   o.torture = argv[2];
   std::random_device device;
   o.first = device() % 1000000000;
-  for (int i = 3; i + 1 < argc; i += 2) {
+  for (int i = 3; i < argc; i += 2) {
     const std::string word = argv[i];
+    if (word == "--plant") {
+      o.plants = true;
+      --i;
+      continue;
+    }
+    if (i + 1 == argc) return false;
     if (word == "--seconds")
       o.seconds = std::atol(argv[i + 1]);
     else if (word == "--count")
       o.count = std::atol(argv[i + 1]);
+    else if (word == "--also")
+      o.also = argv[i + 1];
     else if (word == "--first")
       o.first = std::strtoul(argv[i + 1], nullptr, 10);
     else
@@ -56,10 +68,14 @@ int main(int argc, char** argv) {
   std::cout << "first seed " << o.first << std::endl;
   const auto begin = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin).count(); };
+  const rmq::test::Room room;
+  std::optional<rmq::test::Room::Disk> disk;  // segments of many ranks need more than the room has
+  if (room.own()) disk.emplace("/dev/shm", 4ull << 30);
   std::map<std::string, long> covered;
   long programs = 0, calls = 0, jobs = 0, failures = 0;
   for (unsigned long seed = o.first; programs < o.count && elapsed() < o.seconds;) {
-    torture::Job job{o.rmqrun, o.torture, torture::draw_mode(seed), seed, 1, {}, false};
+    torture::Job job{&room, o.rmqrun, o.torture, torture::draw_mode(seed), seed, 1, {}, false, o.plants};
+    if (!o.also.empty() && seed % 8 == 0) job.torture = o.also;
     job.count = std::min<long>(job.mode.ranks > 9 ? 5 : 40, o.count - programs);
     const torture::Outcome outcome = run(job);
     ++jobs;
@@ -67,11 +83,13 @@ int main(int argc, char** argv) {
     calls += outcome.calls;
     ++covered["ranks " + std::to_string(job.mode.ranks)];
     for (const std::string& setting : job.mode.settings) ++covered[setting];
+    if (job.mode.trace) ++covered["trace"];
+    if (job.torture == o.also) ++covered["also"];
     seed += static_cast<unsigned long>(job.count);
     if (outcome.good) continue;
     ++failures;
     std::cout << "FAILED: " << command(job) << "\n" << outcome.output << std::endl;
-    shrink(job, outcome, std::cout);
+    if (!o.plants) shrink(job, outcome, std::cout);
   }
   std::cout << programs << " programs in " << jobs << " jobs, " << calls << " calls, " << elapsed() << " s, "
             << failures << " failed; " << covered.size() << " modes:";

@@ -4,13 +4,44 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+
+#include "launch/family.hpp"
+#include "leftover.hpp"
 
 namespace torture {
+namespace {
+
+/// Runs a line of the shell and keeps what it says.
+bool run_line(const std::string& line, std::string& output) {
+  FILE* pipe = popen((line + " 2>&1 </dev/null").c_str(), "r");
+  if (pipe == nullptr) return false;
+  char piece[4096];
+  while (std::size_t n = fread(piece, 1, sizeof piece, pipe)) output.append(piece, n);
+  const int status = pclose(pipe);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+std::string trace_of(const Job& job) { return job.room->folder() + "/trace"; }
+
+bool check_trace(const Job& job, std::string& output) {
+  const std::string trace = trace_of(job);
+  if (!std::filesystem::exists(trace)) return true;
+  const auto rmqtrace = std::filesystem::path(job.rmqrun).parent_path() / "rmqtrace";
+  std::string said;
+  const bool clean = run_line(rmqtrace.string() + " check " + trace, said);
+  if (!clean) output += "rmqtrace check: " + said;
+  std::filesystem::remove_all(trace);
+  return clean;
+}
+
+}  // namespace
 
 std::string command(const Job& job, const std::string& more) {
   std::string line =
       job.rmqrun + " -n " + std::to_string(job.mode.ranks) + " --timeout 100 --hang-after 10 --hang-abort";
   for (const std::string& setting : job.mode.settings) line += (setting[0] == '-' ? " " : " -x ") + setting;
+  if (job.mode.trace) line += " --trace " + trace_of(job);
   line += " " + job.torture + " --seed " + std::to_string(job.seed);
   if (job.count > 1) line += " --count " + std::to_string(job.count);
   if (job.keeps) {
@@ -24,12 +55,17 @@ std::string command(const Job& job, const std::string& more) {
 
 Outcome run(const Job& job, const std::string& more) {
   Outcome outcome;
-  FILE* pipe = popen((command(job, more) + " 2>&1 </dev/null").c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  char piece[4096];
-  while (std::size_t n = fread(piece, 1, sizeof piece, pipe)) outcome.output.append(piece, n);
-  const int status = pclose(pipe);
-  outcome.good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  const std::string mark = rmq::test::next_mark();
+  const std::string around =
+      std::string(rmq::test::kMarkVariable) + "=" + mark + " TMPDIR=" + job.room->folder() + " ";
+  outcome.good = run_line(around + command(job, more), outcome.output);
+  const bool clean = check_trace(job, outcome.output);  // of a job that failed, too: it has to go
+  outcome.good = outcome.good && clean;
+  if (job.plants) plant_leftovers(*job.room, mark);
+  for (const std::string& left : take_leftovers(*job.room, mark)) {
+    outcome.output += "left behind: " + left + "\n";
+    outcome.good = false;
+  }
   const std::size_t at = outcome.output.find(" programs, ");
   if (at != std::string::npos) outcome.calls = std::atol(outcome.output.c_str() + at + 11);
   return outcome;

@@ -3,7 +3,8 @@
 //   torture --seed N [--count N] [--keep a,b,…] [--kinds a,b,…] [--late-free] [--print-c] [--list]
 // --keep: only these steps. --kinds: programs of these kinds of steps only, with the names of plan.cpp. --late-free: no
 // communicator is freed before what it carries is complete. --print-c: prints the program as C, for the number of ranks
-// it runs with. --list: numbers of the steps.
+// it runs with. --list: the number of steps.
+// Variables: trouble.hpp.
 #include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <string>
 
 #include "plan.hpp"
+#include "trouble.hpp"
 
 namespace {
 
@@ -78,6 +80,7 @@ bool all_share(int size) {
 
 int main(int argc, char** argv) {
   const Options o = read(argc, argv);
+  torture::Trouble trouble;
   MPI_Init(&argc, &argv);
   signal(SIGALRM, tell);
   signal(SIGTERM, tell);
@@ -86,6 +89,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const torture::World world{size, o.late, all_share(size), o.kinds};
+  trouble.begin(o.seed + static_cast<unsigned long>(rank));
   long calls = 0;
   for (unsigned long seed = o.seed; seed < o.seed + static_cast<unsigned long>(o.count); ++seed) {
     torture::Plan plan = torture::draw(seed, world);
@@ -105,6 +109,7 @@ int main(int argc, char** argv) {
     MPI_Barrier(MPI_COMM_WORLD);  // a message of the next program would fit this one's wildcards
   }
   alarm(0);
+  trouble.stop();
   long all = 0;
   MPI_Reduce(&calls, &all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0 && !o.prints && !o.lists) std::printf("%ld programs, %ld calls\n", o.count, all);

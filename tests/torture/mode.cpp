@@ -35,6 +35,11 @@ const std::vector<Setting>& settings() {
         "reduce_scatter=pairwise,bcast=trees,allreduce=flat"},
        2},
       {"RMQ_FLIGHT", {"0"}, 6},
+      {"RMQ_RMA_TYPES", {"1", "2"}, 6},
+      {"RMQ_RMA_QUEUE", {"0", "1K"}, 6},
+      {"RMQ_SPIN", {"0"}, 6},
+      {"TORTURE_CUTS", {"2000", "20000"}, 5},
+      {"TORTURE_STOPS", {"10", "100"}, 8},
   };
   return all;
 }
@@ -73,6 +78,7 @@ Mode draw_mode(unsigned long seed) {
       mode.settings.push_back(
           std::string(setting.name) + "=" +
           setting.values[static_cast<std::size_t>(chance.below(static_cast<int>(setting.values.size())))]);
+  mode.trace = mode.ranks <= 9 && chance.one_in(8);
   return mode;
 }
 

@@ -8,6 +8,7 @@ namespace torture {
 
 struct Mode {
   int ranks = 2;
+  bool trace = false;
   std::vector<std::string> settings;  // NAME=VALUE for the ranks, or an option of rmqrun with its value after a blank
 };
 

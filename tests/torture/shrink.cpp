@@ -48,6 +48,12 @@ void fewer_modes(Job& job) {
   }
 }
 
+void no_trace(Job& job) {
+  Job smaller = job;
+  smaller.mode.trace = false;
+  if (job.mode.trace && fails(smaller)) job = smaller;
+}
+
 /// Other ranks make another program of the seed, which may fail, too.
 void fewer_ranks(Job& job) {
   for (const std::string& setting : job.mode.settings)
@@ -68,6 +74,7 @@ void shrink(Job job, const Outcome& outcome, std::ostream& to) {
     to << "(no program of the job fails alone)" << std::endl;
     return;
   }
+  no_trace(job);
   fewer_modes(job);
   fewer_ranks(job);
   fewer_steps(job);
