@@ -158,8 +158,6 @@ void Device::arrive_short(Rank from, const Packet& p, const std::byte* payload) 
   }
   if (!may_be_kept(c, p, p.length)) [[unlikely]]
     return;
-  if (is_revoked(p.context) && p.kind == Kind::SHORT) [[unlikely]]
-    return channels_.return_credit(c, p.length + kMessageRecord);  // nobody will receive it
   Request* message = keep(c, p, m, p.length, Step::kept);
   if (p.length) std::memcpy(message->owned, payload, p.length);
 }

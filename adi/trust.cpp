@@ -41,8 +41,12 @@ void Device::refuse(Rank from, const Packet& p) {
 
 bool Device::may_be_kept(const Channel& from, const Packet& p, std::uint64_t data_bytes) {
   if (p.flags & packet_flag::envelope) return true;  // counted by envelopes_out
-  if (channels_.may_hold(from, data_bytes)) [[likely]]
-    return true;
+  if (channels_.may_hold(from, data_bytes)) [[likely]] {
+    if (p.kind != Kind::SHORT || !is_revoked(p.context)) [[likely]]
+      return true;
+    channels_.return_credit(channels_[from.rank], p.length + kMessageRecord);  // nobody will receive it
+    return false;
+  }
   protocol_error(from.rank, p, "it is beyond the sender's credit (RMQ_UNEXPECTED_MAX must be the same in all ranks)");
   return false;
 }
