@@ -69,7 +69,7 @@ MPI_Comm come_together(Comm& local, int leader, ft::Together& ours, const std::f
     over = false;
     met.who = introduce(ours.own(), leader, way.bridge);
     // Before anybody can part again.
-    if (met.who.party && local.rank == leader) tell_bond(*met.who.party, met.who.other_job);
+    if (met.who.party && local.rank == leader) tell_bond(*met.who.party);
     met.contexts = agree_across(ours.own(), leader, way.bridge, met.who.order);
   });
   const bool well = ours.agree();
@@ -84,7 +84,7 @@ MPI_Comm come_together(Comm& local, int leader, ft::Together& ours, const std::f
     if (well && ours.has_lost(leader)) stay_away(local, met);
     if (met.who.party) set_adrift(*met.who.party);
   } else if (ft::may_fail()) {
-    tie_again(met.who.remote, met.who.other_job, local.rank == leader);
+    tie_again(met.who.remote, local.rank == leader);
   }
   // What the other side may take for a communicator's is not used again.
   ours.conclude(all_well, [] {});

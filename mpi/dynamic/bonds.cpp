@@ -238,8 +238,11 @@ void tell_parting(const adi::Party& party) {
   if (has_launcher()) static_cast<void>(runtime().bootstrap->wish("part", name_of(party)));
 }
 
-void tell_bond(const adi::Party& party, std::uint64_t other_job) {
-  if (has_launcher()) ask_launcher("bond", {{"job", job_name(other_job)}, {"tie", name_of(party)}});
+void tell_bond(const adi::Party& party) {
+  if (!has_launcher()) return;
+  std::set<std::string> jobs;
+  for (const Process& p : party.facts().members) jobs.insert(job_name(p.job));
+  ask_launcher("bond", {{"jobs", jobs}, {"tie", name_of(party)}});
 }
 
 void set_adrift(adi::Party& party) {
@@ -248,12 +251,12 @@ void set_adrift(adi::Party& party) {
   if (has_launcher()) static_cast<void>(runtime().bootstrap->wish("adrift", name_of(party)));
 }
 
-void tie_again(const std::vector<Rank>& members, std::uint64_t other_job, bool leader) {
+void tie_again(const std::vector<Rank>& members, bool leader) {
   for (const auto& party : runtime().device->parties()) {
     const auto& known = party->all_numbers().met_here;
     if (!party->is_adrift() || std::ranges::none_of(members, [&](Rank r) { return known.contains(r); })) continue;
     party->set_adrift(false);
-    if (leader) tell_bond(*party, other_job);
+    if (leader) tell_bond(*party);
   }
 }
 

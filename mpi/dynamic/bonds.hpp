@@ -22,15 +22,15 @@ bool is_mixed(const Comm& c);
 /// All of MPI_Comm_disconnect but the end of the handle: waits for all members, and says which parties nobody of them
 /// will need any more. To be dismissed when the communicator is gone.
 std::vector<adi::Party*> part_from(Comm& c);
-/// The launcher hears that this job and that one are connected, by this party; it has heard when this returns. As far
-/// as both jobs are its own, one ends with the other.
-void tell_bond(const adi::Party& party, std::uint64_t other_job);
+/// The launcher hears that all jobs of this party are connected by it; it has heard when this returns. As far as they
+/// are its own, one ends with the others.
+void tell_bond(const adi::Party& party);
 /// The launcher hears that they have parted: what this process does next, and be it that it dies, comes behind that.
 void tell_parting(const adi::Party& party);
 /// What a party was made for has failed: the jobs are not connected by it, and do not wait for each other in the end.
 void set_adrift(adi::Party& party);
 /// Processes that know each other by such parties have come together after all.
-void tie_again(const std::vector<Rank>& members, std::uint64_t other_job, bool leader);
+void tie_again(const std::vector<Rank>& members, bool leader);
 /// Ends a party in order.
 void dismiss(adi::Party& party);
 

@@ -9,10 +9,9 @@ std::optional<int> Bonds::awaited_by(int child) const {
   return found == parent_of_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void Bonds::tie(const std::string& name, int a, int b) {
-  ties_[name] = std::minmax(a, b);
-  for (const auto& [child, parent] : {std::pair(a, b), std::pair(b, a)})
-    if (awaited_by(child) == parent) parent_of_.erase(child);
+void Bonds::tie(const std::string& name, const std::set<int>& jobs) {
+  ties_[name] = jobs;
+  std::erase_if(parent_of_, [&](const auto& e) { return jobs.contains(e.first) && jobs.contains(e.second); });
 }
 
 std::set<int> Bonds::connected_with(int job) const {
@@ -27,12 +26,12 @@ std::set<int> Bonds::reach(int job, bool expected) const {
   std::set<int> all{job};
   for (std::size_t before = 0; before < all.size();) {
     before = all.size();
-    const auto join = [&](int a, int b) {
-      if (all.contains(a) || all.contains(b)) all.insert({a, b});
+    const auto join = [&](const std::set<int>& some) {
+      if (std::ranges::any_of(some, [&](int one) { return all.contains(one); })) all.insert(some.begin(), some.end());
     };
-    for (const auto& [name, both] : ties_) join(both.first, both.second);
+    for (const auto& [name, some] : ties_) join(some);
     if (!expected) continue;
-    for (const auto& [child, parent] : parent_of_) join(child, parent);
+    for (const auto& [child, parent] : parent_of_) join({child, parent});
   }
   return all;
 }
@@ -41,20 +40,21 @@ void Bonds::set_adrift(const std::string& name, int job) {
   adrift_.insert(job);
   const auto found = ties_.find(name);
   if (found == ties_.end()) return;
-  adrift_.insert({found->second.first, found->second.second});
+  adrift_.insert(found->second.begin(), found->second.end());
   ties_.erase(found);
 }
 
 void Bonds::forget(int job) {
   adrift_.erase(job);
-  std::erase_if(ties_, [&](const auto& tie) { return tie.second.first == job || tie.second.second == job; });
+  for (auto& [name, some] : ties_) some.erase(job);
+  std::erase_if(ties_, [](const auto& tie) { return tie.second.size() < 2; });
   std::erase_if(parent_of_, [&](const auto& entry) { return entry.first == job || entry.second == job; });
 }
 
 bool Bonds::ends_with(int job, int other) const {
   if (awaited_by(job) == other) return true;
-  const std::pair<int, int> both = std::minmax(job, other);
-  return std::ranges::any_of(ties_, [&](const auto& tie) { return tie.second == both; });
+  return std::ranges::any_of(ties_,
+                             [&](const auto& tie) { return tie.second.contains(job) && tie.second.contains(other); });
 }
 
 }  // namespace rmq::launch

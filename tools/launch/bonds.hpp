@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 
 namespace rmq::launch {
 
@@ -18,8 +17,8 @@ class Bonds {
   /// The parent that still waits for the child to connect, if it does.
   std::optional<int> awaited_by(int child) const;
 
-  /// Two jobs have connected. Both know the connection by this name, and may both tell of it.
-  void tie(const std::string& name, int a, int b);
+  /// These jobs have connected, two or more at a time. All know the connection by this name, and each may tell of it.
+  void tie(const std::string& name, const std::set<int>& jobs);
   /// They have parted: the first of all their ranks that says so counts.
   void untie(const std::string& name) { ties_.erase(name); }
   /// The same, but one side alone has come to know that they had connected, or not all of both do: members of the other
@@ -39,9 +38,9 @@ class Bonds {
  private:
   std::set<int> reach(int job, bool expected) const;
 
-  std::map<std::string, std::pair<int, int>> ties_;  // the smaller number first
-  std::set<int> adrift_;                             // that may be waited for so
-  std::map<int, int> parent_of_;                     // of children that have not connected
+  std::map<std::string, std::set<int>> ties_;
+  std::set<int> adrift_;          // that may be waited for so
+  std::map<int, int> parent_of_;  // of children that have not connected
 };
 
 }  // namespace rmq::launch

@@ -130,7 +130,7 @@ Result<Job*> Keeper::start_job(JobPlan plan, Job* parent) {
     job->kill();
     return tl::unexpected(started.error());
   }
-  if (parent != nullptr) bonds_.tie(job->info().job, parent->number(), number);
+  if (parent != nullptr) bonds_.tie(job->info().job, {parent->number(), number});
   return jobs_.emplace_back(std::move(job)).get();
 }
 

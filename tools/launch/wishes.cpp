@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "base/boot_wire.hpp"
 #include "base/bootstrap.hpp"
@@ -226,10 +229,12 @@ bool Wishes::answer(const Asker& job, int rank, std::string_view what, const jso
     if (!tell(wants)) waiting_.push_back(wants);
     return true;
   } else if (what == "bond") {
-    const std::string other = wish.value("job", "");
-    const int number = keeper_.number_of(other);
-    if (number >= 0) keeper_.bonds().tie(wish.value("tie", ""), job.number, number);  // else another launcher's
-    for (const std::string& met : {other, job.plan.job.job}) tell_all(met);
+    const auto met = wish.value("jobs", std::vector<std::string>{});
+    std::set<int> ours{job.number};
+    for (const std::string& one : met)
+      if (const int number = keeper_.number_of(one); number >= 0) ours.insert(number);  // else another launcher's
+    if (ours.size() > 1) keeper_.bonds().tie(wish.value("tie", ""), ours);
+    for (const std::string& one : met) tell_all(one);
     answer = json::object();
   } else {
     return false;
