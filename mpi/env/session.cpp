@@ -145,7 +145,10 @@ MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int rem
   connect_job();
   const adi::Device& device = *runtime().device;
   Rank leaders[2] = {local.world[leader], local.world[leader]};
-  if (local.rank == leader) {
+  std::vector<std::uint64_t> is_met{1};  // whether there is another group
+  if (local.rank == leader && remote_handle == MPI_GROUP_EMPTY) {
+    is_met[0] = 0;
+  } else if (local.rank == leader) {
     const Group& remote = group_arg(remote_handle, "remote_group");
     if (remote_leader < 0 || remote_leader >= remote.size()) {
       fail_call(MPI_ERR_RANK, fmt::format("invalid rank {} (argument remote_leader; allowed 0..{})", remote_leader,
@@ -163,18 +166,19 @@ MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int rem
   const bool first = name(leaders[0]) < name(leaders[1]);  // both leaders have the same list
   std::optional<MeetingPlace> place;
   Bridge bridge{true};
-  if (local.rank == leader) {
+  if (local.rank == leader && is_met[0] != 0) {
     place.emplace(tag, first ? Ranks{leaders[0], leaders[1]} : Ranks{leaders[1], leaders[0]});
     bridge = Bridge{true, &place->comm(), first ? 1 : 0, place->tag()};
   }
   std::unique_ptr<Comm, Drop> ours;
   try {
     ours.reset(create(local, tag, errhandler));
+    broadcast(party_behind(*ours, leader), is_met);  // the leader alone has been given the other group
   } catch (const Failure& f) {
-    if (local.rank == leader) static_cast<void>(settle(bridge, &f));  // the other side waits for this one
+    if (bridge.comm) static_cast<void>(settle(bridge, &f));  // the other side waits for this one
     throw;
   }
-  return create_intercomm(*ours, leader, bridge);
+  return is_met[0] != 0 ? create_intercomm(*ours, leader, bridge) : MPI_COMM_NULL;
 }
 
 }  // namespace
@@ -314,6 +318,7 @@ RMQ_MPI(int, Intercomm_create_from_groups,
     *out(newintercomm, "newintercomm") = MPI_COMM_NULL;
     optional_info_arg(info);
     const std::string_view tag = tag_text_arg(stringtag);
+    if (local_group == MPI_GROUP_EMPTY) return;
     Group& local = own_group_arg(local_group, "local_group");
     if (local_leader < 0 || local_leader >= local.size()) {
       fail_call(MPI_ERR_RANK,

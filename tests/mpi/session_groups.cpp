@@ -121,6 +121,20 @@ void some_ranks(MPI_Session s) {
   MPI_Comm none = MPI_COMM_WORLD;
   CHECK(MPI_Comm_create_from_group(MPI_GROUP_EMPTY, "none", MPI_INFO_NULL, MPI_ERRORS_RETURN, &none) == MPI_SUCCESS);
   CHECK(none == MPI_COMM_NULL);
+  // Where there is no other group to meet, what the leader alone has to know, nobody waits for it.
+  const auto meets_nobody = [&](MPI_Group ours, MPI_Group theirs) {
+    MPI_Comm inter = MPI_COMM_WORLD;
+    CHECK(MPI_Intercomm_create_from_groups(ours, 0, theirs, 0, "none", MPI_INFO_NULL, MPI_ERRORS_RETURN, &inter) ==
+          MPI_SUCCESS);
+    CHECK(inter == MPI_COMM_NULL);
+  };
+  MPI_Group self;
+  MPI_Group_incl(world, 1, &rank, &self);
+  meets_nobody(MPI_GROUP_EMPTY, MPI_GROUP_EMPTY);
+  meets_nobody(MPI_GROUP_EMPTY, self);
+  meets_nobody(self, MPI_GROUP_EMPTY);
+  meets_nobody(world, rank == 0 ? MPI_GROUP_EMPTY : MPI_GROUP_NULL);
+  MPI_Group_free(&self);
   MPI_Group_free(&world);
 }
 
