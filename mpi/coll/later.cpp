@@ -75,7 +75,10 @@ CollectiveRequest::CollectiveRequest(Comm& c, bool persistent)
       number_(c.calls + 1) {}
 
 int CollectiveRequest::peek(MPI_Status* status) {
-  set_empty_status(status);
+  if (active_)
+    set_sent_status(status);
+  else
+    set_empty_status(status);
   told_ = active_;
   return active_ ? result() : MPI_SUCCESS;
 }

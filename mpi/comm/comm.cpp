@@ -112,7 +112,7 @@ class Idup final : public Activity {
     return true;
   }
   int peek(MPI_Status* status) override {
-    set_empty_status(status);
+    set_sent_status(status);
     return agreement_.error();
   }
   int finish(MPI_Status* status) override { return peek(status); }

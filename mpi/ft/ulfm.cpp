@@ -159,7 +159,7 @@ class AgreeRequest final : public Activity {
   AgreeRequest(Comm& c, int* flag) : Activity(&c), part_(c, flag) {}
   bool complete() override { return part_.is_over(); }
   int peek(MPI_Status* status) override {
-    set_empty_status(status);
+    set_sent_status(status);
     return part_.error();
   }
   int finish(MPI_Status* status) override { return peek(status); }
@@ -175,7 +175,7 @@ class ShrinkRequest final : public Activity {
   ShrinkRequest(Comm& c, MPI_Comm* newcomm) : Activity(&c), part_(c), newcomm_(newcomm) {}
   bool complete() override { return part_.is_over(); }
   int peek(MPI_Status* status) override {
-    set_empty_status(status);
+    set_sent_status(status);
     if (!made_) *newcomm_ = part_.make();
     made_ = true;
     return MPI_SUCCESS;

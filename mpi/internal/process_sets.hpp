@@ -2,7 +2,9 @@
 // named. Everything here needs the device held.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mpi/internal/runtime.hpp"
@@ -12,7 +14,9 @@ namespace rmq::mpi {
 /// Names of the sets that this process is in. Throws MPI_ERR_OTHER when RMQ_PSETS says nothing sensible.
 std::vector<std::string> own_process_sets();
 
-/// World ranks of the members, this process or not. Throws MPI_ERR_ARG when there is no set of this name.
+/// World ranks of the members, this process or not; nothing: there is no set of this name.
+std::optional<Ranks> find_process_set(std::string_view name);
+/// The same. Throws MPI_ERR_ARG when there is none.
 Ranks process_set_arg(const char* name, const char* argument = "pset_name");
 
 }  // namespace rmq::mpi

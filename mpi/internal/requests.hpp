@@ -137,7 +137,7 @@ inline void report(const Request& r, MPI_Status* status) {
   if (r.kind == RequestKind::recv) {
     set_status(status, r.status.source, r.status.tag, r.status.bytes, r.status.cancelled);
   } else {
-    set_empty_status(status, r.status.cancelled);
+    set_sent_status(status, r.status.cancelled);
   }
 }
 /// finish() for a plain send or receive that is complete.

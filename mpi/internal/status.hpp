@@ -1,5 +1,5 @@
 // MPI_Status in the ABI's layout. Every function takes MPI_STATUS_IGNORE and then does nothing. MPI_ERROR is left
-// alone: only the functions that complete several requests write it.
+// alone but in an empty status: only the functions that complete several requests write it.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,15 @@ inline void set_status(MPI_Status* s, int source, int tag, std::uint64_t bytes, 
   s->MPI_TAG = tag;
 }
 
-/// Of an operation that is not there (a null or inactive request) or was a send.
-inline void set_empty_status(MPI_Status* s, bool cancelled = false) {
+/// Of an operation that was a send, or has nothing to say of messages.
+inline void set_sent_status(MPI_Status* s, bool cancelled = false) {
   set_status(s, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, cancelled);
+}
+
+/// The empty status: of an operation that is not there, as the request is null or inactive (MPI-4.1, section 3.7.3).
+inline void set_empty_status(MPI_Status* s) {
+  set_sent_status(s);
+  if (s != MPI_STATUS_IGNORE) s->MPI_ERROR = MPI_SUCCESS;
 }
 
 inline void set_proc_null_status(MPI_Status* s) {

@@ -76,7 +76,7 @@ class Buffered final : public Activity {
   ~Buffered() override { runtime().device->MPID_Request_free(send_); }
   bool complete() override { return !cancelling_ || send_->complete(); }
   int peek(MPI_Status* status) override {
-    set_empty_status(status, send_->status.cancelled);
+    set_sent_status(status, send_->status.cancelled);
     return MPI_SUCCESS;
   }
   int finish(MPI_Status* status) override { return peek(status); }

@@ -52,7 +52,7 @@ class Flush final : public Activity {
       : Activity(comm), buffer_(place), until_(place ? place->next_number() : 0) {}
   bool complete() override { return !buffer_ || buffer_->has_sent(until_); }
   int peek(MPI_Status* status) override {
-    set_empty_status(status);
+    set_sent_status(status);
     return MPI_SUCCESS;
   }
   int finish(MPI_Status* status) override { return peek(status); }

@@ -223,7 +223,10 @@ void PartitionedSend::on_complete(const Request& r) {
 }
 
 int PartitionedSend::peek(MPI_Status* status) {
-  set_empty_status(status);
+  if (active_)
+    set_sent_status(status);
+  else
+    set_empty_status(status);
   return active_ ? error_class_of(error_) : MPI_SUCCESS;
 }
 

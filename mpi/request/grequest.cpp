@@ -26,15 +26,14 @@ class Generalised final : public Activity {
   int peek(MPI_Status* status) override {
     MPI_Status own;  // the query function may not be handed MPI_STATUS_IGNORE
     MPI_Status* const s = status == MPI_STATUS_IGNORE ? &own : status;
-    set_empty_status(s);
+    set_sent_status(s);
     if (!functions_.query) return MPI_SUCCESS;
     const Released released;
     return call(functions_.query, s);
   }
   int finish(MPI_Status* status) override {
     const int queried = peek(status);
-    const int freed = call_free();
-    return queried != MPI_SUCCESS ? queried : freed;
+    return functions_.free ? call_free() : queried;  // the code of the last function that is called
   }
   void cancel() override {
     if (!functions_.cancel) return;

@@ -80,7 +80,7 @@ class Finisher {
   }
   /// The same for one that cannot complete before a failure is acknowledged, and stays as it is.
   void add_pending(const Request& r, int slot) {
-    set_empty_status(nth(statuses_, slot));
+    set_sent_status(nth(statuses_, slot));
     const Failure failure = ft::pending_failure(r);
     set(slot, failure.code, &failure);
   }

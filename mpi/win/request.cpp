@@ -13,7 +13,7 @@ class Operation final : public Activity {
 
   bool complete() override { return inner_->complete(); }
   int peek(MPI_Status* status) override {
-    set_empty_status(status);
+    set_sent_status(status);
     return failure().code;
   }
   int finish(MPI_Status* status) override { return peek(status); }

@@ -215,6 +215,62 @@ void generalised() {
   CHECK(job.queried == 1 && job.freed == 1 && job.cancelled == 1 && r == MPI_REQUEST_NULL);
 }
 
+/// What the functions of a request return that is complete: the last of them, which is that which frees, decides.
+void generalised_codes() {
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  const auto fails_in = [](MPI_Grequest_query_function* query, MPI_Grequest_free_function* free) {
+    MPI_Request r;
+    MPI_Grequest_start(query, free, [](void*, int) { return MPI_SUCCESS; }, nullptr, &r);
+    MPI_Grequest_complete(r);
+    return r;
+  };
+  const auto good = [](void*) { return MPI_SUCCESS; };
+  const auto bad = [](void*) { return MPI_ERR_IO; };
+  const auto bad_query = [](void*, MPI_Status*) { return MPI_ERR_ARG; };
+  MPI_Request r = fails_in(bad_query, good);
+  CHECK(MPI_Wait(&r, MPI_STATUS_IGNORE) == MPI_SUCCESS && r == MPI_REQUEST_NULL);
+  r = fails_in(bad_query, bad);
+  CHECK_CLASS(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_ERR_IO);
+  MPI_Request two[] = {fails_in(bad_query, good), fails_in(bad_query, bad)};
+  MPI_Status statuses[2];
+  CHECK_CLASS(MPI_Waitall(2, two, statuses), MPI_ERR_IN_STATUS);
+  CHECK(statuses[0].MPI_ERROR == MPI_SUCCESS);
+  CHECK_CLASS(statuses[1].MPI_ERROR, MPI_ERR_IO);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
+/// The status of a null or an inactive request says that nothing has gone wrong; that of a message says nothing of it.
+void empty_statuses() {
+  constexpr int kOld = 77;
+  MPI_Request null = MPI_REQUEST_NULL, inactive;
+  int flag, index;
+  MPI_Status s;
+  MPI_Barrier_init(MPI_COMM_SELF, MPI_INFO_NULL, &inactive);
+  const auto is_empty = [&](auto call) {
+    for (MPI_Request* r : {&null, &inactive}) {
+      s = {};
+      s.MPI_ERROR = kOld;
+      call(r);
+      if (s.MPI_ERROR != MPI_SUCCESS || s.MPI_SOURCE != MPI_ANY_SOURCE || s.MPI_TAG != MPI_ANY_TAG) return false;
+    }
+    return true;
+  };
+  CHECK(is_empty([&](MPI_Request* r) { MPI_Wait(r, &s); }));
+  CHECK(is_empty([&](MPI_Request* r) { MPI_Test(r, &flag, &s); }));
+  CHECK(is_empty([&](MPI_Request* r) { MPI_Waitany(1, r, &index, &s); }));
+  CHECK(is_empty([&](MPI_Request* r) { MPI_Testany(1, r, &index, &flag, &s); }));
+  CHECK(is_empty([&](MPI_Request* r) { MPI_Waitall(1, r, &s); }));
+  CHECK(is_empty([&](MPI_Request* r) { MPI_Testall(1, r, &flag, &s); }));
+  CHECK(is_empty([&](MPI_Request* r) { MPI_Request_get_status(*r, &flag, &s); }));
+  CHECK(is_empty([&](MPI_Request* r) { MPI_Request_get_status_any(1, r, &index, &flag, &s); }));
+  CHECK(is_empty([&](MPI_Request* r) { MPI_Request_get_status_all(1, r, &flag, &s); }));
+  MPI_Request_free(&inactive);
+  MPI_Isend(&flag, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, &null);
+  s.MPI_ERROR = kOld;
+  MPI_Wait(&null, &s);
+  CHECK(s.MPI_ERROR == kOld);
+}
+
 void stale_handles() {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   int x = 0;
@@ -258,6 +314,8 @@ int main(int argc, char** argv) {
   nowhere_for_the_request();
   elements_of_statuses();
   generalised();
+  generalised_codes();
+  empty_statuses();
   stale_handles();
   freed_while_active();
   return check::finish();
