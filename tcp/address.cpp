@@ -158,7 +158,8 @@ std::string machine_identity() {
 
 std::string to_text(const Endpoint& endpoint) {
   const std::string address = endpoint.address().to_string();
-  return fmt::format(fmt::runtime(endpoint.address().is_v6() ? "[{}]:{}" : "{}:{}"), address, endpoint.port());
+  return endpoint.address().is_v6() ? fmt::format("[{}]:{}", address, endpoint.port())
+                                    : fmt::format("{}:{}", address, endpoint.port());
 }
 
 std::string format_place(const Place& place) {
