@@ -32,7 +32,7 @@ constexpr bool is_link_kind(std::uint8_t kind) {
 
 Arrival Inbox::receive(int fd, Rank from, const methods::Sink& sink) {
   Arrival arrival;
-  if (!buffer_) buffer_ = std::make_unique_for_overwrite<std::byte[]>(kBuffer);
+  if (!buffer_) borrow_buffer();
   for (std::size_t taken = 0; taken < kBudget;) {
     const Read read = landing_under_way_ ? read_landing(fd) : read_buffer(fd, window_);
     if (read.moved.bytes == 0) {
@@ -47,7 +47,17 @@ Arrival Inbox::receive(int fd, Rank from, const methods::Sink& sink) {
     // More is there than one reading ahead holds, and it is not a large payload.
     if (!landing_under_way_) window_ = kBuffer;
   }
+  if (buffers_ != nullptr && begin_ == end_ && !landing_under_way_) return_buffer();
   return arrival;
+}
+
+void Inbox::borrow_buffer() {
+  buffer_ = buffers_ != nullptr ? buffers_->take() : std::make_unique_for_overwrite<std::byte[]>(kBuffer);
+}
+
+void Inbox::return_buffer() {
+  if (buffers_ != nullptr && buffer_) buffers_->give(std::move(buffer_));
+  buffer_.reset();
 }
 
 Inbox::Read Inbox::read_buffer(int fd, std::size_t most) {

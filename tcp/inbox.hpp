@@ -23,6 +23,7 @@
 #include "base/packet.hpp"
 #include "methods/method.hpp"
 #include "tcp/journal.hpp"
+#include "tcp/memory.hpp"
 #include "tcp/socket.hpp"
 
 namespace rmq::tcp {
@@ -71,14 +72,19 @@ class Inbox {
 
   /// The connection is no more. The next one begins behind received().
   void disconnected();
-  /// Gives memory back. Only when no payload is landing.
-  void release() { buffer_.reset(); }
+  /// Gives memory back. Only behind disconnected().
+  void release() { return_buffer(); }
+  /// From now on buffers of kBuffer bytes come from there, and are had for no longer than something is in them.
+  void share(Buffers& buffers) { buffers_ = &buffers; }
+  static constexpr std::size_t kBuffer = 72 * 1024;  // a packet of eager_max and what belongs to it
+  std::size_t memory() const { return buffer_ ? kBuffer : 0; }
+  /// Much has come that the peer has not been told of, and keeps.
+  bool owes_much() const { return fresh_ >= kOwedInQuiet && owes(); }
 
   /// Tells the device that a payload on its way will not come.
   void fail(Rank from, const methods::Sink& sink, Errc error);
 
  private:
-  static constexpr std::size_t kBuffer = 72 * 1024;   // a packet of eager_max and what belongs to it
   static constexpr std::size_t kAhead = 4 * 1024;     // read behind a large payload
   static constexpr std::size_t kLandFrom = 8 * 1024;  // smaller payloads wait in the buffer until they are complete
   static constexpr std::size_t kBudget = 1024 * 1024;
@@ -86,6 +92,7 @@ class Inbox {
   // the next one tells it as well. Where they do not, the peer's journal stays in its cache if it is told soon.
   static constexpr std::size_t kAckEvery = 128 * 1024;
   static constexpr std::size_t kAckSoon = 64 * 1024;
+  static constexpr std::size_t kOwedInQuiet = 16 * 1024;  // of a link that is idle
   static constexpr std::size_t kPieces = 128;
   static constexpr std::size_t kTiny = 256;  // pieces smaller than this, on average, are unpacked from the buffer
 
@@ -95,6 +102,8 @@ class Inbox {
   };
   Read read_buffer(int fd, std::size_t most);
   Read read_landing(int fd);
+  void borrow_buffer();
+  void return_buffer();
   void cut(Rank from, const methods::Sink& sink, Arrival& arrival);
   bool cut_one(Rank from, const methods::Sink& sink, Arrival& arrival);
   bool link_packet(const Packet& packet, Arrival& arrival);
@@ -110,6 +119,7 @@ class Inbox {
   bool resuming_ = false;            // the next packet is the one whose payload was landing when the connection broke
   std::size_t begin_ = 0, end_ = 0;  // unread bytes of the buffer
   std::size_t window_ = kBuffer;     // how much the next read into the buffer asks for
+  Buffers* buffers_ = nullptr;
   std::unique_ptr<std::byte[]> buffer_;
   Packet packet_;             // whose payload is landing
   methods::Landing landing_;  // where

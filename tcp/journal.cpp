@@ -128,9 +128,11 @@ void Journal::clear(std::vector<Request*>& told) {
 }
 
 void Journal::release() {
-  buffer_.reset();
-  capacity_ = 0;
-  begin_ = written_ = base_ = end_;
+  const auto kept = static_cast<std::size_t>(end_ - begin_);
+  Memory fresh = kept != 0 ? Memory(kept) : Memory();
+  if (kept != 0) std::memcpy(fresh.data(), place(begin_), kept);
+  memory_ = std::move(fresh);
+  base_ = begin_;
   bulks_.shrink_to_fit();
 }
 
@@ -141,7 +143,7 @@ bool Journal::has_room(std::size_t bytes, std::uint16_t seen) {
     return (kept <= kLeft || kept + bytes <= kMost) && sent_ - acked_ < kMostPackets;
   };
   // What is acknowledged is dropped when the memory at hand is used up. Owners are told by acknowledge() only.
-  if (capacity_ - static_cast<std::size_t>(end_ - base_) < bytes || !fits()) {
+  if (capacity() - static_cast<std::size_t>(end_ - base_) < bytes || !fits()) {
     const auto more = static_cast<std::uint16_t>(seen - static_cast<std::uint16_t>(acked_));
     if (more != 0 && more <= sent_ - acked_ && bulks_.empty()) {
       std::vector<Request*> nobody;
@@ -155,16 +157,15 @@ bool Journal::has_room(std::size_t bytes, std::uint16_t seen) {
 void Journal::make_room(std::size_t bytes) {
   const auto kept = static_cast<std::size_t>(end_ - begin_);
   const std::size_t needed = kept + bytes;
-  if (capacity_ != 0 && (needed * 2 <= capacity_ || (capacity_ >= 2 * kMost && needed <= capacity_))) {
-    std::memmove(buffer_.get(), place(begin_), kept);
+  if (capacity() != 0 && (needed * 2 <= capacity() || (capacity() >= 2 * kMost && needed <= capacity()))) {
+    std::memmove(memory_.data(), place(begin_), kept);
   } else {
-    std::size_t larger = std::max(kFirst, capacity_);
+    std::size_t larger = std::max(kFirst, capacity());
     while (larger < needed * 2 && larger < 2 * kMost) larger *= 2;
     larger = std::max(larger, needed);
-    auto fresh = std::make_unique_for_overwrite<std::byte[]>(larger);
-    if (kept != 0) std::memcpy(fresh.get(), place(begin_), kept);
-    buffer_ = std::move(fresh);
-    capacity_ = larger;
+    Memory fresh(larger);
+    if (kept != 0) std::memcpy(fresh.data(), place(begin_), kept);
+    memory_ = std::move(fresh);
   }
   base_ = begin_;
 }

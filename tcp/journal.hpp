@@ -11,7 +11,8 @@
 //
 // Memory: kMost bytes of copies and kMostPackets packets at most (a single packet beyond kMost where kLeft bytes at
 // most are kept); beyond that nothing is taken until the peer acknowledges. It begins with kFirst bytes, and as soon as
-// everything is acknowledged it starts over at its warm beginning. Knows no socket.
+// everything is acknowledged it starts over at its warm beginning. What it has grown to goes back to the system when
+// the link has been idle (release). Knows no socket.
 #pragma once
 
 #include <sys/uio.h>
@@ -24,6 +25,7 @@
 
 #include "base/packet.hpp"
 #include "base/request.hpp"
+#include "tcp/memory.hpp"
 
 namespace rmq::tcp {
 
@@ -39,6 +41,7 @@ class Journal {
   /// Headers travel with the lower 16 bits of a number: so many packets that an old one is told from a new one.
   static constexpr std::uint32_t kMostPackets = 16 * 1024;
   static_assert(kMostPackets < 32 * 1024);
+  static constexpr std::size_t kScratch = 64 * 1024;  // bytes packed at once, see gather()
 
   /// Whether a packet of so many copied bytes may be added now. `seen`: the lower bits of the latest acknowledgement.
   bool takes(std::size_t bytes, std::uint16_t seen) {
@@ -52,7 +55,7 @@ class Journal {
 
   /// Where the next packet's copied bytes go, add() of at most so many follows; valid until then.
   std::byte* next(std::size_t bytes) {
-    if (capacity_ - static_cast<std::size_t>(end_ - base_) < bytes) [[unlikely]]
+    if (capacity() - static_cast<std::size_t>(end_ - base_) < bytes) [[unlikely]]
       make_room(bytes);
     return place(end_);
   }
@@ -97,12 +100,15 @@ class Journal {
 
   /// Forgets everything; the owners are added to `told`.
   void clear(std::vector<Request*>& told);
-  /// Gives the memory back. Only when is_empty().
+  /// Gives the memory back, but for what is not acknowledged.
   void release();
+  /// Bytes of memory.
+  std::size_t capacity() const { return memory_.size(); }
+  /// Whether it has grown, and needs that no longer.
+  bool is_large() const { return capacity() > kFirst && 2 * static_cast<std::size_t>(end_ - begin_) < capacity(); }
 
  private:
   static constexpr std::size_t kTiny = 256;           // pieces of a payload smaller than this, on average, are packed
-  static constexpr std::size_t kScratch = 64 * 1024;  // bytes packed at once
 
   struct Bulk {
     std::uint64_t at;      // position of the copied bytes behind it
@@ -112,7 +118,7 @@ class Journal {
   };
 
   std::size_t next_bulk() const { return bulks_.size() - bulks_waiting_; }
-  std::byte* place(std::uint64_t position) const { return buffer_.get() + (position - base_); }
+  std::byte* place(std::uint64_t position) const { return memory_.data() + (position - base_); }
   bool has_room(std::size_t bytes, std::uint16_t seen);
   void make_room(std::size_t bytes);
   std::uint64_t behind(std::uint64_t position, bool bulk) const;
@@ -122,8 +128,7 @@ class Journal {
   std::uint32_t acked_ = kBeforeFirst;  // number of the youngest packet that is acknowledged
   std::uint64_t base_ = 0;              // position of the buffer's first byte
   std::uint64_t begin_ = 0, written_ = 0, end_ = 0;
-  std::size_t capacity_ = 0;
-  std::unique_ptr<std::byte[]> buffer_;
+  Memory memory_;
   std::vector<Bulk> bulks_;        // of packets not acknowledged
   std::size_t bulks_waiting_ = 0;  // the last so many of them are not written to their end
   std::uint64_t bulk_done_ = 0;    // bytes of the first of those which are

@@ -19,7 +19,7 @@ struct Link {
   //   unlinked --on_connected--> up <-'            lost <--+-- nonsense, drop()
   //      ^ |                     | '--good-bye and end of stream--> left --send--> lost
   //      | '---on_unreachable----|------------------------------------------------> ^
-  //      '--closed-- pausing <---'
+  //      '--closed-- pausing <---'      (to cut where it is closed with something to say)
   enum class State : std::uint8_t {
     unlinked,  // no connection yet, or none for the time being; the switchboard may be calling
     up,        // packets flow
@@ -58,6 +58,7 @@ struct Link {
   bool calling = false;           // the switchboard has been asked to call
   Pause pause;
   std::uint64_t pausing_since = 0;  // os::now_ns()
+  std::uint64_t close_at = 0;       // when the peer is not waited for any more, while pausing; os::now_ns()
   bool goodbye_said = false;        // our LINK_CLOSE has been queued
   bool goodbye_heard = false;       // the peer's LINK_CLOSE has come
   bool shut = false;                // our side of the connection is shut down
@@ -66,6 +67,8 @@ struct Link {
   std::uint32_t quiet = 0;          // reads in a row that brought nothing while hot
 
   bool connected() const { return fd >= 0; }
+  /// Whether something is to be written, or an owner waits for the peer to acknowledge.
+  bool is_owing() const { return !out.idle() || out.owes_owners(); }
   /// Whether a send that was refused may have another outcome now: a packet is taken, a call begins, the end is told.
   bool may_be_tried() const {
     return state == State::up ? !out.blocked() : state == State::unlinked ? !calling : state == State::left;

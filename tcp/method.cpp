@@ -99,7 +99,10 @@ TcpMethod::~TcpMethod() {
 
 Link& TcpMethod::link(Rank rank) {
   std::unique_ptr<Link>& place = links_[static_cast<std::size_t>(rank)];
-  if (!place) place = std::make_unique<Link>(rank);
+  if (!place) {
+    place = std::make_unique<Link>(rank);
+    place->in.share(buffers_);
+  }
   return *place;
 }
 
@@ -240,6 +243,11 @@ void TcpMethod::drain(Link& link, int error) {
 // Asks the ready set.
 int TcpMethod::look() {
   int happened = switchboard_->look_up();
+  if (pausing_ != 0) happened += close_overdue();
+  if (!connected_.empty()) {
+    Link& next = *connected_[++turn_ % connected_.size()];
+    if (epoch_ - std::max(next.used, next.burst.last_epoch()) >= kQuiet) give_back_memory(next);
+  }
   if (switchboard_->waits_for_room()) {
     if (epoch_ % kToMakeRoom == 0) make_room();
     happened += switchboard_->advance_queue();
@@ -261,6 +269,15 @@ int TcpMethod::look() {
   interval_ = happened != 0 ? 1 : std::min(interval_ * 2, kLongestInterval);
   until_look_ = interval_;
   return happened;
+}
+
+// Of a link that is idle: what both ends have for more than a few small packets.
+void TcpMethod::give_back_memory(Link& link) {
+  if (link.state == Link::State::up && link.in.owes_much()) {
+    link.out.owe(Kind::LINK_ACK);
+    make_busy(link);
+  }
+  if (link.out.is_large()) link.out.release();
 }
 
 bool TcpMethod::watch(Link& link, bool writable) {
@@ -306,7 +323,8 @@ bool TcpMethod::arm() {
   // The answer wakes a sleeper, where it comes by a socket; what has come already is taken now.
   if (switchboard_->asks() && (!asks_by_socket_ || switchboard_->look_up() > 0)) return false;
   // Room is made by closing what has been idle for some polls.
-  if (switchboard_->waits_for_room() && !make_room()) return false;
+  const auto overdue = [this, now = os::now_ns()](const Link* link) { return is_overdue(*link, now); };
+  if (switchboard_->waits_for_room() && (std::ranges::any_of(connected_, overdue) || !make_room())) return false;
   for (Link* link : busy_) {
     // Only a full socket is worth sleeping for; everything else can be done now.
     if (!link->connected() || link->verdict || link->out.error() != 0 || !link->out.blocked()) return false;
@@ -315,6 +333,9 @@ bool TcpMethod::arm() {
   for (std::size_t i = 0; i < hot_count_; ++i) {
     if (!hot_[i]->watched && !watch(*hot_[i], false)) return false;
     hot_[i]->direct = 0;
+  }
+  for (Link* const link : connected_) {
+    if (link->out.is_large()) link->out.release();
   }
   // From here on anything that arrives makes the ready set's descriptor readable, also what has come before.
   until_look_ = 1;
@@ -335,6 +356,12 @@ void TcpMethod::ended(Rank rank, const Error& why) {
   if (!link.connected()) return drop(rank, why);
   link.ended = why;
   ::shutdown(link.fd, SHUT_RD);
+}
+
+std::size_t TcpMethod::memory() const {
+  std::size_t sum = 0;
+  for (const auto& link : links_) sum += link ? link->out.memory() + link->in.memory() : 0;
+  return sum;
 }
 
 bool TcpMethod::drained() const {

@@ -56,6 +56,8 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   int connections() const override { return static_cast<int>(connected_.size()); }
   /// How many have been made in place of one that had broken, since the beginning.
   std::uint64_t remade() const { return remade_; }
+  /// Bytes that the links have for what is on its way.
+  std::size_t memory() const;
   /// How many have been closed because others were needed.
   std::uint64_t paused() const { return paused_; }
 
@@ -67,7 +69,10 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   static constexpr std::uint32_t kCold = 4096;             // idle reads until a hot connection is hot no more
   static constexpr std::uint32_t kLongestInterval = 32;    // polls between two looks at the ready set
   static constexpr std::uint64_t kIdle = 8;                // polls without use until a connection may be closed
+  static constexpr std::uint64_t kQuiet = 1024;            // polls without use until memory is given back
   static constexpr std::uint64_t kToMakeRoom = 4;          // polls from one look for idle connections to the next
+  // ns after LINK_PAUSE, from which on what the kernel still has of the link will not soon be taken by the peer.
+  static constexpr std::uint64_t kUnderWay = 10 * Switchboard::kPatience;
   static constexpr std::uint64_t kFarewell = 2000000000u;  // ns that close() waits for the peers' good-byes
 
   explicit TcpMethod(const methods::MethodContext& context);
@@ -81,6 +86,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   int service(Link& link);
   void drain(Link& link, int error);
   int look();
+  void give_back_memory(Link& link);
   bool watch(Link& link, bool writable);
   void unwatch(Link& link);
   void heat(Link& link);
@@ -93,6 +99,10 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   bool make_room();
   void start_pause(Link& link);
   void advance_pause(Link& link);
+  void unlink(Link& link);
+  bool is_overdue(const Link& link, std::uint64_t now) const;
+  int close_overdue();
+  bool close_alone(Link& link, std::uint64_t now);
   void lose(Link& link, Errc code, std::string_view why);
   void declare_lost(Link& link, const Error& error);
   // tcp/farewell.cpp
@@ -122,12 +132,15 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
 
   boost::asio::io_context io_;                // never run; must outlive every socket
   std::uint64_t epoch_ = 1;                   // counts polls
+  Buffers buffers_{Inbox::kBuffer};           // of all links, but while something is in them
   std::vector<std::unique_ptr<Link>> links_;  // by rank; made when first needed
   std::vector<Link*> busy_;                   // have something to write, to tell or to fail
   std::array<Link*, kHot> hot_{};
   std::size_t hot_count_ = 0;
   std::vector<Link*> connected_;  // have a socket
+  std::size_t pausing_ = 0;       // of those, which are about to be closed for others
   int most_ = 128;                // of those
+  std::size_t turn_ = 0;          // of the one whose memory is looked at next
   std::uint64_t remade_ = 0, paused_ = 0;
   std::uint32_t interval_ = 1;  // polls from one look at the ready set to the next
   std::uint32_t until_look_ = 1;

@@ -64,14 +64,20 @@ class Outbox {
 
   /// Tells every owner that its data will not get through, and forgets all.
   void fail(const methods::Sink& sink, Errc error);
-  /// Gives memory back. Only when settled().
+  /// Gives memory back, but for what is not acknowledged. Only when idle().
   void release() { journal_.release(), scratch_.reset(); }
+  /// Bytes that it has for what is on its way.
+  std::size_t memory() const { return journal_.capacity() + (scratch_ ? Journal::kScratch : 0); }
+  /// Whether that is worth it: there is more than a link begins with.
+  bool is_large() const { return idle() && (journal_.is_large() || scratch_); }
 
   /// Nothing waits to be written.
   bool empty() const { return journal_.is_written() && owed_ == 0 && control_begin_ == control_end_; }
   /// Nothing at all is left to do for pump().
   bool idle() const { return empty() && owners_.empty(); }
-  /// Idle, and the peer has acknowledged everything.
+  /// All packets have left, and the peer has acknowledged them.
+  bool acknowledged() const { return journal_.is_empty() && owners_.empty(); }
+  /// That, and there is nothing else to be written.
   bool settled() const { return idle() && journal_.is_empty(); }
   /// Owners wait for acknowledgements.
   bool owes_owners() const { return journal_.owes_owners(); }

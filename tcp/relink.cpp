@@ -107,6 +107,7 @@ void TcpMethod::disconnect(Link& link) {
   link.fd = -1;
   if (link.hot) cool(link);
   link.socket.reset();
+  pausing_ -= link.pause.said;
   connected_[link.place] = connected_.back();
   connected_[link.place]->place = link.place;
   connected_.pop_back();
@@ -120,10 +121,8 @@ void TcpMethod::disconnect(Link& link) {
 void TcpMethod::on_end(Link& link, int error) {
   if (link.goodbye_heard) return depart(link);
   link.out.acknowledge(sink_);
-  if (link.pause.begun()) {
-    advance_pause(link);
-    if (!link.connected()) return;
-  }
+  // The peer has closed for another, alone.
+  if (link.pause.is_over(link.out.acknowledged())) return unlink(link);
   cut(link, error == 0 ? "Connection closed without a good-bye" : std::system_category().message(error),
       error == ETIMEDOUT);
 }
@@ -154,32 +153,32 @@ void TcpMethod::declare_lost(Link& link, const Error& error) {
 
 // ---- are closed for others ----
 
-// Starts closing those that have been idle for longest, as many as are wanted. False when there are none, but will be
-// after some polls.
+// Starts closing those that have been idle for longest, as many as are wanted; first those whose peers miss nothing
+// then. False when there are none, but will be after some polls.
 bool TcpMethod::make_room() {
-  const std::uint64_t now = os::now_ns();
-  std::size_t pausing = 0, up = 0;
+  const auto wanted = static_cast<std::size_t>(std::min(switchboard_->wanted(), most_ / 4 + 1));
+  if (pausing_ >= wanted || closing_) return true;
+  std::size_t up = 0;
   std::vector<Link*> idle;
   for (Link* const one : connected_) {
-    // Who has not answered for so long computes, perhaps for minutes.
-    pausing += one->state == Link::State::pausing && now - one->pausing_since < Switchboard::kPatience;
     up += one->state == Link::State::up;
     const std::uint64_t used = std::max(one->used, one->burst.last_epoch());
     if (one->state == Link::State::up && epoch_ - used >= kIdle) idle.push_back(one);
   }
-  const std::size_t wanted = std::min<std::size_t>(switchboard_->waiting(), static_cast<std::size_t>(most_) / 4 + 1);
-  if (pausing >= wanted) return true;
-  const std::size_t count = std::min(idle.size(), wanted - pausing);
-  std::ranges::partial_sort(idle, idle.begin() + static_cast<std::ptrdiff_t>(count), {},
-                            [](const Link* link) { return std::max(link->used, link->burst.last_epoch()); });
+  const std::size_t count = std::min(idle.size(), wanted - pausing_);
+  std::ranges::partial_sort(idle, idle.begin() + static_cast<std::ptrdiff_t>(count), {}, [](const Link* link) {
+    return std::pair(link->is_owing(), std::max(link->used, link->burst.last_epoch()));
+  });
   for (std::size_t i = 0; i < count; ++i) start_pause(*idle[i]);
-  return pausing + count != 0 || up == 0;
+  return pausing_ != 0 || up == 0;
 }
 
 void TcpMethod::start_pause(Link& link) {
   link.state = Link::State::pausing;
   link.pausing_since = os::now_ns();
+  link.close_at = link.pausing_since + Switchboard::kPatience;
   link.pause.said = true;
+  ++pausing_;
   link.out.owe(Kind::LINK_PAUSE);
   make_busy(link);
 }
@@ -193,14 +192,57 @@ void TcpMethod::advance_pause(Link& link) {
     link.out.owe(Kind::LINK_ACK);
     make_busy(link);
   } else if (link.pause.may_close(link.out.settled())) {
-    disconnect(link);
-    link.state = Link::State::unlinked;
-    link.in.release();
-    link.out.release();
-    ++paused_;
-    if (link.ended) return declare_lost(link, *link.ended);
-    tell_of_room(link);
+    unlink(link);
   }
+}
+
+// Nobody misses the connection.
+void TcpMethod::unlink(Link& link) {
+  disconnect(link);
+  link.state = Link::State::unlinked;
+  link.in.release();
+  link.out.release();
+  ++paused_;
+  if (link.ended) return declare_lost(link, *link.ended);
+  tell_of_room(link);
+}
+
+bool TcpMethod::is_overdue(const Link& link, std::uint64_t now) const {
+  return link.state == Link::State::pausing && now >= link.close_at;
+}
+
+// Closes the connections whose peers have not answered LINK_PAUSE in time: they compute. Returns how many.
+int TcpMethod::close_overdue() {
+  int happened = 0;
+  const std::uint64_t now = os::now_ns();
+  for (std::size_t i = connected_.size(); i-- > 0;) {
+    if (i < connected_.size() && is_overdue(*connected_[i], now)) happened += close_alone(*connected_[i], now);
+  }
+  return happened;
+}
+
+// Whether the connection is closed. What has come is read first: who sends does not compute, and answers soon.
+bool TcpMethod::close_alone(Link& link, std::uint64_t now) {
+  link.close_at = now + Switchboard::kPatience;
+  if (service(link) > 0 || link.state != Link::State::pausing) return !link.connected();
+  if (link.pause.may_close_alone(!link.is_owing() && has_arrived(link.fd))) {
+    unlink(link);
+    return true;
+  }
+  // What is on its way needs a moment.
+  if (now - link.pausing_since < (link.is_owing() ? switchboard_->tenure() : kUnderWay)) return false;
+  disconnect(link);
+  link.in.release();
+  link.out.release();
+  link.state = Link::State::cut;
+  link.cause = "its connection was closed for another";
+  if (link.ended) {
+    declare_lost(link, *link.ended);
+  } else {
+    link.calling = true;
+    switchboard_->call_later(link.peer);
+  }
+  return true;
 }
 
 }  // namespace rmq::tcp

@@ -1,8 +1,10 @@
 #include "tcp/socket.hpp"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -90,9 +92,14 @@ ErrorCode connect_result(Socket& socket) {
   return {error, boost::system::system_category()};
 }
 
-bool is_writable(int fd) {
-  pollfd one{fd, POLLOUT, 0};
+bool is_ready(int fd, bool to_write) {
+  pollfd one{fd, static_cast<short>(to_write ? POLLOUT : POLLIN), 0};
   return ::poll(&one, 1, 0) > 0;
+}
+
+bool has_arrived(int fd) {
+  int left = 0;
+  return ::ioctl(fd, SIOCOUTQ, &left) == 0 && left == 0;
 }
 
 Socket accept_socket(asio::io_context& io, Acceptor& acceptor, ErrorCode& ec) {

@@ -37,8 +37,12 @@ Socket open_socket(boost::asio::io_context& io, const Endpoint& endpoint, std::u
 /// Starts connecting. True: under way or done; then writability and connect_result() tell.
 bool start_connect(Socket& socket, const Endpoint& endpoint, ErrorCode& ec);
 ErrorCode connect_result(Socket& socket);
-/// Whether that is known yet.
-bool is_writable(int fd);
+/// Whether something may be done with it now: written, or else read. That the first can, tells that connect_result()
+/// is known.
+bool is_ready(int fd, bool to_write);
+
+/// Whether all that was written to the connected socket has come to the other machine, where it waits to be read.
+bool has_arrived(int fd);
 
 /// The next caller waiting at `acceptor`; `ec` is would_block when there is none.
 Socket accept_socket(boost::asio::io_context& io, Acceptor& acceptor, ErrorCode& ec);

@@ -15,6 +15,11 @@
 // that connection any more; the other side says the same behind all it has. Each closes when both have said so and the
 // other has acknowledged everything: what is still on its way is an acknowledgement at most, which nobody misses. Where
 // the connection breaks before, it is made again as any other.
+//
+// A rank that computes does not answer. So who has said LINK_PAUSE may also close alone, as soon as all that it sent
+// has come to the peer's machine: the peer reads it from there, finds LINK_PAUSE and the end behind it, and makes the
+// connection again only if it has sent something meanwhile that was not acknowledged. Who has closed alone keeps what
+// was not acknowledged, for a call may come before the peer has read the earlier connection to its end.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +64,11 @@ struct Pause {
   bool begun() const { return said || heard; }
   /// Whether the connection may be closed: `settled`, nothing is left to be written, and all has been acknowledged.
   bool may_close(bool settled) const { return said && heard && settled; }
+  /// Whether it may be closed without the other side's answer: `there`, all that was sent is on the peer's machine, and
+  /// nobody waits for it to be acknowledged.
+  bool may_close_alone(bool there) const { return said && there; }
+  /// The other side has closed: whether nothing is missing. `acknowledged`: all that this side has sent is.
+  bool is_over(bool acknowledged) const { return heard && acknowledged; }
 };
 
 }  // namespace rmq::tcp

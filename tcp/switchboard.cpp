@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/os/clock.hpp"
@@ -41,8 +42,17 @@ void Switchboard::stop() {
 void Switchboard::call(Rank to) {
   if (outgoing_.contains(to)) return;
   if (queue_.empty() && has_room(0)) return start(to, 0);
-  queue_.push_back(to);
-  if (queue_.size() == 1) set_timer();
+  enqueue(to);
+  if (queue_.front() == to) set_timer();
+}
+
+void Switchboard::call_later(Rank to) {
+  const auto [place, fresh] = outgoing_.try_emplace(to);
+  if (!fresh) return;
+  place->second.hung_up = 1;
+  place->second.queued_at = os::now_ns();
+  enqueue(to);
+  if (queue_.front() == to) set_timer();
 }
 
 void Switchboard::call_again(Rank to, std::uint64_t give_up_at) {
@@ -67,10 +77,21 @@ void Switchboard::forget(Rank to) {
   set_timer();
 }
 
+// Those that have a descriptor, or soon will.
+int Switchboard::under_way() const {
+  return static_cast<int>(std::ranges::count_if(outgoing_, [](const auto& one) { return one.second.has_place(); }));
+}
+
 // Calls take half of the connections at most while they are under way, so that there is something to close.
 bool Switchboard::has_room(int beyond) const {
-  const auto calls = static_cast<int>(outgoing_.size());
+  const int calls = under_way();
   return setup_.keeper.connections() + calls < setup_.most + beyond && (beyond != 0 || calls < setup_.most / 2);
+}
+
+int Switchboard::wanted() const {
+  const int calls = under_way();
+  const int queued = std::clamp(static_cast<int>(queue_.size()), 0, std::max(0, setup_.most / 2 - calls));
+  return std::max(0, setup_.keeper.connections() + calls + queued + static_cast<int>(held_.size()) - setup_.most);
 }
 
 int Switchboard::held_most() const {
@@ -92,14 +113,68 @@ int Switchboard::advance_queue() {
     }
   }
   if (happened != 0) listen_again();
-  while (!queue_.empty() && has_room(0)) {
+  while (!queue_.empty() && (has_room(0) || (displace() && has_room(0)))) {
     const Rank to = queue_.front();
     queue_.pop_front();
-    if (!outgoing_.contains(to)) start(to, 0);
+    take_up(to);
     ++happened;
   }
   if (happened != 0) set_timer();
   return happened;
+}
+
+int Switchboard::hung_up(Rank to) const {
+  const auto call = outgoing_.find(to);
+  return call == outgoing_.end() ? 0 : call->second.hung_up;
+}
+
+void Switchboard::enqueue(Rank to) {
+  const auto often = [this](Rank rank) { return hung_up(rank); };
+  queue_.insert(std::ranges::upper_bound(queue_, hung_up(to), {}, often), to);
+}
+
+// From the queue, where it no longer stands.
+void Switchboard::take_up(Rank to) {
+  const auto place = outgoing_.find(to);
+  if (place == outgoing_.end()) return start(to, 0);
+  Outgoing& call = place->second;
+  if (call.queued_at == 0) return;  // it has begun in another way
+  const std::uint64_t now = os::now_ns();
+  if (call.give_up_at != 0) call.give_up_at += now - call.queued_at;
+  call.queued_at = 0;
+  call.awaited = false;
+  call.since = now;
+  if (call.known != nullptr) return dial(to, call);
+  if (!look_up(to, call)) asking_.push_back(to);
+}
+
+std::uint64_t Switchboard::tenure() const {
+  return queue_.empty() ? kTenure : kTenure << std::min(hung_up(queue_.front()), 7);
+}
+
+// Hangs up the call that has been unanswered for longest, for the first of the queue. False if none has been for long
+// enough, or the queue does not wait for a call to end.
+bool Switchboard::displace() {
+  if (under_way() < setup_.most / 2) return false;
+  const std::uint64_t now = os::now_ns();
+  for (;;) {
+    auto oldest = outgoing_.end();
+    for (auto call = outgoing_.begin(); call != outgoing_.end(); ++call) {
+      if (!call->second.is_unanswered() || now - call->second.since < tenure()) continue;
+      if (oldest == outgoing_.end() || call->second.since < oldest->second.since) oldest = call;
+    }
+    if (oldest == outgoing_.end()) return false;
+    const auto [to, call] = std::tie(oldest->first, oldest->second);
+    if (!is_ready(call.greeting->fd(), call.greeting->wants_write())) {
+      hang_up(call);
+      ++call.hung_up;
+      call.queued_at = now;
+      enqueue(to);
+      return true;
+    }
+    // It has been answered while this rank was computing.
+    advance(to);
+  }
 }
 
 int Switchboard::look_up() {
@@ -115,7 +190,7 @@ int Switchboard::look_up() {
   return found;
 }
 
-// False while there is no answer.
+// False while there is no answer. Where others have taken the room meanwhile the call goes into the queue.
 bool Switchboard::look_up(Rank to, Outgoing& call) {
   const auto give_up = [&](std::string why) {
     call.trouble = std::move(why);
@@ -126,19 +201,25 @@ bool Switchboard::look_up(Rank to, Outgoing& call) {
   if (known == known_.end()) {
     const auto text = setup_.bootstrap.look_up(fmt::format("tcp.{}", to));
     if (text && !*text) return false;
-    call.asking = false;
     const auto theirs = text ? parse_place(**text) : Result<Place>(tl::unexpected(text.error()));
-    if (!theirs) return give_up(theirs.error().what), true;
+    if (!theirs) {
+      call.asking = false;
+      return give_up(theirs.error().what), true;
+    }
     known = known_.try_emplace(to, Known{usable(*theirs, setup_.machine)}).first;
     if (good_ && theirs->machine != setup_.machine) prefer(known->second.endpoints, *good_);
-  } else {
-    call.asking = false;
   }
+  const bool room = call.again || has_room(0);
+  call.asking = false;
   call.known = &known->second;
+  call.since = os::now_ns();
   if (call.known->endpoints.empty()) {
     give_up("it listens only on the loopback of another machine; set RMQ_TCP_INTERFACE");
-  } else {
+  } else if (room) {
     dial(to, call);
+  } else {
+    call.queued_at = call.since;
+    enqueue(to);
   }
   return true;
 }
@@ -180,7 +261,7 @@ void Switchboard::expire() {
 // May erase the call.
 void Switchboard::overdue(Rank to, Outgoing& call) {
   // It may have answered while this rank was computing.
-  if (call.greeting && is_writable(call.greeting->fd())) return advance(to);
+  if (call.greeting && is_ready(call.greeting->fd(), true)) return advance(to);
   if (call.greeting) return try_failed(to, call, "it does not answer");
   if (!call.hopeless) {
     call.awaited = false;
@@ -194,16 +275,19 @@ void Switchboard::overdue(Rank to, Outgoing& call) {
 }
 
 std::uint64_t Switchboard::Outgoing::due() const {
-  if (asking) return ReadySet::kNever;
+  if (!has_place()) return ReadySet::kNever;
   if (greeting) return greeting->connecting() ? connect_by : ReadySet::kNever;
   return retry_at;
 }
 
 void Switchboard::set_timer() {
   std::uint64_t earliest = deaf_until_ != 0 ? deaf_until_ : ReadySet::kNever;
-  if (waits_for_room()) earliest = std::min(earliest, os::now_ns() + kPatience);
+  if (wanted() != 0) earliest = std::min(earliest, os::now_ns() + kPatience);
   for (const auto& [id, caller] : incoming_) earliest = std::min(earliest, caller.deadline);
-  for (const auto& [rank, call] : outgoing_) earliest = std::min(earliest, call.due());
+  for (const auto& [rank, call] : outgoing_) {
+    earliest = std::min(earliest, call.due());
+    if (!queue_.empty() && call.is_unanswered()) earliest = std::min(earliest, call.since + tenure());
+  }
   setup_.ready.set_timer(earliest);
 }
 

@@ -27,6 +27,12 @@
 // have proved themselves, until the keeper has closed one that is idle: neither answers the other's wait, since callers
 // have that eighth for themselves.
 //
+// Half of the connections at most may be calls under way. A rank that computes does not answer its call, so when the
+// queue is not empty a call that has stood unanswered for kTenure is hung up, and waits in the queue behind those that
+// have been tried less often. Each time that this happens to a call the next one has twice that long, so that a machine
+// which is slow to answer is reached too. A call that waits for a rank to publish its place has no descriptor, and
+// does not count.
+//
 // Nothing here waits. A rank that has not published its place yet is asked for until it has.
 #pragma once
 
@@ -102,18 +108,22 @@ class Switchboard {
   /// Starts calling the rank, unless a call is under way. The outcome comes to the keeper, later; until then it is not
   /// to be asked for again.
   void call(Rank to);
-  /// Where calls or callers wait for room, a sleeper is woken after so long (ns), to look for other connections to
-  /// close than those whose ranks do not answer.
-  static constexpr std::uint64_t kPatience = 1000000000;
+  /// The same, behind the calls that have not been tried yet: the connection was closed for one of those.
+  void call_later(Rank to);
+  /// Where calls or callers wait for room, a sleeper is woken after so long (ns): a connection whose rank has not
+  /// answered LINK_PAUSE by then is closed all the same.
+  static constexpr std::uint64_t kPatience = 2000000;
   /// The same for a connection that has broken, until `give_up_at` (os::now_ns()).
   void call_again(Rank to, std::uint64_t give_up_at);
   /// Hangs up: the rank is lost.
   void forget(Rank to);
-  /// Whether calls or callers wait for another connection to be closed; advance_queue() takes them up when there is
-  /// room, and returns how many.
+  /// Whether calls or callers wait for room; advance_queue() takes them up when there is some, and returns how many.
   bool waits_for_room() const { return !queue_.empty() || !held_.empty(); }
-  std::size_t waiting() const { return queue_.size() + held_.size(); }
   int advance_queue();
+  /// How many connections would have to be closed for all who wait and may have one.
+  int wanted() const;
+  /// How long (ns) a call may stand unanswered, and a connection with something to say unread, while others wait.
+  std::uint64_t tenure() const;
   /// Asks again for the places of ranks that are not known yet. To be called by each poll; returns how much happened.
   int look_up();
 
@@ -158,14 +168,26 @@ class Switchboard {
     std::uint64_t retry_at = 0;     // when the next try is due, while there is none
     std::uint64_t give_up_at = 0;   // the first failure from then on is the last; 0 until one has been
     bool hopeless = false;          // that has been
+    std::uint64_t since = 0;        // when it got its place among the calls under way
+    std::uint64_t queued_at = 0;    // when it gave that place up and went into the queue; 0: it is not there
+    int hung_up = 0;                // how often the call, or the connection before it, has been, for others
     std::uint64_t pause = 0;        // the last pause between tries
     std::string at;                 // endpoint of the last try
     std::string trouble;            // why it failed
     std::uint64_t due() const;
+    bool has_place() const { return !asking && queued_at == 0; }
+    bool is_unanswered() const { return has_place() && greeting && !again && greeting->session() == 0; }
   };
 
+  static constexpr std::uint64_t kTenure = 10000000;  // ns
+
   void start(Rank to, std::uint64_t give_up_at);
+  int under_way() const;
   bool has_room(int beyond) const;
+  int hung_up(Rank to) const;
+  void enqueue(Rank to);
+  void take_up(Rank to);
+  bool displace();
   int held_most() const;
   bool keep_spare();
   void give_spare();
@@ -194,7 +216,7 @@ class Switchboard {
   std::map<Rank, Outgoing> outgoing_;
   std::map<Rank, Known> known_;
   std::optional<Address> good_;                // of another machine, from the last connection with one
-  std::deque<Rank> queue_;                     // calls that wait for room
+  std::deque<Rank> queue_;                     // calls that wait for room; those that were hung up most often last
   std::deque<std::uint32_t> held_;             // callers who have proved themselves and wait for room; some may be gone
   std::map<Rank, std::uint64_t> turned_away_;  // for want of a descriptor: since when (os::now_ns())
   std::vector<Rank> asking_;                   // calls whose `asking` is set

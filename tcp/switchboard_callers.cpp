@@ -139,7 +139,7 @@ void Switchboard::judge(std::uint32_t id, Incoming& incoming) {
   if (under_way && setup_.identity.self < from) return greeting.reject(Handshake::kGivesWay);
   if (own != outgoing_.end()) give_way(own->second);
   if (!keep_spare()) return turn_away(incoming);
-  if (own == outgoing_.end() && !has_room(held_most())) {
+  if ((own == outgoing_.end() || !own->second.has_place()) && !has_room(held_most())) {
     setup_.ready.remove(greeting.fd());  // or it would be reported for ever if it hangs up
     held_.push_back(id);
     return;

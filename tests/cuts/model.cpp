@@ -155,7 +155,7 @@ class Run {
   }
 
   // Nobody calls for a paused link that has nothing to say.
-  bool needs(const End& end) { return end.wants_to_send || cut_[end.self] || !end.out.settled(); }
+  bool needs(const End& end) { return end.wants_to_send || cut_[end.self] || !end.out.idle(); }
 
   void send(End& end) {
     if (end.fd < 0 || end.pausing) {
@@ -199,7 +199,28 @@ class Run {
     if (end.out.owes_owners()) end.out.acknowledge(end.sink);
     if (end.in.ack_is_due()) end.out.owe(Kind::LINK_ACK);
     if (end.pause.begun()) advance_pause(end);
-    if (end.fd >= 0 && (arrival.ended || arrival.error != 0 || end.out.error() != 0)) cut(end);
+    if (end.fd < 0) return;
+    if (arrival.ended || arrival.error != 0 || end.out.error() != 0) {
+      end.pause.is_over(end.out.acknowledged()) ? unlink(end) : cut(end);
+    } else if (end.pausing && below(4) == 0) {
+      close_alone(end);
+    }
+  }
+
+  // The other side is not waited for. What it has not read yet stays in the stream.
+  void close_alone(End& end) {
+    if (end.pause.may_close_alone(end.out.idle() && !end.out.owes_owners())) {
+      unlink(end);
+    } else if (below(4) == 0) {
+      cut(end);
+    }
+  }
+
+  void unlink(End& end) {
+    end.hang_up();
+    cut_[end.self] = false;
+    end.in.release();
+    end.out.release();
   }
 
   void advance_pause(End& end) {
@@ -210,10 +231,7 @@ class Run {
       end.out.owe(Kind::LINK_ACK);
     } else if (end.pause.may_close(end.out.settled())) {
       require(end.out.settled(), "a connection was closed though not all is acknowledged");
-      end.hang_up();
-      cut_[end.self] = false;
-      end.in.release();
-      end.out.release();
+      unlink(end);
     }
   }
 

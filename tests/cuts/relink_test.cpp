@@ -225,6 +225,34 @@ TEST(Owners, OfLargePayloadsWaitForTheAcknowledgement) {
   EXPECT_TRUE(world.until([&] { return world[0].sent.size() == 1; }, "the acknowledgement"));
 }
 
+// What a link has grown to is given back when it has been idle, also what the peer has received but need not
+// acknowledge for its own sake. Who sends small packets afterwards needs little.
+TEST(Memory, OfALinkIsGivenBackWhenItIsIdle) {
+  constexpr int kPeers = 6;
+  World world(1 + kPeers);
+  const auto data = pattern(60'000, 3);
+  const DataView view = DataView::contiguous(data.data(), data.size());
+  std::size_t most = 0;
+  for (int peer = 1; peer <= kPeers; ++peer) {
+    for (int i = 0; i < 9; ++i) {
+      ASSERT_NE(world[0].method().send(peer, short_packet(1, data.size()), {view, 0, data.size()}, nullptr),
+                Outcome::failed);
+      if (i % 3 == 0) world.until([n = 10]() mutable { return --n == 0; }, "some polls");
+      most = std::max(most, world[0].method().memory());
+    }
+  }
+  EXPECT_GT(most, 200'000u);
+  const auto total = [&] {
+    std::size_t sum = 0;
+    for (auto& node : world.nodes) sum += node->method().memory();
+    return sum;
+  };
+  ASSERT_TRUE(world.until([&] { return total() <= 2 * kPeers * Journal::kFirst; }, "memory to be given back"));
+  ASSERT_TRUE(world[0].say(1, 2, "more"));
+  ASSERT_TRUE(world.until([&] { return !world[1].received.empty() && text_of(world[1].received.back()) == "more"; },
+                          "a packet"));
+}
+
 // One-sided traffic: nothing goes back but acknowledgements, and the memory for what is not acknowledged is bounded.
 TEST(Journal, TakesNoMoreThanItsBoundBeforeThePeerReads) {
   World world(2);
@@ -419,6 +447,86 @@ TEST(FewLinks, WaitForNoRankThatComputes) {
   over = true;
   others.join();
   EXPECT_TRUE(taken);
+}
+
+// Four connections at most, and nobody but the sender and rank 5 polls: whether the sender reaches rank 5, first behind
+// what `before` does.
+void reach_the_one_who_waits(const std::function<void(World&)>& before) {
+  Config config;
+  config.tcp_links = 4;
+  World world(10, config);
+  before(world);
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    while (!over) world[5].method().poll();
+  });
+  EXPECT_TRUE(send_asleep(world[0], 5, os::now_ns() + 90'000'000'000));
+  over = true;
+  other.join();
+}
+
+/// Fills the four connections of rank 0.
+void say_to_four(World& world) {
+  for (int rank = 1; rank < 5; ++rank) {
+    world[0].others.push_back(&world[rank]);
+    ASSERT_TRUE(world[0].say(rank, 1, "first"));
+  }
+}
+
+TEST(FewLinks, AreClosedThoughAllOfTheirPeersCompute) {
+  reach_the_one_who_waits(say_to_four);
+}
+
+TEST(FewLinks, AreClosedThoughAllOfThemAreStuck) {
+  std::vector<std::byte> data(4'000'000);
+  Request owners[4];
+  reach_the_one_who_waits([&](World& world) {
+    say_to_four(world);
+    Packet packet(Kind::RNDV_DATA);
+    packet.length = static_cast<std::uint32_t>(data.size());
+    for (int rank = 1; rank < 5; ++rank) {
+      ASSERT_EQ(world[0].method().send(rank, packet, {DataView::contiguous(data.data(), data.size()), 0, data.size()},
+                                       &owners[rank - 1]),
+                Outcome::queued);
+    }
+  });
+}
+
+TEST(FewLinks, ServeACallThoughOthersAreNotAnswered) {
+  reach_the_one_who_waits([](World& world) {
+    for (const int rank : {6, 7, 8, 9}) {
+      ASSERT_EQ(world[0].method().send(rank, short_packet(1, 0), {}, nullptr), Outcome::retry);
+    }
+  });
+}
+
+// What was sent on connections that were closed alone, both ways, comes once and whole when the peers poll again.
+TEST(FewLinks, LoseNothingWhenTheyAreClosedAlone) {
+  constexpr int kRanks = 9;
+  Config config;
+  config.tcp_links = 4;
+  config.tcp_buffer = 4096;
+  World world(kRanks, config);
+  Traffic traffic(world, 7);
+  std::mt19937_64 random(8);
+  std::uint64_t closed = 0;
+  for (int step = 0; step < 3000; ++step) {
+    for (std::uint64_t i = random() % 8; i > 0; --i) traffic.send_one();
+    // One polls for longer than the others are waited for.
+    Node& node = world[static_cast<int>(random() % kRanks)];
+    for (int i = 0; i < 40; ++i) node.method().poll();
+    if (step % 10 == 0) {
+      const std::uint64_t until = os::now_ns() + Switchboard::kPatience;
+      while (os::now_ns() < until) node.method().poll();
+      traffic.poll();
+    }
+    if (::testing::Test::HasFatalFailure()) FAIL() << "step " << step;
+  }
+  EXPECT_TRUE(world.until(
+      [&] { return traffic.poll(), traffic.is_through() || ::testing::Test::HasFatalFailure(); }, "the rest"));
+  traffic.expect_no_loss();
+  for (auto& node : world.nodes) closed += node->method().paused();
+  EXPECT_GT(closed, 50u);
 }
 
 // A process that ends while its connection is being closed for others is missed as any other.
