@@ -179,14 +179,70 @@ TORTURE_BOTH(content_text,
     expect_size(step, comm, size, rank);
   }
 
-  static inline void word_types(MPI_Datatype** types, int count) {
+  static inline void same_types(MPI_Datatype** types, int count, MPI_Datatype type) {
     *types = (MPI_Datatype*)malloc((size_t)count * sizeof(MPI_Datatype));
-    for (int i = 0; i < count; ++i) (*types)[i] = MPI_UNSIGNED;
+    for (int i = 0; i < count; ++i) (*types)[i] = type;
+  }
+
+  static inline void word_types(MPI_Datatype** types, int count) { same_types(types, count, MPI_UNSIGNED); }
+
+  static inline void set_type(MPI_Datatype** types, int i, int kind) {
+    (*types)[i] = kind == 0 ? MPI_CHAR : kind == 1 ? MPI_SHORT : kind == 2 ? MPI_INT : MPI_DOUBLE;
   }
 
   static inline void drop_types(MPI_Datatype** types) {
     free(*types);
     *types = 0;
+  }
+
+  static inline void fill_bytes(unsigned char* at, int bytes, unsigned key, int first) {
+    for (int k = 0; k < bytes; ++k) at[k] = (unsigned char)word(key, (unsigned)(first + k));
+  }
+
+  static inline void expect_bytes(int step, unsigned char* at, int bytes, unsigned key, int first) {
+    for (int k = 0; k < bytes; ++k) {
+      unsigned char want = (unsigned char)word(key, (unsigned)(first + k));
+      if (at[k] != want) failed(step, "byte", k, at[k], want);
+      at[k] = 0xEE;
+    }
+  }
+
+  static inline void pack(int step, unsigned* from, int count, MPI_Datatype type, unsigned* to, int words, MPI_Comm comm,
+                   unsigned* bytes) {
+    int at = 0;
+    int bound = 0;
+    must(MPI_Pack_size(count, type, comm, &bound), step, "MPI_Pack_size");
+    must(MPI_Pack(from, count, type, to, 4 * words, &at, comm), step, "MPI_Pack");
+    if (at > bound) failed(step, "bytes packed", 0, (unsigned)at, (unsigned)bound);
+    *bytes = (unsigned)at;
+  }
+
+  static inline void pack_external(int step, unsigned* from, int count, MPI_Datatype type, unsigned* to, int words, int want,
+                            unsigned* bytes) {
+    MPI_Aint at = 0;
+    must(MPI_Pack_external("external32", from, count, type, to, 4 * words, &at), step, "MPI_Pack_external");
+    if (at != want) failed(step, "bytes packed", 0, (unsigned)at, (unsigned)want);
+    *bytes = (unsigned)at;
+  }
+
+  static inline void send_packed(int step, unsigned* from, unsigned* bytes, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                          MPI_Request* request) {
+    must(MPI_Isend(from, (int)*bytes, type, to, tag, comm, request), step, "MPI_Isend");
+  }
+
+  static inline void unpack(int step, unsigned* from, MPI_Status* status, unsigned* to, int count, MPI_Datatype type,
+                     MPI_Comm comm) {
+    int at = 0;
+    int bytes = 0;
+    must(MPI_Get_count(status, MPI_PACKED, &bytes), step, "MPI_Get_count");
+    must(MPI_Unpack(from, bytes, &at, to, count, type, comm), step, "MPI_Unpack");
+    if (at != bytes) failed(step, "bytes unpacked", 0, (unsigned)at, (unsigned)bytes);
+  }
+
+  static inline void unpack_external(int step, unsigned* from, int bytes, unsigned* to, int count, MPI_Datatype type) {
+    MPI_Aint at = 0;
+    must(MPI_Unpack_external("external32", from, bytes, &at, to, count, type), step, "MPI_Unpack_external");
+    if (at != bytes) failed(step, "bytes unpacked", 0, (unsigned)at, (unsigned)bytes);
   }
 
   static void compose(void* in, void* inout, int* count, MPI_Datatype* type) {

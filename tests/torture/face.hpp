@@ -5,6 +5,7 @@
 #include <array>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "content.hpp"
@@ -20,6 +21,7 @@ inline constexpr int kMost = 1024;  // objects of a kind in a program
 
 // clang-format off
 struct Buf { int index; int at = 0; };  // word `at` of a buffer
+struct BufByte { int index; int at; };   // its byte `at`
 struct BufRef { int index; };           // the buffer's pointer
 struct Layout { int index; };           // -1: contiguous
 struct Comm { int index; };             // 0: MPI_COMM_WORLD
@@ -46,7 +48,8 @@ struct Count { long value; };           // an MPI_Count
 struct Source { int rank; };           // -1: MPI_ANY_SOURCE
 struct Key { unsigned value; };
 struct Text { const char* text; };
-struct Ints { const std::vector<int>* list; };  // lives as long as the step
+struct Longs { const std::vector<long>* list; };  // as MPI_Aint; both live as long as the step
+struct Ints { const std::vector<int>* list; };
 // clang-format on
 /// A displacement in a window: units from its begin or, in a dynamic one, bytes from the address that `target` has told.
 struct Disp {
@@ -96,7 +99,7 @@ class Face {
 
   void define(Layout layout, const std::vector<int>& words) {
     layouts_[index(layout.index)] = words;
-    if (prints_) text_ << "  m[" << layout.index << "] = " << array(words) << ";\n";
+    if (prints_) text_ << "  m[" << layout.index << "] = " << array("int", words) << ";\n";
   }
 
   /// What has been printed since the last time.
@@ -109,7 +112,7 @@ class Face {
   std::string arrays() const {
     std::string all;
     for (std::size_t i = 0; i < arrays_.size(); ++i)
-      all += "static int a" + std::to_string(i) + "[] = {" + (arrays_[i].empty() ? "0" : arrays_[i]) + "};\n";
+      all += "static " + arrays_[i].first + " a" + std::to_string(i) + arrays_[i].second + "\n";
     return all;
   }
   long calls() const { return calls_; }
@@ -121,6 +124,7 @@ class Face {
   int value(Source s) { return s.rank < 0 ? MPI_ANY_SOURCE : s.rank; }
   unsigned value(Key key) { return key.value; }
   unsigned* value(Buf b) { return buffers_[index(b.index)] + b.at; }
+  unsigned char* value(BufByte b) { return reinterpret_cast<unsigned char*>(buffers_[index(b.index)]) + b.at; }
   unsigned** value(BufRef b) { return &buffers_[index(b.index)]; }
   const int* value(Layout l) { return l.index < 0 ? nullptr : layouts_[index(l.index)].data(); }
   MPI_Comm value(Comm c) { return comms_[index(c.index)]; }
@@ -148,6 +152,10 @@ class Face {
     return d.addresses < 0 ? d.units : addresses_[index(d.addresses)][index(d.target)] + d.units;
   }
   const char* value(Text t) { return t.text; }
+  MPI_Aint* value(Longs list) {
+    static_assert(sizeof(long) == sizeof(MPI_Aint));
+    return const_cast<long*>(list.list->data());
+  }
   int* value(Ints list) { return const_cast<int*>(list.list->data()); }
   template <class T>
   T value(Named<T> n) {
@@ -159,6 +167,7 @@ class Face {
   std::string shown(Source s) { return s.rank < 0 ? "MPI_ANY_SOURCE" : std::to_string(s.rank); }
   std::string shown(Key key) { return std::to_string(key.value) + "u"; }
   std::string shown(Buf b) { return at("b", b.index) + (b.at != 0 ? " + " + std::to_string(b.at) : ""); }
+  std::string shown(BufByte b) { return "(unsigned char*)" + at("b", b.index) + " + " + std::to_string(b.at); }
   std::string shown(BufRef b) { return "&" + at("b", b.index); }
   std::string shown(Layout l) { return l.index < 0 ? "0" : at("m", l.index); }
   std::string shown(Comm c) { return c.index == 0 ? "MPI_COMM_WORLD" : at("c", c.index); }
@@ -187,17 +196,21 @@ class Face {
     return base + std::to_string(d.units);
   }
   std::string shown(Text t) { return "\"" + std::string(t.text) + "\""; }
-  std::string shown(Ints list) { return array(*list.list); }
+  std::string shown(Ints list) { return array("int", *list.list); }
+  std::string shown(Longs list) { return array("MPI_Aint", *list.list); }
   template <class T>
   std::string shown(Named<T> n) {
     return n.name;
   }
-  std::string array(const std::vector<int>& words) {
+  /// The name of an array with these values.
+  template <class T>
+  std::string array(const char* type, const std::vector<T>& words) {
     std::string list;
-    for (int w : words) list += (list.empty() ? "" : ", ") + std::to_string(w);
+    for (T w : words) list += (list.empty() ? "" : ", ") + std::to_string(w);
+    const std::string text = std::string("[] = {") + (list.empty() ? "0" : list) + "};";
     for (std::size_t i = 0; i < arrays_.size(); ++i)
-      if (arrays_[i] == list) return "a" + std::to_string(i);
-    arrays_.push_back(list);
+      if (arrays_[i].first == type && arrays_[i].second == text) return "a" + std::to_string(i);
+    arrays_.emplace_back(type, text);
     return "a" + std::to_string(arrays_.size() - 1);
   }
   template <class... A>
@@ -211,7 +224,7 @@ class Face {
   bool prints_;
   long calls_ = 0;
   std::ostringstream text_;
-  std::vector<std::string> arrays_;
+  std::vector<std::pair<std::string, std::string>> arrays_;  // type, and the rest of the definition
   std::array<unsigned*, kMost> buffers_{};
   std::array<std::vector<int>, kMost> layouts_;
   std::array<MPI_Comm, kMost> comms_{};

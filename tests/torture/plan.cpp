@@ -32,6 +32,7 @@ constexpr Kind kinds[] = {
     {"partitioned", draw_partitioned, 2},
     {"cancel", draw_cancel, 2},
     {"collective", draw_collective, 8},
+    {"odd", draw_odd, 2},
     {"vectors", draw_vectors, 4},
     {"reduction", draw_reduction, 2},
     {"window", draw_window, 3},

@@ -84,6 +84,7 @@ std::unique_ptr<Step> draw_cancel(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_collective(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_vectors(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_reduction(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_odd(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_inter(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_window(Chance&, const Group&, int id);
 

@@ -33,8 +33,12 @@ void Shape::place(const std::vector<int>& starts, int block) {
 }
 
 void Shape::add(Chance& chance, int count, int block) {
-  Level level{static_cast<Kind>(chance.below(2)), count, block, 1, {}, {}};
+  Level level;
+  level.kind = static_cast<Kind>(chance.below(2));
+  level.count = count;
+  level.block = block;
   std::vector<int> starts;
+  const long extent = 4L * (ub_ - lb_);
   if (level.kind == Kind::vector) {
     level.stride = (block + chance.below(4)) * (chance.one_in(3) ? -1 : 1);
     for (int i = 0; i < count; ++i) starts.push_back(i * level.stride);
@@ -51,10 +55,19 @@ void Shape::add(Chance& chance, int count, int block) {
       level.blocks.assign(static_cast<std::size_t>(count), block);
     }
   }
+  if (chance.one_in(5)) starts = array_part(chance, level);
   place(starts, block);
+  if (level.kind == Kind::subarray) {  // its extent is that of the whole array
+    const int words = static_cast<int>(extent / 4);
+    lb_ = 0, ub_ = level.sizes[0] * level.sizes[1] * words;
+  }
+  vary(chance, level, extent);
   levels_.push_back(level);
   if (chance.one_in(3)) {
-    Level resized{Kind::resized, 1, 1, 1, {}, {}, lb_ - chance.below(2), ub_ + chance.below(3)};
+    Level resized;
+    resized.kind = Kind::resized;
+    resized.lb = lb_ - chance.below(2);
+    resized.ub = ub_ + chance.below(3);
     lb_ = resized.lb, ub_ = resized.ub;
     levels_.push_back(resized);
   }
@@ -62,8 +75,58 @@ void Shape::add(Chance& chance, int count, int block) {
   high_ = *std::max_element(layout_.begin(), layout_.end()) + 1;
 }
 
-void Shape::call(Face& face, const Level& level, Type from, TypeRef to) const {
+/// The level's rows as a part of an array of two dimensions.
+std::vector<int> Shape::array_part(Chance& chance, Level& level) {
+  level.kind = Kind::subarray;
+  level.begin = {chance.below(2), chance.below(3)};
+  level.parts = {level.count, level.block};
+  level.sizes = {level.begin[0] + level.count + chance.below(2), level.begin[1] + level.block + chance.below(2)};
+  std::vector<int> starts;
+  for (int row = 0; row < level.count; ++row) starts.push_back((level.begin[0] + row) * level.sizes[1] + level.begin[1]);
+  return starts;
+}
+
+/// Another constructor that makes the same of it.
+void Shape::vary(Chance& chance, Level& level, long extent) {
+  if (chance.one_in(2)) return;
+  if (level.kind == Kind::vector) {
+    if (level.stride == level.block || level.count == 1) {
+      level.kind = Kind::contiguous;
+    } else {
+      level.kind = Kind::hvector;
+      level.bytes = {level.stride * extent};
+    }
+    return;
+  }
+  for (int at : level.at) level.bytes.push_back(at * extent);
+  if (level.kind == Kind::indexed) level.kind = Kind::hblock;
+  if (level.kind == Kind::blocks_of) level.kind = chance.one_in(2) ? Kind::hindexed : Kind::structure;
+}
+
+void Shape::call(Face& face, const Level& level, Type from, TypeRef to, int id, int n) const {
   switch (level.kind) {
+    case Kind::contiguous:
+      face.call(TORTURE_CALL(MPI_Type_contiguous), level.count * level.block, from, to);
+      break;
+    case Kind::hvector:
+      face.call(TORTURE_CALL(MPI_Type_create_hvector), level.count, level.block, Size{level.bytes[0]}, from, to);
+      break;
+    case Kind::hblock:
+      face.call(TORTURE_CALL(MPI_Type_create_hindexed_block), level.count, level.block, Longs{&level.bytes}, from, to);
+      break;
+    case Kind::hindexed:
+      face.call(TORTURE_CALL(MPI_Type_create_hindexed), level.count, Ints{&level.blocks}, Longs{&level.bytes}, from, to);
+      break;
+    case Kind::structure:
+      face.does(TORTURE_CALL(same_types), TypesRef{object(id, n)}, level.count, from);
+      face.call(TORTURE_CALL(MPI_Type_create_struct), level.count, Ints{&level.blocks}, Longs{&level.bytes},
+                Types{object(id, n)}, to);
+      face.does(TORTURE_CALL(drop_types), TypesRef{object(id, n)});
+      break;
+    case Kind::subarray:
+      face.call(TORTURE_CALL(MPI_Type_create_subarray), 2, Ints{&level.sizes}, Ints{&level.parts}, Ints{&level.begin},
+                TORTURE_NAMED(MPI_ORDER_C), from, to);
+      break;
     case Kind::vector:
       face.call(TORTURE_CALL(MPI_Type_vector), level.count, level.block, level.stride, from, to);
       break;
@@ -84,7 +147,7 @@ void Shape::make(Face& face, int id, int n) const {
   Type from{-1};
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     const int to = object(id, n + ((levels_.size() - i) % 2 == 1 ? 1 : 0));
-    call(face, levels_[i], from, TypeRef{to});
+    call(face, levels_[i], from, TypeRef{to}, id, n);
     if (from.index >= 0) face.call(TORTURE_CALL(MPI_Type_free), TypeRef{from.index});
     from = Type{to};
   }
