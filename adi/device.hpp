@@ -27,6 +27,7 @@
 #include "adi/counters.hpp"
 #include "adi/extension.hpp"
 #include "adi/gate.hpp"
+#include "adi/idle_tests.hpp"
 #include "adi/match.hpp"
 #include "adi/party.hpp"
 #include "adi/report.hpp"
@@ -565,6 +566,7 @@ class Device {
   void sleep();
   // ---- reports: report.cpp ----
   void look(Doing doing);
+  Doing doing() const;
   static std::string_view on_ask(void* device, bool all);
   std::string_view report(Doing doing, bool all);
   bool may_wait_elsewhere() const;
@@ -583,7 +585,7 @@ class Device {
   Counters counters_;
   Channels channels_;
   std::vector<Request*> waiting_gets_;  // receives whose get(), and sends whose put(), said retry
-  std::uint32_t idle_tests_ = 0;        // non-blocking polls in a row that found nothing
+  IdleTests idle_tests_;                // non-blocking polls
   std::uint64_t turn_ = 0;              // of the dispatch loop
   std::uint64_t busy_until_ = 0;        // turn until which the secondary methods are polled each time
   Rank rank_ = 0;

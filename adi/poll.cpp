@@ -21,8 +21,6 @@ constexpr std::uint32_t kIdleTests = 512;
 constexpr std::uint64_t kTurnsToGrant = 8192;
 // The same before it gives its core to others where ranks outnumber CPUs.
 constexpr std::uint32_t kIdleTestsCrowded = 16;
-// The same before it looks whether the launcher asks what it is doing, which is a system call.
-constexpr std::uint32_t kIdleTestsToLook = 16 * 1024;
 // Turns for which a secondary method stays in the fast rotation after it brought something.
 constexpr std::uint64_t kBusyTurns = 256;
 
@@ -138,21 +136,24 @@ void Device::MPID_Poll(bool blocking, Awaited what) {
   }
   if (brought > 0) {
     waiter_.busy();
-    idle_tests_ = 0;
+    idle_tests_.reset();
     if (gate_.threads() && gate_.is_wanted()) {
       gate_.awaited = what;
       gate_.give_way();
     }
     return;
   }
-  gate_.awaited = what;
   if (!blocking) {
-    ++idle_tests_;
-    if (idle_tests_ % kIdleTests == 0) channels_.grant_envelopes();
-    if (waiter_.crowded() && idle_tests_ % kIdleTestsCrowded == 0) gate_.give_way();
-    if (idle_tests_ % kIdleTestsToLook == 0) look(Doing::testing);
+    if (idle_tests_.again()) [[unlikely]] {
+      gate_.awaited = what;
+      look(Doing::testing);
+    }
+    gate_.awaited = {};  // what is tested for may be gone when others tell of this rank
+    if (idle_tests_.count() % kIdleTests == 0) channels_.grant_envelopes();
+    if (waiter_.crowded() && idle_tests_.count() % kIdleTestsCrowded == 0) gate_.give_way();
     return;
   }
+  gate_.awaited = what;
   if (!gate_.attending()) gate_.attend(true);
   const Waiter::Step step = waiter_.idle();
   trace_.saw_clock(waiter_.last_look_ns());

@@ -29,7 +29,7 @@ Awaited awaited(const Match& pattern) {
 bool Device::MPID_Iprobe(const Match& pattern, Envelope& envelope) {
   Request* message = match_.find(pattern);
   if (!message) {
-    MPID_Poll(false);
+    MPID_Poll(false, awaited(pattern));
     message = match_.find(pattern);
   }
   if (!message) return false;
@@ -50,7 +50,7 @@ bool Device::MPID_Probe(const Match& pattern, Rank peer, Envelope& envelope) {
 Request* Device::MPID_Improbe(const Match& pattern, Envelope& envelope) {
   Request* message = match_.find(pattern);
   if (!message) {
-    MPID_Poll(false);
+    MPID_Poll(false, awaited(pattern));
     message = match_.find(pattern);
   }
   if (!message) return nullptr;

@@ -1,7 +1,7 @@
 // What a rank tells about itself. Three ways lead here:
 //
 //   a call waits      it looks at the launcher's socket when it wakes up, or now and then while it may not sleep
-//   a call tests      now and then, when many tests in a row have found nothing
+//   a call tests      now and then, while the program does nothing but test (adi/idle_tests.hpp)
 //   neither           the agent of windows where there is one; else the launcher's signal interrupts the program
 //
 // So nothing is paid where messages come and go: an MPI call stores its name, and what it waits for is only noted by
@@ -59,6 +59,12 @@ void tell_request(const Request& r, ReportText& to) {
   to.end_object();
 }
 
+// What the rank does, as those see it who find the program outside of MPI.
+Doing Device::doing() const {
+  const Doing now = gate_.doing();
+  return now == Doing::outside && idle_tests_.keep_on() ? Doing::testing : now;
+}
+
 void Device::look(Doing doing) {
   looking_as_ = doing;
   bootstrap_.on_watch();
@@ -80,17 +86,25 @@ std::string_view Device::report(Doing doing, bool all) {
   to.field("waits", gate_.waits());
   to.field("elsewhere", may_wait_elsewhere());
   if (all) {
+    to.share(4);
     tell_foreigners(to);
+    to.share(4);
     to.begin_list("awaits");
-    if (doing == Doing::waiting && gate_.awaited.tell) gate_.awaited.tell(gate_.awaited.object, to);
+    const bool awaits = doing == Doing::waiting || doing == Doing::testing;
+    if (awaits && gate_.awaited.tell) gate_.awaited.tell(gate_.awaited.object, to);
     to.end_list();
+    to.share(6);
     tell_others(to);
-    tell_queues(to);
+    to.share(6);
     tell_peers(to);
+    tell_queues(to);
+    to.share(2);
     to.begin_list("windows");
     for (const Extension* e : extensions_) e->tell(to);
     to.end_list();
+    to.share(1);
     if (more_to_tell_) more_to_tell_(to);
+    to.field("cut", to.has_left_out());
   }
   to.end_object();
   return to.is_cut() ? R"({"state":"busy","call":"","sent":0,"received":0,"waits":0})" : to.text();
@@ -140,6 +154,7 @@ void Device::tell_queues(ReportText& to) const {
   constexpr int kMost = 100;  // of each kind; how many there are is told in any case
   const auto each = [&](const char* name, auto&& wanted, auto&& tell) {
     int n = 0;
+    to.share(5);
     to.begin_list(name);
     for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
       const Request& r = *pool_.at(i);
@@ -161,14 +176,10 @@ void Device::tell_queues(ReportText& to) const {
   to.field("unexpected_bytes", counters_.unexpected_bytes);
 }
 
-// Those with something that waits, or little credit.
+// Those that are lost or with something that waits; then, as far as there is room, those with little credit.
 void Device::tell_peers(ReportText& to) const {
-  to.begin_list("peers");
-  for (const Channel& c : channels_) {
-    if (!to.has_room()) break;
-    if (!c.method) continue;
-    const bool low = c.credit < static_cast<std::int64_t>(c.allotment / 4);
-    if (!c.waits() && !low && !c.lost) continue;
+  const auto tell = [&to](const Channel& c) {
+    if (!to.has_room()) return;
     to.begin_object();
     to.field("rank", c.rank);
     to.field("credit", c.credit);
@@ -180,7 +191,13 @@ void Device::tell_peers(ReportText& to) const {
     to.field("lost", c.lost);
     if (c.lost) to.field("error", c.error.what);
     to.end_object();
-  }
+  };
+  const auto in_trouble = [](const Channel& c) { return c.method && (c.waits() || c.lost); };
+  to.begin_list("peers");
+  for (const Channel& c : channels_)
+    if (in_trouble(c)) tell(c);
+  for (const Channel& c : channels_)
+    if (c.method && !in_trouble(c) && c.credit < static_cast<std::int64_t>(c.allotment / 4)) tell(c);
   to.end_list();
 }
 
@@ -206,13 +223,13 @@ void Device::MPID_Interrupted(bool alone) {
     // Wherever in its own lock() or unlock() this thread may have been interrupted, the device is either taken or free;
     // if free, this is one more owner in a row.
     if (gate_.agent_try_lock()) {
-      bootstrap_.tell(report(gate_.doing(), true));
+      bootstrap_.tell(report(doing(), true));
       return gate_.agent_unlock();
     }
   } else if (alone) {
     if (gate_.attending()) return;  // a call that waits looks at the socket itself
     if (gate_.doing() != Doing::busy) {
-      bootstrap_.tell(report(gate_.doing(), true));
+      bootstrap_.tell(report(doing(), true));
       return;
     }
   }

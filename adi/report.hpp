@@ -22,6 +22,14 @@ inline Awaited awaited(const Request* r) {
   return {[](const void* object, ReportText& to) { tell_request(*static_cast<const Request*>(object), to); }, r};
 }
 
+/// What a call waits for beside what has been told.
+inline void tell_more(int number, ReportText& to) {
+  to.begin_object();
+  to.field("kind", "more");
+  to.field("number", number);
+  to.end_object();
+}
+
 /// A wait for another job: for a root of it that has not come yet.
 inline void tell_other_job(const void*, ReportText& to) {
   to.begin_object();

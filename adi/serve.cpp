@@ -72,7 +72,7 @@ void Device::MPID_Serve(const Atomic<bool>& stop) {
     if (!gate_.attending()) {
       busy = serve_while_busy(linger_ns);
       // What has woken us may be the launcher, which asks what the rank is doing.
-      if (!busy && bootstrap_.watch_fd() >= 0) look(gate_.doing());
+      if (!busy && bootstrap_.watch_fd() >= 0) look(doing());
       // Whoever stops the agent does so with the device held: it is seen here, or finds the agent asleep. Its ring
       // alone would not do, for a thread that sleeps may take it.
       sleep = !stop.load(std::memory_order_relaxed) && arm();

@@ -15,13 +15,23 @@ namespace rmq {
 class ReportText {
  public:
   /// The memory stays the caller's.
-  ReportText(char* memory, std::size_t bytes) : begin_(memory), at_(memory), end_(memory + bytes) {}
+  ReportText(char* memory, std::size_t bytes)
+      : begin_(memory), at_(memory), end_(memory + bytes), limit_(end_) {}
   ReportText(const ReportText&) = delete;
   ReportText& operator=(const ReportText&) = delete;
 
   std::string_view text() const { return {begin_, static_cast<std::size_t>(at_ - begin_)}; }
-  /// Whether there is room for another entry of a list, and the ends of all that is open.
-  bool has_room() const { return end_ - at_ > kReserve; }
+  /// Whether there is room for another entry of a list, and the ends of all that is open. To be asked only for an entry
+  /// that there is: a "no" leaves it out.
+  bool has_room() {
+    const bool room = limit_ - at_ > kReserve;
+    left_out_ = left_out_ || !room;
+    return room;
+  }
+  /// Whether has_room() has said "no".
+  bool has_left_out() const { return left_out_; }
+  /// From here on lists may take one part in `parts` of what is left: so that none takes the room of all that follow.
+  void share(int parts) { limit_ = at_ + std::max((end_ - at_ - kReserve) / parts, std::ptrdiff_t{0}) + kReserve; }
   /// Whether something was cut: the text is no JSON then. Cannot happen where lists ask has_room().
   bool is_cut() const { return cut_; }
 
@@ -95,6 +105,8 @@ class ReportText {
   char* begin_;
   char* at_;
   char* end_;
+  char* limit_;  // of lists, kReserve before it
+  bool left_out_ = false;
   bool comma_ = false;
   bool cut_ = false;
 };

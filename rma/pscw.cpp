@@ -98,7 +98,7 @@ Fault ActiveTarget::test(bool& done) {
   if (!core_.exposed) return Fault::sync;
   done = has_ended();
   if (!done) {
-    core_.device().MPID_Poll(false);
+    core_.poll_for({WaitFor::What::complete});
     done = has_ended();
   }
   return done ? end_exposure() : Fault::none;

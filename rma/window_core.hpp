@@ -128,6 +128,12 @@ struct WindowCore {
     device().MPID_Waited();
   }
 
+  /// Polls once, for a call that only looks whether that has happened.
+  void poll_for(WaitFor what) const {
+    what.core = this;
+    device().MPID_Poll(false, {&WindowCore::tell_wait, &what});
+  }
+
   /// Records an event about a member (-1: about all).
   void note(Event event, int rank, std::uint64_t a1 = 0) const {
     device().trace().event(event, 0, rank < 0 ? kNoRank : world(rank), options.id, a1);

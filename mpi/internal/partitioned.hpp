@@ -41,6 +41,9 @@ class Partitioned : public Activity {
   Failure failure() const override;
   void start() override;
   void abandon(Request* place) override;
+  adi::Awaited awaited() const {
+    return {[](const void* object, ReportText& to) { static_cast<const Partitioned*>(object)->tell(to); }, this};
+  }
   /// The communicator of a message that is part of such a request; null: it is none.
   static const Comm* comm_of(const Request& message);
 
@@ -64,7 +67,8 @@ class Partitioned : public Activity {
   DataView view_at(std::uint64_t offset, std::uint64_t bytes) const;
   /// Throws unless it is one of the partitions.
   void check(int partition, const char* name) const;
-  void tell_message(const char* kind, int source, Rank peer, std::uint64_t number, ReportText& to) const;
+  void tell_message(const char* kind, std::uint32_t context, int source, Rank peer, std::uint64_t number,
+                    ReportText& to) const;
 
   const Buffer buffer_;
   const int partitions_, peer_, tag_;
@@ -93,6 +97,7 @@ class PartitionedSend final : public Partitioned {
   bool complete() override { return !active_ || (unready_ == 0 && under_way() == 0); }
   int peek(MPI_Status* status) override;
   void tell(ReportText& to) const override;
+  bool awaits_program() const override { return !active_ || unready_ > 0; }
 
  private:
   void begin() override;

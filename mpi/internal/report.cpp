@@ -7,14 +7,17 @@
 #include <cerrno>
 #include <csignal>
 
+#include "mpi/internal/requests.hpp"
 #include "mpi/internal/runtime.hpp"
+#include "mpi/internal/topology.hpp"
 
 namespace rmq::mpi {
 namespace {
 
-void tell_members(const char* name, const Group& g, ReportText& to) {
+template <class Ranks>
+void tell_ranks(const char* name, const Ranks& ranks, ReportText& to) {
   to.begin_list(name);
-  for (const Rank r : g.world) {
+  for (const Rank r : ranks) {
     if (!to.has_room()) break;
     to.entry(r);
   }
@@ -30,7 +33,16 @@ void tell_comm(const Comm& c, ReportText& to) {
   to.field("rank", c.rank);
   to.field("size", c.size());
   // Ranks of MPI_COMM_WORLD are what the world calls them.
-  if (&c != runtime().world) tell_members("members", c.remote ? *c.remote : *c.group, to);
+  if (&c != runtime().world) tell_ranks("members", (c.remote ? c.remote : c.group)->world, to);
+  if (c.is_inter()) {
+    tell_ranks("local", c.group->world, to);
+    to.field("remote_size", c.remote_size());
+    to.field("local_context", c.local->context);
+  }
+  if (c.topology && !std::holds_alternative<Cart>(c.topology->shape)) {  // a grid's neighbours always fit together
+    tell_ranks("sources", c.topology->neighbours.sources, to);
+    tell_ranks("destinations", c.topology->neighbours.destinations, to);
+  }
   to.field("collectives", c.calls);
   to.begin_list("called");
   const auto kept = static_cast<std::uint32_t>(c.called.size());
@@ -45,6 +57,24 @@ void tell_comm(const Comm& c, ReportText& to) {
   }
   to.end_list();
   to.end_object();
+}
+
+// Requests that others may wait for, but not this rank: persistent ones that are not started, partitions not ready.
+void tell_dormant(ReportText& to) {
+  to.begin_list("dormant");
+  for (const Comm* c = Comm::newest; c; c = c->older) {
+    for (const Activity* a = c->activities; a; a = a->older()) {
+      if (!a->awaits_program()) continue;
+      if (!to.has_room()) break;
+      to.begin_object();
+      to.field("started", a->active());
+      to.begin_list("request");
+      a->tell(to);
+      to.end_list();
+      to.end_object();
+    }
+  }
+  to.end_list();
 }
 
 void tell_comms(ReportText& to) {
@@ -73,7 +103,12 @@ void on_signal(int) {
 }  // namespace
 
 void start_reports() {
-  runtime().device->MPID_Tell_more(tell_comms);
+  runtime().device->MPID_Tell_more([](ReportText& to) {
+    to.share(4);
+    tell_dormant(to);
+    to.share(1);
+    tell_comms(to);
+  });
   // Without a handler this signal does nothing. A program that has one of its own keeps it.
   struct sigaction action {};
   if (::sigaction(SIGURG, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) return;

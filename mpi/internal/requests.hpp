@@ -23,6 +23,8 @@ class Activity {
   Activity& operator=(const Activity&) = delete;
 
   Comm* comm() const { return comm_; }
+  /// The next older one of the same communicator; nullptr: none.
+  const Activity* older() const { return older_; }
   /// Whether it has finished (an inactive persistent one has). May move things on, but does not poll.
   virtual bool complete() = 0;
   /// Once complete: its status, and MPI_SUCCESS, an error class or a code. Ends the active state of a persistent
@@ -31,7 +33,7 @@ class Activity {
   /// The same without an end to anything: for MPI_Request_get_status.
   virtual int peek(MPI_Status* status) = 0;
   virtual void cancel() {}
-  /// What it waits for, for reports: as adi::Awaited::tell.
+  /// What it waits for, or would if it were started, for reports: as adi::Awaited::tell.
   virtual void tell(ReportText& to) const;
   /// Whose handler hears of an error of finish(), and what of it can be told; its code is not looked at.
   virtual Failure failure() const { return {MPI_SUCCESS, {}, comm_ ? comm_->handle : MPI_COMM_NULL}; }
@@ -40,6 +42,8 @@ class Activity {
   virtual void start() { fail_call(MPI_ERR_REQUEST, "argument request is not persistent"); }
   virtual bool persistent() const { return false; }
   virtual bool active() const { return true; }
+  /// Whether the other side may wait for what only the program can do about it: start it, say.
+  virtual bool awaits_program() const { return persistent() && !active(); }
   /// MPI_Request_free: the user has lost interest. Gives `place`, the request that holds the activity, back and deletes
   /// the activity: here now; others when it is complete; those of collectives refuse as long as they are not over.
   virtual void abandon(Request* place) {
@@ -123,6 +127,9 @@ MPI_Request new_activity_request(std::unique_ptr<Activity> activity);
 
 /// Adds what a request of the program waits for, as adi::Awaited::tell.
 void tell(const Request& r, ReportText& to);
+inline adi::Awaited awaited_by(const Request* r) {
+  return {[](const void* object, ReportText& to) { tell(*static_cast<const Request*>(object), to); }, r};
+}
 /// Progresses until the request is complete. Fails, and leaves it as it is, when a failure keeps it from that that is
 /// not acknowledged. `what`: all that the caller waits for; else the request.
 void wait_for(Request* r, adi::Awaited what = {});

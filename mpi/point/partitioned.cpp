@@ -120,10 +120,11 @@ void Partitioned::abandon(Request* place) {
   }
 }
 
-void Partitioned::tell_message(const char* kind, int source, Rank peer, std::uint64_t number, ReportText& to) const {
+void Partitioned::tell_message(const char* kind, std::uint32_t context, int source, Rank peer, std::uint64_t number,
+                               ReportText& to) const {
   to.begin_object();
   to.field("kind", kind);
-  to.field("context", comm()->context);
+  to.field("context", context);
   to.field("source", source);
   to.field("tag", tag_);
   to.field("peer", peer);
@@ -231,10 +232,12 @@ int PartitionedSend::peek(MPI_Status* status) {
 }
 
 void PartitionedSend::tell(ReportText& to) const {
-  if (unready_ > 0) {
-    tell_message("ready", comm()->rank, kNoRank, static_cast<std::uint64_t>(unready_), to);  // waits for itself
+  const Rank peer = nobody() ? kNoRank : peer_world();
+  if (!active_ || unready_ > 0) {
+    tell_message("ready", comm()->context, comm()->rank, peer,
+                 static_cast<std::uint64_t>(active_ ? unready_ : partitions_), to);
   } else {
-    tell_message("send", comm()->rank, peer_world(), 0, to);
+    tell_message("send", comm()->context, comm()->rank, peer, 0, to);
   }
 }
 
@@ -333,7 +336,8 @@ int PartitionedRecv::peek(MPI_Status* status) {
 }
 
 void PartitionedRecv::tell(ReportText& to) const {
-  tell_message("partitions", peer_, peer_world(), static_cast<std::uint64_t>(posted_ ? under_way() : partitions_), to);
+  tell_message("partitions", comm()->recv_context, peer_, nobody() ? kNoRank : peer_world(),
+               static_cast<std::uint64_t>(posted_ ? under_way() : partitions_), to);
 }
 
 }  // namespace rmq::mpi

@@ -85,7 +85,7 @@ RMQ_MPI(int, Parrived, (MPI_Request request, int partition, int* flag)) {
     if (request == MPI_REQUEST_NULL) return;
     PartitionedRecv& r = partitioned_arg<PartitionedRecv>(request, "receive");
     if (r.arrived(partition)) return;
-    runtime().device->MPID_Poll(false);
+    runtime().device->MPID_Poll(false, r.awaited());
     *flag = r.arrived(partition);
   });
 }

@@ -39,7 +39,19 @@ class Persistent final : public Activity {
     return current_ && current_->kind == RequestKind::recv ? current_ : nullptr;
   }
   void tell(ReportText& to) const override {
-    if (current_) mpi::tell(*current_, to);
+    if (current_) return mpi::tell(*current_, to);
+    const auto* send = std::get_if<SendArgs>(&args_);
+    const auto* recv = std::get_if<RecvArgs>(&args_);
+    const Buffer& data = send ? send->data : recv->data;
+    const int peer = send ? send->dest : recv->source;
+    to.begin_object();
+    to.field("kind", send ? "send" : "recv");
+    to.field("context", send ? comm()->context : comm()->recv_context);
+    to.field("source", send ? comm()->rank : peer);
+    to.field("tag", send ? send->tag : recv->tag);
+    to.field("peer", peer >= 0 ? comm()->world_of(peer) : kNoRank);
+    to.field("bytes", static_cast<std::uint64_t>(data.count) * data.type->size);
+    to.end_object();
   }
   Failure failure() const override { return current_ ? failure_of(*current_) : Activity::failure(); }
   void cancel() override {

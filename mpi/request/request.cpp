@@ -75,8 +75,7 @@ void tell(const Request& r, ReportText& to) {
 
 void wait_for(Request* r, adi::Awaited what) {
   adi::Device& device = *runtime().device;
-  if (!what.tell)
-    what = {[](const void* object, ReportText& to) { tell(*static_cast<const Request*>(object), to); }, r};
+  if (!what.tell) what = awaited_by(r);
   while (!is_complete(*r)) {
     if (ft::waits_for_failed(*r)) [[unlikely]]
       throw ft::pending_failure(*r);
@@ -166,7 +165,7 @@ RMQ_MPI(int, Request_get_status, (MPI_Request request, int* flag, MPI_Status* st
     }
     Request* r = request_arg(request);
     if (!is_complete(*r)) {
-      runtime().device->MPID_Poll(false);
+      runtime().device->MPID_Poll(false, awaited_by(r));
       *flag = is_complete(*r);
     }
     return *flag ? peek(*r, status) : MPI_SUCCESS;

@@ -28,14 +28,21 @@ class Requests {
   MPI_Request& handle(int i) { return handles_[i]; }
   /// nullptr for a null handle, also when another thread has completed it meanwhile.
   Request* at(int i) const { return find_request(handles_[i]); }
-  /// All that are not complete, for reports.
+  /// Those that are not complete, for reports, and how many more there are than fit.
   adi::Awaited awaited() const {
     return {[](const void* object, ReportText& to) {
               const auto& all = *static_cast<const Requests*>(object);
-              for (int i = 0; i < all.size() && to.has_room(); ++i) {
+              int more = 0;
+              for (int i = 0; i < all.size(); ++i) {
                 const Request* r = all.at(i);
-                if (r && is_active(*r) && !is_complete(*r)) tell(*r, to);
+                if (!r || !is_active(*r) || is_complete(*r)) continue;
+                if (more > 0 || !to.has_room()) {
+                  ++more;
+                } else {
+                  tell(*r, to);
+                }
               }
+              if (more > 0) adi::tell_more(more, to);
             },
             this};
   }
@@ -246,7 +253,7 @@ RMQ_MPI(int, Test, (MPI_Request * request, int* flag, MPI_Status* status)) {
     }
     Request* r = request_arg(*request);
     if (!is_complete(*r)) {
-      runtime().device->MPID_Poll(false);
+      runtime().device->MPID_Poll(false, awaited_by(r));
       if (!is_complete(*r)) {
         *flag = 0;
         if (ft::waits_for_failed(*r)) [[unlikely]]
@@ -278,7 +285,7 @@ RMQ_MPI(int, Testany, (int count, MPI_Request array_of_requests[], int* indx, in
     int& i = *out(indx, "index");
     i = find_complete(all);
     if (i == -1) {
-      runtime().device->MPID_Poll(false);
+      runtime().device->MPID_Poll(false, all.awaited());
       i = find_complete(all);
     }
     *out(flag, "flag") = i != -1;
@@ -304,7 +311,7 @@ RMQ_MPI(int, Testall, (int count, MPI_Request array_of_requests[], int* flag, MP
     Requests all(array_of_requests, count);
     *out(flag, "flag") = 0;
     if (!all_complete(all)) {
-      runtime().device->MPID_Poll(false);
+      runtime().device->MPID_Poll(false, all.awaited());
       if (!all_complete(all)) return check_pending(all);
     }
     *flag = 1;
@@ -338,7 +345,7 @@ RMQ_MPI(int, Testsome,
   return enter([&] {
     Requests all(array_of_requests, incount);
     out(outcount, "outcount");
-    if (find_complete(all) == -1) runtime().device->MPID_Poll(false);
+    if (find_complete(all) == -1) runtime().device->MPID_Poll(false, all.awaited());
     if (find_complete(all) == -1) check_pending(all);
     finish_some(all, *outcount, array_of_indices, array_of_statuses);
   });
@@ -354,7 +361,7 @@ RMQ_MPI(int, Request_get_status_any,
     out(flag, "flag");
     i = find_complete(all);
     if (i == -1) {
-      runtime().device->MPID_Poll(false);
+      runtime().device->MPID_Poll(false, all.awaited());
       i = find_complete(all);
     }
     *flag = i != -1;
@@ -370,7 +377,7 @@ RMQ_MPI(int, Request_get_status_all,
   return enter([&] {
     const Requests all = looked_at(array_of_requests, count);
     out(flag, "flag");
-    if (!all_complete(all)) runtime().device->MPID_Poll(false);
+    if (!all_complete(all)) runtime().device->MPID_Poll(false, all.awaited());
     *flag = all_complete(all);
     if (!*flag) return;
     Finisher finisher(array_of_statuses);
@@ -392,7 +399,7 @@ RMQ_MPI(int, Request_get_status_some,
   return enter([&] {
     const Requests all = looked_at(array_of_requests, incount);
     out(outcount, "outcount");
-    if (find_complete(all) == -1) runtime().device->MPID_Poll(false);
+    if (find_complete(all) == -1) runtime().device->MPID_Poll(false, all.awaited());
     Finisher finisher(array_of_statuses);
     int done = 0;
     bool any_active = false;
