@@ -12,7 +12,11 @@ int main(int argc, char** argv) {
   MPI_Get_version(&version, &subversion);
   MPI_Get_library_version(text, &length);
   const bool named = std::strncmp(text, "RMQ ", 4) == 0 && static_cast<int>(std::strlen(text)) == length;
+  const int gpus = MPIX_Query_cuda_support() + MPIX_Query_hip_support() + MPIX_Query_ze_support();
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &flag);
+  CHECK(gpus == 0 && MPIX_Query_cuda_support() == 0);
+  CHECK(MPIX_GPU_query_support(MPIX_GPU_SUPPORT_ZE, &flag) == MPI_SUCCESS && !flag);
+  flag = MPI_THREAD_FUNNELED;
   CHECK(not_yet && named && version == 4 && subversion == 1 && flag == MPI_THREAD_FUNNELED);
   MPI_Initialized(&flag);
   CHECK(flag);
