@@ -14,13 +14,14 @@ namespace {
 // its own, which holds the control too if kControl is 0.
 enum Word : std::size_t { kData, kControl, kMemory, kBytes };
 
+constexpr std::uint64_t kPage = 4096;
+
 std::uint64_t control_bytes(const WindowCore& core) {
   return Control::bytes(static_cast<std::size_t>(core.host.size()));
 }
 
 // Where the data begins in the memory of a shared window's member: on a page, behind the control.
 std::uint64_t data_at(const WindowCore& core) {
-  constexpr std::uint64_t kPage = 4096;
   return (control_bytes(core) + kPage - 1) / kPage * kPage;
 }
 
@@ -104,26 +105,33 @@ void WindowMemory::take_heap_memory() {
 void WindowMemory::allocate() {
   adi::Device& d = core_.device();
   const std::uint64_t bytes = std::max<std::uint64_t>(core_.options.size, kCacheLine);
-  allocated_ = d.MPID_Mem_alloc(bytes, core_.options.ranks);
-  if (allocated_ && is_shared(allocated_, bytes)) {
-    core_.base = static_cast<std::byte*>(std::memset(allocated_, 0, bytes));
+  const std::uint64_t alignment = std::max<std::uint64_t>(core_.options.hints.alignment, kCacheLine);
+  const bool fits = alignment <= PTRDIFF_MAX / 2 && bytes <= PTRDIFF_MAX - alignment;
+  const std::uint64_t room = fits ? bytes + alignment - kCacheLine : 0;  // the heap gives cache lines
+  const auto aligned = [alignment](void* memory) {
+    const std::uint64_t beyond = reinterpret_cast<std::uintptr_t>(memory) % alignment;
+    return static_cast<std::byte*>(memory) + (alignment - beyond) % alignment;
+  };
+  allocated_ = fits ? d.MPID_Mem_alloc(room, core_.options.ranks) : nullptr;
+  if (allocated_ && is_shared(allocated_, room)) {
+    core_.base = aligned(allocated_);
+    std::memset(core_.base, 0, bytes);
     return;
   }
   if (allocated_) d.MPID_Mem_free(allocated_);
   // What follows may be larger than what is ever touched: no page of it is taken before.
-  if (can_share() && bytes <= all_memory()) {
+  if (alignment <= kPage && can_share() && bytes <= all_memory()) {
     allocated_ = nullptr;
     own_ = HostMemory::make_sparse(bytes, nullptr);
     core_.base = own_.data();
     if (own_) return;
   }
-  allocated_ = bytes <= PTRDIFF_MAX - kCacheLine ? std::calloc(bytes + kCacheLine, 1) : nullptr;
+  allocated_ = fits ? std::calloc(bytes + alignment, 1) : nullptr;
   if (!allocated_) {
     trouble_ = Fault::no_memory;
     return;
   }
-  const std::uint64_t beyond = reinterpret_cast<std::uintptr_t>(allocated_) % kCacheLine;
-  core_.base = static_cast<std::byte*>(allocated_) + (kCacheLine - beyond) % kCacheLine;
+  core_.base = aligned(allocated_);
 }
 
 // Whether those of this host reach each other's heaps, so that memory for a control is to be had there.

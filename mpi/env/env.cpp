@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdint>
 #include <ctime>
+#include <memory>
 #include <string>
+#include <unordered_map>
 
 #include "base/bootstrap_env.hpp"
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/life.hpp"
+#include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi {
 
@@ -112,12 +116,34 @@ RMQ_MPI(double, Wtick, (void)) {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
+namespace {
+
+// Where memory begins that had to be aligned, by the address that the program has. With the device held.
+std::unordered_map<void*, void*>& aligned_memory() {
+  static std::unordered_map<void*, void*> all;
+  return all;
+}
+
+/// nullptr: there is none.
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  adi::Device& device = *runtime().device;
+  if (alignment <= kCacheLine) return device.MPID_Mem_alloc(bytes);  // aligned so anyway
+  if (bytes > PTRDIFF_MAX || alignment > PTRDIFF_MAX - bytes) return nullptr;
+  std::size_t room = bytes + alignment;
+  void* const memory = device.MPID_Mem_alloc(room);
+  void* at = memory;
+  if (memory && std::align(alignment, bytes, at, room) != memory) aligned_memory()[at] = memory;
+  return at;
+}
+
+}  // namespace
+
 RMQ_MPI(int, Alloc_mem, (MPI_Aint size, MPI_Info info, void* baseptr)) {
   return enter([&] {
     if (size < 0) fail_call(MPI_ERR_ARG, fmt::format("argument size is negative: {}", size));
-    optional_info_arg(info);
+    const Info* const hints = optional_info_arg(info);
     out(baseptr, "baseptr");
-    void* memory = runtime().device->MPID_Mem_alloc(static_cast<std::size_t>(size));
+    void* memory = allocate(static_cast<std::size_t>(size), hints ? alignment_of(*hints) : 1);
     if (!memory) fail_call(MPI_ERR_NO_MEM, fmt::format("no memory for {} bytes (argument size)", size));
     *static_cast<void**>(baseptr) = memory;
   });
@@ -125,7 +151,9 @@ RMQ_MPI(int, Alloc_mem, (MPI_Aint size, MPI_Info info, void* baseptr)) {
 
 RMQ_MPI(int, Free_mem, (void* base)) {
   return enter([&] {
-    if (base) runtime().device->MPID_Mem_free(base);
+    if (!base) return;
+    if (const auto memory = aligned_memory().extract(base)) base = memory.mapped();
+    runtime().device->MPID_Mem_free(base);
   });
 }
 

@@ -96,6 +96,8 @@ void forget_layout(const Layout* layout);
 
 /// What the info says to a new window; unknown keys and values are ignored, as the standard wants it.
 rma::Hints hints_of(const Info* info);
+/// What mpi_minimum_memory_alignment asks for, a power of two; 1 where it is absent or no such thing.
+std::uint64_t alignment_of(const Info& info);
 /// The keys that are known, as they are in use.
 Info describe_hints(const rma::Hints& hints, rma::Flavor flavor);
 
