@@ -3,8 +3,13 @@
 // ever.
 #include "rma/lock.hpp"
 
+#include "base/os/clock.hpp"
+
 namespace rmq::rma {
 namespace {
+
+// How long a reader stands behind a writer that waits for readers itself.
+constexpr std::uint64_t kPatienceNs = 10'000'000;
 
 /// Only its own process writes a member's words.
 void add(std::atomic<std::uint32_t>& word, std::uint32_t by) {
@@ -19,6 +24,17 @@ void announce(Control& control, int me, bool waiting) {
 }
 
 }  // namespace
+
+// Whether the lock is held by now. MPI says nothing of the order in which locks are granted, so a program may count on
+// shared locks being had together whoever waits: a reader must not stand for ever behind a writer that waits for
+// readers. It may wait for those that pass a message to this one, or that wait for a lock that this one holds. But each
+// that passes a writer makes the next one's patience longer: readers that come again and again do not keep it out.
+bool Lock::has_come(int rank, LockPlace& place, std::uint64_t since) {
+  if (try_take(rank, place)) return true;
+  if (place.type != LockType::shared) return false;
+  RwLock& lock = core_.at(rank).control->lock;
+  return os::now_ns() - since > kPatienceNs * (std::uint64_t{lock.overtaken()} + 1) && lock.overtake(place);
+}
 
 void Lock::begin(int rank, LockType type, LockPlace& place) {
   Control& control = *core_.at(rank).control;
@@ -53,7 +69,8 @@ Fault Lock::wait(int rank) {
   core_.note(Event::lock_queued, rank, 0);
   Control& control = *core_.at(rank).control;
   announce(control, core_.host_me, true);
-  core_.wait_until({WaitFor::What::lock, rank}, [&] { return try_take(rank, place) || broken_by(rank) >= 0; });
+  const std::uint64_t since = os::now_ns();
+  core_.wait_until({WaitFor::What::lock, rank}, [&] { return has_come(rank, place, since) || broken_by(rank) >= 0; });
   announce(control, core_.host_me, false);
   if (place.held) {
     core_.note(Event::lock_granted, rank, 0);
@@ -80,6 +97,7 @@ bool Lock::take_for(Origin& o, LockType type, bool in_line) {
   if (o.place.held) return true;
   ++core_.domain.count().locks_queued;
   announce(*core_.control, core_.host_me, true);
+  o.waits_since = os::now_ns();
   waiting_.push_back(&o);
   return false;
 }
@@ -105,7 +123,7 @@ void Lock::answer_left(Origin& o) {
 Origin* Lock::next(std::size_t& from, bool broken) {
   for (; from < waiting_.size(); ++from) {
     Origin& o = *waiting_[from];
-    if (!try_take(core_.me, o.place) && !broken) continue;
+    if (!has_come(core_.me, o.place, o.waits_since) && !broken) continue;
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(from));
     announce(*core_.control, core_.host_me, false);
     o.lock = o.place.held ? Origin::Lock::held : Origin::Lock::none;

@@ -54,6 +54,7 @@ class Lock {
   void begin(int rank, LockType type, LockPlace& place);
   void join(int rank, LockPlace& place);
   bool try_take(int rank, LockPlace& place) { return core_.at(rank).control->lock.try_take(place); }
+  bool has_come(int rank, LockPlace& place, std::uint64_t since);
   void release(int rank, LockPlace& place);
 
   WindowCore& core_;

@@ -11,8 +11,11 @@
 // again when it goes. What decides between the two is one word, of those that have gone: the writer holds the lock when
 // it is the gate's number, the reader when it has exchanged another one.
 //
+// A reader that has stood behind a waiting writer for long may *overtake* it: it gives its place back and joins. Readers
+// that hold other locks, or that others count on, would else wait in a circle with writers that wait for them.
+//
 // Taking it is split, because nobody may block in here: begin() takes a place, try_take() asks whether it is our turn.
-// A place cannot be given back: whoever has begun must go on, or the lock is of no use to anybody any more.
+// But for that a place cannot be given back: whoever has begun must go on, or the lock is of no use to anybody any more.
 //
 // All zero is a free lock. SYNC POINT L: the release in release() pairs with the acquires in begin() and try_take().
 // What release() writes and try_take() reads is sequentially consistent besides: whoever waits announces so,
@@ -79,6 +82,24 @@ class RwLock {
     }
   }
 
+  /// Of a reader that waits: it gives its place back and joins, past a writer that waits for readers itself. Whether it
+  /// holds the lock now.
+  bool overtake(LockPlace& place) {
+    std::uint64_t in = readers_in_.load(std::memory_order_acquire);
+    do {
+      // The writer has gone, and the next one waits for this place.
+      if ((gate_of(in) & kWriterBits) != place.number) return try_take(place);
+      // The writer holds the lock. Acquire only for join(), which looks again.
+      if (readers_out_.load(std::memory_order_acquire) == (gate_of(in) & ~kWriterBits)) return false;
+    } while (!readers_in_.compare_exchange_weak(in, in - kCame, std::memory_order_acquire, std::memory_order_acquire));
+    join(place);
+    // Relaxed: a measure of patience. The writer that was passed resets it behind our release.
+    if (place.held) overtaken_.fetch_add(1, std::memory_order_relaxed);
+    return place.held;
+  }
+  /// Readers that have passed the writer that waits for readers.
+  std::uint32_t overtaken() const { return overtaken_.load(std::memory_order_relaxed); }
+
   /// Whether it is our turn now; remembered in the place.
   bool try_take(LockPlace& place) {
     if (place.held) return true;
@@ -108,6 +129,7 @@ class RwLock {
     if (place.type == LockType::shared) {
       readers_out_.fetch_add(kReader, std::memory_order_seq_cst);  // SYNC POINT L
     } else {
+      overtaken_.store(0, std::memory_order_relaxed);
       readers_in_.fetch_and(~kGate, std::memory_order_seq_cst);            // SYNC POINT L: lets readers in
       writers_out_.exchange(place.number + 1, std::memory_order_seq_cst);  // SYNC POINT L: lets the next writer go on
     }
@@ -134,6 +156,7 @@ class RwLock {
   Atomic<std::uint32_t> readers_out_{0};  // have gone
   Atomic<std::uint32_t> writers_in_{0};   // tickets given out
   Atomic<std::uint32_t> writers_out_{0};  // writers that have gone
+  Atomic<std::uint32_t> overtaken_{0};    // overtaken()
 };
 
 }  // namespace rmq::rma

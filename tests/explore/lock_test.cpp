@@ -24,6 +24,8 @@ using explore::Program;
 
 // ---- the lock ----
 
+constexpr LockType kRead = LockType::shared, kWrite = LockType::exclusive;
+
 struct Locked {
   RwLock lock;
   Atomic<std::uint32_t> waiters{0};
@@ -48,6 +50,14 @@ struct Locked {
     touch(type);
     lock.release(place);
   }
+  // A reader that loses its patience.
+  void overtake() {
+    LockPlace place;
+    lock.begin(kRead, place);
+    while (!lock.try_take(place) && !lock.overtake(place)) explore::pause();
+    touch(kRead);
+    lock.release(place);
+  }
   // As Window does in rma/lock.cpp: who waits announces it, looks again, and sleeps.
   void sleep(LockType type) {
     const auto me = static_cast<std::size_t>(explore::me());
@@ -66,8 +76,6 @@ struct Locked {
     }
   }
 };
-
-constexpr LockType kRead = LockType::shared, kWrite = LockType::exclusive;
 
 Program locked(std::vector<std::vector<LockType>> threads, bool sleep) {
   auto shared = std::make_shared<Locked>();
@@ -89,13 +97,14 @@ TEST(RwLock, WritersExcludeAllInEveryInterleaving) {
   explore::holds([] { return locked({{kWrite, kRead}, {kRead, kWrite}}, false); }, kLockBounds);
 }
 
-// A reader that joins (-), one that queues, and a writer.
+// A reader that joins (-), one that queues (r), one that queues and overtakes (o), and a writer.
 Program joined(std::vector<std::string> threads) {
   auto shared = std::make_shared<Locked>();
   Program p;
   for (const std::string& steps : threads) {
     p.threads.emplace_back([=] {
-      for (const char step : steps) shared->spin(step == 'w' ? kWrite : kRead, step == '-');
+      for (const char step : steps)
+        step == 'o' ? shared->overtake() : shared->spin(step == 'w' ? kWrite : kRead, step == '-');
     });
   }
   return p;
@@ -109,16 +118,24 @@ TEST(RwLock, ReadersThatJoinExcludeWritersInEveryInterleaving) {
   explore::holds([] { return joined({"ww", "-r", "-"}); }, {.preemptions = 1, .stale = 2, .random = 3000});
 }
 
+TEST(RwLock, ReadersThatOvertakeExcludeWritersInEveryInterleaving) {
+  explore::holds([] { return joined({"w", "o", "o"}); }, kLockBounds);
+  explore::holds([] { return joined({"w", "r", "o"}); }, kLockBounds);
+  explore::holds([] { return joined({"w", "-", "o"}); }, kLockBounds);
+  explore::holds([] { return joined({"wo", "ow"}); }, kLockBounds);
+  explore::holds([] { return joined({"ww", "ro", "o"}); }, {.preemptions = 1, .stale = 2, .random = 3000});
+}
+
 // Two readers, each of which goes only when the other has come, and a writer that may come between, so many times.
-Program awaiting_each_other(int writes) {
+Program awaiting_each_other(int writes, bool overtakes = false) {
   auto shared = std::make_shared<Locked>();
   auto come = std::make_shared<Atomic<std::uint32_t>>(0u);
   Program p;
   for (int i = 0; i < 2; ++i) {
     p.threads.emplace_back([=] {
       LockPlace place;
-      shared->lock.join(place);
-      while (!shared->lock.try_take(place)) explore::pause();
+      overtakes ? shared->lock.begin(kRead, place) : shared->lock.join(place);
+      while (!shared->lock.try_take(place) && !(overtakes && shared->lock.overtake(place))) explore::pause();
       come->fetch_add(1, std::memory_order_seq_cst);
       while (come->load(std::memory_order_seq_cst) != 2) explore::pause();
       shared->lock.release(place);
@@ -133,6 +150,7 @@ Program awaiting_each_other(int writes) {
 TEST(RwLock, AReaderThatJoinsDoesNotWaitForAWriterThatWaits) {
   explore::holds([] { return awaiting_each_other(1); }, kLockBounds);
   explore::holds([] { return awaiting_each_other(2); }, kLockBounds);
+  explore::holds([] { return awaiting_each_other(2, true); }, kLockBounds);
 }
 
 TEST(RwLock, WhoeverSleepsIsWoken) {
@@ -176,6 +194,13 @@ TEST(RwLock, NeedsTheOrdersOfJoining) {
       {"rw_lock.hpp", "std::uint64_t in = readers_in_.load(std::memory_order_acquire)", Change::relaxed},
   };
   explore::kills([] { return joined({"r", "ww", "--"}); }, {.preemptions = 3, .stale = 3, .random = 60000}, between);
+}
+
+TEST(RwLock, NeedsTheOrdersOfOvertaking) {
+  const Mutant mutants[] = {
+      {"rw_lock.hpp", "} while (!readers_in_.compare_exchange_weak(in, in - kCame", Change::torn},
+  };
+  explore::kills([] { return joined({"w", "o-", "r"}); }, {.preemptions = 3, .stale = 2, .random = 20000}, mutants);
 }
 
 // ---- regions ----

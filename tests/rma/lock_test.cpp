@@ -74,6 +74,29 @@ TEST(RmaLock, AWriterWaitsOnlyForReadersThatCameBefore) {
   lock.release(second);
 }
 
+// Two readers that hold a lock each and want the other's as well, and a writer that waits at each.
+TEST(RmaLock, AReaderOvertakesAWriterThatWaitsForReadersAndNoOther) {
+  RwLock lock;
+  LockPlace first, writer, second, later;
+  lock.begin(LockType::shared, first);
+  lock.begin(LockType::exclusive, writer);
+  lock.begin(LockType::shared, second);
+  EXPECT_TRUE(lock.overtake(second));
+  EXPECT_EQ(lock.overtaken(), 1u);
+  lock.release(first);
+  EXPECT_FALSE(lock.try_take(writer));
+  lock.release(second);
+  EXPECT_TRUE(lock.try_take(writer));
+  lock.begin(LockType::shared, later);
+  EXPECT_FALSE(lock.overtake(later));
+  lock.release(writer);
+  EXPECT_EQ(lock.overtaken(), 0u);
+  EXPECT_TRUE(lock.overtake(later));  // it has come
+  lock.release(later);
+  lock.begin(LockType::exclusive, writer);
+  EXPECT_TRUE(writer.held);
+}
+
 void sums_add_up_across_borders(std::uint64_t granularity) {
   constexpr std::size_t kElements = 4000;
   std::vector<std::byte> memory(kElements * 8 + 64);
