@@ -32,7 +32,8 @@ std::uint64_t RegionGuard::take(std::uint64_t offset, std::uint64_t size, std::u
   const std::uint64_t elements = std::min(count, begin_here);
   const std::uint64_t last = (offset + elements * size - 1) >> regions_.shift;
   if (first_ == region && last_ == last) return elements;
-  if (first_ != kNone && region != first_ && region != last_) let_go();
+  const bool apart = region != first_ && region != last_;
+  if (first_ != kNone && (apart || needs_all(region, last) || needs_all(first_, last_))) let_go();
   if (first_ == kNone) {
     hold(region, last);
     return elements;
@@ -47,10 +48,17 @@ std::uint64_t RegionGuard::take(std::uint64_t offset, std::uint64_t size, std::u
   return elements;
 }
 
+// Regions so many that some share a mutex.
+bool RegionGuard::needs_all(std::uint64_t first, std::uint64_t last) {
+  return last - first >= Control::kRegions;
+}
+
 // Holding none: where the mutexes begin again among these, those at the beginning come first.
 void RegionGuard::hold(std::uint64_t first, std::uint64_t last) {
   const std::uint64_t wrap = last / Control::kRegions * Control::kRegions;
-  if (wrap > first) {
+  if (needs_all(first, last)) {
+    for (std::uint64_t mutex = 0; mutex < Control::kRegions; ++mutex) lock(mutex);
+  } else if (wrap > first) {
     for (std::uint64_t region = wrap; region <= last; ++region) lock(region);
     for (std::uint64_t region = first; region < wrap; ++region) lock(region);
   } else {
@@ -86,6 +94,7 @@ void RegionGuard::unlock(std::uint64_t region) {
 
 void RegionGuard::let_go() {
   if (first_ == kNone) return;
+  if (needs_all(first_, last_)) last_ = first_ + Control::kRegions - 1;  // each mutex once
   for (; first_ <= last_; ++first_) unlock(first_);
   first_ = last_ = kNone;
 }

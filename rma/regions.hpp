@@ -50,6 +50,7 @@ class RegionGuard {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
   std::uint64_t take(std::uint64_t offset, std::uint64_t size, std::uint64_t count);
+  static bool needs_all(std::uint64_t first, std::uint64_t last);
   void hold(std::uint64_t first, std::uint64_t last);
   void lock(std::uint64_t region);
   void unlock(std::uint64_t region);

@@ -145,6 +145,36 @@ TEST(RmaRegions, SumsOfThreadsAddUpWhereEachElementHasTwoMutexes) {
   sums_add_up_across_borders(1);  // regions of 8 bytes: more than there are mutexes
 }
 
+// Whoever names an element of another process may say that it is as long as he likes.
+TEST(RmaRegions, AnElementMayLieAcrossMoreRegionsThanThereAreMutexes) {
+  std::vector<std::byte> memory(8192);
+  void* place = std::aligned_alloc(rmq::kCacheLine, (Control::bytes(1) + 63) / 64 * 64);
+  Regions regions;
+  regions.control = Control::make(place, 1);
+  regions.base = memory.data();
+  regions.shift = 3;
+  const auto held = [&] {
+    std::size_t n = 0;
+    for (const auto& mutex : regions.control->regions) n += mutex.holder.load(std::memory_order_relaxed) != 0;
+    return n;
+  };
+  {
+    RegionGuard guard(regions);
+    EXPECT_EQ(guard.cover(memory.data() + 4, 1000, 3), 1u);
+    EXPECT_EQ(held(), Control::kRegions);
+    EXPECT_EQ(guard.cover(memory.data() + 1004, 1000, 2), 1u);
+    EXPECT_EQ(held(), Control::kRegions);
+    EXPECT_EQ(guard.cover(memory.data() + 2004, 8, 1), 1u);
+    EXPECT_EQ(held(), 2u);
+    EXPECT_EQ(guard.cover(memory.data() + 2012, 512, 1), 1u);  // 65 regions
+    EXPECT_EQ(held(), Control::kRegions);
+    EXPECT_EQ(guard.cover(memory.data() + 2524, 508, 1), 1u);  // 64
+    EXPECT_EQ(held(), Control::kRegions);
+  }
+  EXPECT_EQ(held(), 0u);
+  std::free(place);
+}
+
 TEST(RmaRegions, AreAsFineAsTheProgramWishesAndNoWiderThanWithoutAWish) {
   EXPECT_EQ(Regions::shift_for(512, 0), 10u);
   EXPECT_EQ(Regions::shift_for(1 << 20, 0), 14u);
