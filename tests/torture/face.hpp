@@ -69,7 +69,10 @@ Named<T> named(T value, const char* name) {
 
 class Face {
  public:
-  explicit Face(bool prints) : prints_(prints) { comms_[0] = MPI_COMM_WORLD; }
+  /// `old`: calls that MPI 3.1 has only.
+  Face(bool prints, bool old) : prints_(prints), old_(old) { comms_[0] = MPI_COMM_WORLD; }
+
+  bool old() const { return old_; }
 
   int step = 0;  // whose calls these are
 
@@ -221,7 +224,7 @@ class Face {
     text_ << ")";
   }
 
-  bool prints_;
+  bool prints_, old_;
   long calls_ = 0;
   std::ostringstream text_;
   std::vector<std::pair<std::string, std::string>> arrays_;  // type, and the rest of the definition

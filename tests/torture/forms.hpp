@@ -23,7 +23,7 @@ void call_form(Face& f, Form form, Req request, const char* b, B blocking, const
                P init, const A&... a) {
   if (form == Form::blocking) return f.call(b, blocking, a...);
   if constexpr (!std::is_same_v<P, std::nullptr_t>) {
-    if (form == Form::persistent) {
+    if (form == Form::persistent && !f.old()) {
       f.call(p, init, a..., TORTURE_NAMED(MPI_INFO_NULL), request);
       return f.call(TORTURE_CALL(MPI_Start), request);
     }
@@ -35,7 +35,7 @@ void call_form(Face& f, Form form, Req request, const char* b, B blocking, const
 inline void complete_form(Face& f, Form form, int way, Req request, Stat status) {
   if (form == Form::blocking) return;
   f.does(TORTURE_CALL(complete), f.step, way, request, status);
-  if (form == Form::persistent && MPI_VERSION >= 4) f.call(TORTURE_CALL(MPI_Request_free), request);
+  if (form == Form::persistent && !f.old()) f.call(TORTURE_CALL(MPI_Request_free), request);
 }
 
 }  // namespace torture

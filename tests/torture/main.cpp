@@ -1,10 +1,9 @@
 // Random MPI programs that know their right results. Every rank draws the same plan from the seed and the number of
 // ranks.
-//   torture --seed N [--count N] [--keep a,b,…] [--kinds a,b,…] [--late-free] [--print-c] [--list]
+//   torture --seed N [--count N] [--keep a,b,…] [--kinds a,b,…] [--late-free] [--mpi3] [--print-c] [--list]
 // --keep: only these steps. --kinds: programs of these kinds of steps only, with the names of plan.cpp. --late-free: no
-// communicator is freed before what it carries is complete. --print-c: prints the program as C, for the number of ranks
-// it runs with. --list: the number of steps.
-// Variables: trouble.hpp.
+// communicator is freed before what it carries is complete. --mpi3: only calls that MPI 3.1 has. --print-c: prints the
+// program as C, for the number of ranks it runs with. --list: the number of steps. Variables: trouble.hpp.
 #include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
@@ -44,7 +43,7 @@ std::set<int> numbers(const std::string& list) {
 struct Options {
   unsigned long seed = 1;
   long count = 1;
-  bool prints = false, lists = false, keeps = false, late = false;
+  bool prints = false, lists = false, keeps = false, late = false, old = MPI_VERSION < 4;
   std::set<int> kept;
   std::set<std::string> kinds;
 };
@@ -60,6 +59,7 @@ Options read(int argc, char** argv) {
     if (word == "--kinds") o.kinds = names(next), ++i;
     if (word == "--print-c") o.prints = true;
     if (word == "--late-free") o.late = true;
+    if (word == "--mpi3") o.old = true;
     if (word == "--list") o.lists = true;
   }
   return o;
@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  const torture::World world{size, o.late, all_share(size), o.kinds};
+  const torture::World world{size, o.late, all_share(size), o.old, o.kinds};
   trouble.begin(o.seed + static_cast<unsigned long>(rank));
   long calls = 0;
   for (unsigned long seed = o.seed; seed < o.seed + static_cast<unsigned long>(o.count); ++seed) {
@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
     std::snprintf(now, sizeof now, "hangs or fails: seed %lu, rank %d\n", seed, rank);
     setenv("TORTURE_SEED", std::to_string(seed).c_str(), 1);
     alarm(60);
-    torture::Face face(false);
+    torture::Face face(false, o.old);
     perform(plan, face, rank);
     calls += face.calls();
     MPI_Barrier(MPI_COMM_WORLD);  // a message of the next program would fit this one's wildcards

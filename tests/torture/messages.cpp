@@ -221,7 +221,7 @@ struct Ring : Step {
     f.does(TORTURE_CALL(make), BufRef{b.index}, words);
     f.does(TORTURE_CALL(fill), b, Layout{-1}, 1, 1, words, Key{mine}, 0);
 #if MPI_VERSION >= 4
-    if (background) {
+    if (background && !f.old()) {
       const Req request{object(id, 0)};
       if (replaces) {
         f.call(TORTURE_CALL(MPI_Isendrecv_replace), b, words, Type{-1}, to, tag_of(id), from, tag_of(id),
@@ -257,7 +257,7 @@ struct Ring : Step {
   }
   void finish(Face& f, int world) const override {
     const int me = group.rank_of(world);
-    if (me < 0 || !background || MPI_VERSION < 4) return;
+    if (me < 0 || !background || f.old()) return;
     f.does(TORTURE_CALL(complete), id, me % 6, Req{object(id, 0)}, Stat{object(id, 0)});
     check(f, me);
   }

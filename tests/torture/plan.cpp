@@ -40,6 +40,7 @@ constexpr Kind kinds[] = {
 
 std::unique_ptr<Step> draw_step(Chance& chance, const World& world, const Group& group, int id) {
   const auto weight = [&](const Kind& kind) {
+    if (world.old && kind.draw == draw_partitioned) return 0;
     return world.kinds.empty() || world.kinds.count(kind.name) != 0 ? kind.weight : 0;
   };
   int all = 0;
@@ -107,22 +108,13 @@ class Open {
   std::vector<Group> groups_;
 };
 
-void perform(const Step& step, int part, Face& face, int world) {
-  face.step = step.id;
-  if (part == 0)
-    step.start(face, world);
-  else if (part <= step.middles)
-    step.middle(face, world, part - 1);
-  else
-    step.finish(face, world);
-}
-
 }  // namespace
 
 Plan draw(std::uint64_t seed, const World& world) {
   Chance chance(seed * 1000 + static_cast<std::uint64_t>(world.ranks));
   Plan plan;
   plan.ranks = world.ranks;
+  plan.old = world.old;
   Open open(plan, world);
   const int count = 2 + chance.below(40);
   const int most = 1 + chance.below(8);
@@ -136,11 +128,21 @@ Plan draw(std::uint64_t seed, const World& world) {
   return plan;
 }
 
+void perform_part(const Step& step, int part, Face& face, int world) {
+  face.step = step.id;
+  if (part == 0)
+    step.start(face, world);
+  else if (part <= step.middles)
+    step.middle(face, world, part - 1);
+  else
+    step.finish(face, world);
+}
+
 void perform(const Plan& plan, Face& face, int world) {
   face.step = -1;
   if (plan.buffered > 0) face.does(TORTURE_CALL(attach_buffer), plan.buffered);
   for (Event event : plan.events)
-    perform(*plan.steps[static_cast<std::size_t>(event.step)], event.part, face, world);
+    perform_part(*plan.steps[static_cast<std::size_t>(event.step)], event.part, face, world);
   if (plan.buffered > 0) face.does(TORTURE_CALL(detach_buffer));
 }
 
@@ -151,48 +153,6 @@ void keep(Plan& plan, const std::set<int>& steps) {
     stays[id] = steps.count(static_cast<int>(id)) != 0 && (maker < 0 || stays[static_cast<std::size_t>(maker)]);
   }
   std::erase_if(plan.events, [&](Event event) { return !stays[static_cast<std::size_t>(event.step)]; });
-}
-
-std::string print_c(const Plan& plan, const std::string& head) {
-  Face face(true);
-  std::string body, end;
-  if (plan.buffered > 0) {
-    face.does(TORTURE_CALL(attach_buffer), plan.buffered);
-    body = face.take();
-    face.does(TORTURE_CALL(detach_buffer));
-    end = face.take();
-  }
-  for (Event event : plan.events) {
-    const Step& step = *plan.steps[static_cast<std::size_t>(event.step)];
-    std::vector<std::string> texts;
-    for (int r = 0; r < plan.ranks; ++r) {
-      perform(step, event.part, face, r);
-      texts.push_back(face.take());
-    }
-    const char* verb = event.part == 0 ? " begins: " : event.part > step.middles ? " ends: " : " goes on: ";
-    body += "  /* step " + std::to_string(step.id) + verb + step.what + " */\n";
-    for (std::size_t r = 0; r < texts.size(); ++r) {
-      if (texts[r].empty() || std::find(texts.begin(), texts.begin() + static_cast<long>(r), texts[r]) !=
-                                  texts.begin() + static_cast<long>(r))
-        continue;
-      std::string who;
-      for (std::size_t q = r; q < texts.size(); ++q)
-        if (texts[q] == texts[r]) who += (who.empty() ? "rank == " : " || rank == ") + std::to_string(q);
-      body += "  if (" + who + ") {\n" + texts[r] + "  }\n";
-    }
-  }
-  const std::string n = std::to_string(kMost);
-  // Each is one line: a line for each statement reads better.
-  std::string content = content_text + std::string("\n#if MPI_VERSION >= 4\n") + content_of_4 + "\n#endif\n";
-  for (std::size_t at = 0; (at = content.find("; ", at)) != std::string::npos;) content[++at] = '\n';
-  return "/* " + head + "; " + std::to_string(plan.ranks) + " ranks */\n#include <mpi.h>\n#include <stdio.h>\n" +
-         "#include <stdlib.h>\n\n" + content + "\n\nstatic unsigned* b[" + n + "];\nstatic int* m[" + n +
-         "];\nstatic MPI_Comm c[" + n + "];\nstatic MPI_Datatype t[" + n + "];\nstatic MPI_Request r[" + n +
-         "];\nstatic MPI_Message h[" + n + "];\nstatic MPI_Status s[" + n + "];\nstatic MPI_Win w[" + n + "];\nstatic MPI_Group g[" + n +
-         "];\nstatic MPI_Info i[" + n + "];\nstatic MPI_Aint* d[" + n + "];\nstatic MPI_Op o[" + n + "];\nstatic MPI_Datatype* y[" + n + "];\n" + face.arrays() +
-         "\nint main(int argc, char** argv) {\n  int rank;\n  MPI_Init(&argc, &argv);\n"
-         "  MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n" +
-         body + end + "  MPI_Finalize();\n  return 0;\n}\n";
 }
 
 }  // namespace torture

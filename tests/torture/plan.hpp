@@ -51,7 +51,8 @@ struct Event {
 
 struct Plan {
   int ranks = 0;
-  int buffered = 0;
+  int buffered = 0;  // bytes for MPI_Buffer_attach
+  bool old = false;
   std::vector<std::unique_ptr<Step>> steps;
   std::vector<Event> events;
 };
@@ -61,10 +62,13 @@ struct World {
   int ranks = 1;
   bool late = false;    // communicators are freed when nothing is under way on them, which some MPIs need
   bool shares = false;  // all ranks can share memory
+  bool old = false;     // calls that MPI 3.1 has only
   std::set<std::string> kinds;  // of steps; none: all
 };
 
 Plan draw(std::uint64_t seed, const World& world);
+/// Does one part of a step.
+void perform_part(const Step& step, int part, Face& face, int world);
 /// Does all of a rank's part.
 void perform(const Plan& plan, Face& face, int world);
 /// Leaves just these steps, without those whose communicator is not made.

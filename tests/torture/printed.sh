@@ -1,9 +1,6 @@
 #!/bin/sh
-# A program that the generator prints compiles alone, and passes.
+# A program that the generator prints compiles alone, with every MPI here, and passes.
 #   printed.sh RMQRUN TORTURE FOLDER MPICC
 set -eu
-rmqrun=$1 torture=$2 folder=$3
-mpicc=$4
-"$rmqrun" -n 3 "$torture" --seed 7 --print-c >"$folder/printed.c"
-"$mpicc" -Wall "$folder/printed.c" -o "$folder/printed"
-"$rmqrun" -n 3 --timeout 60 "$folder/printed"
+"$1" -n 3 --host-split 1,1,1 "$2" --mpi3 --seed 7 --print-c >"$3/printed.c"
+exec "$(dirname "$0")/corpus.sh" "$1" "$4" "$3" "$3/printed.c"
