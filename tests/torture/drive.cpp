@@ -1,7 +1,7 @@
 // Draws modes and seeds, runs one job after the other, and shrinks what fails to few steps, ranks and modes.
-//   torture_drive RMQRUN TORTURE [--seconds N] [--count PROGRAMS] [--first SEED] [--also TORTURE] [--plant]
-// --also: the same program, built another way, for some jobs. --plant: something of each kind is left behind,
-// which has to show.
+//   torture_drive RMQRUN TORTURE [--seconds N] [--count PROGRAMS] [--first SEED] [--also TORTURE] [--deaths DEATHS] [--plant]
+// --also: the same program, built another way, for some jobs. --deaths: the program whose ranks die, for some jobs.
+// --plant: something of each kind is left behind, which has to show.
 // Without --first the seeds are fresh, and the first one is printed. A job that fails prints how it is had again, its
 // output, and the shrunken program as C. Exit code 1 when one failed.
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Options {
-  std::string rmqrun, torture, also;
+  std::string rmqrun, torture, also, deaths;
   bool plants = false;
   long seconds = 1000000, count = 1000000000;
   unsigned long first = 0;
@@ -49,6 +49,8 @@ bool read(int argc, char** argv, Options& o) {
       o.count = std::atol(argv[i + 1]);
     else if (word == "--also")
       o.also = argv[i + 1];
+    else if (word == "--deaths")
+      o.deaths = argv[i + 1];
     else if (word == "--first")
       o.first = std::strtoul(argv[i + 1], nullptr, 10);
     else
@@ -77,6 +79,12 @@ int main(int argc, char** argv) {
     torture::Job job{&room, o.rmqrun, o.torture, torture::draw_mode(seed), seed, 1, {}, false, o.plants};
     if (!o.also.empty() && seed % 8 == 0) job.torture = o.also;
     job.count = std::min<long>(job.mode.ranks > 9 ? 5 : 40, o.count - programs);
+    const bool dies = !o.deaths.empty() && seed % 9 == 0;
+    if (dies) {
+      job.torture = o.deaths;
+      job.count = 20;  // rounds
+      job.mode.settings.push_back("--ft");
+    }
     const torture::Outcome outcome = run(job);
     ++jobs;
     programs += job.count;
@@ -85,11 +93,12 @@ int main(int argc, char** argv) {
     for (const std::string& setting : job.mode.settings) ++covered[setting];
     if (job.mode.trace) ++covered["trace"];
     if (job.torture == o.also) ++covered["also"];
+    if (dies) ++covered["deaths"];
     seed += static_cast<unsigned long>(job.count);
     if (outcome.good) continue;
     ++failures;
     std::cout << "FAILED: " << command(job) << "\n" << outcome.output << std::endl;
-    if (!o.plants) shrink(job, outcome, std::cout);
+    if (!o.plants && !dies) shrink(job, outcome, std::cout);
   }
   std::cout << programs << " programs in " << jobs << " jobs, " << calls << " calls, " << elapsed() << " s, "
             << failures << " failed; " << covered.size() << " modes:";

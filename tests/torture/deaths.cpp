@@ -1,0 +1,239 @@
+// A job that goes on when ranks die, for rmqrun --ft: rounds of random operations, in some of which drawn ranks kill
+// themselves, before the operation or while it is under way. Every survivor has right data or hears
+// MPIX_ERR_PROC_FAILED; then all revoke, shrink, and go on with who is left. All draw alike from the seed.
+//   torture_deaths --seed N [--count ROUNDS]
+#include <mpi.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "chance.hpp"
+
+namespace {
+
+enum class Kind { barrier, bcast, reduce, allreduce, allgather, alltoall, ring, count };
+const char* const names[] = {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "ring"};
+
+struct Round {
+  Kind kind = Kind::barrier;
+  bool background = false;
+  int words = 0, root = 0;      // a rank of the communicator
+  std::vector<bool> dies;       // ranks of the communicator
+  bool before = false;          // they die before the operation
+  int pause = 0;                // microseconds until then, or from its start
+};
+
+unsigned value(int round, int from, int k) {
+  return static_cast<unsigned>(round * 7919 + from * 104729 + k * 31);
+}
+
+char now[80];  // what is under way, for whoever ends it
+
+[[noreturn]] void wrong(const char* what, long got, long want) {
+  std::fprintf(stderr, "%s%s: %ld and should be %ld\n", now, what, got, want);
+  MPI_Abort(MPI_COMM_WORLD, 3);
+  std::exit(3);
+}
+
+void tell(int) {
+  ssize_t ignored = write(2, now, sizeof now);
+  (void)ignored;
+  _exit(4);
+}
+
+Round draw(torture::Chance& chance, int size) {
+  Round round;
+  round.kind = static_cast<Kind>(chance.below(static_cast<int>(Kind::count)));
+  round.background = chance.one_in(2);
+  round.words = chance.of({0, 1, 7, 64, 500, 5000, 40000});
+  round.root = chance.below(size);
+  round.before = chance.one_in(2);
+  round.pause = chance.below(3000);
+  round.dies.assign(static_cast<std::size_t>(size), false);
+  if (size > 1 && chance.one_in(3))
+    for (int n = 1 + chance.below(2); n > 0; --n)
+      if (std::count(round.dies.begin(), round.dies.end(), true) + 1 < size)
+        round.dies[static_cast<std::size_t>(chance.below(size))] = true;
+  return round;
+}
+
+/// The buffers of one operation and its result.
+struct Operation {
+  const Round& round;
+  MPI_Comm comm;
+  int number, me = 0, size = 0;
+  std::vector<unsigned> out, in;
+
+  Operation(const Round& r, MPI_Comm c, int n) : round(r), comm(c), number(n) {
+    MPI_Comm_rank(comm, &me);
+    MPI_Comm_size(comm, &size);
+    const int pieces = round.kind == Kind::alltoall ? size : 1;
+    for (int k = 0; k < round.words * pieces; ++k) out.push_back(value(number, me, k));
+    in.assign(static_cast<std::size_t>(round.words * size), 0xEEEEEEEE);
+  }
+
+  int call() {
+    MPI_Request later = MPI_REQUEST_NULL;
+    const int code = round.background ? begin(&later) : block();
+    if (!round.background || code != MPI_SUCCESS) return code;
+    return MPI_Wait(&later, MPI_STATUS_IGNORE);
+  }
+  int block() {
+    const int n = round.words;
+    const auto t = MPI_UNSIGNED;
+    switch (round.kind) {
+      case Kind::barrier:
+        return MPI_Barrier(comm);
+      case Kind::bcast:
+        return MPI_Bcast(me == round.root ? out.data() : in.data(), n, t, round.root, comm);
+      case Kind::reduce:
+        return MPI_Reduce(out.data(), in.data(), n, t, MPI_SUM, round.root, comm);
+      case Kind::allreduce:
+        return MPI_Allreduce(out.data(), in.data(), n, t, MPI_SUM, comm);
+      case Kind::allgather:
+        return MPI_Allgather(out.data(), n, t, in.data(), n, t, comm);
+      case Kind::alltoall:
+        return MPI_Alltoall(out.data(), n, t, in.data(), n, t, comm);
+      default:
+        return MPI_Sendrecv(out.data(), n, t, (me + 1) % size, number, in.data(), n, t, (me + size - 1) % size, number,
+                            comm, MPI_STATUS_IGNORE);
+    }
+  }
+  int begin(MPI_Request* later) {
+    const int n = round.words;
+    const auto t = MPI_UNSIGNED;
+    switch (round.kind) {
+      case Kind::barrier:
+        return MPI_Ibarrier(comm, later);
+      case Kind::bcast:
+        return MPI_Ibcast(me == round.root ? out.data() : in.data(), n, t, round.root, comm, later);
+      case Kind::reduce:
+        return MPI_Ireduce(out.data(), in.data(), n, t, MPI_SUM, round.root, comm, later);
+      case Kind::allreduce:
+        return MPI_Iallreduce(out.data(), in.data(), n, t, MPI_SUM, comm, later);
+      case Kind::allgather:
+        return MPI_Iallgather(out.data(), n, t, in.data(), n, t, comm, later);
+      case Kind::alltoall:
+        return MPI_Ialltoall(out.data(), n, t, in.data(), n, t, comm, later);
+      default:
+        *later = MPI_REQUEST_NULL;
+        return block();
+    }
+  }
+
+  /// Whether the operation cannot succeed here when `dead` has not come to it.
+  bool needs(int dead) const {
+    switch (round.kind) {
+      case Kind::bcast:
+        return dead == round.root && round.words > 0;
+      case Kind::reduce:
+        return me == round.root && round.words > 0;
+      case Kind::ring:
+        return dead == (me + size - 1) % size;
+      case Kind::barrier:
+        return true;
+      default:
+        return round.words > 0;
+    }
+  }
+  void judge(int code) const {
+    int what = MPI_SUCCESS;
+    if (code != MPI_SUCCESS) MPI_Error_class(code, &what);
+    bool deaths = false;
+    for (int r = 0; r < size; ++r) {
+      if (!round.dies[static_cast<std::size_t>(r)]) continue;
+      deaths = true;
+      if (round.before && what == MPI_SUCCESS && needs(r)) wrong("success without a rank that had died", r, -1);
+    }
+    if (what == MPI_SUCCESS) return check();
+    if (what != MPIX_ERR_PROC_FAILED || !deaths) wrong("error class", what, deaths ? MPIX_ERR_PROC_FAILED : 0);
+  }
+  void check() const {
+    const int n = round.words;
+    for (int k = 0; k < n * size; ++k) {
+      unsigned want = 0xEEEEEEEE;
+      const int piece = n == 0 ? 0 : k / n, at = n == 0 ? 0 : k % n;
+      const bool first = piece == 0;
+      if (round.kind == Kind::bcast && first && me != round.root) want = value(number, round.root, at);
+      if ((round.kind == Kind::reduce && first && me == round.root) || (round.kind == Kind::allreduce && first)) {
+        want = 0;
+        for (int r = 0; r < size; ++r) want += value(number, r, at);
+      }
+      if (round.kind == Kind::allgather) want = value(number, piece, at);
+      if (round.kind == Kind::alltoall) want = value(number, piece, me * n + at);
+      if (round.kind == Kind::ring && first) want = value(number, (me + size - 1) % size, at);
+      const unsigned is = in[static_cast<std::size_t>(k)];
+      if (is != want) wrong("contents", is, want);
+    }
+  }
+};
+
+/// A communicator of those who live, if some have died: all agree on that first.
+void go_on(MPI_Comm& comm, const Round& round, int code) {
+  int good = code == MPI_SUCCESS ? 1 : 0;
+  const int agreed = MPIX_Comm_agree(comm, &good);
+  if (good == 1 && agreed == MPI_SUCCESS) return;
+  MPIX_Comm_revoke(comm);
+  MPI_Comm left;
+  if (MPIX_Comm_shrink(comm, &left) != MPI_SUCCESS) wrong("MPIX_Comm_shrink", 1, 0);
+  MPI_Comm_free(&comm);
+  comm = left;
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  const long want = std::count(round.dies.begin(), round.dies.end(), false);
+  if (size != want) wrong("ranks that are left", size, want);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  unsigned long seed = 1;
+  int rounds = 20;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (std::string(argv[i]) == "--seed") seed = std::strtoul(argv[i + 1], nullptr, 10);
+    if (std::string(argv[i]) == "--count") rounds = std::atoi(argv[i + 1]);
+  }
+  MPI_Init(&argc, &argv);
+  signal(SIGALRM, tell);
+  signal(SIGTERM, tell);
+  alarm(60);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  torture::Chance chance(seed);
+  int size = 0, me = 0;
+  for (int number = 0; number < rounds; ++number) {
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_rank(comm, &me);
+    const Round round = draw(chance, size);
+    std::snprintf(now, sizeof now, "seed %lu, round %d (%s), rank %d of %d: ", seed, number,
+                  names[static_cast<int>(round.kind)], me, size);
+    const bool dies = round.dies[static_cast<std::size_t>(me)];
+    if (dies && round.before) {
+      usleep(static_cast<useconds_t>(round.pause));
+      raise(SIGKILL);
+    }
+    Operation operation(round, comm, number);
+    // Whoever dies while it is under way is ended by a clock, wherever it is then, also behind it.
+    if (dies) {
+      signal(SIGALRM, [](int) { raise(SIGKILL); });
+      ualarm(static_cast<useconds_t>(round.pause + 1), 0);
+    }
+    const int code = operation.call();
+    while (dies) pause();
+    operation.judge(code);
+    go_on(comm, round, code);
+  }
+  MPI_Comm_size(comm, &size);
+  MPI_Comm_rank(comm, &me);
+  if (me == 0) std::printf("1 programs, %d calls\n", rounds);
+  MPI_Comm_free(&comm);
+  MPI_Finalize();
+  return 0;
+}
