@@ -10,7 +10,7 @@ rmq_unite(rmq_process)
 
 # What hangs, and why: for rmqrun and rmqps.
 add_library(rmq_diagnosis STATIC
-  diag/collectives.cpp diag/cycles.cpp diag/job.cpp diag/messages.cpp diag/text.cpp diag/windows.cpp)
+  diag/collectives.cpp diag/cycles.cpp diag/dormant.cpp diag/job.cpp diag/messages.cpp diag/text.cpp diag/windows.cpp)
 target_link_libraries(rmq_diagnosis PUBLIC rmq_base nlohmann_json::nlohmann_json)
 rmq_precompile(rmq_diagnosis <nlohmann/json.hpp>)
 rmq_unite(rmq_diagnosis)

@@ -5,7 +5,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-enum { COUNT = 200 };
+enum { COUNT = 2000 };
 
 int main(int argc, char** argv) {
   static char data[1000];

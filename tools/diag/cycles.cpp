@@ -181,15 +181,18 @@ void find_ends(const Job& job, std::vector<Finding>& to) {
 std::vector<Finding> find(const Job& job) {
   std::vector<Finding> out;
   find_lost_ranks(job, out);
+  find_dormant_requests(job, out);
   find_near_misses(job, out);
   find_bad_epochs(job, out);
   find_lost_waits(job, out);
   find_cycles(job, out);
   find_bad_collectives(job, out);
   find_ends(job, out);
-  // Ranks that called different collectives wait for each other's messages in vain: that is the cause of what else is
-  // found.
-  std::stable_partition(out.begin(), out.end(), [](const Finding& f) { return f.name.starts_with("mismatched"); });
+  // Ranks that called different collectives, or on different communicators, wait for each other's messages in vain:
+  // that is the cause of what else is found.
+  std::stable_partition(out.begin(), out.end(), [](const Finding& f) {
+    return f.name.starts_with("mismatched") || f.name == "wrong communicator";
+  });
   return out;
 }
 

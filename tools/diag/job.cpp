@@ -61,10 +61,22 @@ Comm read_comm(const json& object, int job_size) {
   c.context = number<std::uint32_t>(object, "context");
   c.recv_context = number<std::uint32_t>(object, "recv_context");
   c.name = text(object, "name");
-  if (c.name.empty()) c.name = fmt::format("the communicator with context {}", c.context);
   c.members = ranks(object, "members");
   if (!object.contains("members"))
     for (int r = 0; r < job_size; ++r) c.members.push_back(r);
+  c.local = ranks(object, "local");
+  c.local_context = number<std::uint32_t>(object, "local_context");
+  const std::size_t size = c.is_inter() ? c.local.size() : c.members.size();
+  c.whole = number(object, "size", size) == size &&
+            (!c.is_inter() || number(object, "remote_size", c.members.size()) == c.members.size());
+  if (c.name.empty())
+    c.name = !c.is_inter()              ? fmt::format("the communicator with context {}", c.context)
+             : c.context == c.recv_context ? fmt::format("the inter-communicator with context {}", c.context)
+                                           : fmt::format("the inter-communicator with contexts {} and {}",
+                                                         std::min(c.context, c.recv_context),
+                                                         std::max(c.context, c.recv_context));
+  c.sources = ranks(object, "sources");
+  c.destinations = ranks(object, "destinations");
   c.collectives = number<std::uint32_t>(object, "collectives");
   for (const json& call : list(object, "called"))
     c.called.push_back({number<std::uint32_t>(call, "number"), text(call, "call"), number<std::uint64_t>(call, "bytes"),
@@ -87,12 +99,16 @@ Window read_window(const json& object) {
           flag(object, "exposed")};
 }
 
-void read_waits(Rank& r, const json& awaits) {
+void read_waits(Rank& r, const json& awaits, std::vector<Wait>& to) {
   for (const json& entry : awaits) {
     Wait w;
     w.kind = text(entry, "kind");
+    if (w.kind == "more") {
+      r.more_waits += number<std::size_t>(entry, "number");
+      continue;
+    }
     if (w.kind == "collective") {  // of a request: what it needs next
-      read_waits(r, list(entry, "needs"));
+      read_waits(r, list(entry, "needs"), to);
       continue;
     }
     w.message = read_message(entry);
@@ -104,6 +120,8 @@ void read_waits(Rank& r, const json& awaits) {
       w.peers = world->members;
       std::erase(w.peers, r.rank);
       w.any = true;
+    } else if (w.kind == "ready") {
+      // It waits for itself.
     } else if (w.message.peer >= 0) {
       w.peers = {w.message.peer};
     } else if (const Comm* c = r.comm_of(w.message.context); c && (w.kind == "recv" || w.kind == "probe")) {
@@ -116,7 +134,7 @@ void read_waits(Rank& r, const json& awaits) {
         w.any = true;
       }
     }
-    r.waits.push_back(std::move(w));
+    to.push_back(std::move(w));
   }
 }
 
@@ -166,17 +184,23 @@ Rank read_rank(const json& entry, int job_size) {
     r.foreigners[number(other, "number", -1)] =
         fmt::format("rank {} of job {}", number(other, "rank", 0), text(other, "job"));
   r.state = text(report, "state");
+  r.cut = flag(report, "cut");
   r.call = text(report, "call");
   for (const json& comm : list(report, "comms")) r.comms.push_back(read_comm(comm, job_size));
   for (const json& window : list(report, "windows")) r.windows.push_back(read_window(window));
   r.sends = read_messages(report, "sends");
   r.receives = read_messages(report, "receives");
   r.messages = read_messages(report, "messages");
-  read_waits(r, list(report, "awaits"));
+  read_waits(r, list(report, "awaits"), r.waits);
+  for (const json& dormant : list(report, "dormant")) {
+    std::vector<Wait> request;
+    read_waits(r, list(dormant, "request"), request);
+    for (Wait& w : request) r.dormant.push_back({flag(dormant, "started"), std::move(w)});
+  }
   for (const json& thread : list(report, "threads")) {
     if (text(thread, "state") != "waiting") continue;
     if (r.state == "outside") r.call = text(thread, "call");
-    read_waits(r, list(thread, "awaits"));
+    read_waits(r, list(thread, "awaits"), r.waits);
   }
   // Agreements of communicator making do not say what they wait for; their receives do.
   if (r.state == "waiting" && r.waits.empty())
@@ -189,10 +213,15 @@ Rank read_rank(const json& entry, int job_size) {
 
 }  // namespace
 
-const Comm* Rank::comm_of(std::uint32_t context) const {
+const Comm* Rank::comm_of(std::uint32_t context, int to) const {
   const std::uint32_t base = context & ~1u;
-  for (const Comm& c : comms)
-    if (c.context == base || c.recv_context == base) return &c;
+  const auto has = [to](const std::vector<int>& members) {
+    return to < 0 || std::find(members.begin(), members.end(), to) != members.end();
+  };
+  for (const Comm& c : comms) {
+    if ((to < 0 ? c.recv_context : c.context) == base && has(c.members)) return &c;
+    if (c.is_inter() && c.local_context == base && has(c.local)) return &c;
+  }
   return nullptr;
 }
 

@@ -2,6 +2,7 @@
 // is trusted to be there; what is missing counts as empty.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -36,8 +37,14 @@ struct Comm {
   std::uint32_t context = 0, recv_context = 0;
   std::string name;          // for people, never empty
   std::vector<int> members;  // world ranks, of whom messages come from
+  std::vector<int> local;    // of an inter-communicator: world ranks of the rank's own group; else empty
+  std::uint32_t local_context = 0;  // of an inter-communicator: of messages in the own group
+  std::vector<int> sources, destinations;  // of a graph: ranks of the communicator, those next to this one
   std::uint32_t collectives = 0;
   std::vector<Called> called;  // the latest
+  bool whole = true;           // else members were left out
+
+  bool is_inter() const { return !local.empty(); }
 };
 
 /// A message, sent or wanted or here.
@@ -57,6 +64,14 @@ struct Wait {
   bool any = false;
   std::uint32_t window = 0, number = 0;
   std::string text = {};  // of memory: which, and what it is to become
+
+  bool sends() const { return kind == "send" || kind == "ready"; }
+};
+
+/// A request that others may wait for while this rank does not: it is not started, or not all its partitions are ready.
+struct Dormant {
+  bool started = false;
+  Wait request;  // as if it were waited for
 };
 
 struct Window {
@@ -84,7 +99,10 @@ struct Rank {
   std::string state, call, program, process;
   std::int64_t pid = 0;
   std::vector<Wait> waits;
+  std::size_t more_waits = 0;  // that its report had no room for
+  bool cut = false;            // its report has left something out
   std::vector<Message> sends, receives, messages;  // not complete; posted or being filled; unexpected
+  std::vector<Dormant> dormant;
   std::vector<Comm> comms;
   std::vector<Window> windows;
   std::vector<HeldUp> held_up;
@@ -93,20 +111,33 @@ struct Rank {
 
   std::map<int, std::string> foreigners;  // "rank 2 of job …", by the number that this rank has for them
 
-  const Comm* comm_of(std::uint32_t context) const;
+  /// That of messages which come here, or which go to world rank `to`: an inter-communicator sends with a context of
+  /// the other side, which another communicator may receive with. nullptr: not told.
+  const Comm* comm_of(std::uint32_t context, int to = -1) const;
+  const Comm* comm_of(const Wait& w) const { return comm_of(w.message.context, w.sends() ? w.message.peer : -1); }
   const Window* window(std::uint32_t id) const;
 };
 
 struct Job {
   std::string id;
   std::vector<Rank> ranks;
+  bool others_wait = false;  // known of all jobs whose ranks these may wait for
 };
 
 Job read_job(const nlohmann::json& document);
 
+inline bool has(const std::vector<int>& ranks, int rank) {
+  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
+
 /// Whether the rank can do something that ends somebody else's wait, as far as is known.
 inline bool is_alive(const Rank& r) {
   return r.fate == Fate::computing || r.fate == Fate::starting;
+}
+
+/// Whether it waits for something, in one call or in many.
+inline bool is_stuck(const Rank& r) {
+  return r.fate == Fate::waiting || r.fate == Fate::testing;
 }
 
 /// The internal traffic of collectives has odd contexts.
@@ -121,7 +152,7 @@ std::string ranks_text(std::vector<int> ranks);
 /// The same of peers of a rank, who may be of other jobs.
 std::string ranks_text(const Rank& r, std::vector<int> peers);
 /// "MPI_COMM_WORLD", or how else people may know it.
-std::string comm_text(const Rank& r, std::uint32_t context);
+std::string comm_text(const Rank& r, const Wait& w);
 /// "a message from rank 1 with tag 2 on MPI_COMM_WORLD"
 std::string wait_text(const Rank& r, const Wait& w);
 /// "waits in MPI_Recv for a message from …", "computes outside of MPI (its latest call was MPI_Bcast)"

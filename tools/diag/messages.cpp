@@ -17,27 +17,27 @@ const Rank* rank_of(const Job& job, int rank) {
 bool may_still_come(const Job& job, const Wait& w) {
   return std::any_of(w.peers.begin(), w.peers.end(), [&](int peer) {
     const Rank* r = rank_of(job, peer);
-    return !r || (is_alive(*r) || r->fate == Fate::silent || r->fate == Fate::stopped);
+    if (!r) return !job.others_wait;
+    return is_alive(*r) || r->fate == Fate::silent || r->fate == Fate::stopped;
   });
 }
 
 // In what a message differs from what is wanted; empty: in too much.
-std::string difference(const Rank& r, const Message& wanted, const Message& m) {
+std::string difference(const Message& wanted, const Message& m) {
   const bool tag = wanted.tag < 0 || wanted.tag == m.tag;
   const bool context = wanted.context == m.context;
   const bool source = wanted.source < 0 || wanted.source == m.source;
   const bool sender = wanted.peer < 0 || wanted.peer == m.peer;
   if (context && source && !tag) return "wrong tag";
-  if (!context && !is_collective(m) && sender && tag) return "wrong communicator";
+  if (!context && !is_collective(m) && (sender || source) && tag) return "wrong communicator";
   if (context && tag && !source) return "wrong source";
-  static_cast<void>(r);
   return {};
 }
 
 void look_among(const Rank& r, const Wait& w, const std::vector<Message>& messages, const char* where,
                 std::vector<Finding>& to) {
   for (const Message& m : messages) {
-    const std::string what = difference(r, w.message, m);
+    const std::string what = difference(w.message, m);
     if (what.empty()) continue;
     Wait found{"recv", m, {m.peer}, false, 0, 0};
     to.push_back({what, fmt::format("Rank {} {}, which nobody sends; {} {} ({} bytes), which nobody receives.", r.rank,
@@ -64,6 +64,21 @@ bool is_held_up(const Job& job, const Rank& r, const Wait& w, std::vector<Findin
   return false;
 }
 
+// Messages that have not left yet.
+void look_among_pending(const Rank& r, const Wait& w, const Rank& sender, std::vector<Finding>& to) {
+  std::vector<Message> pending;
+  for (Message m : sender.sends) {
+    if (m.peer != r.rank || m.step != "queued") continue;
+    m.peer = sender.rank;
+    pending.push_back(m);
+  }
+  // The one that is wanted may be among those that its report had no room for.
+  const bool all = std::none_of(sender.held_up.begin(), sender.held_up.end(), [&](const HeldUp& held) {
+    return held.to == r.rank && held.messages > pending.size();
+  });
+  if (all) look_among(r, w, pending, fmt::format("rank {} waits to send", sender.rank).c_str(), to);
+}
+
 bool is_receive(const Wait& w) {
   return (w.kind == "recv" || w.kind == "probe") && !w.message.matched && !is_collective(w.message);
 }
@@ -72,25 +87,15 @@ bool is_receive(const Wait& w) {
 
 void find_near_misses(const Job& job, std::vector<Finding>& to) {
   for (const Rank& r : job.ranks) {
-    if (r.fate != Fate::waiting) continue;
+    if (!is_stuck(r)) continue;
     for (const Wait& w : r.waits) {
       if (!is_receive(w) || may_still_come(job, w)) continue;
       if (is_held_up(job, r, w, to)) break;
       const std::size_t before = to.size();
       look_among(r, w, r.messages, "it has", to);
+      for (const Rank& sender : job.ranks)
+        if (to.size() == before) look_among_pending(r, w, sender, to);
       if (to.size() > before) break;
-      // Messages that have not left yet.
-      for (const int peer : w.peers) {
-        const Rank* sender = rank_of(job, peer);
-        if (!sender) continue;
-        std::vector<Message> to_me;
-        for (Message m : sender->sends) {
-          if (m.peer != r.rank || m.step != "queued") continue;
-          m.peer = peer;
-          to_me.push_back(m);
-        }
-        look_among(r, w, to_me, fmt::format("rank {} waits to send", peer).c_str(), to);
-      }
     }
   }
 }
@@ -117,7 +122,7 @@ void find_lost_ranks(const Job& job, std::vector<Finding>& to) {
 
 void find_lost_waits(const Job& job, std::vector<Finding>& to) {
   for (const Rank& r : job.ranks) {
-    if (r.fate != Fate::waiting) continue;
+    if (!is_stuck(r)) continue;
     for (const Wait& w : r.waits) {
       if (w.kind == "generalised") {
         to.push_back({"lost wait", fmt::format("Rank {} waits in {} for a generalised request, which only the program "

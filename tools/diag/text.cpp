@@ -40,9 +40,9 @@ std::string ranks_text(const Rank& r, std::vector<int> peers) {
   return parts.size() > most ? fmt::format("{} and {} more", out, parts.size() - most) : out;
 }
 
-std::string comm_text(const Rank& r, std::uint32_t context) {
-  const Comm* c = r.comm_of(context);
-  return c ? c->name : fmt::format("a communicator of its own (context {})", context & ~1u);
+std::string comm_text(const Rank& r, const Wait& w) {
+  const Comm* c = r.comm_of(w);
+  return c ? c->name : fmt::format("a communicator of its own (context {})", w.message.context & ~1u);
 }
 
 namespace {
@@ -56,9 +56,9 @@ std::string partitions_text(std::uint32_t n) {
 }
 
 // "call 3 on MPI_COMM_WORLD"; with its name where a request waits for it
-std::string collective_text(const Rank& r, const Message& m) {
-  const Comm* c = r.comm_of(m.context);
-  if (!c || c->called.empty()) return "on " + comm_text(r, m.context);
+std::string collective_text(const Rank& r, const Wait& w) {
+  const Comm* c = r.comm_of(w);
+  if (!c || c->called.empty()) return "on " + comm_text(r, w);
   const Called& call = c->called.back();
   return fmt::format("{}call {} on {}", call.call == r.call ? "" : call.call + ", ", call.number, c->name);
 }
@@ -68,27 +68,27 @@ std::string collective_text(const Rank& r, const Message& m) {
 std::string wait_text(const Rank& r, const Wait& w) {
   const Message& m = w.message;
   if (w.kind == "recv" && is_collective(m))
-    return fmt::format("{} ({})", ranks_text(r, w.peers), collective_text(r, m));
+    return fmt::format("{} ({})", ranks_text(r, w.peers), collective_text(r, w));
   if (w.kind == "send" && is_collective(m))
-    return fmt::format("{} to receive ({})", ranks_text(r, w.peers), collective_text(r, m));
+    return fmt::format("{} to receive ({})", ranks_text(r, w.peers), collective_text(r, w));
   if (w.kind == "recv" && m.matched)
     return fmt::format("the rest of a message from {} with {}", ranks_text(r, w.peers), tag_text(m));
   if (w.kind == "recv" || w.kind == "probe")
     return fmt::format("a message from {} with {} on {}", w.any ? "any rank" : ranks_text(r, w.peers), tag_text(m),
-                       comm_text(r, m.context));
+                       comm_text(r, w));
   if (w.kind == "send")
     return fmt::format("{} to receive {} bytes with {} on {}{}", ranks_text(r, w.peers), m.bytes, tag_text(m),
-                       comm_text(r, m.context),
+                       comm_text(r, w),
                        m.step == "announced"        ? " (rendezvous unanswered)"
                        : m.step == "queued"         ? " (pending)"
                        : m.step == "unacknowledged" ? " (synchronous)"
                                                     : "");
   if (w.kind == "partitions")
     return fmt::format("{} from {} with {} on {}", partitions_text(w.number), ranks_text(r, w.peers), tag_text(m),
-                       comm_text(r, m.context));
+                       comm_text(r, w));
   if (w.kind == "ready")
     return fmt::format("MPI_Pready of {} with {} on {}", partitions_text(w.number), tag_text(m),
-                       comm_text(r, m.context));
+                       comm_text(r, w));
   if (w.kind == "lock") return fmt::format("the lock of window {} on {}", w.window, ranks_text(r, w.peers));
   if (w.kind == "post") return fmt::format("{} to post window {}", ranks_text(r, w.peers), w.window);
   if (w.kind == "complete")
@@ -109,7 +109,8 @@ std::string waits_text(const Rank& r) {
   constexpr std::size_t most = 2;
   std::string out;
   for (std::size_t i = 0; i < std::min(most, r.waits.size()); ++i) out += (i ? "; " : "") + wait_text(r, r.waits[i]);
-  if (r.waits.size() > most) out += fmt::format("; and {} more", r.waits.size() - most);
+  const std::size_t all = r.waits.size() + r.more_waits;
+  if (all > most) out += fmt::format("; and {} more", all - most);
   return out;
 }
 
@@ -142,7 +143,8 @@ std::string doing_text(const Rank& r) {
     case Fate::waiting:
       return fmt::format("waits in {}{}", r.call, r.waits.empty() ? "" : " for " + waits_text(r));
     case Fate::testing:
-      return fmt::format("calls {} again and again, which finds nothing", r.call);
+      return fmt::format("calls {} again and again{}", r.call,
+                         r.waits.empty() ? ", which finds nothing" : ", for " + waits_text(r));
     case Fate::computing:
       if (r.state == "callback") return fmt::format("computes in a function of the program that {} has called", r.call);
       if (r.state == "connecting") return "asks for the address of another rank";

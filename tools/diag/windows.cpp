@@ -9,10 +9,6 @@ namespace rmq::diag {
 
 namespace {
 
-bool has(const std::vector<int>& ranks, int rank) {
-  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
-}
-
 std::string group_text(bool open, const std::vector<int>& group, const char* kind) {
   return open ? fmt::format("its {} group is {}", kind, ranks_text(group)) : fmt::format("it has no {} epoch", kind);
 }
