@@ -2,6 +2,7 @@
 //
 //   init            connect (implied by the words below that need it)
 //   put K V | get K | fence | finalize | abort CODE | watch (wait for the server, as an idle rank does)
+//   stall           wait for the next rank as MPI_Recv does, and be too busy to say so when first asked for all
 //   lose            abort because another rank is lost
 //   peek K          look it up once: nothing may be there yet
 //   look K          look it up until it is there
@@ -25,7 +26,9 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 #include "base/bootstrap.hpp"
 #include "tools/process/fd.hpp"
@@ -78,6 +81,16 @@ class Probe {
     if (result) return;
     std::fprintf(stderr, "rank_probe: %s\n", result.error().what.c_str());
     std::exit(98);
+  }
+
+  static std::string_view tell_of_receive(void* probe, bool all) {
+    auto& self = *static_cast<Probe*>(probe);
+    if (all && !std::exchange(self.has_been_busy_, true)) return R"({"state":"busy","call":"MPI_Recv"})";
+    const rmq::JobInfo& job = self.boot().job();
+    self.told_ = R"({"state":"waiting","call":"MPI_Recv","sent":0,"received":0,"waits":1,)"
+                 R"("awaits":[{"kind":"recv","peer":)" +
+                 std::to_string((job.rank + 1) % job.size) + "}]}";
+    return self.told_;
   }
 
   // Words that need to know who we are.
@@ -181,7 +194,8 @@ class Probe {
       boot().abort(std::stoi(next()), "as told", rmq::Blame::itself);
     } else if (word == "lose") {
       boot().abort(101, "another is lost", rmq::Blame::lost_peer);
-    } else if (word == "watch") {
+    } else if (word == "watch" || word == "stall") {
+      if (word == "stall") boot().on_ask(tell_of_receive, this);
       pollfd server{boot().watch_fd(), POLLIN, 0};
       while (true)
         if (::poll(&server, 1, -1) > 0) boot().on_watch();
@@ -196,6 +210,8 @@ class Probe {
   int position_ = 1;
   std::unique_ptr<rmq::Bootstrap> boot_;
   std::string last_, fat_;
+  bool has_been_busy_ = false;
+  std::string told_;
 };
 
 }  // namespace

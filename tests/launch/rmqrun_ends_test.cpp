@@ -179,6 +179,20 @@ TEST(RmqrunEnds, AtItsTimeLimit) {
   }
 }
 
+TEST(RmqrunEnds, AtItsTimeLimitSayingWhatTheRanksDo) {
+  const Outcome job = run(rmqrun({"--timeout", "6", "-n", "2", "PROBE", "init", "stall"}));
+  EXPECT_EQ(job.code, 124);
+  EXPECT_NE(job.err.find("what the ranks are doing:"), std::string::npos) << job.err;
+  EXPECT_NE(job.err.find("computing in MPI_Recv"), std::string::npos) << job.err;
+}
+
+TEST(RmqrunEnds, OnceItHangsAndEachRankHasToldWhy) {
+  const Outcome job = run(rmqrun({"--hang-after", "0.4", "--hang-abort", "-n", "2", "PROBE", "init", "stall"}));
+  EXPECT_EQ(job.code, 125);
+  EXPECT_NE(job.err.find("cycle of receives: Ranks 0, 1 wait for each other"), std::string::npos) << job.err;
+  EXPECT_EQ(job.err.find("does not answer"), std::string::npos) << job.err;
+}
+
 TEST(RmqrunEnds, WhenAProgramCannotBeStarted) {
   for (const char* program : {"./no-such-program", "no-such-program", "/", "/etc/passwd"}) {
     const Outcome job = run(rmqrun({"-n", "2", program}));

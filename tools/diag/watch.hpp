@@ -24,6 +24,9 @@ class HangWatch {
   HangWatch(const HangWatch&) = delete;
   HangWatch& operator=(const HangWatch&) = delete;
 
+  /// It cannot be told yet what hangs: `hangs` is called once more as soon as all ranks answer and nothing has moved.
+  void look_again() { told_ = false; }
+
   /// An answer has come (Server::Upcalls).
   void on_answer(int rank, std::uint32_t number, std::string_view text);
   /// All ranks have waited for that while, and nothing has moved.

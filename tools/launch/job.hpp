@@ -23,6 +23,10 @@
 #include "tools/launch/starter.hpp"
 #include "tools/process/loop.hpp"
 
+namespace rmq::diag {
+struct Job;
+}
+
 namespace rmq::launch {
 
 class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
@@ -84,6 +88,8 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
 
   /// Prints what each rank is doing.
   void diagnose();
+  /// As end(), after that.
+  void end_diagnosed(int code, const std::string& message);
 
   const JobInfo& info() const { return plan_.job; }
   const JobPlan& plan() const { return plan_; }
@@ -139,7 +145,7 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
   bool goes_on_without(int rank) const;
   void bury(int rank, int code, const std::string& message);
   void watch_for_questions();
-  void say_diagnosis(const std::string& why, const nlohmann::json& job);
+  void say_diagnosis(const std::string& why, const diag::Job& job);
   void on_hang();
 
   // Of the starter.

@@ -77,7 +77,8 @@ int Keeper::run() {
       const double seconds = std::chrono::duration<double>(*options_.timeout).count();
       end_all(
           exit_timeout,
-          fmt::format("the job did not end within {} s (--timeout or MPIEXEC_TIMEOUT); all ranks were ended", seconds));
+          fmt::format("the job did not end within {} s (--timeout or MPIEXEC_TIMEOUT); all ranks were ended", seconds),
+          &Job::end_diagnosed);
     });
   loop_.run();
   kill_descendants();
@@ -271,12 +272,12 @@ bool Keeper::awaits_others(const Job& job) const {
 
 // ---- ends ----------------------------------------------------------------------------------------------------------
 
-void Keeper::end_all(int code, const std::string& message) {
+void Keeper::end_all(int code, const std::string& message, void (Job::*end)(int, const std::string&)) {
   ended_all_ = true;
   std::string once = message;
   for (const auto& job : jobs_) {
     if (job->is_ending()) continue;
-    job->end(code, once);
+    (job.get()->*end)(code, once);
     once.clear();
   }
 }

@@ -83,7 +83,7 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
   Result<void> raise_descriptor_limit(const JobPlan& plan);
   void on_signal(const signalfd_siginfo& info);
   void forward(int signal, bool from_terminal);
-  void end_all(int code, const std::string& message);
+  void end_all(int code, const std::string& message, void (Job::*end)(int, const std::string&) = &Job::end);
   void stop_when_done();
   Result<void> reach(const JobPlan& plan);
   void publish_processes();

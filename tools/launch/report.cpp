@@ -2,6 +2,7 @@
 // tools/diag/find.hpp finds the cause.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tools/diag/find.hpp"
@@ -42,19 +43,38 @@ void Job::on_answer(int rank, std::uint32_t number, std::string_view text) {
 }
 
 void Job::diagnose() {
-  ask([this](const nlohmann::json& job) { say_diagnosis("", job); }, answers);
+  ask([this](const nlohmann::json& job) { say_diagnosis("", diag::read_job(job)); }, answers);
 }
 
-void Job::say_diagnosis(const std::string& why, const nlohmann::json& job) {
+void Job::end_diagnosed(int code, const std::string& message) {
+  const auto tell = [this, code, message](const nlohmann::json& document) {
+    if (ending_) return;
+    const diag::Job job = diag::read_job(document);
+    const auto has_told = [](const diag::Rank& r) { return !r.state.empty(); };
+    if (std::any_of(job.ranks.begin(), job.ranks.end(), has_told)) say_diagnosis("what the ranks are doing:", job);
+    end_job(code, message);
+  };
+  ask(tell, answers);
+}
+
+void Job::say_diagnosis(const std::string& why, const diag::Job& job) {
   if (!why.empty()) say(why);
-  std::string text = diag::describe(diag::read_job(job));
+  std::string text = diag::describe(job);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   output_.say(text);
 }
 
 void Job::on_hang() {
-  const auto tell = [this](const nlohmann::json& job) {
+  const auto tell = [this](const nlohmann::json& document) {
     if (ending_) return;
+    diag::Job job = diag::read_job(document);
+    job.others_wait = true;  // else nothing hangs: awaits_others()
+    // Ranks that have fallen silent, as on a host that stalls, may be the cause, or know it: they are asked again.
+    const bool all = std::all_of(job.ranks.begin(), job.ranks.end(), [](const diag::Rank& r) {
+      return r.fate == diag::Fate::waiting || r.fate == diag::Fate::testing || r.fate == diag::Fate::left ||
+             r.fate == diag::Fate::gone;
+    });
+    if (!all) return watch_->look_again();
     const double seconds = std::chrono::duration<double>(*hangs_.after).count();
     const std::string why =
         fmt::format("the job hangs: all ranks wait, and nothing has moved for {} s (--hang-after)", seconds);
