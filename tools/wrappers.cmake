@@ -1,5 +1,6 @@
-# The compiler wrappers rmqcc, rmqcxx and rmqfort with the aliases mpicc, mpicxx, mpic++, mpifort, mpif90 and mpif77, and for OpenSHMEM oshcc, oshcxx and oshc++, and what tells other build systems
-# where RMQ is: rmq.pc (pkg-config) and rmq-config.cmake (find_package). Each comes twice: for the build tree, where it
+# The compiler wrappers rmqcc, rmqcxx and rmqfort with the aliases mpicc, mpicxx, mpic++, mpiCC, mpifort, mpif90 and
+# mpif77, and for OpenSHMEM oshcc, oshcxx, oshc++ and oshCC; and what tells other build systems where RMQ is: rmq.pc
+# (pkg-config) and rmq-config.cmake (find_package). Each comes twice: for the build tree, where it
 # points at mpi/include and <build>/lib, and for installation, where it finds the rest from its own place.
 
 include(CMakePackageConfigHelpers)
@@ -83,7 +84,7 @@ if(RMQ_MPICH_MPIF)
 endif()
 
 rmq_wrapper(rmqcc C cc "${CMAKE_C_COMPILER}" cc ENV RMQ_CC MPICH_CC OMPI_CC ALIASES mpicc oshcc)
-rmq_wrapper(rmqcxx C++ cxx "${CMAKE_CXX_COMPILER}" c++ ENV RMQ_CXX MPICH_CXX OMPI_CXX ALIASES mpicxx mpic++ oshcxx oshc++)
+rmq_wrapper(rmqcxx C++ cxx "${CMAKE_CXX_COMPILER}" c++ ENV RMQ_CXX MPICH_CXX OMPI_CXX ALIASES mpicxx mpic++ mpiCC oshcxx oshc++ oshCC)
 rmq_wrapper(rmqfort Fortran fc gfortran gfortran ENV RMQ_FC MPICH_FC OMPI_FC ALIASES mpifort mpif90 mpif77)
 
 # pkg-config: `pkg-config --cflags --libs rmq`, or rmqshmem, or armci.
