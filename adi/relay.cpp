@@ -1,6 +1,7 @@
 #include "adi/relay.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <cstdio>
 
@@ -28,6 +29,11 @@ Lifeline::News Lifeline::look() {
   const bool broken = !word && parting_ != Parting::agreed;
   line_.reset();
   return {broken, -1};
+}
+
+bool Lifeline::has_come() const {
+  pollfd one{fd(), POLLIN, 0};
+  return line_ && ::poll(&one, 1, 0) > 0;
 }
 
 Relay::Relay(Shared shared) : shared_(shared) {

@@ -66,6 +66,8 @@ class Lifeline {
     bool any() const { return broken || dead >= 0; }
   };
   News look();
+  /// Whether something has come that look() has not taken; a system call.
+  bool has_come() const;
 
  private:
   std::unique_ptr<Line> line_;
@@ -109,7 +111,11 @@ class Relay final : public methods::Method {
     const int happened = inner_->poll();
     return ++polls_ % kPollsToLook == 0 ? happened + look_after() : happened;
   }
-  bool arm() override { return inner_->arm() && look_after() == 0; }
+  bool arm() override {
+    if (!shared_.lifeline.has_come()) return inner_->arm();
+    polls_ = kPollsToLook - 1;  // the next poll tells of it
+    return false;
+  }
   void disarm() override;
   std::uint64_t expose(Rank peer, const DataView& view) override { return inner_->expose(in(peer), view); }
   std::uint64_t reach(Rank peer, std::uint64_t at) override { return inner_->reach(in(peer), at); }
