@@ -1,9 +1,6 @@
 #include "base/os/fiber.hpp"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <new>
+#include "base/os/stacks.hpp"
 
 #if !defined(__x86_64__)
 #include <ucontext.h>
@@ -24,11 +21,6 @@ constexpr int kSpare = 64;
 
 Fiber* spare = nullptr;
 int spares = 0;
-
-std::size_t page() {
-  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  return bytes;
-}
 
 }  // namespace
 
@@ -159,27 +151,10 @@ void Fiber::main(Fiber* f) {
   }
 }
 
-// ---- stacks ----
+// ---- stacks: base/os/stacks.hpp ----
 
-namespace {
-
-// A guard page, then the stack.
-std::byte* map_stack() {
-  const std::size_t bytes = page() + Fiber::kStack;
-  void* const memory =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  if (::mprotect(memory, page(), PROT_NONE) != 0) {
-    ::munmap(memory, bytes);
-    throw std::bad_alloc();
-  }
-  return static_cast<std::byte*>(memory);
-}
-
-}  // namespace
-
-Fiber::Fiber() : Fiber(map_stack() + page(), kStack) {
-  mapping_ = stack_ - page();
+Fiber::Fiber() : Fiber(take_stack(), kStack) {
+  mine_ = true;
 }
 
 Fiber::Fiber(std::byte* stack, std::size_t bytes) : stack_(stack), bytes_(bytes) {
@@ -196,7 +171,7 @@ Fiber::~Fiber() {
 #if !defined(__x86_64__)
   delete static_cast<ucontext_t*>(state_);
 #endif
-  if (mapping_) ::munmap(mapping_, page() + kStack);
+  if (mine_) give_stack(stack_);
 }
 
 Fiber* Fiber::take() {

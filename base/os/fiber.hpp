@@ -7,12 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/os/stacks.hpp"
+
 namespace rmq::os {
 
 class Fiber {
  public:
   /// Bytes of a stack, of which the kernel fills in the pages that are used. Behind them lies a page that faults.
-  static constexpr std::size_t kStack = 256 * 1024;
+  static constexpr std::size_t kStack = kStackBytes;
 
   /// A fiber with nothing to do. Throws std::bad_alloc.
   Fiber();
@@ -42,7 +44,7 @@ class Fiber {
   void lay_out();
   static void main(Fiber* f);
 
-  std::byte* mapping_ = nullptr;  // of its own: a guard page, then the stack; nullptr: the stack is another's
+  bool mine_ = false;  // the stack; else it is another's
   std::byte* stack_;
   std::size_t bytes_;       // of the stack
   void* state_ = nullptr;   // where it goes on: a stack pointer, or a ucontext_t
