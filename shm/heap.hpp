@@ -1,14 +1,13 @@
 // A rank's heap in the shared segment, for mem_alloc: peers reach what lies here with plain loads and stores.
 //
-// First fit over an ordered map of free blocks that merge with their neighbours. The book-keeping is private memory, so
-// that no program error in the shared blocks can break it. Memory is reserved from the system as the heap grows;
-// only much of it goes back.
+// Best fit (base/best_fit.hpp). The book-keeping is private memory, so that no program error in the shared blocks can
+// break it. Memory is reserved from the system as the heap grows; only much of it goes back.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 
+#include "base/best_fit.hpp"
 #include "shm/segment.hpp"
 
 namespace rmq::shm {
@@ -29,20 +28,15 @@ class Heap {
   /// Whether [memory, memory + bytes) lies in this heap's range.
   bool contains(const void* memory, std::uint64_t bytes) const;
 
-  std::size_t blocks() const { return used_.size(); }
+  std::size_t blocks() const { return reserved_.blocks(); }
 
  private:
-  using Blocks = std::map<std::uint64_t, std::uint64_t>;  // offset in the heap -> bytes
-
-  bool grow(std::uint64_t to);
-  void shrink();
-  void add_free(std::uint64_t offset, std::uint64_t bytes);
+  bool grow(std::uint64_t by);
 
   const Segment* segment_ = nullptr;
   std::uint64_t at_ = 0;     // of the heap in the segment
   std::uint64_t limit_ = 0;  // bytes of the range
-  std::uint64_t grown_ = 0;  // bytes of it that are reserved and in `free_` or `used_`
-  Blocks free_, used_;
+  BestFit reserved_;         // from its begin on, what is reserved of it
 };
 
 }  // namespace rmq::shm

@@ -303,8 +303,8 @@ int start(int level) {
       keep_what_is_alike();
       reach_near();
     }
-    w.heap = std::make_unique<Heap>();
-    w.heap->open(w.heap_begin, w.heap_bytes);
+    w.heap = std::make_unique<BestFit>();
+    w.heap->open(w.one_address ? w.heap_begin : 0, w.heap_bytes);
     open_window();
     w.context = std::make_unique<Context>();
     make_first_teams();

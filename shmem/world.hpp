@@ -13,9 +13,9 @@
 #include <mutex>
 #include <vector>
 
+#include "base/best_fit.hpp"
 #include "base/os/zeros.hpp"
 #include "rma/window.hpp"
-#include "shmem/heap.hpp"
 #include "shmem/objects.hpp"
 #include "shmem/segments.hpp"
 #include "shmem/waiters.hpp"
@@ -49,7 +49,8 @@ struct World {
   int starts = 0;  // calls of shmem_init whose shmem_finalize is to come; mpi::life_mutex() held
   bool debug = false;
   std::vector<Segment> segments;  // the heap first
-  std::unique_ptr<Heap> heap;
+  std::unique_ptr<BestFit> heap;
+  bool one_address = true;     // the heap has the same in all PEs
   std::uint64_t reserved = 0;  // bytes of the heap's file, from its begin, that have pages
   std::unique_ptr<rma::Window> window;
   mpi::Comm* comm = nullptr;         // of all PEs

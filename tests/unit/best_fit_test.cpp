@@ -1,11 +1,12 @@
-// The allocator of the symmetric heap: blocks do not overlap, nothing is lost, and the same calls give the same places.
-#include "shmem/heap.hpp"
+// The allocator of shared memory: blocks do not overlap, nothing is lost, and the same calls give the same places.
+#include "base/best_fit.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
+#include <vector>
 
-namespace rmq::shmem {
+namespace rmq {
 namespace {
 
 constexpr std::uint64_t kBase = 0x1000'0000'0000, kBytes = 1 << 20;
@@ -14,9 +15,9 @@ struct Block {
   std::uint64_t at, bytes;
 };
 
-TEST(SymmetricHeap, GivesDistinctAlignedPlacesAndTakesAllBack) {
+TEST(BestFit, GivesDistinctAlignedPlacesAndTakesAllBack) {
   std::mt19937 random(5);
-  Heap heap, twin;
+  BestFit heap, twin;
   heap.open(kBase, kBytes);
   twin.open(kBase, kBytes);
   std::vector<Block> held;
@@ -53,8 +54,8 @@ TEST(SymmetricHeap, GivesDistinctAlignedPlacesAndTakesAllBack) {
   EXPECT_EQ(heap.take(kBytes, 1), 0u);
 }
 
-TEST(SymmetricHeap, RefusesWhatItCannotGiveOrNeverGave) {
-  Heap heap;
+TEST(BestFit, RefusesWhatItCannotGiveOrNeverGave) {
+  BestFit heap;
   heap.open(kBase, kBytes);
   EXPECT_FALSE(heap.take(kBytes + 1, 1));
   EXPECT_FALSE(heap.take(UINT64_MAX, 1));
@@ -68,5 +69,36 @@ TEST(SymmetricHeap, RefusesWhatItCannotGiveOrNeverGave) {
   EXPECT_FALSE(heap.give(*at));
 }
 
+TEST(BestFit, TakesTheSmallestBlockThatIsLargeEnough) {
+  BestFit heap;
+  heap.open(0, kBytes);
+  std::vector<std::uint64_t> places;
+  for (const std::uint64_t bytes : {640, 64, 128, 64, 256, 64}) places.push_back(*heap.take(bytes, 1));
+  for (const std::size_t which : {0, 2, 4}) heap.give(places[which]);  // holes of 640, 128 and 256 bytes
+  EXPECT_EQ(heap.take(128, 1), places[2]);
+  EXPECT_EQ(heap.take(129, 1), places[4]);
+  EXPECT_EQ(heap.take(64, 1), places[4] + 192);
+  EXPECT_EQ(heap.take(64, 1), places[0]);
+}
+
+TEST(BestFit, GrowsAndShrinksAtItsEnd) {
+  BestFit heap;
+  heap.open(0, 0);
+  EXPECT_FALSE(heap.take(1, 1));
+  EXPECT_EQ(heap.shrink(0, 4096), 0u);
+  heap.grow(8192);
+  EXPECT_EQ(heap.take(100, 1), 0u);
+  heap.grow(8192);
+  EXPECT_EQ(heap.take(12000, 4096), 4096u);  // across what was the end
+  EXPECT_EQ(heap.shrink(1, 4096), 0u);       // the last page is in use
+  EXPECT_TRUE(heap.give(4096));
+  EXPECT_EQ(heap.shrink(12289, 4096), 0u);
+  EXPECT_EQ(heap.shrink(12288, 4096), 12288u);
+  EXPECT_EQ(heap.bytes(), 4096u);
+  EXPECT_FALSE(heap.take(4096, 1));
+  EXPECT_EQ(heap.take(3968, 1), 128u);
+  EXPECT_EQ(heap.blocks(), 2u);
+}
+
 }  // namespace
-}  // namespace rmq::shmem
+}  // namespace rmq

@@ -1,25 +1,43 @@
-#include "shmem/heap.hpp"
+#include "base/best_fit.hpp"
 
 #include <algorithm>
 #include <iterator>
 
-namespace rmq::shmem {
+namespace rmq {
 
-void Heap::open(std::uint64_t base, std::uint64_t bytes) {
+void BestFit::open(std::uint64_t base, std::uint64_t bytes) {
   base_ = base;
   free_.clear();
   taken_.clear();
   by_size_.clear();
-  add_free(0, bytes / kGrain * kGrain);
+  end_ = 0;
+  grow(bytes / kGrain * kGrain);
+}
+
+void BestFit::grow(std::uint64_t bytes) {
+  add_free(end_, bytes);
+  end_ += bytes;
+}
+
+std::uint64_t BestFit::shrink(std::uint64_t least, std::uint64_t page) {
+  if (free_.empty()) return 0;
+  const auto [begin, bytes] = *std::prev(free_.end());
+  const std::uint64_t from = (begin + page - 1) / page * page;
+  if (begin + bytes != end_ || from > end_ || end_ - from < least) return 0;
+  drop_free(std::prev(free_.end()));
+  add_free(begin, from - begin);
+  const std::uint64_t gone = end_ - from;
+  end_ = from;
+  return gone;
 }
 
 // An overflow comes out as more than any heap has.
-std::uint64_t Heap::rounded(std::uint64_t bytes) {
+std::uint64_t BestFit::rounded(std::uint64_t bytes) {
   if (bytes > UINT64_MAX - kGrain) return UINT64_MAX;
   return std::max<std::uint64_t>((bytes + kGrain - 1) / kGrain * kGrain, kGrain);
 }
 
-void Heap::add_free(std::uint64_t offset, std::uint64_t bytes) {
+void BestFit::add_free(std::uint64_t offset, std::uint64_t bytes) {
   if (bytes == 0) return;
   auto above = free_.lower_bound(offset);
   if (above != free_.end() && above->first == offset + bytes) {
@@ -39,12 +57,12 @@ void Heap::add_free(std::uint64_t offset, std::uint64_t bytes) {
   by_size_.emplace(bytes, offset);
 }
 
-void Heap::drop_free(std::map<std::uint64_t, std::uint64_t>::iterator block) {
+void BestFit::drop_free(std::map<std::uint64_t, std::uint64_t>::iterator block) {
   by_size_.erase({block->second, block->first});
   free_.erase(block);
 }
 
-std::optional<std::uint64_t> Heap::take(std::uint64_t bytes, std::uint64_t alignment) {
+std::optional<std::uint64_t> BestFit::take(std::uint64_t bytes, std::uint64_t alignment) {
   const std::uint64_t wanted = rounded(bytes);
   alignment = std::max(alignment, kGrain);
   for (auto fit = by_size_.lower_bound({wanted, 0}); fit != by_size_.end(); ++fit) {
@@ -61,7 +79,7 @@ std::optional<std::uint64_t> Heap::take(std::uint64_t bytes, std::uint64_t align
   return std::nullopt;
 }
 
-bool Heap::give(std::uint64_t offset) {
+bool BestFit::give(std::uint64_t offset) {
   const auto block = taken_.find(offset);
   if (block == taken_.end()) return false;
   const std::uint64_t bytes = block->second;
@@ -70,13 +88,13 @@ bool Heap::give(std::uint64_t offset) {
   return true;
 }
 
-std::optional<std::uint64_t> Heap::size_of(std::uint64_t offset) const {
+std::optional<std::uint64_t> BestFit::size_of(std::uint64_t offset) const {
   const auto block = taken_.find(offset);
   if (block == taken_.end()) return std::nullopt;
   return block->second;
 }
 
-bool Heap::resize(std::uint64_t offset, std::uint64_t bytes) {
+bool BestFit::resize(std::uint64_t offset, std::uint64_t bytes) {
   const auto block = taken_.find(offset);
   const std::uint64_t wanted = rounded(bytes), had = block->second;
   if (wanted > had) {
@@ -92,4 +110,4 @@ bool Heap::resize(std::uint64_t offset, std::uint64_t bytes) {
   return true;
 }
 
-}  // namespace rmq::shmem
+}  // namespace rmq
