@@ -8,7 +8,8 @@
 namespace rmq::adi {
 namespace {
 
-// Larger messages to oneself are not buffered: a blocking send of them needs a posted receive, as between ranks.
+// Larger messages to oneself are not buffered, unless RMQ_EAGER_MAX says otherwise: a blocking send of them needs a
+// posted receive, as between ranks.
 constexpr std::uint64_t kSelfEagerMax = 64 * 1024;
 
 }  // namespace
@@ -40,8 +41,9 @@ void Device::send_to_self(Request* r) {
     return finish(r);
   }
   const std::uint64_t bytes = r->view.bytes;
+  const std::uint64_t most = config_.eager_max != 0 ? config_.eager_max : kSelfEagerMax;
   const bool buffer =
-      r->mode != SendMode::synchronous && bytes <= kSelfEagerMax && self.held + bytes < channels_.credit_per_peer();
+      r->mode != SendMode::synchronous && bytes <= most && self.held + bytes < channels_.credit_per_peer();
   p.length = static_cast<std::uint32_t>(buffer ? bytes : 0);
   Request* message = keep(channels_[rank_], p, r->match, buffer ? bytes : 0, Step::kept);
   message->status.bytes = bytes;

@@ -199,3 +199,19 @@ TEST(Credit, EnvelopesThatALostRankDidNotUseAreThereForOthers) {
 
 }  // namespace
 }  // namespace rmq::testing
+// What RMQ_EAGER_MAX says of messages to others holds for those to oneself.
+TEST(Credit, MessagesToOneselfAreBufferedUpToEagerMax) {
+  World world(1, calm(), [](Config& c) { c.eager_max = 1000; });
+  ASSERT_TRUE(world.ok());
+  for (const std::size_t bytes : {1000u, 1001u}) {
+    Buffer from(bytes, Shape::contiguous), into(bytes, Shape::contiguous);
+    Request* const send = world.isend(0, 0, 1, from);
+    EXPECT_EQ(send->complete(), bytes <= 1000);
+    Request* const recv = world.irecv(0, 0, 1, into);
+    ASSERT_TRUE(world.wait_all({send, recv}, "a message to oneself"));
+    world.free(0, send);
+    world.free(0, recv);
+  }
+  world.abandon();
+}
+
