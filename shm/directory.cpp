@@ -155,11 +155,21 @@ Result<void> Directory::open_ring(const Ring& ring, std::uint32_t to) const {
   return {};
 }
 
-std::optional<Ring> Directory::announced(std::uint32_t index, std::uint32_t from) const {
-  if (index >= map_.rings()) return std::nullopt;
-  const Ring r = ring(index);
-  if (r.header->to != me_ || r.header->from != from) return std::nullopt;
-  return r;
+void Directory::announce(const Ring& ring) const {
+  ring.header->behind.store(inbox(ring.header->to).tail(), std::memory_order_relaxed);  // relaxed: push_list releases
+  push_list(control(ring.header->to).rings, ring.header->next, ring.index + 1);
+}
+
+bool Directory::take_announced(std::vector<Ring>& into) const {
+  std::uint32_t id = take_list(mine().rings);
+  for (std::uint32_t n = 0; id != 0; ++n) {
+    if (id > map_.rings() || n == map_.shape().ranks) return false;
+    const Ring r = ring(id - 1);
+    if (r.header->to != me_ || r.header->from >= map_.shape().ranks || r.header->from == me_) return false;
+    into.push_back(r);
+    id = r.header->next.load(std::memory_order_relaxed);  // relaxed: ordered by take_list
+  }
+  return true;
 }
 
 Result<void> Directory::widen(const Ring& ring, std::uint64_t payload_bytes, std::uint32_t to) const {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <vector>
 
 #include "base/bootstrap.hpp"
 #include "base/config.hpp"
@@ -48,8 +48,11 @@ class Directory {
   /// Before the ring that I have to `to` uses so many bytes of payload: the memory. Errc::no_memory as above.
   Result<void> widen(const Ring& ring, std::uint64_t payload_bytes, std::uint32_t to) const;
 
-  /// The ring that `from` has announced to me by its index; nothing when that is no ring from there to here.
-  std::optional<Ring> announced(std::uint32_t index, std::uint32_t from) const;
+  /// Tells the receiver of an opened ring, whose packets come behind all that I have put into its inbox.
+  void announce(const Ring& ring) const;
+  /// The rings that have been announced to me since the last call, in no order. False, and no more of them, when one is
+  /// no ring from another rank to this one.
+  bool take_announced(std::vector<Ring>& into) const;
 
  private:
   Ring ring(std::uint32_t index) const;

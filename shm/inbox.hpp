@@ -1,6 +1,5 @@
 // The inbox of a rank: cells for packets of one cache line from any rank of its host, in the order in which they came.
-// Pairs that talk little go this way, so that a host's memory grows with its ranks and not with its pairs; a ring is
-// announced here too, behind the last packet that went before it.
+// Pairs that talk little go this way, so that a host's memory grows with its ranks and not with its pairs.
 //
 // Position p lies in cell p % cells. The cell's stamp is lap(p) - 1 while it is free for p, kClaimed | host rank while
 // a sender fills it, and lap(p) when it holds its packet. A sender that finds the cell at the tail taken moves the tail
@@ -33,6 +32,9 @@ struct Inbox {
     return lap_of(position, static_cast<unsigned>(std::countr_zero(size))) & ~kClaimed;
   }
   Cell& cell(std::uint64_t position) const { return cells[position & (size - 1)]; }
+
+  /// Behind all that the caller has put here. Acquire: see InboxReader::tail.
+  std::uint64_t tail() const { return header->tail.load(std::memory_order_acquire); }
 
   /// Whether put() may find room. What it has refused it takes again when this has become true.
   bool has_room() const {
@@ -83,7 +85,7 @@ class InboxReader {
   /// Positions before it have been taken.
   std::uint64_t position() const { return position_; }
   /// Behind whatever a sender has published that has ended. Acquire: its packets are visible.
-  std::uint64_t tail() const { return inbox_.header->tail.load(std::memory_order_acquire); }
+  std::uint64_t tail() const { return inbox_.tail(); }
 
   /// The host rank of a sender that has begun to fill the next cell; kNobody when none has.
   static constexpr std::uint32_t kNobody = UINT32_MAX;

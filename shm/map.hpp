@@ -82,6 +82,7 @@ struct RankControl {
   // Line 1: what peers want of this rank, which takes each as a whole.
   alignas(kCacheLine) Atomic<std::uint32_t> mail;  // 1: something has come into the inbox; the rank writes 0
   Atomic<std::uint32_t> helpers;                   // list: host rank + 1 of a rank whose slot wants help
+  Atomic<std::uint32_t> rings;                     // list: index + 1 of a ring that leads to the rank from now on
   // Lines 2 and 3.
   alignas(kCacheLine) TransferSlot slot;
   // Line 4: written by the rank as it starts and ends to wait; read by peers that may fetch long data from it.
@@ -94,6 +95,8 @@ struct RingHeader {
   // Line 0: written by the sender when it connects.
   std::uint32_t from, to;          // host ranks
   Atomic<std::uint32_t> given_up;  // 1: the sender has lost its receiver, and writes no more
+  Atomic<std::uint32_t> next;      // the one behind it in the receiver's list of rings: index + 1
+  Atomic<std::uint64_t> behind;    // its packets come behind those of the receiver's inbox before this position
   // Line 1: written by the receiver now and then: what the sender may use again.
   alignas(kCacheLine) Atomic<std::uint64_t> cells_taken;
   Atomic<std::uint64_t> bytes_taken;

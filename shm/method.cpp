@@ -90,16 +90,22 @@ Outcome ShmMethod::send_slowly(Rank to, const Packet& packet, const Payload& pay
   Peer& peer = peers_[host_rank];
   if (peer.lost) return Outcome::failed;
   if (!peer.out) {
-    if (goes_by_mail(peer, packet)) return mail(host_rank, packet, payload);
+    if (goes_by_mail(peer, packet)) {
+      const Outcome mailed = mail(host_rank, packet, payload);
+      if (mailed != Outcome::retry) return mailed;
+      if (peer.no_ring_until_ns != 0 && os::now_ns() < peer.no_ring_until_ns) return starve(host_rank);
+      // The receiver computes, and has much from others: a ring of its own has room.
+    }
     if (const auto ring = take_ring(peer, host_rank); !ring) {
       if (ring.error().code == Errc::no_memory && packet.length <= inline_room(packet.kind)) {
         peer.no_ring_until_ns = os::now_ns() + kAskAgainNs;
-        return mail(host_rank, packet, payload);
+        const Outcome mailed = mail(host_rank, packet, payload);
+        return mailed == Outcome::retry ? starve(host_rank) : mailed;
       }
       cannot_reach(host_rank, ring.error());
       return Outcome::failed;
     }
-    if (const Outcome connected = connect(peer, host_rank); connected != Outcome::done) return connected;
+    connect(peer, host_rank);
   } else if (!peer.out->refresh()) {
     lose(host_rank, Errc::protocol, "returned more of a ring than it was sent");
     return Outcome::failed;
@@ -156,12 +162,13 @@ Result<void> ShmMethod::take_ring(Peer& peer, std::uint32_t host_rank) {
   return {};
 }
 
-Outcome ShmMethod::connect(Peer& peer, std::uint32_t host_rank) {
-  if (const Outcome told = announce(host_rank, peer.claimed->index); told != Outcome::done) return told;
+void ShmMethod::connect(Peer& peer, std::uint32_t host_rank) {
+  meet(host_rank);
+  directory_->announce(*peer.claimed);
+  ring_if_asleep(directory_->control(host_rank).sleeping, peer.rank);
   peer.out =
       std::make_unique<Outbound>(*peer.claimed, directory_->map().shape(), directory_->control(host_rank), peer.rank);
   outbound_[static_cast<std::size_t>(peer.rank)] = peer.out.get();
-  return Outcome::done;
 }
 
 bool ShmMethod::may_single_copy(std::uint32_t host_rank) {

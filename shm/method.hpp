@@ -132,7 +132,7 @@ class ShmMethod final : public methods::Method {
     std::uint64_t no_ring_until_ns = 0;      // the system has refused the memory: not asked again before
     std::optional<std::uint64_t> mail_ends;  // it has ended: before this position of my inbox are its last packets
     std::unique_ptr<Outbound> out;
-    std::unique_ptr<Inbound> in;
+    std::unique_ptr<Inbound> in;             // read once it stands among the `inbound_`
     std::unique_ptr<PullChoice> pulls;  // of long data from it
   };
 
@@ -147,10 +147,11 @@ class ShmMethod final : public methods::Method {
   }
   Peer& peer_of(Rank rank) { return peers_[host_rank_of_[static_cast<std::size_t>(rank)]]; }
 
-  /// Others have put something into the inbox, or want help with a copy.
+  /// Others have put something into the inbox, want help with a copy, or have a ring to this rank.
   bool called() const {
     // Relaxed: a look only; taking them acquires.
-    return (control_->mail.load(std::memory_order_relaxed) | control_->helpers.load(std::memory_order_relaxed)) != 0;
+    return (control_->mail.load(std::memory_order_relaxed) | control_->helpers.load(std::memory_order_relaxed) |
+            control_->rings.load(std::memory_order_relaxed)) != 0;
   }
 
   /// After publishing what `rank` may sleep for: rings if it has announced that it sleeps; its half is arm(). Whoever
@@ -187,17 +188,17 @@ class ShmMethod final : public methods::Method {
   methods::Outcome send_slowly(Rank to, const Packet& packet, const Payload& payload);
   methods::Outcome write_after_refresh(Rank to, const Packet& packet, const Payload& payload);
   Result<void> take_ring(Peer& peer, std::uint32_t host_rank);
-  methods::Outcome connect(Peer& peer, std::uint32_t host_rank);
+  void connect(Peer& peer, std::uint32_t host_rank);
   methods::Outcome starve(std::uint32_t host_rank);
 
   /// Whether a packet to a peer without ring should go to its inbox.
   bool goes_by_mail(Peer& peer, const Packet& packet);
-  /// Puts a packet, whose payload fits its line, into the inbox of that rank.
+  /// Puts a packet, whose payload fits its line, into the inbox of that rank: done, failed, or retry when it is full.
   methods::Outcome mail(std::uint32_t host_rank, const Packet& packet, const Payload& payload);
-  /// Tells that rank of its ring with this index, or, by kNoRing, that nothing more will come.
-  methods::Outcome announce(std::uint32_t host_rank, std::uint32_t index);
-  static constexpr std::uint32_t kNoRing = UINT32_MAX;
   void tell_of_end();
+  /// The rings that have been announced; begin_rings() reads those whose pairs' packets have been taken from the inbox.
+  void take_rings();
+  void begin_rings();
   /// What has come into the inbox.
   int take_mail();
   void take(Packet& packet);
@@ -245,6 +246,7 @@ class ShmMethod final : public methods::Method {
   InboxReader inbox_;
   std::uint32_t mailed_ = 0;                 // packets to inboxes
   std::uint32_t blocked_ = 0;                // polls in a row that found a cell half filled
+  std::vector<Ring> announced_;              // rings to this rank that begin behind what is still in the inbox
   std::vector<std::uint32_t> untold_;        // host ranks that are lost, without a ring to tell them by
   std::vector<std::uint32_t> host_rank_of_;  // by world rank; kElsewhere for me and for other hosts
   std::vector<Peer> peers_;                  // by host rank

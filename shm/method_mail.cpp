@@ -1,4 +1,4 @@
-// Packets by inbox: to and from ranks that this one has no ring with, and the announcements of rings.
+// Packets by inbox: to and from ranks that this one has no ring with; and rings that are new.
 #include <cstring>
 #include <vector>
 
@@ -41,7 +41,7 @@ Outcome ShmMethod::mail(std::uint32_t host_rank, const Packet& packet, const Pay
     std::memcpy(to + offsetof(Packet, spare), &sender, sizeof sender);
     pack(to + kHeaderBytes + fields, payload.view, payload.offset, packet.length);
   });
-  if (put == Inbox::Put::full) return starve(host_rank);
+  if (put == Inbox::Put::full) return Outcome::retry;
   if (put == Inbox::Put::damaged) {
     lose(host_rank, Errc::protocol, "or another rank has damaged its inbox in the shared segment");
     return Outcome::failed;
@@ -55,17 +55,10 @@ Outcome ShmMethod::mail(std::uint32_t host_rank, const Packet& packet, const Pay
   return Outcome::done;
 }
 
-Outcome ShmMethod::announce(std::uint32_t host_rank, std::uint32_t index) {
-  Packet packet(Kind::none);
-  packet.length = sizeof index;
-  return mail(host_rank, packet,
-              {DataView::contiguous(reinterpret_cast<const std::byte*>(&index), sizeof index), 0, sizeof index});
-}
-
 // Who waits for messages of this rank hears that there will be none: at once, or when its inbox has room.
 void ShmMethod::tell_of_end() {
   std::erase_if(untold_, [&](std::uint32_t rank) {
-    return directory_->inbox(rank).has_room() && announce(rank, kNoRing) == Outcome::done;
+    return directory_->inbox(rank).has_room() && mail(rank, Packet(Kind::none), {}) == Outcome::done;
   });
 }
 
@@ -81,6 +74,7 @@ int ShmMethod::take_mail() {
     take(packet);
   }
   mail_left_ = taken == kMailBatch;
+  begin_rings();
   // A sender is in the middle of a packet, most often for some nanoseconds.
   const bool blocked = !inbox_.ready() && inbox_.claimant() != InboxReader::kNobody;
   if (!blocked) {
@@ -100,15 +94,37 @@ void ShmMethod::take(Packet& packet) {
     return lose(from, Errc::protocol, "sent a packet whose length is impossible");
   meet(from);
   const std::byte* const payload = packet.body + body_bytes(packet.kind);
-  if (packet.kind != Kind::none)
-    return sink_.on_packet[static_cast<std::uint8_t>(packet.kind)](sink_.device, peer.rank, packet, payload);
-  std::uint32_t index;
-  std::memcpy(&index, payload, sizeof index);
-  if (index == kNoRing) return lose_given_up(from);
-  const std::optional<Ring> ring = directory_->announced(index, from);
-  if (!ring || peer.in) return lose(from, Errc::protocol, "has announced a ring that is none of its own");
-  peer.in = std::make_unique<Inbound>(*ring, directory_->map().shape(), directory_->control(from), peer.rank, from);
-  inbound_.push_back(peer.in.get());
+  if (packet.kind == Kind::none) return lose_given_up(from);
+  sink_.on_packet[static_cast<std::uint8_t>(packet.kind)](sink_.device, peer.rank, packet, payload);
+}
+
+void ShmMethod::take_rings() {
+  const std::size_t before = announced_.size();
+  if (!directory_->take_announced(announced_)) lose_all();
+  for (std::size_t i = before; i < announced_.size(); ++i) {
+    const RingHeader& ring = *announced_[i].header;
+    meet(ring.from);
+    // Relaxed: ordered by take_list.
+    if (ring.behind.load(std::memory_order_relaxed) > inbox_.tail())
+      lose(ring.from, Errc::protocol, "has announced a ring that never begins");
+  }
+  begin_rings();
+}
+
+void ShmMethod::begin_rings() {
+  std::erase_if(announced_, [&](const Ring& ring) {
+    if (ring.header->behind.load(std::memory_order_relaxed) > inbox_.position()) return false;  // relaxed: as above
+    const std::uint32_t from = ring.header->from;
+    Peer& peer = peers_[from];
+    if (peer.lost) return true;
+    if (peer.in) {
+      lose(from, Errc::protocol, "has announced a second ring");
+      return true;
+    }
+    peer.in = std::make_unique<Inbound>(ring, directory_->map().shape(), directory_->control(from), peer.rank, from);
+    inbound_.push_back(peer.in.get());
+    return true;
+  });
 }
 
 void ShmMethod::return_mail() {
@@ -132,6 +148,7 @@ void ShmMethod::look_after_inbox() {
     if (inbox_.claimant() != claimant) break;  // it has filled the cell before it ended
     inbox_.skip();
   }
+  begin_rings();
   if (inbox_.ready()) busy_ = mail_left_ = true;
 }
 

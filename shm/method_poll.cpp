@@ -29,7 +29,11 @@ int ShmMethod::sweep() {
 int ShmMethod::attend() {
   int events = 0;
   if (!directory_) return 0;
-  // Relaxed: a look; take_mail acquires.
+  // Relaxed: looks; who takes them acquires.
+  if (control_->rings.load(std::memory_order_relaxed) != 0) {
+    take_rings();
+    ++events;
+  }
   if (mail_left_ || blocked_ != 0 || control_->mail.load(std::memory_order_relaxed) != 0) events += take_mail();
   events += transfers_->help();
   if (!transfers_->empty()) {
@@ -130,9 +134,10 @@ void ShmMethod::look_after_peers() {
   if (is_exhausted(dead)) lose(dead, Errc::peer_lost, "has ended without finishing the job");
 }
 
-// All that it has published is visible now, and lies before the inbox's tail.
+// All that it has published is visible now: its packets lie before the inbox's tail, and its ring begins before that.
 bool ShmMethod::is_exhausted(std::uint32_t host_rank) {
   Peer& peer = peers_[host_rank];
+  take_rings();
   if (!peer.mail_ends) peer.mail_ends = inbox_.tail();
   return inbox_.position() >= *peer.mail_ends && (!peer.in || !peer.in->cells.ready());
 }

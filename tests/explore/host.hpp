@@ -20,6 +20,7 @@ struct Host {
 
   /// The smallest rings there are: 8 cells, 4 KB of payload.
   explicit Host(int ranks) : boots(local_bootstraps(ranks)) {
+    seams().no_memory = false;
     config.shm_cells = 512;
     config.shm_ring = 4096;
     config.shm_heap = 4096;

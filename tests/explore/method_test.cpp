@@ -128,9 +128,11 @@ Program by_inbox(std::uint32_t packets) {
           {}};
 }
 
-// More at once than an inbox has cells, by senders none of whom earns a ring: they sleep until there is room.
-Program crowd(int senders, std::uint32_t packets) {
+// More at once than an inbox has cells. Who finds it full takes a ring, or, where the system has no memory for one,
+// sleeps until there is room.
+Program crowd(int senders, std::uint32_t packets, bool memory) {
   auto world = std::make_shared<World>(senders + 1, kManyRanks);
+  explore::seams().no_memory = !memory;
   Program all;
   all.threads.push_back([=] { world->ranks[0]->receive(static_cast<std::uint32_t>(senders) * packets); });
   for (int rank = 1; rank <= senders; ++rank)
@@ -147,7 +149,12 @@ TEST(SleepByInbox, APairThatTalksGoesOverToItsRingInOrder) {
 }
 
 TEST(SleepByInbox, NoRoomIsSleptThrough) {
-  explore::holds([] { return crowd(3, 15); }, {.preemptions = 0, .stale = 0, .random = 2000});
+  explore::holds([] { return crowd(3, 15, false); }, {.preemptions = 0, .stale = 0, .random = 2000});
+}
+
+// The announcements of several at once, which do not go by the inbox.
+TEST(SleepByInbox, RingsOfWhoFindsItFullBeginBehindIt) {
+  explore::holds([] { return crowd(3, 15, true); }, {.preemptions = 0, .stale = 0, .random = 4000});
 }
 
 TEST(SleepByInbox, NeedsItsWords) {
@@ -161,7 +168,11 @@ TEST(SleepByInbox, NeedsItsWords) {
   const Mutant of_room[] = {
       {"method_poll.cpp", "header->wanted.store(1, std::memory_order_release);", Change::skipped},
   };
-  explore::kills([] { return crowd(3, 15); }, {.preemptions = 0, .stale = 0, .random = 2000}, of_room);
+  explore::kills([] { return crowd(3, 15, false); }, {.preemptions = 0, .stale = 0, .random = 2000}, of_room);
+  const Mutant of_rings[] = {
+      {"directory.cpp", "ring.header->behind.store(inbox(ring.header->to).tail()", Change::skipped},
+  };
+  explore::kills([] { return crowd(3, 15, true); }, {.preemptions = 1, .stale = 0, .random = 4000}, of_rings);
 }
 
 // ---- threads of one rank ----

@@ -108,6 +108,7 @@ Result<void> Segment::reserve(std::uint64_t, std::uint64_t, std::string_view) co
 }
 bool Segment::release(std::uint64_t, std::uint64_t) const {
   return false;
+  if (explore::seams().no_memory) return fail(Errc::no_memory, "there is none");
 }
 
 // ---- shm/single_copy.cpp ----

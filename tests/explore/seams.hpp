@@ -23,6 +23,10 @@ struct Seams {
   std::function<bool(int thread)> timed_out;
   /// For mutants: a bit for each thread whose rings for its own rank are lost.
   std::uint32_t mute = 0;
+  /// For a mutant: whether threads that sleep beside the one that listens are woken.
+  bool wakes = true;
+  /// The system has no memory for rings.
+  bool no_memory = false;
 };
 /// Of the schedule that runs.
 Seams& seams();
