@@ -1,6 +1,7 @@
 #include "rma/attached.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "rma/apply.hpp"
@@ -54,11 +55,30 @@ bool Attached::covers(std::uint64_t from, std::uint64_t bytes) const {
   return false;
 }
 
-bool Attached::covers(const Layout& layout, std::uint64_t count, std::uint64_t origin) const {
+bool Attached::covers(const Layout& layout, std::uint64_t count, std::uint64_t origin, std::uint64_t from,
+                      std::uint64_t bytes) const {
   const Span span = span_of(layout, count);
   const auto low = span.low + origin;
-  return span.length == 0 || (low >= 0 && low + span.length <= INT64_MAX &&
-                              covers(static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(span.length)));
+  if (span.length == 0) return true;
+  if (low < 0 || low + span.length > INT64_MAX) return false;
+  if (covers(static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(span.length))) return true;
+  // Piece by piece; each is found by its distance from the origin.
+  std::byte* const here = at(origin);
+  const DataView data = layout.view(reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(origin)), count);
+  std::array<iovec, 64> pieces;
+  while (bytes > 0) {
+    std::uint64_t covered = 0;
+    const std::size_t n = iovecs(data, from, bytes, pieces, covered);
+    if (covered == 0) return false;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto piece = reinterpret_cast<std::uintptr_t>(pieces[i].iov_base);
+      if (!covers(piece, pieces[i].iov_len) || at(piece) != moved(here, static_cast<std::int64_t>(piece - origin)))
+        return false;
+    }
+    from += covered;
+    bytes -= covered;
+  }
+  return true;
 }
 
 }  // namespace rmq::rma

@@ -23,8 +23,10 @@ class Attached {
   bool remove(void* memory);
   /// Whether all of it is attached. Regions that touch, in names and memory, are one region to whoever accesses them.
   bool covers(std::uint64_t from, std::uint64_t bytes) const;
-  /// The same for `count` elements of `layout`, the first one's origin at that address.
-  bool covers(const Layout& layout, std::uint64_t count, std::uint64_t origin) const;
+  /// The same for `bytes` bytes of data from the `at`-th on of `count` elements of `layout`, the first one's origin at
+  /// that address: they may lie in several regions, and what is between them need not be attached.
+  bool covers(const Layout& layout, std::uint64_t count, std::uint64_t origin, std::uint64_t at,
+              std::uint64_t bytes) const;
 
  private:
   struct Region {

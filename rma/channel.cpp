@@ -246,7 +246,8 @@ void Channel::answer_arrived(Op* op, std::uint64_t bytes, Fault fault) {
 
 void Channel::answered(Op* op, Fault fault) {
   const Ticket ticket = stream_.answered(op, fault);
-  acknowledged(op->number, ticket.position, fault, kNoRank);
+  const bool told = op->request && fault != Fault::peer_lost;  // by the request
+  acknowledged(op->number, ticket.position, told ? Fault::none : fault, kNoRank);
   stream_.part_done(op);
 }
 

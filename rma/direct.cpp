@@ -24,7 +24,7 @@ Fault Window::locate(const Reach& t, const Target& target, std::uint64_t& offset
   if (__builtin_mul_overflow(layout.size(), target.count, &bytes)) [[unlikely]]
     return Fault::range;
   if (core_.is_dynamic()) [[unlikely]]
-    return !t.direct || core_.attached.covers(layout, target.count, offset) ? Fault::none : Fault::range;
+    return !t.direct || core_.attached.covers(layout, target.count, offset, 0, bytes) ? Fault::none : Fault::range;
   if (layout.is_dense() && layout.true_lb() == 0) [[likely]] {
     return bytes == 0 || (offset <= t.size && bytes <= t.size - offset) ? Fault::none : Fault::range;
   }

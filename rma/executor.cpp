@@ -30,6 +30,16 @@ std::optional<Element> element_of_packet(const Packet& p) {
   return e;
 }
 
+struct Range {
+  std::uint64_t at, bytes;
+};
+// Of the `bytes` that an operation names, those that this packet accesses, or more: a get asks for all.
+Range accessed(const Packet& p, std::uint64_t bytes) {
+  if (p.kind == Kind::RMA_GET) return {0, bytes};
+  const std::uint64_t at = std::min(bytes, p.rma_put.at);
+  return {at, std::min(bytes - at, p.length > 0 ? p.length : kPieceMost)};
+}
+
 bool is_whole(const Packet& p, const Element& e) {
   return p.length % e.packed == 0 && p.rma_put.at % e.packed == 0;
 }
@@ -89,10 +99,12 @@ Fault Executor::find_place(Origin& o, const Packet& p, DataView& view, bool& mis
   if (layout) {
     std::uint64_t bytes = 0;
     if (__builtin_mul_overflow(layout->size(), f.count, &bytes)) return Fault::range;
-    const bool inside = core_.is_dynamic() ? core_.attached.covers(*layout, f.count, f.offset)
-                                           : lies_within(*layout, f.count, f.offset, core_.options.size);
-    if (!inside) return Fault::range;
     if (bytes > kRepeatedMost && span_of(*layout, f.count).length < bytes) return Fault::type;
+    const Range range = accessed(p, bytes);
+    const bool inside = core_.is_dynamic()
+                            ? core_.attached.covers(*layout, f.count, f.offset, range.at, range.bytes)
+                            : lies_within(*layout, f.count, f.offset, core_.options.size);
+    if (!inside) return Fault::range;
     view = layout->view(at, f.count);
   } else {
     if (!contains(f.offset, f.count)) return Fault::range;
