@@ -341,9 +341,170 @@ TORTURE_BOTH(content_text,
     volatile int i = 0;
     while (i < rounds) i = i + 1;
   }
+
+  static int copy_attribute(MPI_Comm comm, int keyval, void* counts, void* value, void* copy, int* flag) {
+    (void)comm;
+    (void)keyval;
+    ((int*)counts)[0] += 1;
+    *(void**)copy = value;
+    *flag = 1;
+    return MPI_SUCCESS;
+  }
+
+  static int delete_attribute(MPI_Comm comm, int keyval, void* value, void* counts) {
+    (void)comm;
+    (void)keyval;
+    (void)value;
+    ((int*)counts)[1] += 1;
+    return MPI_SUCCESS;
+  }
+
+  static inline void expect_equal(int step, const char* what, long is, long want) {
+    if (is != want) failed(step, what, 0, (unsigned)is, (unsigned)want);
+  }
+
+  static inline void try_attributes(int step, MPI_Comm comm, int many) {
+    int counts[2] = {0, 0};
+    int keyvals[4];
+    MPI_Comm one;
+    MPI_Comm two;
+    void* value = 0;
+    int flag = 0;
+    must(MPI_Comm_dup(comm, &one), step, "MPI_Comm_dup");
+    for (int i = 0; i < many; ++i) {
+      must(MPI_Comm_create_keyval(copy_attribute, delete_attribute, &keyvals[i], counts), step, "MPI_Comm_create_keyval");
+      must(MPI_Comm_set_attr(one, keyvals[i], &keyvals[i]), step, "MPI_Comm_set_attr");
+    }
+    must(MPI_Comm_dup(one, &two), step, "MPI_Comm_dup");
+    expect_equal(step, "attributes copied", counts[0], many);
+    for (int i = 0; i < many; ++i) {
+      must(MPI_Comm_get_attr(two, keyvals[i], &value, &flag), step, "MPI_Comm_get_attr");
+      expect_equal(step, "attribute", flag && value == &keyvals[i], 1);
+    }
+    must(MPI_Comm_delete_attr(two, keyvals[0]), step, "MPI_Comm_delete_attr");
+    must(MPI_Comm_get_attr(two, keyvals[0], &value, &flag), step, "MPI_Comm_get_attr");
+    expect_equal(step, "attribute that was deleted", flag, 0);
+    must(MPI_Comm_set_attr(one, keyvals[0], &flag), step, "MPI_Comm_set_attr");
+    expect_equal(step, "attributes deleted", counts[1], 2);
+    for (int i = 0; i < many; ++i) must(MPI_Comm_free_keyval(&keyvals[i]), step, "MPI_Comm_free_keyval");
+    must(MPI_Comm_free(&two), step, "MPI_Comm_free");
+    must(MPI_Comm_free(&one), step, "MPI_Comm_free");
+    expect_equal(step, "attributes deleted", counts[1], 2 * many + 1);
+  }
+
+  static inline void try_infos(int step, int many) {
+    MPI_Info one;
+    MPI_Info two;
+    char key[20];
+    char value[20];
+    int is = 0;
+    must(MPI_Info_create(&one), step, "MPI_Info_create");
+    for (int i = 0; i < many; ++i) {
+      snprintf(key, sizeof key, "key %d", i);
+      must(MPI_Info_set(one, key, "before"), step, "MPI_Info_set");
+      must(MPI_Info_set(one, key, key + 4), step, "MPI_Info_set");
+    }
+    must(MPI_Info_dup(one, &two), step, "MPI_Info_dup");
+    must(MPI_Info_delete(one, "key 0"), step, "MPI_Info_delete");
+    must(MPI_Info_get_nkeys(one, &is), step, "MPI_Info_get_nkeys");
+    expect_equal(step, "keys of the first info", is, many - 1);
+    must(MPI_Info_get_nkeys(two, &is), step, "MPI_Info_get_nkeys");
+    expect_equal(step, "keys of its copy", is, many);
+    for (int i = 0; i < many; ++i) {
+      must(MPI_Info_get_nthkey(two, i, key), step, "MPI_Info_get_nthkey");
+      must(MPI_Info_get(two, key, 19, value, &is), step, "MPI_Info_get");
+      expect_equal(step, "value of a key", is && atoi(value) == atoi(key + 4), 1);
+    }
+    must(MPI_Info_free(&one), step, "MPI_Info_free");
+    must(MPI_Info_free(&two), step, "MPI_Info_free");
+  }
+
+  static inline void expect_error(int step, const char* what, int code, int want) {
+    int is = MPI_SUCCESS;
+    if (code != MPI_SUCCESS) MPI_Error_class(code, &is);
+    expect_equal(step, what, is, want);
+  }
+
+  static inline void try_errors(int step, MPI_Comm comm) {
+    MPI_Comm c;
+    MPI_Request request;
+    MPI_Status status;
+    int size = 0;
+    int me = 0;
+    int two[2] = {1, 2};
+    int one = 0;
+    must(MPI_Comm_dup(comm, &c), step, "MPI_Comm_dup");
+    must(MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN), step, "MPI_Comm_set_errhandler");
+    MPI_Comm_size(c, &size);
+    MPI_Comm_rank(c, &me);
+    expect_error(step, "wrong rank", MPI_Send(two, 1, MPI_INT, size, 0, c), MPI_ERR_RANK);
+    expect_error(step, "wrong tag", MPI_Send(two, 1, MPI_INT, me, -5, c), MPI_ERR_TAG);
+    expect_error(step, "wrong count", MPI_Isend(two, -1, MPI_INT, me, 0, c, &request), MPI_ERR_COUNT);
+    expect_error(step, "wrong type", MPI_Send(two, 1, MPI_DATATYPE_NULL, me, 0, c), MPI_ERR_TYPE);
+    expect_error(step, "wrong root", MPI_Bcast(two, 1, MPI_INT, size, c), MPI_ERR_ROOT);
+    must(MPI_Isend(two, 2, MPI_INT, me, 0, c, &request), step, "MPI_Isend");
+    expect_error(step, "truncation", MPI_Recv(&one, 1, MPI_INT, me, 0, c, &status), MPI_ERR_TRUNCATE);
+    must(MPI_Wait(&request, &status), step, "MPI_Wait");
+    must(MPI_Allreduce(two, &one, 1, MPI_INT, MPI_SUM, c), step, "MPI_Allreduce");
+    expect_equal(step, "sum after errors", one, size);
+    must(MPI_Comm_free(&c), step, "MPI_Comm_free");
+  }
+
+  static inline void meet_world(int step, MPI_Comm inter, int high) {
+    MPI_Comm all;
+    int size = 0;
+    int here = 0;
+    int remote = 0;
+    int one = 1;
+    MPI_Comm_size(inter, &here);
+    MPI_Comm_remote_size(inter, &remote);
+    must(MPI_Intercomm_merge(inter, high, &all), step, "MPI_Intercomm_merge");
+    must(MPI_Allreduce(&one, &size, 1, MPI_INT, MPI_SUM, all), step, "MPI_Allreduce");
+    expect_equal(step, "processes of both worlds", size, here + remote);
+    must(MPI_Comm_free(&all), step, "MPI_Comm_free");
+    must(MPI_Comm_disconnect(&inter), step, "MPI_Comm_disconnect");
+  }
+
+  static inline void be_spawned(void) {
+    MPI_Comm parent;
+    MPI_Comm_get_parent(&parent);
+    if (parent == MPI_COMM_NULL) return;
+    meet_world(-1, parent, 1);
+    MPI_Finalize();
+    exit(0);
+  }
+
+  static inline void try_spawn(int step, MPI_Comm comm, int many, int root) {
+    MPI_Comm inter;
+    const char* program = getenv("TORTURE_PROGRAM");
+    must(MPI_Comm_spawn(program, MPI_ARGV_NULL, many, MPI_INFO_NULL, root, comm, &inter, MPI_ERRCODES_IGNORE), step,
+         "MPI_Comm_spawn");
+    meet_world(step, inter, 0);
+  }
 )
 #if MPI_VERSION >= 4
 TORTURE_BOTH(content_of_4,
+  static inline void try_session(int step, int* ranks, int count, int rank) {
+    MPI_Session session;
+    MPI_Group all;
+    MPI_Group some;
+    MPI_Comm comm;
+    char tag[40];
+    int one = 1;
+    int is = 0;
+    snprintf(tag, sizeof tag, "torture %d", step);
+    must(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session), step, "MPI_Session_init");
+    must(MPI_Group_from_session_pset(session, "mpi://WORLD", &all), step, "MPI_Group_from_session_pset");
+    must(MPI_Group_incl(all, count, ranks, &some), step, "MPI_Group_incl");
+    must(MPI_Comm_create_from_group(some, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm), step, "MPI_Comm_create_from_group");
+    expect_size(step, comm, count, rank);
+    must(MPI_Allreduce(&one, &is, 1, MPI_INT, MPI_SUM, comm), step, "MPI_Allreduce");
+    expect_equal(step, "sum in a session", is, count);
+    must(MPI_Group_free(&some), step, "MPI_Group_free");
+    must(MPI_Group_free(&all), step, "MPI_Group_free");
+    must(MPI_Comm_free(&comm), step, "MPI_Comm_free");
+    must(MPI_Session_finalize(&session), step, "MPI_Session_finalize");
+  }
   static inline void await_partition(int step, MPI_Request request, int partition) {
     int flag = 0;
     while (!flag) must(MPI_Parrived(request, partition, &flag), step, "MPI_Parrived");
@@ -351,6 +512,44 @@ TORTURE_BOTH(content_of_4,
 )
 #else
 inline constexpr const char* content_of_4 = "";
+#endif
+#if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
+TORTURE_BOTH(content_of_4_1,
+  static inline void try_buffers(int step, MPI_Comm comm, int many, int words, unsigned key) {
+    MPI_Comm c;
+    int size = 0;
+    int me = 0;
+    void* buffer = 0;
+    unsigned* out;
+    unsigned* in;
+    int bytes = many * (4 * words + MPI_BSEND_OVERHEAD);
+    must(MPI_Comm_dup(comm, &c), step, "MPI_Comm_dup");
+    MPI_Comm_size(c, &size);
+    MPI_Comm_rank(c, &me);
+    must(MPI_Comm_attach_buffer(c, malloc((size_t)bytes), bytes), step, "MPI_Comm_attach_buffer");
+    make(&out, words);
+    make(&in, words);
+    for (int i = 0; i < many; ++i) {
+      fill(out, 0, 1, 1, words, key + (unsigned)me, i);
+      must(MPI_Bsend(out, words, MPI_UNSIGNED, (me + 1) % size, i, c), step, "MPI_Bsend");
+      blank(out, words);
+    }
+    for (int i = 0; i < many; ++i) {
+      int from = (me + size - 1) % size;
+      must(MPI_Recv(in, words, MPI_UNSIGNED, from, i, c, MPI_STATUS_IGNORE), step, "MPI_Recv");
+      expect(step, in, 0, 1, 1, words, key + (unsigned)from, 1, i);
+    }
+    must(MPI_Comm_flush_buffer(c), step, "MPI_Comm_flush_buffer");
+    must(MPI_Comm_detach_buffer(c, &buffer, &bytes), step, "MPI_Comm_detach_buffer");
+    expect_equal(step, "size of the buffer", bytes, many * (4 * words + MPI_BSEND_OVERHEAD));
+    free(buffer);
+    expect_no_more(step, &out, words);
+    expect_no_more(step, &in, words);
+    must(MPI_Comm_free(&c), step, "MPI_Comm_free");
+  }
+)
+#else
+inline constexpr const char* content_of_4_1 = "";
 #endif
 // clang-format on
 #pragma GCC diagnostic pop

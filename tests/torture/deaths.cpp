@@ -201,7 +201,6 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   signal(SIGALRM, tell);
   signal(SIGTERM, tell);
-  alarm(60);
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -209,6 +208,7 @@ int main(int argc, char** argv) {
   torture::Chance chance(seed);
   int size = 0, me = 0;
   for (int number = 0; number < rounds; ++number) {
+    alarm(60);
     MPI_Comm_size(comm, &size);
     MPI_Comm_rank(comm, &me);
     const Round round = draw(chance, size);
@@ -230,7 +230,7 @@ int main(int argc, char** argv) {
     operation.judge(code);
     go_on(comm, round, code);
   }
-  MPI_Comm_size(comm, &size);
+  alarm(0);
   MPI_Comm_rank(comm, &me);
   if (me == 0) std::printf("1 programs, %d calls\n", rounds);
   MPI_Comm_free(&comm);

@@ -35,12 +35,15 @@ constexpr Kind kinds[] = {
     {"odd", draw_odd, 2},
     {"vectors", draw_vectors, 4},
     {"reduction", draw_reduction, 2},
+    {"objects", draw_objects, 2},
+    {"spawn", draw_spawn, 1},
     {"window", draw_window, 3},
 };
 
 std::unique_ptr<Step> draw_step(Chance& chance, const World& world, const Group& group, int id) {
   const auto weight = [&](const Kind& kind) {
     if (world.old && kind.draw == draw_partitioned) return 0;
+    if (!world.spawns && kind.draw == draw_spawn) return 0;
     return world.kinds.empty() || world.kinds.count(kind.name) != 0 ? kind.weight : 0;
   };
   int all = 0;

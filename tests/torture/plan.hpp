@@ -63,6 +63,7 @@ struct World {
   bool late = false;    // communicators are freed when nothing is under way on them, which some MPIs need
   bool shares = false;  // all ranks can share memory
   bool old = false;     // calls that MPI 3.1 has only
+  bool spawns = true;   // worlds may meet: not where connections break before they are made for good
   std::set<std::string> kinds;  // of steps; none: all
 };
 
@@ -89,6 +90,8 @@ std::unique_ptr<Step> draw_collective(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_vectors(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_reduction(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_odd(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_objects(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_spawn(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_inter(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_window(Chance&, const Group&, int id);
 

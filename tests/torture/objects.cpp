@@ -1,0 +1,68 @@
+// Attributes with callbacks, infos, wrong calls and what they return, sessions, buffers of a communicator, and spawned
+// worlds: each is a function of content.hpp that all members call.
+#include "plan.hpp"
+
+namespace torture {
+namespace {
+
+enum class What { attributes, infos, errors, session, buffers, spawn };
+const char* const names[] = {"attributes", "infos", "wrong calls", "session", "buffer of a communicator"};
+
+struct Objects : Step {
+  Group group;
+  What tried = What::attributes;
+  int many = 1, words = 0, root = 0;
+
+  void start(Face& f, int world) const override {
+    const int me = group.rank_of(world);
+    if (me < 0) return;
+    const Comm c{group.comm};
+    switch (tried) {
+      case What::attributes:
+        return f.does(TORTURE_CALL(try_attributes), id, c, many);
+      case What::infos:
+        return f.does(TORTURE_CALL(try_infos), id, many);
+#if MPI_VERSION >= 4
+      case What::session:
+        if (f.old()) return;
+        return f.does(TORTURE_CALL(try_session), id, Ints{&group.members}, group.size(), me);
+#endif
+#if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
+      case What::buffers:
+        if (f.old()) return;
+        return f.does(TORTURE_CALL(try_buffers), id, c, many, words, Key{key});
+#endif
+      case What::spawn:
+        return f.does(TORTURE_CALL(try_spawn), id, c, many, root);
+      default:
+        f.does(TORTURE_CALL(try_errors), id, c);
+    }
+  }
+  void finish(Face&, int) const override {}
+};
+
+}  // namespace
+
+std::unique_ptr<Step> draw_objects(Chance& chance, const Group& group, int) {
+  auto step = std::make_unique<Objects>();
+  step->group = group;
+  step->tried = static_cast<What>(chance.below(static_cast<int>(What::spawn)));
+  step->what = names[static_cast<int>(step->tried)];
+  step->many = 1 + chance.below(4);
+  step->words = draw_words(chance) % 20000;
+  return step;
+}
+
+std::unique_ptr<Step> draw_spawn(Chance& chance, const Group& group, int id) {
+  // Processes take their time to start.
+  if (group.size() > 9 || !chance.one_in(3)) return draw_comm(chance, group, id);
+  auto step = std::make_unique<Objects>();
+  step->what = "spawned world";
+  step->group = group;
+  step->tried = What::spawn;
+  step->many = 1 + chance.below(2);
+  step->root = chance.below(group.size());
+  return step;
+}
+
+}  // namespace torture
