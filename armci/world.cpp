@@ -62,11 +62,11 @@ void start(int level, const MPI_Comm* comm) {
   mpi::Runtime& rt = mpi::runtime();
   const std::lock_guard life(mpi::life_mutex());
   if (w.users++ > 0) return;
-  mpi::join_runtime(level, fn::Init.id, true);
+  const bool is_recorded = mpi::join_runtime(level, fn::Init.id, true);
   mpi::finish_at_exit();
   if (ends_at_exit != ::getpid()) ::on_exit(on_exit_of_program, nullptr);
   ends_at_exit = ::getpid();
-  const adi::Device::Entry entry(*rt.device, fn::Init, fn::Init.id);
+  const adi::Device::Entry entry(*rt.device, fn::Init, is_recorded ? 0 : fn::Init.id);
   try {
     w.session = mpi::hold_runtime();
     mpi::connect_job();

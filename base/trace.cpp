@@ -141,7 +141,20 @@ void Trace::finish() {
   listener_.store(nullptr, std::memory_order_release);
 }
 
+namespace {
+
+// Of this process, in the order of their first calls.
+std::uint64_t thread_number() {
+  static std::atomic<std::uint64_t> threads{0};
+  thread_local const std::uint64_t mine = threads.fetch_add(1, std::memory_order_relaxed);  // only has to be one's own
+  return mine;
+}
+
+}  // namespace
+
 void Trace::write(Event e, std::uint8_t method, Rank peer, std::uint64_t a0, std::uint64_t a1, const Packet* p) {
+  // Calls of several threads may overlap. A simulated rank has one, though not this process.
+  if ((e == Event::call_enter || e == Event::call_leave) && !simulated_) a1 = thread_number();
   const std::uint64_t units = trace_units(p);
   const auto write_to = [&](TraceRecord& r) {
     fill(r, e, method, peer, a0, a1, units);

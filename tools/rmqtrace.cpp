@@ -34,9 +34,9 @@ struct Wishes {
   std::size_t limit = 0;
 };
 
-int failed(const rmq::Error& e) {
+int failed(const rmq::Error& e, int code = 1) {
   fmt::print(stderr, "rmqtrace: {}\n", e.what);
-  return 1;
+  return code;
 }
 
 // The last line of a terminal says how far a long trace has been read.
@@ -59,22 +59,29 @@ Result<std::uint64_t> each(Reader& reader, const Slice& slice, const std::functi
   return shown;
 }
 
-// 0: no violation; 1: there is one; 2: the trace is not whole.
+// What check returns: of a trace that cannot be read, or is not whole, nothing good is known.
+enum Verdict { kNoViolation = 0, kViolation = 1, kNone = 2 };
+
 int check(Reader& reader, const Wishes&) {
   if (const std::string why = rmq::trace::why_not_checkable(reader.ranks()); !why.empty()) {
     fmt::print(stderr, "rmqtrace: cannot check this trace: {}\n", why);
-    return 2;
+    return kNone;
   }
   rmq::trace::Check check(reader.ranks());
   std::optional<rmq::trace::Violation> violation;
   const auto shown = each(reader, {}, [&](const Entry& e) { return !(violation = check.look(e)); });
   if (violation) {
     fmt::print("{}", rmq::trace::describe(*violation));
-    return 1;
+    return kViolation;
   }
-  if (!shown) return failed(shown.error());
+  if (!shown) return failed(shown.error(), kNone);
+  if (const std::string why = rmq::trace::why_not_whole(reader.ranks()); !why.empty()) {
+    fmt::print("{} events of {} ranks: no violation of the protocol so far, and no verdict: {}\n", *shown,
+               reader.ranks().size(), why);
+    return kNone;
+  }
   fmt::print("{} events of {} ranks: no violation of the protocol\n", *shown, reader.ranks().size());
-  return 0;
+  return kNoViolation;
 }
 
 int text(Reader& reader, const Wishes& w) {
@@ -145,7 +152,7 @@ int otf2(Reader& reader, const Wishes& w) {
 
 int run(int (*command)(Reader&, const Wishes&), const Wishes& w) {
   auto reader = Reader::open(w.folder);
-  if (!reader) return failed(reader.error());
+  if (!reader) return failed(reader.error(), command == check ? kNone : 1);
   for (const std::string& line : caveats(*reader)) fmt::print(stderr, "rmqtrace: {}\n", line);
   show_progress(*reader);
   return command(*reader, w);
@@ -181,7 +188,10 @@ int main(int argc, char** argv) {
   lines->add_option("--limit", w.limit, "stop after so many lines");
   sliced(
       command("stats", "packets by kind and method, matching, waiting, times in MPI and who waited for whom", stats));
-  command("check", "holds the trace against the protocol and names the first violation", check);
+  command("check",
+          "holds the trace against the protocol and names the first violation: 0 there is none, 1 there is one, 2 no "
+          "verdict, as the trace cannot be read or is not whole",
+          check);
   writer(command("chart", "a page for the browser: a lane for each rank, an arrow for each packet", chart),
          "the HTML file");
   writer(command("pcap", "a capture for Wireshark and tshark, to be read with the dissector of lua", pcap),

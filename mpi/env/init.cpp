@@ -19,11 +19,11 @@ int init(int required) {
   if (rt.world_model.load(std::memory_order_acquire) != Runtime::State::before) {
     fail_call(MPI_ERR_OTHER, "MPI has been initialised already, and can be only once");
   }
-  join_runtime(required, call_id("Init"), false);
+  constexpr Function function("MPI_Init");
+  const bool is_recorded = join_runtime(required, function.id, false);
   rt.main_thread = pthread_self();
   {
-    constexpr Function function("MPI_Init");
-    const adi::Device::Entry entry(*rt.device, function, function.id, function.collective);
+    const adi::Device::Entry entry(*rt.device, function, is_recorded ? 0 : function.id, function.collective);
     find_parents();
   }
   rt.world_model.store(Runtime::State::active, std::memory_order_release);

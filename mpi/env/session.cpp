@@ -217,10 +217,10 @@ RMQ_MPI(int, Session_init, (MPI_Info info, MPI_Errhandler errhandler, MPI_Sessio
     });
     if (bad.code != MPI_SUCCESS) throw bad;
     const std::lock_guard life(life_mutex());
-    join_runtime(level, call_id("Session_init"), true);
+    const bool is_recorded = join_runtime(level, function.id, true);
     finish_at_exit();
     std::optional<adi::Device::Entry> entry;  // else another thread may be in the device that need not let us in
-    if (rt.thread_level == MPI_THREAD_MULTIPLE) entry.emplace(*rt.device, function, function.id);
+    if (rt.thread_level == MPI_THREAD_MULTIPLE) entry.emplace(*rt.device, function, is_recorded ? 0 : function.id);
     auto made = std::make_unique<Session>();
     Errhandler& e = errhandler_arg(errhandler);
     retain(e);

@@ -13,8 +13,8 @@ std::mutex& life_mutex();
 /// MPI is active from now on. The first time it makes the device and the predefined objects, at this thread level; does
 /// not return when that fails: it says why in one line and ends the job. For MPI_Init it connects the job as well; a
 /// session involves nobody else, not even a thread that is in the device. `call`: call_id() of the function. Throws
-/// once MPI has ended for good.
-void join_runtime(int thread_level, std::uint32_t call, bool for_session);
+/// once MPI has ended for good. Returns whether it was the first time: then the recorder has the call already.
+bool join_runtime(int thread_level, std::uint32_t call, bool for_session);
 /// Other ranks can be reached from now on: MPI_Init does it, or the first communicator of sessions that has other
 /// ranks, or the end of the program. Waits for ranks whose memory it needs to do the same. Needs the device held.
 void connect_job();

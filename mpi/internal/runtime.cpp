@@ -162,9 +162,10 @@ std::mutex& life_mutex() {
   return *one;
 }
 
-void join_runtime(int thread_level, std::uint32_t call, bool for_session) {
+bool join_runtime(int thread_level, std::uint32_t call, bool for_session) {
   Runtime& rt = runtime();
-  if (!rt.device) start(thread_level, call, !for_session);
+  const bool first = !rt.device;
+  if (first) start(thread_level, call, !for_session);
   const auto fail_closed = [] {
     fail_call(
         MPI_ERR_OTHER,
@@ -182,6 +183,7 @@ void join_runtime(int thread_level, std::uint32_t call, bool for_session) {
   }
   // Release pairs with the acquire in is_active().
   rt.state.store(Runtime::State::active, std::memory_order_release);
+  return first;
 }
 
 void connect_job() {

@@ -57,6 +57,20 @@ TEST_F(TraceWaits, ALateSenderIsWaitedForFromTheReceivesCallOn) {
   EXPECT_TRUE(says("MPI_Recv                                1     0.004000       4000.000")) << waits_.text();
 }
 
+TEST_F(TraceWaits, CallsOfSeveralThreadsOverlapAndCountEach) {
+  const auto on_thread = [&](std::int64_t ns, Event e, const char* name, std::uint64_t thread) {
+    Entry x = entry(ns, 0, e, -1, call_id(name));
+    x.record.a1 = thread;
+    waits_.add(x);
+  };
+  on_thread(1 * kMs, Event::call_enter, "MPI_Recv", 0);
+  on_thread(2 * kMs, Event::call_enter, "MPI_Send", 1);
+  on_thread(3 * kMs, Event::call_leave, "MPI_Recv", 0);
+  on_thread(6 * kMs, Event::call_leave, "MPI_Send", 1);
+  EXPECT_TRUE(says("MPI_Recv                                1     0.002000       2000.000")) << waits_.text();
+  EXPECT_TRUE(says("MPI_Send                                1     0.004000       4000.000")) << waits_.text();
+}
+
 TEST_F(TraceWaits, NobodyWaitsForAnEarlyMessage) {
   packet(1 * kMs, 1, Event::packet_sent, 0, Kind::SHORT);
   packet(2 * kMs, 0, Event::packet_received, 1, Kind::SHORT, 1 * kMs);

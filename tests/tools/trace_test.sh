@@ -35,6 +35,7 @@ grep -Eq "\"total\":$(grep -c packet_sent "$dir/all")[,}]" "$dir/chart.html" || 
 
 # Where the time in MPI went.
 "$bin/rmqtrace" stats "$dir/t" >"$dir/stats"
+grep -Eq "^  MPI_Init +2 +" "$dir/stats" || die "each rank calls MPI_Init once"
 grep -Eq "^  MPI_Recv +3 +[0-9.]+ +[0-9.]+$" "$dir/stats" || die "calls of MPI_Recv in the figures"
 
 "$bin/rmqtrace" text "$dir" 2>/dev/null && die "an empty folder must be an error"

@@ -20,6 +20,18 @@ std::string why_not_checkable(const std::vector<Recording>& ranks) {
   return fmt::format("only {} of the job's {} ranks are here; a check needs all of them", ranks.size(), size);
 }
 
+std::string why_not_whole(const std::vector<Recording>& ranks) {
+  std::string open;
+  std::size_t count = 0;
+  for (const Recording& r : ranks) {
+    if (r.finished) continue;
+    if (++count <= 4) open += fmt::format("{}{}", open.empty() ? "" : ", ", r.rank);
+  }
+  if (count == 0) return "";
+  return fmt::format("{} {}{} ha{} not come to the end: killed, or running still", count == 1 ? "rank" : "ranks", open,
+                     count > 4 ? fmt::format(" and {} more", count - 4) : "", count == 1 ? "s" : "ve");
+}
+
 struct Check::Parts {
   explicit Parts(const std::vector<Recording>& ranks) : size(static_cast<int>(ranks.size())), order(ranks) {}
   int size;

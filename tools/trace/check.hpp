@@ -35,6 +35,9 @@ class Check {
 /// Empty, or why a trace of these recordings cannot be checked and what to do about it.
 std::string why_not_checkable(const std::vector<Recording>& ranks);
 
+/// Empty, or which ranks have not come to their end: what they still had to do is in no trace.
+std::string why_not_whole(const std::vector<Recording>& ranks);
+
 /// The violation as text of several lines: rank, time, packet with its fields, rule.
 std::string describe(const Violation& violation);
 

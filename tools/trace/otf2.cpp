@@ -95,14 +95,20 @@ void write_definitions(const Reader& reader, const Otf2Events& events, OTF2_Glob
       OTF2_GlobalDefWriter_WriteSystemTreeNode(to, r.host + 1, text(fmt::format("host {}", r.host)), text("node"), 0);
     }
   }
+  std::map<int, unsigned> nodes;
+  for (const Recording& r : reader.ranks()) nodes[r.rank] = r.host + 1;
   std::vector<std::uint64_t> members;
-  for (const Recording& r : reader.ranks()) {
-    const auto rank = static_cast<std::uint32_t>(r.rank);
-    const OTF2_StringRef name = text(fmt::format("rank {}", r.rank));
-    OTF2_GlobalDefWriter_WriteLocationGroup(to, rank, name, OTF2_LOCATION_GROUP_TYPE_PROCESS, r.host + 1,
-                                            OTF2_UNDEFINED_LOCATION_GROUP);
-    OTF2_GlobalDefWriter_WriteLocation(to, rank, name, OTF2_LOCATION_TYPE_CPU_THREAD, events.events_of(r.rank), rank);
-    members.push_back(rank);
+  for (const Otf2Events::Location& l : events.locations()) {
+    const auto rank = static_cast<std::uint32_t>(l.rank);
+    const OTF2_StringRef process = text(fmt::format("rank {}", l.rank));
+    if (l.thread == 0) {
+      const auto node = nodes.find(l.rank);
+      OTF2_GlobalDefWriter_WriteLocationGroup(to, rank, process, OTF2_LOCATION_GROUP_TYPE_PROCESS,
+                                              node == nodes.end() ? 0 : node->second, OTF2_UNDEFINED_LOCATION_GROUP);
+      members.push_back(l.number);
+    }
+    const OTF2_StringRef name = l.thread == 0 ? process : text(fmt::format("rank {}, thread {}", l.rank, l.thread));
+    OTF2_GlobalDefWriter_WriteLocation(to, l.number, name, OTF2_LOCATION_TYPE_CPU_THREAD, l.events, rank);
   }
   const auto count = static_cast<std::uint32_t>(members.size());
   OTF2_GlobalDefWriter_WriteGroup(to, 0, text("ranks"), OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_MPI,
@@ -126,7 +132,7 @@ void write_definitions(const Reader& reader, const Otf2Events& events, OTF2_Glob
 }  // namespace
 
 Result<void> otf2(Reader& reader, const Slice& slice, const std::string& folder) {
-  const std::uint64_t chunk = reader.ranks().size() <= kFewRanks ? kChunk : kSmallChunk;
+  const std::uint64_t chunk = static_cast<std::size_t>(reader.ranks().front().size) <= kFewRanks ? kChunk : kSmallChunk;
   OTF2_Archive* archive = OTF2_Archive_Open(folder.c_str(), "rmq", OTF2_FILEMODE_WRITE, chunk, kDefinitions,
                                             OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
   if (!archive) {
@@ -148,9 +154,8 @@ Result<void> otf2(Reader& reader, const Slice& slice, const std::string& folder)
   events.close();
   OTF2_Archive_CloseEvtFiles(archive);
   OTF2_Archive_OpenDefFiles(archive);
-  for (const Recording& r : reader.ranks()) {  // readers want one for each location, be it empty
-    OTF2_Archive_CloseDefWriter(archive, OTF2_Archive_GetDefWriter(archive, static_cast<std::uint64_t>(r.rank)));
-  }
+  for (const Otf2Events::Location& l : events.locations())  // readers want one for each, be it empty
+    OTF2_Archive_CloseDefWriter(archive, OTF2_Archive_GetDefWriter(archive, l.number));
   OTF2_Archive_CloseDefFiles(archive);
   OTF2_GlobalDefWriter* definitions = OTF2_Archive_GetGlobalDefWriter(archive);
   write_definitions(reader, events, definitions);

@@ -55,9 +55,35 @@ Collective collective_of(std::string_view call) {
 }
 
 Otf2Events::Otf2Events(OTF2_Archive* archive, const std::vector<Recording>& ranks)
-    : archive_(archive), attributes_(OTF2_AttributeList_New()) {
-  for (const Recording& r : ranks)
-    ranks_[r.rank].writer = OTF2_Archive_GetEvtWriter(archive, static_cast<OTF2_LocationRef>(r.rank));
+    : archive_(archive),
+      attributes_(OTF2_AttributeList_New()),
+      size_(ranks.front().size),
+      next_location_(static_cast<OTF2_LocationRef>(size_)) {
+  // Messages go to and come from ranks whose traces are not here: they have to be somewhere.
+  for (int rank = 0; rank < size_; ++rank) {
+    Rank& r = ranks_[rank];
+    r.location = static_cast<OTF2_LocationRef>(rank);
+    r.writer = OTF2_Archive_GetEvtWriter(archive, r.location);
+  }
+}
+
+std::vector<Otf2Events::Location> Otf2Events::locations() const {
+  std::vector<Location> all;
+  for (const auto& [rank, r] : ranks_) {
+    all.push_back({r.location, rank, 0, r.events});
+    for (const auto& [number, t] : r.threads) all.push_back({t.location, rank, number, t.events});
+  }
+  return all;
+}
+
+Otf2Events::Thread& Otf2Events::thread(Rank& r, std::uint64_t number) {
+  if (number == 0) return r;
+  Thread& t = r.threads[number];
+  if (t.writer == nullptr) {
+    t.location = next_location_++;
+    t.writer = OTF2_Archive_GetEvtWriter(archive_, t.location);
+  }
+  return t;
 }
 
 Otf2Events::~Otf2Events() {
@@ -70,9 +96,10 @@ void Otf2Events::look(const Entry& e) {
   last_ = std::max(last_, now_);
   switch (e.record.event) {
     case Event::call_enter:
-      return enter(r, static_cast<std::uint32_t>(e.record.a0));
+      r.latest = e.record.a1;
+      return enter(thread(r, e.record.a1), static_cast<std::uint32_t>(e.record.a0));
     case Event::call_leave:
-      return leave(r);
+      return leave(thread(r, e.record.a1));
     case Event::sleep:
       return sleep(r, true);
     case Event::wake:
@@ -85,26 +112,26 @@ void Otf2Events::look(const Entry& e) {
   }
 }
 
-void Otf2Events::enter(Rank& r, std::uint32_t call) {
-  OTF2_EvtWriter_Enter(r.writer, nullptr, now_, regions_(call));
-  ++r.events;
-  r.calls.push_back({call, 0, 0, 0});
+void Otf2Events::enter(Thread& t, std::uint32_t call) {
+  OTF2_EvtWriter_Enter(t.writer, nullptr, now_, regions_(call));
+  ++t.events;
+  t.calls.push_back({call, 0, 0, 0});
   if (!collective(call).found) return;
-  OTF2_EvtWriter_MpiCollectiveBegin(r.writer, nullptr, now_);
-  ++r.events;
+  OTF2_EvtWriter_MpiCollectiveBegin(t.writer, nullptr, now_);
+  ++t.events;
 }
 
-void Otf2Events::leave(Rank& r) {
-  if (r.calls.empty()) return;  // a slice of the trace begins inside of the call
-  const Call c = r.calls.back();
-  r.calls.pop_back();
+void Otf2Events::leave(Thread& t) {
+  if (t.calls.empty()) return;  // a slice of the trace begins inside of the call
+  const Call c = t.calls.back();
+  t.calls.pop_back();
   if (const Collective& coll = collective(c.id); coll.found) {
-    OTF2_EvtWriter_MpiCollectiveEnd(r.writer, nullptr, now_, coll.op, contexts_(c.context & ~1u), OTF2_UNDEFINED_UINT32,
+    OTF2_EvtWriter_MpiCollectiveEnd(t.writer, nullptr, now_, coll.op, contexts_(c.context & ~1u), OTF2_UNDEFINED_UINT32,
                                     c.sent, c.received);
-    ++r.events;
+    ++t.events;
   }
-  OTF2_EvtWriter_Leave(r.writer, nullptr, now_, regions_(c.id));
-  ++r.events;
+  OTF2_EvtWriter_Leave(t.writer, nullptr, now_, regions_(c.id));
+  ++t.events;
 }
 
 void Otf2Events::sleep(Rank& r, bool begins) {
@@ -116,12 +143,13 @@ void Otf2Events::sleep(Rank& r, bool begins) {
 }
 
 void Otf2Events::packet(Rank& r, const Entry& e) {
+  if (e.record.peer < 0 || e.record.peer >= size_) return;  // a process of another job has no place here
   const Packet p = e.packet();
   const auto peer = static_cast<std::uint32_t>(e.record.peer);
   const auto kind = static_cast<std::uint32_t>(p.kind);
   const bool inside = (p.context & 1) != 0;  // of a collective
-  if (inside && begins_message(p.kind) && !r.calls.empty()) {
-    Call& c = r.calls.back();
+  if (Thread& t = thread(r, r.latest); inside && begins_message(p.kind) && !t.calls.empty()) {
+    Call& c = t.calls.back();
     c.context = p.context;
     (e.sends() ? c.sent : c.received) += p.kind == Kind::REQUEST_SEND ? p.request_send.size : p.length;
   }
@@ -189,6 +217,7 @@ void Otf2Events::window(Rank& r, const Entry& e) {
   if ((event < Event::win_fence || event > Event::win_flush) && !lock_event) return;
   const OTF2_RmaWinRef win = use(r, static_cast<std::uint32_t>(e.record.a0));
   // Who is meant where no rank is named: all of them, for which OTF2 has no word.
+  if (e.record.peer >= size_) return;
   const auto peer = static_cast<std::uint32_t>(e.record.peer < 0 ? e.rank : e.record.peer);
   const auto sync = [&](OTF2_RmaSyncType type) { OTF2_EvtWriter_RmaSync(r.writer, nullptr, now_, win, peer, type); };
   switch (event) {
@@ -247,8 +276,12 @@ void Otf2Events::close() {
       ++r.events;
     }
     sleep(r, false);
-    while (!r.calls.empty()) leave(r);
-    OTF2_Archive_CloseEvtWriter(archive_, r.writer);
+    const auto end = [this](Thread& t) {
+      while (!t.calls.empty()) leave(t);
+      OTF2_Archive_CloseEvtWriter(archive_, t.writer);
+    };
+    end(r);
+    for (auto& [number, t] : r.threads) end(t);
   }
 }
 

@@ -58,7 +58,13 @@ class Otf2Events {
   const Numbers& regions() const { return regions_; }    // of call_id()s
   const Numbers& contexts() const { return contexts_; }  // of even ones: collectives have an odd one beside it
   const Numbers& windows() const { return windows_; }
-  std::uint64_t events_of(int rank) const { return ranks_.at(rank).events; }
+  /// Where events happened: a thread of a rank. The first of each rank has the rank's number.
+  struct Location {
+    OTF2_LocationRef number;
+    int rank;
+    std::uint64_t thread, events;
+  };
+  std::vector<Location> locations() const;
   std::uint64_t last_ns() const { return last_; }
 
  private:
@@ -66,16 +72,22 @@ class Otf2Events {
     std::uint32_t id = 0, context = 0;  // context: of the latest collective packet in it
     std::uint64_t sent = 0, received = 0;
   };
-  struct Rank {
+  struct Thread {
+    OTF2_LocationRef location = 0;
     OTF2_EvtWriter* writer = nullptr;
     std::uint64_t events = 0;
     std::vector<Call> calls;  // that are open, one inside of the other
+  };
+  struct Rank : Thread {                      // its first one, with what is no call's
+    std::map<std::uint64_t, Thread> threads;  // the others
+    std::uint64_t latest = 0;                 // the thread that called last
     bool sleeps = false;
     std::set<OTF2_RmaWinRef> windows;
     std::map<std::pair<std::uint32_t, std::uint32_t>, OTF2_LockType> locks;  // window, peer: what was asked for last
   };
-  void enter(Rank& r, std::uint32_t call);
-  void leave(Rank& r);
+  Thread& thread(Rank& r, std::uint64_t number);
+  void enter(Thread& t, std::uint32_t call);
+  void leave(Thread& t);
   void sleep(Rank& r, bool begins);
   void packet(Rank& r, const Entry& e);
   void operation(Rank& r, const Entry& e, const Packet& p);
@@ -85,7 +97,9 @@ class Otf2Events {
 
   OTF2_Archive* archive_;
   OTF2_AttributeList* attributes_;
-  std::unordered_map<int, Rank> ranks_;
+  int size_;                             // of the job; not all may be here
+  std::map<int, Rank> ranks_;            // all
+  OTF2_LocationRef next_location_;       // of threads that are not the first of their rank
   Numbers regions_{kSleep + 1}, contexts_{kPackets + 1}, windows_{0};
   std::unordered_map<std::uint32_t, Collective> collectives_;  // by call_id()
   OTF2_TimeStamp now_ = 0, last_ = 0;

@@ -74,14 +74,23 @@ void Perfetto::packet(const Entry& e) {
 }
 
 void Perfetto::call(const Entry& e) {
-  int& open = ranks_[e.rank].calls;
+  Calls& calls = ranks_[e.rank].calls[e.record.a1];
   const bool enters = e.record.event == Event::call_enter;
-  if (!enters && open == 0) return;  // a slice of the trace begins inside of the call
-  open += enters ? 1 : -1;
-  const std::uint64_t track = track_of(e.rank, kCalls, "MPI");
+  if (!enters && calls.open == 0) return;  // a slice of the trace begins inside of the call
+  calls.open += enters ? 1 : -1;
+  const std::uint64_t track = track_of(e.rank, calls, e.record.a1);
   event(enters ? begin : end, track, "call",
         enters ? call_name(static_cast<std::uint32_t>(e.record.a0)) : std::string_view{});
   emit(e.ns);
+}
+
+// Calls of one thread lie one inside of the other, those of several overlap.
+std::uint64_t Perfetto::track_of(int rank, Calls& calls, std::uint64_t thread) {
+  if (thread == 0) return track_of(rank, kCalls, "MPI");
+  if (calls.track != 0) return calls.track;
+  calls.track = next_track_++;
+  describe(Message().number(1, calls.track).text(2, fmt::format("MPI, thread {}", thread)).number(5, rank_track(rank)));
+  return calls.track;
 }
 
 void Perfetto::sleep(const Entry& e) {

@@ -26,8 +26,12 @@ class Perfetto {
  private:
   enum Type { begin = 1, end = 2, instant = 3 };
   enum Table { categories = 1, names = 2, annotations = 3 };  // fields of InternedData
+  struct Calls {
+    std::uint64_t track = 0;
+    int open = 0;  // one inside of the other
+  };
   struct Rank {
-    int calls = 0;  // that are open, one inside of the other
+    std::map<std::uint64_t, Calls> calls;  // by thread
     bool sleeps = false;
     std::array<bool, 64> has_track{};
   };
@@ -38,6 +42,7 @@ class Perfetto {
 
   std::uint64_t intern(Table table, std::string_view text);  // of a constant: its address is its name
   std::uint64_t track_of(int rank, unsigned number, std::string_view name);
+  std::uint64_t track_of(int rank, Calls& calls, std::uint64_t thread);
   void describe(const Message& descriptor);
   Message& event(Type type, std::uint64_t track, std::string_view category, std::string_view name);
   void annotate(std::string_view name, std::uint64_t value);

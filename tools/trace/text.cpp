@@ -98,9 +98,10 @@ void put_packet(std::string& text, const Packet& p, bool bare) {
 }
 
 void put_argument(std::string& text, const EventKind& k, int argument, std::string_view name, std::uint64_t value) {
-  if (name.empty()) return;
+  const bool call = k.event == Event::call_enter || k.event == Event::call_leave;
+  if (name.empty() || (call && argument == 1 && value == 0)) return;  // most programs have one thread
   text += argument == 0 ? "  " : " ";
-  if (k.event == Event::call_enter || k.event == Event::call_leave) {
+  if (call && argument == 0) {
     text += call_name(static_cast<std::uint32_t>(value));
     return;
   }

@@ -36,18 +36,18 @@ auto sorted(const Map& map, Size size) {
 void Waits::add(const Entry& e) {
   switch (e.record.event) {
     case Event::call_enter: {
-      Rank& r = rank(e.rank);
-      if (r.depth++ > 0) return;
-      r.call = static_cast<std::uint32_t>(e.record.a0);
-      r.since = r.waited_until = e.ns;
+      Thread& t = rank(e.rank).threads[e.record.a1];
+      if (t.depth++ > 0) return;
+      t.call = static_cast<std::uint32_t>(e.record.a0);
+      t.since = e.ns;
       return;
     }
     case Event::call_leave: {
-      Rank& r = rank(e.rank);
-      if (r.depth == 0 || --r.depth > 0) return;
-      Call& c = calls_[r.call];
+      Thread& t = rank(e.rank).threads[e.record.a1];
+      if (t.depth == 0 || --t.depth > 0) return;
+      Call& c = calls_[t.call];
       ++c.times;
-      c.ns += static_cast<std::uint64_t>(e.ns - r.since);
+      c.ns += static_cast<std::uint64_t>(e.ns - t.since);
       return;
     }
     case Event::packet_sent:
@@ -102,13 +102,21 @@ void Waits::packet(const Entry& e) {
   }
 }
 
+// The thread that waits, where one does: of several, the one that has come last. nullptr: none is in a call.
+const Waits::Thread* Waits::inside(const Rank& r) const {
+  const Thread* last = nullptr;
+  for (const auto& [number, t] : r.threads)
+    if (t.depth > 0 && (!last || t.since > last->since)) last = &t;
+  return last;
+}
+
 // A message that is matched as it comes has been waited for, where the rank was in a call since before it left.
 void Waits::matched(const Entry& e) {
   const Packet p = e.packet();
   const int peer = e.record.peer;
   Rank& r = rank(e.rank);
   if (r.came_from == peer && r.came == p.msg) {
-    waited(e.rank, peer, late_sender, r.since, r.left_ns);
+    waited(e.rank, peer, late_sender, 0, r.left_ns);
     r.came_from = -1;
   }
   if (!wants_answer(p.kind)) return;
@@ -121,17 +129,18 @@ void Waits::met(const Entry& e) {
   const auto round = rounds_.find({e.record.peer, e.record.a0, e.record.a1});
   if (round == rounds_.end()) return;
   if (round->second.last != e.rank)
-    waited(e.rank, round->second.last, collective, rank(e.rank).since, round->second.last_ns);
+    waited(e.rank, round->second.last, collective, 0, round->second.last_ns);
   if (--round->second.come == 0) rounds_.erase(round);
 }
 
 void Waits::waited(int who, int for_whom, Reason why, std::int64_t from, std::int64_t until) {
   Rank& r = rank(who);
-  if (r.depth == 0) return;
-  from = std::max(from, r.waited_until);
+  const Thread* const t = inside(r);
+  if (!t) return;
+  from = std::max({from, t->since, r.waited_until});
   if (until <= from) return;
   r.waited_until = until;
-  if (is_collective(call_name(r.call))) why = collective;
+  if (is_collective(call_name(t->call))) why = collective;
   pairs_[std::uint64_t{static_cast<std::uint32_t>(who)} << 32 | static_cast<std::uint32_t>(for_whom)].ns[why] +=
       static_cast<std::uint64_t>(until - from);
 }

@@ -36,11 +36,14 @@ class Waits {
   // late_sender: in a call until a message left that was posted for. late_receiver: in a call until a message that
   // waits for its receive (long, or synchronous) was matched. collective: either, in a collective call.
   enum Reason : std::uint8_t { late_sender, late_receiver, collective, reasons };
-  struct Rank {
+  struct Thread {
     std::uint32_t call = 0;  // the outermost that runs
     int depth = 0;
-    std::int64_t since = 0;         // it runs
-    std::int64_t waited_until = 0;  // within it, so that no time is counted twice
+    std::int64_t since = 0;  // it runs
+  };
+  struct Rank {
+    std::map<std::uint64_t, Thread> threads;  // by number
+    std::int64_t waited_until = 0;            // so that no time is counted twice
     int came_from = -1;             // the last message that came …
     std::uint32_t came = 0;         // … its number …
     std::int64_t left_ns = 0;       // … and when it left
@@ -62,6 +65,7 @@ class Waits {
     std::int64_t last_ns = 0;
   };
   Rank& rank(int r);
+  const Thread* inside(const Rank& r) const;
   void waited(int who, int for_whom, Reason why, std::int64_t from, std::int64_t until);
   void matched(const Entry& e);
   void packet(const Entry& e);
