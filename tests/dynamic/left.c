@@ -2,8 +2,8 @@
    what it has started ends with it (left_test.sh looks).  left END WORKERS JOINED
      END      exit: without MPI_Finalize; abort: MPI_Abort; fatal: an error that nobody handles; kill, term: signals;
               early: it is killed while it spawns a program that knows nothing of MPI
-     WORKERS  receive: they wait for a message; compute: they are not in MPI; finalize: they wait in MPI_Finalize
-     JOINED   joined: all three are joined by communicators that are freed, and those between two disconnected; or apart */
+     WORKERS  receive: they wait for a message; compute: they are not in MPI; finalize: they are in MPI_Finalize
+     JOINED   joined: all three have communicators, which are freed, and those between two are disconnected; apart */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

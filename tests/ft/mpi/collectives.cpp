@@ -1,8 +1,8 @@
 // ranks: 12
 // A rank dies before it comes to a collective that others have come to. Whoever depends on it hears
-// MPIX_ERR_PROC_FAILED, and never that the program has mistaken a length, whichever way the collective goes: by messages,
-// in memory that the ranks of a host share, which they do from the third call on, or first one and then the other.
-// Each collective is called on a communicator of the living, of whom one dies: every time another one of them.
+// MPIX_ERR_PROC_FAILED, and never that the program has mistaken a length, whichever way the collective goes: by
+// messages, in memory that the ranks of a host share, which they do from the third call on, or first one and then the
+// other. Each collective is called on a communicator of the living, of whom one dies: every time another one of them.
 #include <signal.h>
 
 #include <array>

@@ -35,7 +35,8 @@ void round(int bytes) {
   char said = 0;
   if (check::rank() == 0) {
     CHECK(MPIX_Comm_revoke(c) == MPI_SUCCESS);
-    MPI_Recv(&said, 1, MPI_CHAR, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // behind all that has left, or was taken back
+    // Behind all that has left, or was taken back.
+    MPI_Recv(&said, 1, MPI_CHAR, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     CHECK(kept() == 0);
   } else {
     const std::vector<char> data(static_cast<std::size_t>(bytes));

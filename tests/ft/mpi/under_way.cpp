@@ -1,7 +1,7 @@
 // ranks: 3
 // Communicators are made by requests, several at a time, while one rank looks for messages between its calls and others
-// do not: which agreements are over when the next is asked for differs from rank to rank. What a rank has not waited for
-// holds up no other agreement. In the end a rank dies while they are under way.
+// do not: which agreements are over when the next is asked for differs from rank to rank. What a rank has not waited
+// for holds up no other agreement. In the end a rank dies while they are under way.
 #include <signal.h>
 
 #include <array>
