@@ -33,6 +33,8 @@ std::string_view fault_text(Fault fault) {
     case Fault::definition:
       return "the definition of the target's datatype is larger than the target's RMQ_RMA_TYPE_BYTES: raise it on all "
              "ranks, or use smaller datatypes";
+    case Fault::descriptors:
+      return "no file descriptor is left (see ulimit -n)";
   }
   return "unknown fault";
 }

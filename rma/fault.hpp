@@ -22,6 +22,7 @@ enum class Fault : std::uint8_t {
   peer_lost = 11,   // the target, or the holder of a lock, has died: see lost()     MPI_ERR_OTHER (process failed)
   protocol = 12,    // a peer sent what makes no sense                               MPI_ERR_INTERN
   definition = 13,  // a target datatype whose definition is larger than targets keep (RMQ_RMA_TYPE_BYTES) MPI_ERR_TYPE
+  descriptors = 14,  // no file descriptor is left for window memory                 MPI_ERR_NO_MEM
 };
 
 /// One line in words, without the names of ranks. Valid for ever.

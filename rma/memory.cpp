@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "base/os/room.hpp"
+
 namespace rmq::rma {
 
 HostMemory::HostMemory(HostMemory&& other) noexcept {
@@ -25,14 +27,21 @@ HostMemory& HostMemory::operator=(HostMemory&& other) noexcept {
 
 HostMemory::~HostMemory() {
   if (data_) ::munmap(data_, bytes_);
-  if (fd_ >= 0) ::close(fd_);
+  let_go();
 }
 
-HostMemory HostMemory::make(std::uint64_t bytes) {
+void HostMemory::let_go() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+Fault HostMemory::make(std::uint64_t bytes, HostMemory& made) {
   HostMemory memory;
   memory.fd_ = ::memfd_create("rmq-window", MFD_CLOEXEC);
-  if (memory.fd_ >= 0 && memory.reserve(0, bytes)) memory.attach(memory.fd_, bytes);
-  return memory;
+  if (memory.fd_ < 0) return errno == EMFILE || errno == ENFILE ? Fault::descriptors : Fault::no_memory;
+  if (!memory.reserve(0, bytes) || !memory.attach(memory.fd_, bytes)) return Fault::no_memory;
+  made = std::move(memory);
+  return Fault::none;
 }
 
 HostMemory HostMemory::make_sparse(std::uint64_t bytes, void* at) {
@@ -43,17 +52,19 @@ HostMemory HostMemory::make_sparse(std::uint64_t bytes, void* at) {
 }
 
 bool HostMemory::reserve(std::uint64_t from, std::uint64_t bytes) const {
-  int error = 0;
-  do {
-    error = ::posix_fallocate(fd_, static_cast<off_t>(from), static_cast<off_t>(bytes));
-  } while (error == EINTR);
-  return error == 0;
+  return os::take_with_room(from, bytes, [&](std::uint64_t at, std::uint64_t piece) {
+    int error = 0;
+    do {
+      error = ::posix_fallocate(fd_, static_cast<off_t>(at), static_cast<off_t>(piece));
+    } while (error == EINTR);
+    return error == 0;
+  });
 }
 
 HostMemory HostMemory::map(std::uint64_t ticket, std::uint64_t bytes) {
   HostMemory memory;
   const std::string path = fmt::format("/proc/{}/fd/{}", ticket >> 32, ticket & 0xffffffff);
-  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // errno says why not
   if (fd < 0) return memory;
   struct stat status {};
   if (::fstat(fd, &status) == 0 && static_cast<std::uint64_t>(status.st_size) >= bytes) memory.attach(fd, bytes);

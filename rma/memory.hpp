@@ -2,11 +2,14 @@
 // methods the job uses and however large the window is.
 //
 // The others open it through /proc of the process that made it, as shm's segment; it is gone with the last mapping.
-// Pages are reserved when it is made, or handed out, so that a full system is an error there and no SIGBUS later.
+// Pages are reserved when it is made, or handed out, so that a full system is an error there and no SIGBUS later; and
+// only while the system has room (base/os/room.hpp), so that what is asked for ends no process.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "rma/fault.hpp"
 
 namespace rmq::rma {
 
@@ -17,12 +20,12 @@ class HostMemory {
   HostMemory& operator=(HostMemory&& other) noexcept;
   ~HostMemory();
 
-  /// `bytes` zero bytes, aligned to pages. Without memory when the system has none left.
-  static HostMemory make(std::uint64_t bytes);
+  /// `bytes` zero bytes, aligned to pages; or Fault::no_memory, Fault::descriptors.
+  static Fault make(std::uint64_t bytes, HostMemory& made);
   /// The same without reserving pages, which reserve() does; at the address `at`, if that is not null, or without
   /// memory where that is taken.
   static HostMemory make_sparse(std::uint64_t bytes, void* at);
-  /// False when the system has no pages left for that range. Of who made it.
+  /// False when the system has no pages left for that range, which may have got some of them. Of who made it.
   bool reserve(std::uint64_t from, std::uint64_t bytes) const;
   /// What another process made, by its ticket. Without memory when it cannot be had.
   static HostMemory map(std::uint64_t ticket, std::uint64_t bytes);
@@ -35,6 +38,8 @@ class HostMemory {
   std::uint64_t bytes() const { return bytes_; }
   /// Names it to the other processes of the host, as long as this object lives; never 0.
   std::uint64_t ticket() const;
+  /// Nobody maps it any more who has not: its descriptor is free. No ticket() and reserve() after that.
+  void let_go();
 
  private:
   bool attach(int fd, std::uint64_t bytes, void* at = nullptr);

@@ -75,6 +75,8 @@ class Window {
     told.of_all = of_all;
     return open(told);
   }
+  /// Where members learn that open() has returned in all (a barrier, or more): what only open() needs is free again.
+  void all_have_opened() { memory_.all_have_opened(); }
   /// Whether it may be freed: Fault::sync while an epoch is open here. *Waits* for the last acknowledgements.
   Fault may_close();
   /// After may_close(), and after a barrier of all members behind it. Frees the memory of allocate and shared.

@@ -4,6 +4,7 @@
 #include <sys/sysinfo.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -61,19 +62,18 @@ void WindowMemory::take() {
 // A shared window: control and data in one piece of memory for each member; together, the first one's holds all data.
 void WindowMemory::take_host_memory() {
   std::uint64_t bytes = core_.options.size;
+  bool too_much = false;
   if (!core_.options.hints.noncontiguous) {
     bytes = 0;
-    for (const std::uint64_t size : core_.options.sizes) bytes += size;
+    for (const std::uint64_t size : core_.options.sizes) too_much |= __builtin_add_overflow(bytes, size, &bytes);
     if (core_.me != 0) bytes = 0;
   }
+  too_much |= __builtin_add_overflow(bytes, data_at(core_), &bytes);
   core_.shares = true;
   host_.resize(static_cast<std::size_t>(core_.host.size()));
   HostMemory& mine = host_[static_cast<std::size_t>(core_.host_me)];
-  mine = HostMemory::make(data_at(core_) + bytes);
-  if (!mine) {
-    trouble_ = Fault::no_memory;
-    return;
-  }
+  trouble_ = too_much ? Fault::no_memory : HostMemory::make(bytes, mine);
+  if (trouble_ != Fault::none) return;
   core_.control = make_control(mine.data(), core_);
   core_.base = mine.data() + data_at(core_);
 }
@@ -176,8 +176,10 @@ Brought WindowMemory::brought() const {
 // What others know of a member is looked up when it becomes a target (WindowCore::look_up); those of the host are few.
 Result<void> WindowMemory::open(const Told& told) {
   core_.facts = Facts(told);
-  if (const int i = core_.facts.first_fault(); i >= 0)
-    return fail(Errc::no_memory, fmt::format("rank {} has no memory for a window", core_.world(i)));
+  if (const int i = core_.facts.first_fault(); i >= 0) {
+    const auto fault = static_cast<Fault>(core_.facts[i].fault);
+    return fail(Errc::no_memory, fmt::format("rank {} has no memory for a window: {}", core_.world(i), fault_text(fault)));
+  }
   const bool shared = core_.options.flavor == Flavor::shared;
   if (const int other = shared ? elsewhere() : -1; other >= 0) {
     return fail(Errc::argument, fmt::format("ranks {} and {} are on different hosts: they cannot share memory",
@@ -185,17 +187,25 @@ Result<void> WindowMemory::open(const Told& told) {
   }
   for (int k = 0; k < core_.host.size(); ++k) {
     if (k == core_.host_me) continue;
+    errno = 0;
     set_reach(k, told.of_host.subspan(static_cast<std::size_t>(k) * Brought::kHostWords, Brought::kHostWords));
     const int rank = core_.host[k];
     if (shared && !core_.at(rank).direct) {
-      return fail(Errc::no_memory, fmt::format("rank {} cannot map the window memory of rank {}", core_.world(core_.me),
-                                               core_.world(rank)));
+      return fail(Errc::no_memory, fmt::format("rank {} cannot map the window memory of rank {}: {}",
+                                               core_.world(core_.me), core_.world(rank),
+                                               errno == EMFILE || errno == ENFILE ? fault_text(Fault::descriptors)
+                                                                                  : std::strerror(errno)));
     }
   }
   if (shared) place_shared();
   core_.options.hints.same_size &= core_.facts.same_size();
   core_.options.hints.same_disp_unit &= core_.facts.same_unit();
   return {};
+}
+
+void WindowMemory::all_have_opened() {
+  for (HostMemory& memory : host_) memory.let_go();
+  own_.let_go();
 }
 
 // Who cannot reach my memory sends packets. I may have to send packets to others nevertheless, for their memory may be

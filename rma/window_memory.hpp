@@ -34,6 +34,8 @@ class WindowMemory {
   void take();
   Brought brought() const;
   Result<void> open(const Told& told);
+  /// Window::all_have_opened.
+  void all_have_opened();
   /// Whether members reach my memory by packets; after open().
   bool is_served() const;
   /// Window::shared_query.

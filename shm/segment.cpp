@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -17,6 +18,7 @@
 #include <utility>
 
 #include "base/os/process.hpp"
+#include "base/os/room.hpp"
 
 namespace rmq::shm {
 namespace {
@@ -186,23 +188,34 @@ Result<void> Segment::map() {
 Result<void> Segment::reserve(std::uint64_t offset, std::uint64_t bytes, std::string_view purpose) const {
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t begin = offset / page * page;
-  const std::uint64_t end = (offset + bytes + page - 1) / page * page;
+  const std::uint64_t end = std::min((offset + bytes + page - 1) / page * page, bytes_);
+  int error = ENOMEM;
+  const auto take = [&](std::uint64_t at, std::uint64_t piece) {
+    error = take_pages(at, piece);
+    return error == 0;
+  };
+  if (os::take_with_room(begin, end - begin, take)) return {};
+  return no_space(kind_, bytes, purpose, error);
+}
+
+// 0, or errno.
+int Segment::take_pages(std::uint64_t begin, std::uint64_t bytes) const {
   if (kind_ == SegmentKind::sysv) {
 #ifdef MADV_POPULATE_WRITE
-    if (::madvise(data_ + begin, end - begin, MADV_POPULATE_WRITE) == 0) {
-      ::madvise(data_ + begin, end - begin, MADV_DONTNEED);  // the pages stay, but no longer count as this rank's own
-      return {};
+    if (::madvise(data_ + begin, bytes, MADV_POPULATE_WRITE) == 0) {
+      ::madvise(data_ + begin, bytes, MADV_DONTNEED);  // the pages stay, but no longer count as this rank's own
+      return 0;
     }
-    if (errno == EINVAL) return {};  // before Linux 5.14 memory comes with the first touch
-    return no_space(kind_, bytes, purpose, errno == EFAULT ? ENOMEM : errno);
+    if (errno == EINVAL) return 0;  // before Linux 5.14 memory comes with the first touch
+    return errno == EFAULT ? ENOMEM : errno;
 #else
-    return {};
+    return 0;
 #endif
   }
-  while (::fallocate(fd_, 0, static_cast<off_t>(begin), static_cast<off_t>(std::min(end, bytes_) - begin)) != 0) {
-    if (errno != EINTR) return no_space(kind_, bytes, purpose, errno);
+  while (::fallocate(fd_, 0, static_cast<off_t>(begin), static_cast<off_t>(bytes)) != 0) {
+    if (errno != EINTR) return errno;
   }
-  return {};
+  return 0;
 }
 
 bool Segment::release(std::uint64_t offset, std::uint64_t bytes) const {

@@ -59,6 +59,7 @@ class Segment {
 
  private:
   Result<void> map();
+  int take_pages(std::uint64_t begin, std::uint64_t bytes) const;
 
   SegmentKind kind_ = SegmentKind::memfd;
   int fd_ = -1;  // memfd, posix

@@ -31,6 +31,7 @@ int class_of(Fault fault) {
     case Fault::disp:
       return MPI_ERR_DISP;
     case Fault::no_memory:
+    case Fault::descriptors:
       return MPI_ERR_NO_MEM;
     case Fault::peer_lost:
       return MPIX_ERR_PROC_FAILED;

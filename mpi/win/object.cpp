@@ -111,6 +111,7 @@ void open_window(Win& w, const NewWin& made, const Info* info, Comm& talk) {
     fail_call(MPI_ERR_NO_MEM, fmt::format("rank {} cannot map the window memory of the others",
                                           w.comm->group->world[static_cast<std::size_t>(failed)]));
   }
+  if (made.flavor == rma::Flavor::shared) w.window->all_have_opened();
   w.hints = describe_hints(w.window->hints(), made.flavor);
   w.bytes = static_cast<MPI_Aint>(w.window->bytes());
   w.disp_unit = w.window->disp_unit();
