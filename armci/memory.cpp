@@ -22,6 +22,7 @@ std::unique_ptr<rma::Window> make_window(mpi::Comm& c, std::uint32_t id, std::ui
   o.me = c.rank;
   o.size = bytes;
   o.hints.cpu_atomics = atomics;
+  o.hints.in_order = true;
   o.on_lost = [](Rank lost) {
     if (world().life.load(std::memory_order_relaxed) == Life::active) mpi::end_for_loss(*mpi::runtime().device, lost);
   };

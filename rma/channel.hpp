@@ -49,7 +49,12 @@ class Channel {
   /// A member as packets name it: WindowCore::named().
   Rank named(std::uint32_t name) const { return core_.named(name); }
   bool is_name(std::uint32_t name) const { return core_.is_name(name); }
-  Channel(WindowCore& core, int rank) : core_(core), rank_(rank), to_(core.world(rank)), stream_(core, *this, to_) {}
+  Channel(WindowCore& core, int rank)
+      : core_(core),
+        rank_(rank),
+        to_(core.world(rank)),
+        stream_(core, *this, to_),
+        in_order_(core.options.hints.in_order) {}
   ~Channel() {
     if (deferred_) core_.domain.forget_push(*this);
   }
@@ -145,7 +150,7 @@ class Channel {
   bool locks_ = false;            // a lock belongs to the epoch: it must be released
   bool urgent_ = false;           // what is queued is not to wait: a request-based operation, or push()
   bool deferred_ = false;         // push_later(), and not pushed since
-  bool in_order_ = false;         // keep_order()
+  bool in_order_;                 // keep_order(), or as the window says
   bool writers_ = false;          // note_writers()
   std::uint64_t rider_ = 0;       // number of the operation that carries the request for the lock; 0: none under way
   std::uint32_t completing_ = 0;  // calls that have a completion, draining already or not

@@ -7,11 +7,6 @@
 #include "rma/packets.hpp"
 
 namespace rmq::rma {
-namespace {
-
-// Data of so many bytes is copied when it has to wait: cheaper than a request that watches it leave.
-
-}  // namespace
 
 // ---- the queue ----
 
@@ -75,6 +70,8 @@ bool OpStream::copy() {
   if (op->there == 0) [[likely]]
     return false;
   const std::uint64_t there = std::exchange(op->there, 0);
+  // A copy asks nobody: it overtakes what has left and is not known to be done.
+  if (core_.options.hints.in_order && acked_ != sent_) return false;
   if (core_.domain.is_behind_epoch(to_)) [[unlikely]] {
     wants_word_ = true;
     return false;

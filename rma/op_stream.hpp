@@ -76,7 +76,7 @@ class OpStream {
 
   // ---- leaving ----
   /// Does the first operation by a copy between the processes; it is complete then, and no packet leaves. False when it
-  /// is not one that may be copied, or that has failed, or may overtake packets of an epoch before: it is to be sent.
+  /// is not one that may be copied, or that has failed, or may overtake packets that it must not: it is to be sent.
   bool copy();
   /// Sends more of the first operation; `flags` with its last piece, where none has left yet. False when that is not
   /// all, for want of room in the flight or of a ticket: answers go on with it (Channel::pump).

@@ -37,6 +37,9 @@ struct Hints {
   /// Others reach the memory by loads, stores and CPU atomics of their own: accumulates of numbers of 4 and 8 bytes are
   /// CPU atomics as well, element by element, and take no mutexes.
   bool cpu_atomics = false;
+  /// What one origin issues to one target, puts and gets too, is done behind what it issued there before: MPI asks for
+  /// that of accumulates alone.
+  bool in_order = false;
 };
 
 struct WindowOptions {
