@@ -150,7 +150,12 @@ class Relay final : public methods::Method {
   /// Whether the member is one of the party.
   bool knows(Rank rank) const { return shared_.numbers.inner(rank) != kNoRank; }
 
-  bool wake(Rank rank) override { return inner_->wake(in(rank)); }
+  /// A method that does not know who sleeps has the member's bell of this party rung: a process of another job has no
+  /// other that is known here.
+  bool wake(Rank rank) override {
+    if (!inner_->wake(in(rank))) shared_.bell.ring(in(rank));
+    return true;
+  }
   void ended(Rank rank, const Error& why) override { inner_->ended(in(rank), why); }
   bool gone(Rank rank) const override { return inner_->gone(in(rank)); }
   void drop(Rank rank, const Error& why) override { inner_->drop(in(rank), why); }
