@@ -38,14 +38,15 @@ void check_alike(const mpi::Function& f, std::uint64_t word) {
   if ((words[0] | words[1]) != ~std::uint64_t{0}) die(f, fmt::format("not all PEs have called it with {}", word));
 }
 
-// Pages are the system's only from here on: a heap that is larger than memory is an error where it is used up.
+// Pages are the system's only from here on: a heap that is larger than memory is an error where it is used up. Others
+// may have pages left, but what is given must be given in all PEs: none has it where one has not.
 bool reserve(std::uint64_t end) {
   constexpr std::uint64_t kStep = 2 * 1024 * 1024;
   World& w = world();
   if (end <= w.reserved) return true;
   const std::uint64_t to = std::min((end + kStep - 1) / kStep * kStep, w.heap_bytes);
   const Segment& heap = w.segments[0];
-  if (!heap.file->reserve(heap.at + w.reserved, to - w.reserved)) return false;
+  if (!all_say(heap.file->reserve(heap.at + w.reserved, to - w.reserved))) return false;
   w.reserved = to;
   return true;
 }
@@ -53,12 +54,9 @@ bool reserve(std::uint64_t end) {
 std::optional<std::uint64_t> take(std::size_t bytes, std::size_t alignment) {
   World& w = world();
   const auto offset = w.heap->take(bytes, alignment);
-  std::uint64_t yes = offset && reserve(*offset + bytes) ? 1 : 0;
-  if (offset && yes == 0) {
-    // Others may have pages left, but what is given must be given in all: they learn of it.
-    die(fn::malloc, fmt::format("the system has no memory left for {} bytes of the symmetric heap", bytes));
-  }
-  return offset;
+  if (!offset || reserve(*offset + bytes)) return offset;
+  w.heap->give(*offset);
+  return std::nullopt;
 }
 
 void* at(std::uint64_t offset) {
@@ -178,7 +176,7 @@ RMQ_SHMEM(void*, calloc, (size_t count, size_t size)) {
   return allocate(fn::calloc, bytes, 1, true);
 }
 RMQ_SHMEM(void*, align, (size_t alignment, size_t size)) {
-  if (!std::has_single_bit(alignment)) return nullptr;
+  if (!std::has_single_bit(alignment) || (!world().one_address && alignment > kHeapAlignment)) return nullptr;
   return allocate(fn::align, size, alignment, false);
 }
 
@@ -210,7 +208,8 @@ RMQ_SHMEM(void*, realloc, (void* ptr, size_t size)) {
       std::memcpy(at(to), ptr, std::min<std::uint64_t>(had, size));
       w.heap->give(from);
     } else if (!reserve(from + size)) {
-      die(fn::realloc, fmt::format("the system has no memory left for {} bytes of the symmetric heap", size));
+      w.heap->resize(from, had);
+      return nullptr;
     }
     meet();
     return at(to);

@@ -1,5 +1,6 @@
 #include "shmem/segments.hpp"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <initializer_list>
 #include <string_view>
 
 namespace rmq::shmem {
@@ -60,6 +62,12 @@ void add_data(const dl_phdr_info& object, std::vector<Segment>& to) {
   }
 }
 
+// Whether the program, or a library of it, has one of these functions: how a sanitizer shows itself. It is the
+// program's that counts: the library may be built without.
+bool has_any(std::initializer_list<const char*> functions) {
+  return std::ranges::any_of(functions, [](const char* name) { return ::dlsym(RTLD_DEFAULT, name) != nullptr; });
+}
+
 struct Objects {
   std::vector<Segment> data;
   bool first = true;  // the executable
@@ -76,6 +84,17 @@ bool has_one_thread() {
   std::error_code error;
   const std::filesystem::directory_iterator tasks("/proc/self/task", error);
   return !error && std::distance(begin(tasks), end(tasks)) == 1;
+}
+
+// An address with room for so many bytes from `before` bytes below it on, or null. Another thread may take it before
+// the heap does: then there is none, as where the system has no room.
+void* find_place(std::uint64_t bytes, std::uint64_t before) {
+  const std::uint64_t all = bytes + kHeapAlignment;
+  void* const room = ::mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return nullptr;
+  ::munmap(room, all);
+  const std::uintptr_t least = reinterpret_cast<std::uintptr_t>(room) + before;
+  return reinterpret_cast<void*>((least + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment);
 }
 
 bool is_zero(const std::byte* page) {
@@ -113,7 +132,8 @@ std::vector<Segment> find_data() {
 }
 
 void share_data(Segment& data) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which have their own idea of that memory
+  // A sanitizer has its own idea of that memory.
+  if (has_any({"__asan_init", "__hwasan_init", "__msan_init", "__tsan_init"})) return;
   if (moved_count == moved_data.size() || !has_one_thread()) return;
   rma::HostMemory file = rma::HostMemory::make_sparse(data.bytes, nullptr);
   if (!file) return;
@@ -129,27 +149,23 @@ void share_data(Segment& data) {
   if (!done) return;
   moved_data[moved_count++] = {data.begin, data.bytes};
   data.file = std::move(file);
-#else
-  static_cast<void>(data), static_cast<void>(has_one_thread), static_cast<void>(on_fork);
-#endif
 }
 
 // Between what the system uses from below (programs and their heaps from 0x5555'0000'0000 on, sanitizers below
 // 0x1000'0000'0000) and from above.
 void* heap_address(int attempt) {
-#if defined(__SANITIZE_THREAD__)
-  constexpr int kMost = 0;  // no such place is free of its own memory
-#else
   constexpr int kMost = 8;
-#endif
-  if (attempt >= kMost) return nullptr;
+  // With these no such place is free of their own memory.
+  if (attempt >= kMost || has_any({"__msan_init", "__tsan_init"})) return nullptr;
   return reinterpret_cast<void*>(std::uintptr_t{0x1000'0000'0000} +
                                  static_cast<std::uintptr_t>(attempt) * 0x0800'0000'0000);
 }
 
 Segment open_heap(std::uint64_t bytes, std::uint64_t control, void* address) {
   Segment heap;
-  rma::HostMemory file = rma::HostMemory::make_sparse(control + bytes, address);
+  if (!address) address = find_place(control + bytes, control);
+  if (!address) return heap;
+  rma::HostMemory file = rma::HostMemory::make_sparse(control + bytes, static_cast<std::byte*>(address) - control);
   if (!file) return heap;
   heap.begin = file.data() + control;
   heap.bytes = bytes;

@@ -45,12 +45,6 @@ std::uint64_t heap_size() {
 mpi::Party all_pes() {
   return mpi::whole_party(*world().comm);
 }
-/// Whether all PEs say yes.
-bool all_say(bool yes) {
-  std::uint64_t word = yes ? 1 : 0;
-  mpi::and_all(all_pes(), {&word, 1});
-  return word != 0;
-}
 /// Whether all PEs have the same word.
 bool is_alike(std::uint64_t word) {
   std::array<std::uint64_t, 2> words{word, ~word};
@@ -58,7 +52,7 @@ bool is_alike(std::uint64_t word) {
   return (words[0] | words[1]) == ~std::uint64_t{0};
 }
 
-// One address for all; else each has its own, and offsets are what is alike.
+// One address for all; else each has its own, and offsets are what is alike, with their alignment.
 void place_heap() {
   World& w = world();
   const std::uint64_t bytes = heap_size();
@@ -66,7 +60,7 @@ void place_heap() {
   Segment heap;
   for (int attempt = 0;; ++attempt) {
     void* const address = heap_address(attempt);
-    heap = open_heap(bytes, kControlBytes, address ? static_cast<std::byte*>(address) - kControlBytes : nullptr);
+    heap = open_heap(bytes, kControlBytes, address);
     if (all_say(heap.file.has_value())) break;
     heap = Segment{};
     if (!address)
@@ -75,6 +69,7 @@ void place_heap() {
   new (heap.file->data()) Control{};
   w.heap_begin = reinterpret_cast<std::uintptr_t>(heap.begin);
   w.heap_bytes = heap.bytes;
+  w.one_address = is_alike(w.heap_begin);
   w.segments.insert(w.segments.begin(), std::move(heap));
 }
 
@@ -215,7 +210,8 @@ void refuse(const char* function) {
   std::fprintf(stderr, "rmq: %s was called %s\n", function, early ? "before shmem_init" : "after shmem_finalize");
   std::fflush(stderr);
   if (mpi::runtime().device)
-    mpi::runtime().device->MPID_Abort(1, fmt::format("{} was called too late", function), Blame::itself);
+    mpi::runtime().device->MPID_Abort(1, fmt::format("{} was called too {}", function, early ? "early" : "late"),
+                                      Blame::itself);
   std::exit(1);
 }
 
@@ -229,6 +225,12 @@ void detail::bad_pe(const char* function, int pe) {
   const World& w = world();
   if (w.life.load(std::memory_order_acquire) != Life::active) refuse(function);
   die(function, fmt::format("there is no PE {} (there are 0..{})", pe, w.size - 1));
+}
+
+bool all_say(bool yes) {
+  std::uint64_t word = yes ? 1 : 0;
+  mpi::and_all(all_pes(), {&word, 1});
+  return word != 0;
 }
 
 std::byte* detail::near_data(const void* address, int pe) {

@@ -111,6 +111,9 @@ void end();
 /// Collective. The end of the latest start: of SHMEM when that was the only one, else a barrier.
 void leave();
 
+/// Collective. Whether all PEs say yes.
+bool all_say(bool yes);
+
 /// The name of symmetric memory of `bytes` bytes on the wire; ends the job when it is not symmetric.
 std::uint64_t name_of(const char* function, const void* address, std::uint64_t bytes);
 /// The same; 0 when it is not symmetric.
