@@ -41,8 +41,9 @@ int wait_locally(const mpi::Function& f, int proc) {
 
 }  // namespace
 
-// Other threads may issue more, and make and free allocations, while this one waits: each is looked up again, what they
-// have marked since stays, and what is left is counted in the end, without a wait in between.
+// All places of an allocation are waited for together. Other threads may issue more, and make and free allocations,
+// while this one waits: each is looked up again, what they have marked since stays, and what is left is counted in the
+// end, without a wait in between.
 void complete(int proc, bool local) {
   World& w = world();
   std::vector<std::uint64_t> numbers;
@@ -50,13 +51,19 @@ void complete(int proc, bool local) {
     if (a->any_busy) numbers.push_back(a->number);
   for (const std::uint64_t number : numbers) {
     Allocation* a = allocation(number);
+    std::vector<int> places;
+    std::vector<rma::Completion> all;
     for (std::size_t place = 0; a && a->any_busy && place < a->busy.size(); ++place) {
       if (!a->busy[place] || (proc >= 0 && a->procs[place] != proc)) continue;
-      const int member = static_cast<int>(place);
-      rma::Completion one = a->window->completion(member, local ? rma::Until::local : rma::Until::remote);
-      check(mpi::runtime().device->call_name(), *a->window, a->window->finish({&one, 1}));
-      a = allocation(number);
-      if (a && !local && a->window->completion(member, rma::Until::remote).number == one.number) a->busy[place] = false;
+      places.push_back(static_cast<int>(place));
+      all.push_back(a->window->completion(places.back(), local ? rma::Until::local : rma::Until::remote));
+    }
+    if (all.empty()) continue;
+    check(mpi::runtime().device->call_name(), *a->window, a->window->finish(all));
+    a = allocation(number);
+    for (std::size_t i = 0; a && !local && i < all.size(); ++i) {
+      if (a->window->completion(places[i], rma::Until::remote).number == all[i].number)
+        a->busy[static_cast<std::size_t>(places[i])] = false;
     }
   }
   bool any = false;

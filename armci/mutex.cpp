@@ -12,6 +12,7 @@
 #include "armci/call.hpp"
 #include "armci/include/armcix.h"
 #include "armci/transfer.hpp"
+#include "base/os/atomic.hpp"
 
 namespace rmq::armci {
 namespace {
@@ -108,7 +109,7 @@ class Mutex {
   // Until the next look: whoever has it may be waiting for this process to serve it.
   void pause(std::uint32_t ahead) {
     if (part_->here && ++looks_ % 16 != 0 && !world().crowded) {
-      __builtin_ia32_pause();
+      os::relax();
       return;
     }
     if (world().crowded) ::sched_yield();

@@ -1,6 +1,7 @@
 // Waiting for what others change in this PE's memory. A call looks a while, then polls, and sleeps: waiters.hpp.
 #pragma once
 
+#include "base/os/atomic.hpp"
 #include "mpi/internal/function.hpp"
 #include "shmem/world.hpp"
 
@@ -27,7 +28,7 @@ template <class Done>
 void await(const mpi::Function& f, const WaitsFor& waits, Done&& done) {
   if (done()) return;
   for (int looks = detail::looks_before_poll(); looks > 0; --looks) {
-    __builtin_ia32_pause();
+    os::relax();
     if (done()) return;
   }
   detail::await_long(
