@@ -121,7 +121,7 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
     if (!bell) return tl::unexpected(bell.error());
     d->doorbell_ = std::move(*bell);
   }
-  d->gate_.set_doorbell(*d->doorbell_, d->rank_);
+  d->gate_.set_doorbell(*d->doorbell_, d->rank_, d->counters_.unexpected);
   if (const int fd = bootstrap.watch_fd(); fd >= 0) {
     if (auto ok = d->doorbell_->watch(fd); !ok) return tl::unexpected(ok.error());
   }

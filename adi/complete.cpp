@@ -66,6 +66,7 @@ void Device::on_peer_lost(void* device, Rank rank, const Error& error) {
   if (c.lost) return;
   c.lost = d.any_lost_ = true;
   d.set_careful(true);
+  d.gate_.distrust();
   c.error = error;
   d.note_unanswered();
   d.trace_.event(Event::link_down, c.method_number(), rank);

@@ -564,6 +564,8 @@ class Device {
   void wake_agent();
   void end_agents_nap();
   void sleep();
+  void sleep_beside();
+  void withdraw();
   // ---- reports: report.cpp ----
   void look(Doing doing);
   Doing doing() const;

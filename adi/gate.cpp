@@ -20,7 +20,9 @@ void Gate::refuse(const char* function) const {
 void Gate::enter(const char* function) {
   if (runs_handler) [[unlikely]]
     refuse(function);
-  if (threads_) lock();
+  if (!threads_) return;
+  lock();
+  stirred_ = true;
 }
 
 void Gate::lock_mutex() {
@@ -60,26 +62,96 @@ void Gate::give_way() {
     ::sched_yield();
     return;
   }
-  const Away away(*this, false);
+  const Away away(*this, Away::Why::gives_way);
   unlock();
   ::sched_yield();
   lock();
 }
 
-Gate::Away::Away(Gate& g, bool callback)
+// What may end the wait is known: a request that completes, a message that is kept.
+bool Gate::is_known(const Awaited& wait) const {
+  return !distrusts_ && (wait.tell == &tell_awaited_request || wait.tell == &tell_awaited_probe);
+}
+
+bool Gate::is_over(const Away& sleeper) const {
+  if (!is_known(sleeper.awaited_)) return true;
+  if (sleeper.awaited_.tell == &tell_awaited_probe) return *kept_ != sleeper.kept_;
+  return static_cast<const Request*>(sleeper.awaited_.object)->complete();
+}
+
+// With the device held, so that the sleeper is there until this is over.
+void Gate::wake(Away& sleeper) {
+  sleeper.woken_ = true;
+  if (sleeper.why_ == Away::Why::listens) {
+    ring();
+  } else {
+    sleeper.bunk_.wake();
+  }
+}
+
+void Gate::tell_sleepers() {
+  if (!std::exchange(stirred_, false) || sleepers == 0) return;
+  for (Away* a = away_; a; a = a->next_) {
+    if (a->why_ >= Away::Why::listens && !a->woken_ && is_over(*a)) wake(*a);
+  }
+}
+
+bool Gate::is_listener_called() const {
+  for (const Away* a = away_; a; a = a->next_) {
+    if (a->why_ == Away::Why::listens) return a->woken_;
+  }
+  return false;
+}
+
+void Gate::call_listener() {
+  for (Away* a = away_; a; a = a->next_) {
+    if (a->why_ == Away::Why::listens && !a->woken_) wake(*a);
+  }
+}
+
+// Others may change memory that a wait looks at without sending anything, and ring only who has announced that: a wait
+// that is not known announces itself. All else comes to whoever polls.
+bool Gate::may_sleep_beside() const {
+  if (!several_ || !is_known(awaited)) return false;
+  if (listeners_ > 0) return true;
+  for (const Away* a = away_; a; a = a->next_) {
+    if (a->why_ == Away::Why::gives_way || a->woken_) return true;
+  }
+  return false;
+}
+
+// Before the call is over, or runs a function of the program.
+void Gate::leave_sleepers() {
+  tell_sleepers();
+  Away* heir = nullptr;
+  for (Away* a = away_; a; a = a->next_) {
+    if (a->why_ == Away::Why::gives_way || a->why_ == Away::Why::listens || a->woken_) return;
+    if (a->why_ == Away::Why::sleeps) heir = a;
+  }
+  if (heir != nullptr) wake(*heir);
+}
+
+Gate::Away::Away(Gate& g, Why why)
     : gate_(g),
       call_(g.call_.load(std::memory_order_relaxed)),
       kind_(g.call_kind_),
-      in_callback_(callback),
+      why_(why),
+      kept_(g.kept_ ? *g.kept_ : 0),
       awaited_(g.awaited) {
+  if (g.sleepers > 0) why == Why::callback ? g.leave_sleepers() : g.tell_sleepers();
+  g.stirred_ = false;
+  g.listeners_ += why == Why::listens;
+  g.sleepers += why >= Why::listens;
   next_ = g.away_;
   prev_ = &g.away_;
   if (next_) next_->prev_ = &next_;
   g.away_ = this;
-  g.call_.store(call_ | (callback ? kCallBack : kCallLeft), std::memory_order_relaxed);
+  g.call_.store(call_ | (why == Why::callback ? kCallBack : kCallLeft), std::memory_order_relaxed);
 }
 
 Gate::Away::~Away() {
+  gate_.listeners_ -= why_ == Why::listens;
+  gate_.sleepers -= why_ >= Why::listens;
   *prev_ = next_;
   if (next_) next_->prev_ = prev_;
   gate_.awaited = awaited_;

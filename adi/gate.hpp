@@ -12,6 +12,11 @@
 //     agent_ == 0, or wait for mutex_   inside_ == 0, or give up
 //
 // A call that waits gives the device away between polls; one that sleeps announces it first (Device::arm).
+//
+// Of several threads that sleep one listens at the doorbell, for all. The others sleep beside it, each in a bunk of its
+// own. Whoever has held the device and may have brought about what a sleeper waits for wakes that one, before it lets
+// the device go (tell_sleepers). And whoever leaves while nobody listens, or is about to, wakes one of those that sleep
+// to take over. So a rank that sleeps is woken by what comes for it, and hardly by the clock.
 #pragma once
 
 #include <atomic>
@@ -21,6 +26,7 @@
 #include "adi/report.hpp"
 #include "base/doorbell.hpp"
 #include "base/os/atomic.hpp"
+#include "base/os/bunk.hpp"
 #include "base/os/fence.hpp"
 #include "base/trace.hpp"
 
@@ -33,10 +39,11 @@ class Gate {
  public:
   /// `threads`: several threads call. `trace` outlives this.
   Gate(Trace& trace, bool threads) : trace_(trace), threads_(threads), special_(threads), several_(threads) {}
-  /// Before the first call. The doorbell outlives this.
-  void set_doorbell(const Doorbell& doorbell, Rank rank) {
+  /// Before the first call. `kept` counts messages that came without a receive. Both outlive this.
+  void set_doorbell(const Doorbell& doorbell, Rank rank, const std::uint64_t& kept) {
     doorbell_ = &doorbell;
     rank_ = rank;
+    kept_ = &kept;
   }
   /// Where peers see whether a call waits (Method::attention).
   void set_attention(std::atomic<std::uint32_t>* word) { attention_ = word; }
@@ -101,8 +108,7 @@ class Gate {
       gate_.call_.store(function_ | kCallLeft, std::memory_order_relaxed);
       if (gate_.attending_) gate_.attend(false);
       if (gate_.threads()) [[unlikely]] {
-        // A thread that wakes listens for those that still sleep. It leaves now: one of them takes over.
-        if (gate_.sleepers > 0 && !gate_.armed) gate_.ring();
+        if (gate_.sleepers > 0) gate_.leave_sleepers();
         gate_.unlock();
       }
     }
@@ -130,8 +136,10 @@ class Gate {
     ~Passage() {
       gate_.trace_.swap_call(before_);
       gate_.call_.store(function_ | kCallLeft, std::memory_order_relaxed);
-      if (gate_.threads()) [[unlikely]]
+      if (gate_.threads()) [[unlikely]] {
+        if (gate_.sleepers > 0) gate_.leave_sleepers();
         gate_.unlock();
+      }
     }
     Passage(const Passage&) = delete;
     Passage& operator=(const Passage&) = delete;
@@ -146,29 +154,37 @@ class Gate {
   /// there are other threads to tell it. Does not touch the mutex.
   class Away {
    public:
-    Away(Gate& g, bool callback);
+    /// It lets other threads in, runs a function of the program, sleeps at the doorbell, or beside who does.
+    enum class Why : std::uint8_t { gives_way, callback, listens, sleeps };
+    Away(Gate& g, Why why);
     ~Away();
     Away(const Away&) = delete;
     Away& operator=(const Away&) = delete;
 
     const Away* next() const { return next_; }
     const char* name() const { return name_of(call_); }
-    bool in_callback() const { return in_callback_; }
+    bool in_callback() const { return why_ == Why::callback; }
     const Awaited& awaited() const { return awaited_; }
+    /// The sleep of who sleeps beside others, with the device given away; ns, negative: until it is woken.
+    void sleep(std::int64_t most_ns) { bunk_.sleep(most_ns); }
 
    private:
+    friend class Gate;
     Gate& gate_;
     const std::uintptr_t call_;
     const std::uint32_t kind_;  // of the call that is away: others have their own meanwhile
-    const bool in_callback_;
+    const Why why_;
+    bool woken_ = false;        // of a sleep: it is over, or has been rung
+    const std::uint64_t kept_;  // messages by then
     const Awaited awaited_;
+    os::Bunk bunk_;
     Away *next_, **prev_;
   };
 
   /// Gives the device away in the middle of an Entry, for its lifetime: around functions of the user that may call MPI.
   class Absence {
    public:
-    explicit Absence(Gate& g) : gate_(g), away_(g, true) {
+    explicit Absence(Gate& g) : gate_(g), away_(g, Away::Why::callback) {
       if (gate_.threads()) gate_.unlock();
     }
     ~Absence() {
@@ -224,11 +240,31 @@ class Gate {
       ring();
   }
 
+  /// The call under way has brought something about, or may have: wakes those that sleep for it.
+  void tell_sleepers();
+  /// Something has happened that may end waits of any kind, in whatever call that is noticed.
+  void stir() { stirred_ = true; }
+  /// From now on waits for a request may end otherwise: by a failure that the program hears of, say.
+  void distrust() { distrusts_ = stirred_ = true; }
+  /// A thread listens at the doorbell.
+  bool is_listened() const { return listeners_ > 0; }
+  /// It has been rung, and has not come yet.
+  bool is_listener_called() const;
+  /// Nothing is announced any more: the thread that listens looks, and announces itself again.
+  void call_listener();
+  /// Whether a call with the present `awaited` may sleep beside another one without announcing anything itself: that
+  /// one listens, or polls, and sees all that can end this wait.
+  bool may_sleep_beside() const;
+
   Awaited awaited;     // of the call that polls; meaningful only from inside of its poll
   bool armed = false;  // the methods are armed: somebody sleeps, or is about to
   int sleepers = 0;    // threads of the program that sleep
 
  private:
+  bool is_known(const Awaited& wait) const;
+  bool is_over(const Away& sleeper) const;
+  void wake(Away& sleeper);
+  void leave_sleepers();
   static const char* name_of(std::uintptr_t call);
   // Where there are other threads, special_ says so all the time, and is not written.
   void note_handler(bool runs) {
@@ -252,6 +288,10 @@ class Gate {
   Away* away_ = nullptr;
   std::atomic<std::uint32_t>* attention_ = nullptr;
   std::uint64_t waits_ = 0;
+  int listeners_ = 0;        // 1 while a thread of the program sleeps at the doorbell
+  bool stirred_ = false;     // since the sleepers were told; each call begins with that, where there are threads
+  bool distrusts_ = false;   // see distrust()
+  const std::uint64_t* kept_ = nullptr;
   const Doorbell* doorbell_ = nullptr;
   Rank rank_ = kNoRank;
   bool asymmetric_ = false;

@@ -120,7 +120,7 @@ void Device::MPID_Poll(bool blocking, Awaited what) {
     // Only the lock's holder writes; the agent reads it as a sign that the program polls. Relaxed: nothing else hangs
     // on it.
     visits_.store(visits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    if (gate_.armed && gate_.sleepers == 0) {  // for the agent, which sleeps
+    if (gate_.armed && !gate_.is_listened()) {  // for the agent, which sleeps
       disarm();
       wake_agent();
     }
@@ -135,6 +135,10 @@ void Device::MPID_Poll(bool blocking, Awaited what) {
     ++brought;
   }
   if (brought > 0) {
+    if (gate_.sleepers > 0) [[unlikely]] {
+      gate_.stir();
+      gate_.tell_sleepers();
+    }
     waiter_.busy();
     idle_tests_.reset();
     if (gate_.threads() && gate_.is_wanted()) {

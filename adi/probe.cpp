@@ -11,25 +11,22 @@ Envelope envelope_of(const Request& message) {
   return e;
 }
 
-Awaited awaited(const Match& pattern) {
-  return {[](const void* object, ReportText& to) {
-            const auto& m = *static_cast<const Match*>(object);
-            to.begin_object();
-            to.field("kind", "probe");
-            to.field("context", m.context);
-            to.field("source", m.source);
-            to.field("tag", m.tag);
-            to.end_object();
-          },
-          &pattern};
-}
-
 }  // namespace
+
+void tell_awaited_probe(const void* pattern, ReportText& to) {
+  const auto& m = *static_cast<const Match*>(pattern);
+  to.begin_object();
+  to.field("kind", "probe");
+  to.field("context", m.context);
+  to.field("source", m.source);
+  to.field("tag", m.tag);
+  to.end_object();
+}
 
 bool Device::MPID_Iprobe(const Match& pattern, Envelope& envelope) {
   Request* message = match_.find(pattern);
   if (!message) {
-    MPID_Poll(false, awaited(pattern));
+    MPID_Poll(false, {&tell_awaited_probe, &pattern});
     message = match_.find(pattern);
   }
   if (!message) return false;
@@ -41,7 +38,7 @@ bool Device::MPID_Probe(const Match& pattern, Rank peer, Envelope& envelope) {
   Request* message;
   while (!(message = match_.find(pattern))) {
     if ((peer != kNoRank && channels_[peer].lost) || is_revoked(pattern.context)) return false;
-    MPID_Poll(true, awaited(pattern));
+    MPID_Poll(true, {&tell_awaited_probe, &pattern});
   }
   envelope = envelope_of(*message);
   return true;
@@ -50,7 +47,7 @@ bool Device::MPID_Probe(const Match& pattern, Rank peer, Envelope& envelope) {
 Request* Device::MPID_Improbe(const Match& pattern, Envelope& envelope) {
   Request* message = match_.find(pattern);
   if (!message) {
-    MPID_Poll(false, awaited(pattern));
+    MPID_Poll(false, {&tell_awaited_probe, &pattern});
     message = match_.find(pattern);
   }
   if (!message) return nullptr;

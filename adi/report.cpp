@@ -47,6 +47,10 @@ void tell_message(const Request& r, ReportText& to) {
 
 }  // namespace
 
+void tell_awaited_request(const void* request, ReportText& to) {
+  tell_request(*static_cast<const Request*>(request), to);
+}
+
 void tell_request(const Request& r, ReportText& to) {
   if (r.kind != RequestKind::send && r.kind != RequestKind::recv) return;
   to.begin_object();

@@ -18,8 +18,12 @@ struct Awaited {
 
 /// Adds an object for a send or receive that is not complete.
 void tell_request(const Request& r, ReportText& to);
+/// As Awaited::tell: of a wait that is over when the request is complete, or when some message of a pattern (a Match)
+/// has been kept. Who wakes threads knows these two.
+void tell_awaited_request(const void* request, ReportText& to);
+void tell_awaited_probe(const void* pattern, ReportText& to);
 inline Awaited awaited(const Request* r) {
-  return {[](const void* object, ReportText& to) { tell_request(*static_cast<const Request*>(object), to); }, r};
+  return {&tell_awaited_request, r};
 }
 
 /// What a call waits for beside what has been told.

@@ -69,7 +69,9 @@ void Device::MPID_Serve(const Atomic<bool>& stop) {
       continue;
     }
     bool busy = false, sleep = false, long_nap = false;
-    if (!gate_.attending()) {
+    if (gate_.is_listener_called()) {
+      doorbell_->ring(rank_);  // the agent may have heard its ring
+    } else if (!gate_.attending() && !gate_.is_listened()) {
       busy = serve_while_busy(linger_ns);
       // What has woken us may be the launcher, which asks what the rank is doing.
       if (!busy && bootstrap_.watch_fd() >= 0) look(doing());
@@ -96,13 +98,13 @@ void Device::MPID_Serve(const Atomic<bool>& stop) {
     }
   }
   while (!gate_.agent_try_lock()) os::nap(nap);
-  if (gate_.armed && gate_.sleepers == 0) disarm();
+  if (gate_.armed && !gate_.is_listened()) disarm();
   gate_.agent_unlock();
 }
 
 // Whether there was anything.
 bool Device::serve_while_busy(std::uint64_t linger_ns) {
-  if (gate_.armed && gate_.sleepers == 0) disarm();
+  if (gate_.armed && !gate_.is_listened()) disarm();
   turn_ |= kSecondaryStride - 1;  // whatever has woken us, the first turn looks everywhere
   std::uint64_t last = 0;
   bool any = false;
@@ -110,6 +112,8 @@ bool Device::serve_while_busy(std::uint64_t linger_ns) {
     // Without lingering one look is enough: what is left, or comes now, is seen when the methods are armed.
     if (progress() > 0) {
       any = true;
+      gate_.stir();
+      gate_.tell_sleepers();
       if (linger_ns != 0) last = os::now_ns();
     }
     // Relaxed: a hint; the mutex itself orders what the threads do.

@@ -13,8 +13,8 @@ constexpr std::uint64_t kSleeplessToLook = 64;
 // thousand ranks of one machine that wait for the last to start would else use up its CPUs with looking, ten times a
 // second each.
 constexpr std::uint64_t kFirstSleepNs = 100'000'000, kLongestSleepNs = 1'000'000'000;
-// With several threads another thread may complete what this one waits for, without ringing.
-constexpr std::int64_t kLongestSleepThreadsNs = 1'000'000;
+// Beside a thread that listens nothing is left to be noticed by time.
+constexpr std::int64_t kSleepBesideNs = 10'000'000'000;
 
 }  // namespace
 
@@ -41,11 +41,17 @@ bool Device::arm() {
   for (const Watch* w : watches_) {
     if (!may_sleep || !w->has_come()) continue;
     may_sleep = false;
-    if (gate_.sleepers > 0)
-      doorbell_->ring(rank_);  // it may be that of a thread that sleeps, whose ring this one has heard
+    gate_.stir();  // it may be that of a thread that sleeps, whose ring this one has heard
+    gate_.tell_sleepers();
   }
-  if (!may_sleep) disarm();
+  if (!may_sleep) withdraw();
   return may_sleep;
+}
+
+// A thread that sleeps already has relied on the announcement.
+void Device::withdraw() {
+  disarm();
+  gate_.call_listener();
 }
 
 void Device::disarm() {
@@ -53,14 +59,24 @@ void Device::disarm() {
   for (const auto& m : methods_) m->disarm();
 }
 
+// Until another thread of the program has seen that this one's wait is over, or leaves it the listening.
+void Device::sleep_beside() {
+  ++counters_.sleeps;
+  Gate::Away away(gate_, Gate::Away::Why::sleeps);
+  gate_.unlock();
+  away.sleep(sleep_for_ever_ ? -1 : kSleepBesideNs);
+  gate_.lock();
+}
+
 void Device::sleep() {
   channels_.grant_envelopes();
+  if (gate_.may_sleep_beside()) return sleep_beside();
   bool may_sleep = arm();
   // What the connection server answers comes to whoever reads its socket next, the agent or a method that arms: the
   // call that sleeps here may have asked for it, and looked before.
   if (const std::uint64_t answers = bootstrap_.answers(); answers != answers_) {
     answers_ = answers;
-    if (may_sleep) disarm();
+    if (may_sleep) withdraw();
     may_sleep = false;
   }
   if (!may_sleep) {
@@ -68,21 +84,21 @@ void Device::sleep() {
     if (++sleepless_ % kSleeplessToLook == 0) look(Doing::waiting);
     return;
   }
+  if (gate_.is_listened()) return sleep_beside();
   ++counters_.sleeps;
   const std::uint64_t from = trace_.on() ? os::now_ns() : 0;
   trace_.saw_clock(from);
   note_unanswered();
   trace_.event(Event::sleep, 0, kNoRank);
   {
-    const Gate::Away away(gate_, false);
-    ++gate_.sleepers;
+    const Gate::Away away(gate_, Gate::Away::Why::listens);
     const auto most = static_cast<std::int64_t>(std::clamp(waiter_.idle_ns(), kFirstSleepNs, kLongestSleepNs));
-    const std::int64_t limit = sleep_for_ever_ ? -1 : gate_.several() ? kLongestSleepThreadsNs : most;
     if (gate_.threads()) gate_.unlock();
-    doorbell_->wait(limit);
+    doorbell_->wait(sleep_for_ever_ ? -1 : most);
     if (gate_.threads()) gate_.lock();
-    --gate_.sleepers;
   }
+  gate_.stir();  // what has rung may be what another thread's wait looks for
+  gate_.tell_sleepers();
   if (gate_.threads()) wake_agent();  // the ring that has ended this sleep may have been for the agent
   if (bootstrap_.watch_fd() >= 0) look(Doing::waiting);  // the connection server may be what has woken us
   if (trace_.on()) {

@@ -128,6 +128,7 @@ MPI_Request new_activity_request(std::unique_ptr<Activity> activity);
 /// Adds what a request of the program waits for, as adi::Awaited::tell.
 void tell(const Request& r, ReportText& to);
 inline adi::Awaited awaited_by(const Request* r) {
+  if (r->kind != RequestKind::other) return adi::awaited(r);
   return {[](const void* object, ReportText& to) { tell(*static_cast<const Request*>(object), to); }, r};
 }
 /// Progresses until the request is complete. Fails, and leaves it as it is, when a failure keeps it from that that is

@@ -112,8 +112,7 @@ struct World {
     DeviceOptions options;
     options.threads = threads == Threads::several;
     options.config.wait = "sleep";
-    // Of several threads one may complete what another waits for, which that one finds out by time.
-    options.sleep_for_ever = threads == Threads::one;
+    options.sleep_for_ever = true;
     options.methods.push_back([this](const methods::MethodContext& c) -> Result<std::unique_ptr<methods::Method>> {
       return std::make_unique<WireMethod>(c, wire);
     });
@@ -205,10 +204,9 @@ Program computes_then_waits(std::uint32_t mute = 0) {
 }
 
 // Two threads that wait, a third one that looks now and then, with an agent or without.
-Program several(bool agent, std::uint32_t mute = 0) {
+Program several(bool agent, bool wakes = true) {
   auto w = std::make_shared<World>(Threads::several);
-  explore::seams().mute = mute;
-  explore::seams().timed_out = [w = w.get()](int thread) { return thread < 2 && w->got(thread); };
+  explore::seams().wakes = wakes;
   Program p{
       {[=] { w->receive(0); }, [=] { w->receive(1); }, [=] { w->send(), w->stop_in_the_end(); }, [=] { w->test(); }},
       {}};
@@ -220,7 +218,6 @@ Program several(bool agent, std::uint32_t mute = 0) {
 // The other thread, which may hear the ring, gets its message only when the agent has ended.
 Program stopped(bool another) {
   auto w = std::make_shared<World>(another ? Threads::several : Threads::one);
-  explore::seams().timed_out = [](int) { return false; };
   Program p{{[=] {
                w->test();
                w->stop_agent();
@@ -303,9 +300,11 @@ TEST(Gate, KeepsCallsOutWhileAReportIsMade) {
   explore::kills([] { return asked(); }, kBounds, gate);
 }
 
-TEST(Threads, HandOnTheListeningWhenTheyLeave) {
+// Whoever takes a message off the method, a thread that listens or one that just looks, wakes who waits for it; and who
+// leaves hands on the listening.
+TEST(Threads, WakeEachOther) {
   explore::holds([] { return several(false); }, kLong);
-  EXPECT_TRUE(explore::explore([] { return several(false, 0b11); }, kLong).failed);
+  EXPECT_TRUE(explore::explore([] { return several(false, false); }, kLong).failed);
 }
 
 }  // namespace

@@ -11,6 +11,9 @@
 namespace rmq {
 namespace explore {
 
+/// Seams::wakes
+bool wakes();
+
 template <class T>
 std::uint64_t to_bits(T value) {
   std::uint64_t bits = 0;
@@ -150,6 +153,18 @@ inline void nap_while_set(const Atomic<std::uint32_t>&, long) {
 inline void end_naps(Atomic<std::uint32_t>& word, explore::Where where = explore::Where::current()) {
   word.store(0, std::memory_order_relaxed, where);
 }
+
+/// See base/os/bunk.hpp.
+class Bunk {
+ public:
+  void sleep(std::int64_t) { bell_.wait(); }
+  void wake() {
+    if (explore::wakes()) bell_.ring();
+  }
+
+ private:
+  explore::Bell bell_;
+};
 
 }  // namespace os
 }  // namespace rmq

@@ -13,6 +13,10 @@
 namespace rmq {
 namespace explore {
 
+bool wakes() {
+  return seams().wakes;
+}
+
 Seams& seams() {
   static Seams all;
   return all;
@@ -104,11 +108,11 @@ std::string Segment::ticket() const {
   return std::to_string(bytes_);
 }
 Result<void> Segment::reserve(std::uint64_t, std::uint64_t, std::string_view) const {
+  if (explore::seams().no_memory) return fail(Errc::no_memory, "there is none");
   return {};
 }
 bool Segment::release(std::uint64_t, std::uint64_t) const {
   return false;
-  if (explore::seams().no_memory) return fail(Errc::no_memory, "there is none");
 }
 
 // ---- shm/single_copy.cpp ----
