@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "base/os/standard_streams.hpp"
 #include "mpi/dynamic/bonds.hpp"
 #include "mpi/dynamic/spawn.hpp"
 #include "mpi/ft/failures.hpp"
@@ -62,6 +63,7 @@ void meet_before_deaths() {
 }
 
 void start(int thread_level, std::uint32_t call, bool connect) {
+  os::hold_standard_streams();
   Runtime& rt = runtime();
   auto bootstrap = connect_bootstrap();
   if (!bootstrap) give_up(nullptr, bootstrap.error());
