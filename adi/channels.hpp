@@ -1,5 +1,5 @@
 // The way to one other rank, and the ways to all of them: credit, and what waits to be sent. How credit works, and why
-// what waits for it always gets through, stands in adi/channels.cpp.
+// what waits for it always gets through, stands in adi/credit.cpp.
 //
 // Nothing here decides what is sent: the protocols do (eager.cpp, rendezvous.cpp), and the floors above the device.
 #pragma once
@@ -76,6 +76,8 @@ struct alignas(kCacheLine) Channel {
   bool refused = false;         // the method has refused a packet since this was last cleared
   bool stuck = false;           // something waits for on_room(): nothing is tried before that
   bool flow_due = false;        // a full link holds up a FLOW packet, which is made when it leaves
+  bool gave_back = false;       // it knows that we do not need envelopes, and grants none before we ask
+  bool content = false;         // the same of it
   std::uint32_t eager_max = 0;  // bytes of payload that may travel without rendezvous
   std::uint32_t next_msg = 0;   // number of the next message to it
   std::int64_t credit = 0;      // bytes of its unexpected memory that we may still fill
@@ -94,6 +96,7 @@ struct alignas(kCacheLine) Channel {
   std::uint32_t envelope_grant = 0;  // size of the last grant to a starving peer, doubled each time
   std::uint32_t envelopes_out = 0;   // granted and not yet used
   std::uint32_t envelopes_due = 0;   // granted and not yet told
+  bool asks = false;                 // for envelopes, and that has not been told yet
   Error error;                       // why it is lost
 
   /// Credit that a message costs: its data, if it travels with it.
@@ -196,6 +199,13 @@ class Channels {
   }
   /// Its message is not kept (any more).
   void return_envelope() { ++envelopes_left_; }
+  /// The rank has none of its messages waiting and gives so many envelopes back, or asks for some with 0. False: it has
+  /// not been granted so many.
+  bool take_back_envelopes(Channel& c, std::uint32_t count);
+  /// No message to the rank waits: the envelopes that it has granted are there for others.
+  void give_back_envelopes(Channel& c);
+  /// A message to the rank waits for credit, and there is no envelope left.
+  void ask_for_envelopes(Channel& c);
   /// For a rank that waits: allows envelopes to those whose messages fill half of their credit here.
   void grant_envelopes();
   /// Bytes, of each peer of this job.

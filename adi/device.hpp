@@ -453,7 +453,7 @@ class Device {
   static void on_anti_send(void* device, Rank from, const Packet& p, const std::byte* payload);
   static void on_anti_send_ok(void* device, Rank from, const Packet& p, const std::byte* payload);
 
-  static void on_flow(void* device, Rank from, const Packet& p, const std::byte* payload);  // channels.cpp
+  static void on_flow(void* device, Rank from, const Packet& p, const std::byte* payload);  // credit.cpp
   // ---- packets of the floors above: extend.cpp ----
   static void on_extension(void* device, Rank from, const Packet& p, const std::byte* payload);
   int advance_extensions();

@@ -110,8 +110,9 @@ Outcome Device::send_message(Request* r, Channel& c) {
   const std::int64_t cost = c.cost_of(r->view.bytes);
   if (c.credit >= cost) [[likely]]
     return r->view.bytes <= c.eager_max ? try_short(r, c, cost) : try_request_send(r, c, cost);
-  if (c.envelopes == 0) return Outcome::retry;
-  return try_request_send(r, c, 0);
+  if (c.envelopes != 0) return try_request_send(r, c, 0);
+  channels_.ask_for_envelopes(c);
+  return Outcome::retry;
 }
 
 Outcome Device::try_short(Request* r, Channel& c, std::int64_t cost) {

@@ -96,6 +96,7 @@ int Device::drain(Channel& c) {
     }
     ++n;
   }
+  if (c.envelopes != 0 && c.messages.empty()) channels_.give_back_envelopes(c);
   for (std::size_t turns = c.bulk.size(); turns > 0 && !c.bulk.empty(); --turns) {
     Request* r = c.bulk.pop_front();
     const Outcome o = push_fragment(r, c);

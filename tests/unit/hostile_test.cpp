@@ -268,13 +268,27 @@ TEST_F(Hostile, AMessageBehindOneThatIsRefused) {
   }
 }
 
-TEST_F(Hostile, MoreEnvelopesThanCanBeCounted) {
+// Nothing waits for them, so they do not add up.
+TEST_F(Hostile, EnvelopesThatNobodyWantsAreGivenBack) {
   open();
   Packet p = packet(Kind::FLOW);
   p.flow.envelopes = ~std::uint32_t{0};
+  for (std::size_t i = 1; i <= 3; ++i) {
+    ASSERT_TRUE(w().send(p));
+    w().settle();
+    EXPECT_EQ(w().heard.size(), i);
+    EXPECT_EQ(w().last(Kind::FLOW).flow.envelopes, p.flow.envelopes);
+    EXPECT_EQ(w().last(Kind::FLOW).flags, packet_flag::envelope);
+  }
+}
+
+TEST_F(Hostile, EnvelopesGivenBackThatWereNotGranted) {
+  open();
+  Packet p = packet(Kind::FLOW);
+  p.flags = packet_flag::envelope;
+  p.flow.envelopes = 1;
   w().send(p);
-  w().send(p);
-  expect_dropped("FLOW", "more than can be counted");
+  expect_dropped("FLOW", "more than it has");
 }
 
 TEST_F(Hostile, AnswersToWhatHasNotBeenSent) {

@@ -82,7 +82,14 @@ void Counts::received(const Entry& e, const Packet& p) {
 // What both ends count alike, each in its own order.
 Finding Counts::both(const Entry& e, const Packet& p, Pair from_to) {
   const auto [from, to] = from_to;
-  if (p.kind == Kind::FLOW) envelopes_[{e.rank, to, from}] += p.flow.envelopes;
+  if (p.kind == Kind::FLOW && (p.flags & packet_flag::envelope) == 0) {
+    envelopes_[{e.rank, to, from}] += p.flow.envelopes;
+  } else if (p.kind == Kind::FLOW) {
+    std::int64_t& left = envelopes_[{e.rank, from, to}];
+    left -= p.flow.envelopes;
+    if (left < 0)
+      return broken(ProtocolRule::envelopes, fmt::format("{} envelopes too many are given back", -left));
+  }
   if (is_envelope(p) && --envelopes_[{e.rank, from, to}] < 0) {
     return broken(ProtocolRule::envelopes, "no FLOW packet has allowed this envelope");
   }
