@@ -52,12 +52,17 @@ os::UniqueFd connect_to(const std::string& ip, const std::string& port) {
   return socket;
 }
 
+using Deadline = std::chrono::steady_clock::time_point;
+
 // The body of one frame of the server's, of known size, and not a byte of what lies behind it; nothing when it does not
-// come, and errno says why.
-std::optional<std::string> hear(int socket, FrameKind kind, std::size_t body_bytes) {
+// come in time, be it a byte now and then, and errno says why.
+std::optional<std::string> hear(int socket, FrameKind kind, std::size_t body_bytes, Deadline deadline) {
   std::string frame(header_bytes + body_bytes, '\0');
   for (std::size_t have = 0; have < frame.size();) {
-    if (!os::wait_for(socket, POLLIN, join_timeout)) return std::nullopt;
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    errno = ETIMEDOUT;
+    if (left.count() <= 0 || !os::wait_for(socket, POLLIN, left)) return std::nullopt;
     const ssize_t got = ::recv(socket, frame.data() + have, frame.size() - have, 0);
     if (got == 0) errno = ECONNREFUSED;
     if (got <= 0) return std::nullopt;
@@ -75,13 +80,14 @@ bool say(int socket, const std::string& frame) {
 
 // Each side shows the other that it knows the ticket. Nothing of use is told to whoever else listens there.
 bool present(int socket, FrameKind role, int rank, std::string_view ticket) {
+  const Deadline deadline = std::chrono::steady_clock::now() + join_timeout;
   Entry entry(role, rank, ticket);
   if (!say(socket, entry.opening())) return false;
-  const auto challenge = hear(socket, FrameKind::challenge, Entry::challenge_bytes);
+  const auto challenge = hear(socket, FrameKind::challenge, Entry::challenge_bytes, deadline);
   if (!challenge) return false;
   const auto answer = entry.answer({FrameKind::challenge, *challenge});
   errno = EPROTO;
-  return answer && say(socket, *answer) && hear(socket, FrameKind::joined, 0);
+  return answer && say(socket, *answer) && hear(socket, FrameKind::joined, 0, deadline);
 }
 
 }  // namespace

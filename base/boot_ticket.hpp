@@ -35,6 +35,7 @@ class Entry {
   /// Its first frame.
   std::string opening() const;
   static constexpr std::size_t challenge_bytes = 64;  // body of the server's frame
+  static constexpr std::size_t most_bytes = 68;       // of any body that the rank's side sends
   /// Its answer to the server's frame; nothing when that server does not know the ticket.
   std::optional<std::string> answer(const Frame& challenge);
 

@@ -151,7 +151,7 @@ Result<std::optional<Frame>> FrameReader::next() {
   const char* header = buffer_.data() + begin_;
   const std::size_t length = read_u32(header);
   const auto kind = static_cast<std::uint8_t>(header[4]);
-  if (length > max_body) return fail(Errc::protocol, fmt::format("a start-up frame claims {} bytes", length));
+  if (length > most_) return fail(Errc::protocol, fmt::format("a start-up frame claims {} bytes", length));
   if (!is_known(kind) || header[5] != 0 || header[6] != 0 || header[7] != 0)
     return fail(Errc::protocol, fmt::format("a start-up frame has the unknown kind {}", kind));
   if (end_ - begin_ < header_bytes + length) return std::nullopt;

@@ -97,10 +97,12 @@ class BodyReader {
   bool ok_ = true;
 };
 
-/// Cuts a byte stream into frames. Nothing of the peer is trusted: Errc::protocol for a length beyond max_body or an
-/// unknown header, after which the stream is useless.
+/// Cuts a byte stream into frames. Nothing of the peer is trusted: Errc::protocol for a body longer than `most` or an
+/// unknown header, after which the stream is useless. Who has proven nothing is to have a small `most`: so much of a
+/// frame that is never completed is kept.
 class FrameReader {
  public:
+  explicit FrameReader(std::size_t most = max_body) : most_(most) {}
   /// Room for at least `count` bytes of input; `commit` says how many arrived. Ends the life of earlier frames.
   char* reserve(std::size_t count);
   void commit(std::size_t count) { end_ += count; }
@@ -109,6 +111,7 @@ class FrameReader {
   Result<std::optional<Frame>> next();
 
  private:
+  std::size_t most_;
   std::string buffer_;
   std::size_t begin_ = 0, end_ = 0;  // unread bytes are [begin_, end_)
 };

@@ -40,10 +40,13 @@ bool send_all(int socket, std::string_view text) {
   return true;
 }
 
+// Empty for one that is too long for addresses.
 std::string read_line(int socket) {
+  constexpr std::size_t kMost = 64 * 1024;
   std::string line;
   std::array<char, 1024> chunk;
   while (!line.ends_with('\n')) {
+    if (line.size() > kMost) return {};
     if (!os::wait_for(socket, POLLIN, server_time)) return {};
     const ssize_t got = ::recv(socket, chunk.data(), chunk.size(), 0);
     if (got < 0 && errno == EINTR) continue;

@@ -111,6 +111,36 @@ TEST(Gate, IsNotHeldUpByACrowdThatSaysNothing) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
+// It hears no more of a stranger than the first frame of a rank may be long.
+TEST(Gate, HangsUpOnAStrangerWhoAnnouncesMuch) {
+  GateThread gate;
+  const UniqueFd fd(connect_to(gate.addresses()));
+  const std::string frame = boot::encode(FrameKind::join, std::string(boot::max_body, 'x'));
+  ASSERT_EQ(::send(fd.get(), frame.data(), boot::header_bytes, MSG_NOSIGNAL),
+            static_cast<ssize_t>(boot::header_bytes));
+  char byte;
+  EXPECT_LE(::recv(fd.get(), &byte, 1, 0), 0);
+}
+
+// They take their turns with everybody else.
+TEST(Gate, LetsOneInWhileAFloodOfStrangersTalks) {
+  GateThread gate;
+  std::atomic<bool> over{false};
+  std::vector<std::thread> strangers;
+  for (int i = 0; i < 2; ++i)
+    strangers.emplace_back([&] {
+      const std::string noise(4096, '\0');
+      while (!over.load()) {
+        const UniqueFd fd(connect_to(gate.addresses()));
+        while (::send(fd.get(), noise.data(), noise.size(), MSG_NOSIGNAL) > 0) continue;
+      }
+    });
+  const auto rank = boot::join_server(gate.addresses(), FrameKind::join, 0, ticket('a'));
+  EXPECT_TRUE(rank) << rank.error().what;
+  over.store(true);
+  for (std::thread& one : strangers) one.join();
+}
+
 // Whoever listens at an address of rank 0's before it does.
 TEST(Gate, IsNotToldTheTicketByThoseWhoComeIn) {
   auto listener = listen_for_ranks(true);

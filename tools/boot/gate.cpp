@@ -55,7 +55,7 @@ void Gate::on_connection() {
   const int fd = socket.get();
   const Id id = next_id_++;
   const auto timer = loop_.after(patience, [this, id] { dismiss(visitors_.find(id)); });
-  visitors_.emplace(id, Visitor{std::move(socket), {}, timer, {}});
+  visitors_.emplace(id, Visitor{.socket = std::move(socket), .patience = timer, .entry = {}});
   loop_.watch(fd, EPOLLIN, [this, id](std::uint32_t) { on_ready(id); });
   on_ready(id);  // a rank has said its first word already
 }

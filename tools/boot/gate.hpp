@@ -39,7 +39,7 @@ class Gate {
   using Id = std::uint64_t;  // grows: the order of coming
   struct Visitor {
     UniqueFd socket;
-    boot::FrameReader reader;
+    boot::FrameReader reader{boot::Entry::most_bytes};
     EventLoop::TimerId patience;
     std::optional<boot::Entry> entry;  // has the mark, and has been challenged
   };
