@@ -46,9 +46,9 @@ Result<int> start_launcher(const JobInfo& job) {
   const std::string program = find();
   if (program.empty())
     return fail(Errc::argument,
-                "this program has no launcher, and rmqrun is neither beside the library (in folders where nobody but root "
-                "and the library's owner may write) nor in PATH: start it with rmqrun, or set RMQ_LAUNCHER to where that "
-                "is");
+                "this program has no launcher, and rmqrun is neither beside the library (in folders where nobody but "
+                "root and the library's owner may write) nor in PATH: start it with rmqrun, or set RMQ_LAUNCHER to "
+                "where that is");
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
     return fail_errno("no socket for a launcher (see ulimit -n)");

@@ -4,7 +4,7 @@ set(RMQ_BIN_DIR ${CMAKE_BINARY_DIR}/bin)
 set(RMQ_LIBEXEC_DIR ${CMAKE_BINARY_DIR}/libexec/rmq)
 
 # Children, descriptors, signals, the event loop: for launchers, rmqperf and the tests that start processes.
-add_library(rmq_process STATIC process/fd.cpp process/acceptor.cpp process/loop.cpp process/reap.cpp process/spawn.cpp)
+add_library(rmq_process STATIC process/fd.cpp process/acceptor.cpp process/loop.cpp process/printable.cpp process/reap.cpp process/spawn.cpp)
 target_link_libraries(rmq_process PUBLIC rmq_base)
 rmq_unite(rmq_process)
 
@@ -23,8 +23,8 @@ target_link_libraries(rmq_launch_wire PUBLIC rmq_process PRIVATE nlohmann_json::
 
 # What is to run where: the words of command lines, host files, allocations and spawns.
 add_library(rmq_launch_plan STATIC
-  launch/binding.cpp launch/env.cpp launch/help.cpp launch/hostlist.cpp launch/options.cpp launch/placing.cpp launch/plan.cpp
-  launch/spawn_plan.cpp)
+  launch/binding.cpp launch/env.cpp launch/help.cpp launch/hostlist.cpp launch/option_table.cpp launch/options.cpp
+  launch/placing.cpp launch/plan.cpp launch/soft.cpp launch/spawn_plan.cpp)
 target_link_libraries(rmq_launch_plan PUBLIC rmq_launch_wire PRIVATE nlohmann_json::nlohmann_json)
 
 # Who runs it and watches over it.

@@ -20,6 +20,7 @@
 #include "tools/boot/server.hpp"
 #include "tools/launch/env.hpp"
 #include "tools/launch/verdict.hpp"
+#include "tools/process/printable.hpp"
 
 namespace {
 
@@ -27,7 +28,7 @@ using namespace rmq::launch;
 using std::string;
 
 int complain(const string& what, int code) {
-  std::fprintf(stderr, "rmqboot: %s\n", what.c_str());
+  std::fprintf(stderr, "rmqboot: %s\n", printable(what).c_str());
   return code;
 }
 

@@ -12,6 +12,7 @@
 #include "tools/diag/control.hpp"
 #include "tools/diag/find.hpp"
 #include "tools/diag/json_text.hpp"
+#include "tools/process/printable.hpp"
 #include "tools/process/reap.hpp"
 
 namespace {
@@ -36,7 +37,7 @@ int list() {
     return 0;
   }
   fmt::print("{:<16}  {:>8}  {}\n", "job", "launcher", "command");
-  for (const auto& [job, launcher] : jobs) fmt::print("{:<16}  {:>8}  {}\n", job, launcher, command_of(launcher));
+  for (const auto& [job, launcher] : jobs) fmt::print("{:<16}  {:>8}  {}\n", job, launcher, launch::printable(command_of(launcher)));
   return 0;
 }
 
@@ -72,7 +73,7 @@ int main(int argc, char** argv) {
   const auto job = find_job(wanted);
   const auto document = job.and_then([](const std::string& id) { return launch::ask_job(id); });
   if (!document) {
-    fmt::print(stderr, "rmqps: {}\n", document.error().what);
+    fmt::print(stderr, "rmqps: {}\n", launch::printable(document.error().what));
     return 1;
   }
   auto told = nlohmann::json::parse(*document, nullptr, false);
@@ -82,7 +83,7 @@ int main(int argc, char** argv) {
   }
   const diag::Job read = diag::read_job(told);
   if (!json) {
-    std::fputs(diag::describe(read).c_str(), stdout);
+    std::fputs(launch::printable(diag::describe(read)).c_str(), stdout);
     return 0;
   }
   told["findings"] = nlohmann::json::array();

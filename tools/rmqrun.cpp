@@ -17,6 +17,7 @@
 #include "tools/launch/keeper.hpp"
 #include "tools/launch/options.hpp"
 #include "tools/launch/verdict.hpp"
+#include "tools/process/printable.hpp"
 
 namespace {
 
@@ -30,7 +31,7 @@ void open_standard_descriptors() {
 }
 
 int complain(const std::string& what, int code) {
-  std::fprintf(stderr, "rmqrun: %s\n", what.c_str());
+  std::fprintf(stderr, "rmqrun: %s\n", printable(what).c_str());
   return code;
 }
 
@@ -71,7 +72,7 @@ int main(int argc, char** argv) {
     std::puts("rmqrun (RMQ) " RMQ_VERSION);
     return 0;
   }
-  for (const std::string& note : options->notes) std::fprintf(stderr, "rmqrun: %s\n", note.c_str());
+  for (const std::string& note : options->notes) complain(note, 0);
   if (!options->trace.empty()) {
     std::error_code error;
     std::filesystem::create_directories(options->trace, error);

@@ -2,6 +2,8 @@
 #include "tools/launch/hostlist.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -11,6 +13,7 @@
 #include "tools/launch/agents.hpp"
 #include "tools/launch/options.hpp"
 #include "tools/launch/plan.hpp"
+#include "tools/process/fd.hpp"
 
 namespace rmq::launch {
 namespace {
@@ -227,6 +230,16 @@ TEST(PlanText, IsReadBackAndNoPartOfItIs) {
   EXPECT_EQ(back->sections[0].environment.get("A"), "b c");
   for (std::size_t length = 0; length < text.size(); ++length)
     EXPECT_FALSE(read_plan(std::string_view(text).substr(0, length))) << length;
+}
+
+// The launcher reads files of programs, while it serves others.
+TEST(HostFile, OfAProgramIsNotWaitedFor) {
+  const std::string path = ::testing::TempDir() + "rmq-fifo-" + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const auto text = read_plain_file(path);
+  ::unlink(path.c_str());
+  ASSERT_FALSE(text.has_value());
+  EXPECT_NE(text.error().what.find("no plain file"), std::string::npos) << text.error().what;
 }
 
 }  // namespace

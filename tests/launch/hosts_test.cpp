@@ -302,5 +302,29 @@ TEST(Hosts, NoiseBeforeTheAgentIsReadOver) {
   ::unlink(shell.c_str());
 }
 
+// What the user has set holds everywhere; what the launcher's host has for itself does not.
+TEST(Hosts, VariablesThatAreNamedReachOtherHosts) {
+  const Words job = {"--launcher", "env AGENT_OF={} TMPDIR=/agents SSH_TTY=theirs", "--hosts", "a:1"};
+  const Words script = {"sh", "-c", "echo $TMPDIR $SSH_TTY"};
+  const auto said = [&](const Words& options) {
+    Words words = job;
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), script.begin(), script.end());
+    return run(rmqrun(words), "", {{"TMPDIR", "/launchers"}}).out;
+  };
+  EXPECT_EQ(said({}), "/agents theirs\n");
+  EXPECT_EQ(said({"-x", "TMPDIR=/wanted"}), "/wanted theirs\n");
+  EXPECT_EQ(said({"-env", "SSH_TTY", "mine"}), "/agents mine\n");
+}
+
+TEST(Hosts, OwnAddressesNeedNoAgent) {
+  for (const char* hosts : {"localhost:2", "127.0.0.1:2", "127.0.0.2:1,127.0.0.1:1"}) {
+    const Outcome job =
+        run(rmqrun({"--launcher", "false", "--hosts", hosts, "PROBE", "fence", "say", "x", "finalize"}));
+    EXPECT_EQ(job.code, 0) << hosts << ": " << job.err;
+    EXPECT_EQ(sorted_lines(job.out), (Words{"0 x", "1 x"}));
+  }
+}
+
 }  // namespace
 }  // namespace rmq::test

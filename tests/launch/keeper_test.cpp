@@ -1,6 +1,8 @@
 // Several jobs under one launcher: each has its own ranks, fence and values; what is connected ends together.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -84,6 +86,23 @@ TEST(Keeper, ManyJobsOneAfterTheOther) {
   Words words = {"-n", "1", "sleep", "0.5"};
   for (int i = 0; i < 50; ++i) words.insert(words.end(), {"+", "-n", "2", "PROBE", "fence", "finalize"});
   EXPECT_EQ(run(several(words)).code, 0);
+}
+
+// What comes later is bound to what is free. Each says where it is while the other lives.
+TEST(Keeper, ALaterJobIsBoundBesideTheFirst) {
+  cpu_set_t all;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "missing here: a second CPU";
+  const std::string file = ::testing::TempDir() + "rmq-bound-" + std::to_string(::getpid());
+  const std::string say = "grep Cpus_allowed_list /proc/self/status; ";
+  const Outcome both =
+      run(several({"-n", "1", "--bind", "hwthread", "sh", "-c", say + "while [ ! -e " + file + " ]; do sleep 0.01; done",
+                   "/", "-n", "1", "--bind", "hwthread", "sh", "-c", say + "touch " + file}));
+  ::unlink(file.c_str());
+  EXPECT_EQ(both.code, 0) << both.err;
+  const Words lines = sorted_lines(both.out);
+  ASSERT_EQ(lines.size(), 2u) << both.out;
+  EXPECT_NE(lines[0], lines[1]);
 }
 
 }  // namespace

@@ -85,6 +85,14 @@ void Process::await_lines(int count) {
     }
 }
 
+void Process::await_text(const std::string& text) {
+  while (out_.find(text) == std::string::npos)
+    if (!read_more()) {
+      ADD_FAILURE() << "ended before it had printed '" << text << "': " << out_ << read_all(err_file_);
+      return;
+    }
+}
+
 Outcome Process::wait() {
   while (read_more()) {
   }

@@ -38,6 +38,9 @@ class Process {
   /// Waits until stdout holds `count` whole lines.
   void await_lines(int count);
 
+  /// Waits until stdout holds this text.
+  void await_text(const std::string& text);
+
   /// Waits for its end; the outcome holds all output up to then.
   Outcome wait();
 

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "tests/launch/processes.hpp"
@@ -242,6 +244,88 @@ TEST(RmqrunIo, VersionIsOneLine) {
   const Outcome job = run(rmqrun({"--version"}));
   EXPECT_EQ(job.code, 0);
   EXPECT_EQ(std::count(job.out.begin(), job.out.end(), '\n'), 1);
+}
+
+// Whoever is asked sees the question, though it has no end of line, and though another rank prints meanwhile.
+TEST(RmqrunIo, AQuestionOfRankZeroIsPassedOnAtOnce) {
+  for (const Words& where : {Words{"-n", "2"}, Words{"--launcher", "env AGENT_OF={}", "--hosts", "a:2"}}) {
+    const std::string answer = ::testing::TempDir() + "rmq-answer-" + std::to_string(::getpid());
+    const std::string wait = "while [ ! -e " + answer + " ]; do sleep 0.01; done; ";
+    Words words = where;
+    words.insert(words.end(),
+                 {"sh", "-c", "[ $RMQ_RANK = 0 ] && printf 'how many? '; " + wait + "echo $RMQ_RANK has heard"});
+    Process job(rmqrun(words));
+    job.await_text("how many? ");
+    std::FILE* const file = std::fopen(answer.c_str(), "w");
+    ASSERT_NE(file, nullptr);
+    std::fclose(file);
+    const Outcome outcome = job.wait();
+    std::filesystem::remove(answer);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("0 has heard\n"), std::string::npos) << outcome.out;
+    EXPECT_NE(outcome.out.find("\n1 has heard\n"), std::string::npos) << outcome.out;
+  }
+}
+
+TEST(RmqrunIo, ALongLineIsOneLineAndHasOneLabel) {
+  const Outcome job = run(rmqrun({"-n", "1", "-l", "sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x; echo"}));
+  EXPECT_EQ(job.out, "[0] " + std::string(300000, 'x') + "\n");
+}
+
+TEST(RmqrunIo, AFullDiskIsSaidAndTheRanksGoOn) {
+  std::vector<std::string> command = {"sh", "-c", "exec \"$@\" >/dev/full", "sh"};
+  for (const std::string& word :
+       rmqrun({"-n", "2", "-l", "sh", "-c", "echo lost; sleep 0.2; echo lost, too; echo on >&2"}))
+    command.push_back(word);
+  const Outcome job = run(command);
+  EXPECT_EQ(job.code, 0) << job.err;
+  EXPECT_NE(job.err.find("No space left on device"), std::string::npos) << job.err;
+  EXPECT_EQ(job.err.find("No space"), job.err.rfind("No space")) << job.err;
+  EXPECT_NE(job.err.find("[0] on"), std::string::npos) << job.err;
+}
+
+// As nohup starts it.
+TEST(RmqrunIo, HangupThatIsIgnoredFromTheBeginningIsNobodys) {
+  std::vector<std::string> command = {"sh", "-c", "trap '' HUP; exec \"$@\"", "sh"};
+  for (const std::string& word :
+       rmqrun({"-n", "2", "sh", "-c", "trap 'echo heard' USR1; echo up; while :; do sleep 0.05; done"}))
+    command.push_back(word);
+  Process job(command);
+  job.await_lines(2);
+  for (int i = 0; i < 2; ++i) ::kill(job.pid(), SIGHUP);
+  for (const pid_t pid : job.family("rmqkeeper")) ::kill(pid, SIGHUP);
+  ::kill(job.pid(), SIGUSR1);
+  job.await_lines(4);
+  ::kill(job.pid(), SIGTERM);
+  EXPECT_EQ(job.wait().code, 128 + SIGTERM);
+}
+
+TEST(RmqrunIo, NamesOfProgramsAreNoCommandsToTheTerminal) {
+  const std::string folder = ::testing::TempDir() + "rmq-names-" + std::to_string(::getpid());
+  std::filesystem::create_directories(folder);
+  const std::string program = folder + "/a\x1b[31m\xe9";
+  std::filesystem::copy_file("/bin/false", program);
+  const Outcome job = run(rmqrun({"-n", "1", program}));
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(job.code, 1);
+  EXPECT_EQ(job.err.find('\x1b'), std::string::npos) << job.err;
+  EXPECT_NE(job.err.find("a\\x1b[31m\\xe9"), std::string::npos) << job.err;
+}
+
+// Its question is answered in JSON, which is UTF-8.
+TEST(RmqrunIo, AProgramWhoseNameIsNoTextCanBeAskedAbout) {
+  const std::string folder = ::testing::TempDir() + "rmq-asked-" + std::to_string(::getpid());
+  std::filesystem::create_directories(folder);
+  const std::string program = folder + "/h\xe9";
+  std::filesystem::copy_file(probe_path(), program);
+  Process job(rmqrun({"-n", "2", program, "say", "up", "watch"}));
+  job.await_lines(2);
+  const Outcome asked = run({RMQ_BIN_DIR "/rmqps", std::to_string(job.pid())});
+  EXPECT_EQ(asked.code, 0) << asked.err;
+  EXPECT_NE(asked.out.find("rank"), std::string::npos) << asked.out;
+  ::kill(job.pid(), SIGTERM);
+  EXPECT_EQ(job.wait().code, 128 + SIGTERM);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -58,7 +58,9 @@ TEST(RmqrunKill, BySignalGoesPastAKeeperThatStandsStill) {
 }
 
 TEST(RmqrunKill, LeavesAloneWhatItsShellHadStartedBefore) {
-  Process job({"sh", "-c", "sleep 1000 >/dev/null 2>&1 & exec \"$@\"", "sh", rmqrun({})[0], "-n", "1", probe_path(), "say", "up", "spin"});
+  std::vector<std::string> command = {"sh", "-c", "sleep 1000 >/dev/null 2>&1 & exec \"$@\"", "sh"};
+  for (const std::string& word : rmqrun({"-n", "1", "PROBE", "say", "up", "spin"})) command.push_back(word);
+  Process job(command);
   job.await_lines(1);
   const auto before = job.family("sleep");
   ASSERT_EQ(before.size(), 1u);

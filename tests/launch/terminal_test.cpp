@@ -89,8 +89,8 @@ class Terminal {
   std::string shown_;
 };
 
-// What is typed meanwhile is the shell's, and the launcher, which would have to read it for a rank on another host, is not
-// stopped for trying: it hears signals all the while.
+// What is typed meanwhile is the shell's, and the launcher, which would have to read it for a rank on another host, is
+// not stopped for trying: it hears signals all the while.
 TEST(Terminal, BackgroundJobReadsItOnlyWhenItComesToTheForeground) {
   Terminal terminal(rmqrun({"--launcher", "env AGENT_OF={}", "--hosts", "a:1", "sh", "-c",
                             "trap 'echo heard' USR1; echo up; until read line; do :; done; echo got $line"}));

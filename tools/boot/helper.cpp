@@ -31,6 +31,7 @@
 #include "tools/launch/env.hpp"
 #include "tools/launch/options.hpp"
 #include "tools/launch/verdict.hpp"
+#include "tools/process/printable.hpp"
 #include "tools/process/spawn.hpp"
 
 namespace {
@@ -196,7 +197,7 @@ Result<Options> read_options(int argc, char** argv) {
 }
 
 int complain(const string& what, int code) {
-  std::fprintf(stderr, "rmqboot: %s\n", what.c_str());
+  std::fprintf(stderr, "rmqboot: %s\n", printable(what).c_str());
   return code;
 }
 

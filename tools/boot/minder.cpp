@@ -21,6 +21,7 @@
 #include "tools/launch/flight.hpp"
 #include "tools/launch/verdict.hpp"
 #include "tools/process/loop.hpp"
+#include "tools/process/printable.hpp"
 #include "tools/process/reap.hpp"
 #include "tools/process/signals.hpp"
 #include "tools/process/spawn.hpp"
@@ -55,7 +56,7 @@ class Minder {
     adopt_orphans();
     loop_.watch(rank_.control.get(), EPOLLIN, [this](std::uint32_t) { on_control(); });
     if (const auto started = signals ? start(ranks_mask) : tl::unexpected(signals.error()); !started) {
-      std::fprintf(stderr, "rmqboot: cannot start the program: %s\n", started.error().what.c_str());
+      std::fprintf(stderr, "rmqboot: cannot start the program: %s\n", printable(started.error().what).c_str());
       return exit_cannot_start;
     }
     loop_.run();
@@ -103,7 +104,7 @@ class Minder {
     ::send(rank_.control.get(), report.data(), report.size(), MSG_NOSIGNAL | MSG_DONTWAIT);  // 1 KB fits any buffer
     // It has not left properly; the memory is this rank's alone.
     if (const auto view = flight_.view(0); status != 0 && view && !view->finished())
-      std::fputs(flight_.report_death(0, -1).c_str(), stderr);
+      std::fputs(printable(flight_.report_death(0, -1)).c_str(), stderr);
     // Host launchers kill everything, the server too, as soon as they see a failure: so not before the server has named
     // the culprit, or has said by its end that this is none.
     loop_.after(report_grace, [this] { leave(); });

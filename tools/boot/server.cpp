@@ -25,6 +25,7 @@
 #include "tools/launch/open_files.hpp"
 #include "tools/launch/server.hpp"
 #include "tools/launch/verdict.hpp"
+#include "tools/process/printable.hpp"
 
 namespace rmq::launch {
 
@@ -140,7 +141,7 @@ class RemoteJob final : private Server::Upcalls {
     const Verdict verdict =
         judge(fmt::format("rank {} ({})", rank, program), server_.state(rank), status, minders_.size() == 1);
     if (verdict.effect == Verdict::Effect::ends_job) return end_job(verdict.code, verdict.message);
-    if (!verdict.message.empty()) std::fprintf(stderr, "rmqboot: %s\n", verdict.message.c_str());
+    if (!verdict.message.empty()) std::fprintf(stderr, "rmqboot: %s\n", printable(verdict.message).c_str());
     dismiss(rank);
     server_.depart(rank);
     stop_if_alone();
@@ -149,7 +150,7 @@ class RemoteJob final : private Server::Upcalls {
   void end_job(int code, const std::string& message) {
     if (ending_) return;
     ending_ = true;
-    std::fprintf(stderr, "%s: %s\n", minded_ ? "rmqboot" : "rmq", message.c_str());
+    std::fprintf(stderr, "%s: %s\n", minded_ ? "rmqboot" : "rmq", printable(message).c_str());
     server_.end(code, message);
     const std::string frame = boot::encode_code(boot::FrameKind::end, code, message);
     for (const Minder& m : minders_)
@@ -229,7 +230,7 @@ int serve(UniqueFd listener, int size, const std::string& job, Care care) {
   const std::size_t connections = 2 * static_cast<std::size_t>(size);
   // Who is in has left the gate, so both together are no more than all connections and the strangers.
   const auto raised = raise_open_files(size, Gate::descriptors(connections) + 16);
-  if (!raised) std::fprintf(stderr, "rmqboot: %s\n", raised.error().what.c_str());  // some ranks will not come in
+  if (!raised) std::fprintf(stderr, "rmqboot: %s\n", printable(raised.error().what).c_str());  // some ranks will not come in
   auto loop = EventLoop::create();
   if (!loop) return exit_cannot_start;
   std::string tickets;
@@ -260,7 +261,7 @@ int serve_remote_ranks(UniqueFd listener, int size, const std::string& job) {
 int serve_started_ranks(int size, const std::string& job, bool loopback, UniqueFd launcher) {
   auto listener = listen_for_ranks(loopback);
   if (!listener) {
-    std::fprintf(stderr, "rmq: %s\n", listener.error().what.c_str());
+    std::fprintf(stderr, "rmq: %s\n", printable(listener.error().what).c_str());
     return exit_cannot_start;
   }
   if (!write_all(STDOUT_FILENO, listener->addresses + "\n")) return exit_cannot_start;

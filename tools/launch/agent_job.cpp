@@ -20,11 +20,14 @@ bool is_of_host(std::string_view name) {
 
 JobPlan adapted(JobPlan plan) {
   for (Section& section : plan.sections) {
-    section.environment.unset_matching(is_of_host);
+    const auto is_ours = [&](std::string_view name) {
+      return is_of_host(name) && std::ranges::find(section.named, name) == section.named.end();
+    };
+    section.environment.unset_matching(is_ours);
     const Environment inherited = Environment::inherited();
     for (const std::string& text : inherited.texts()) {
       const std::size_t equals = text.find('=');
-      if (equals != std::string::npos && is_of_host(std::string_view(text).substr(0, equals)))
+      if (equals != std::string::npos && is_ours(std::string_view(text).substr(0, equals)))
         section.environment.set(text.substr(0, equals), text.substr(equals + 1));
     }
   }

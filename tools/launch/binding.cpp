@@ -122,6 +122,19 @@ std::vector<CpuSet> dealt(const std::vector<CpuSet>& places, const std::vector<C
   return out;
 }
 
+// So many neighbours each; what is left over at the end is nobody's, unless it is all there is.
+std::vector<CpuSet> together(const std::vector<CpuSet>& places, std::size_t each) {
+  std::vector<CpuSet> out;
+  for (std::size_t i = 0; i < places.size(); i += each) {
+    if (i + each > places.size() && !out.empty()) break;
+    CpuSet& all = out.emplace_back();
+    for (std::size_t j = i; j < std::min(i + each, places.size()); ++j)
+      all.insert(all.end(), places[j].begin(), places[j].end());
+    std::ranges::sort(all);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<Part> part_of(std::string_view name) {
@@ -141,8 +154,9 @@ Result<std::vector<CpuSet>> find_places(const Binding& binding, const std::funct
   if (places.empty())
     return fail(Errc::system, fmt::format("--bind {}: there is no {} here that this job may use", name_of(*binding.to),
                                           name_of(*binding.to)));
-  if (binding.spread && *binding.spread > *binding.to) return dealt(places, machine->parts(*binding.spread, allowed));
-  return places;
+  if (binding.spread && *binding.spread > *binding.to)
+    places = dealt(places, machine->parts(*binding.spread, allowed));
+  return together(places, static_cast<std::size_t>(binding.each));
 }
 
 std::function<bool(int cpu)> allowed_cpus() {

@@ -22,6 +22,7 @@ std::string_view name_of(Part part);
 
 struct Binding {
   std::optional<Part> to;      // each rank to one of these, in turn; none: unbound
+  int each = 1;                // so many of them to each rank
   std::optional<Part> spread;  // neighbours to different ones of these; none: one after the other
   bool report = false;         // say where each rank is
 };

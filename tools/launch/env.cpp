@@ -39,6 +39,7 @@ Environment job_environment(const Options& options, const App& app, const JobInf
   Environment out = Environment::inherited();
   for (const auto& [name, value] : options.environment) out.set(name, value);
   for (const auto& [name, value] : app.environment) out.set(name, value);
+  if (!app.path.empty()) out.set("PATH", app.path + ":" + out.get("PATH"));
   if (options.pmi) {  // their own library, and nothing of ours
     out.unset_matching(
         [](std::string_view name) { return is_foreign_launcher_variable(name) || name == "RMQ_SERVER"; });

@@ -26,8 +26,8 @@ namespace rmq::launch {
 
 namespace {
 
-// How long the keeper may take to answer a signal that is to end the job; and then the ranks, to end by SIGTERM; and then
-// the kernel, to end all by SIGKILL.
+// How long the keeper may take to answer a signal that is to end the job; and then the ranks, to end by SIGTERM; and
+// then the kernel, to end all by SIGKILL.
 constexpr std::chrono::seconds kPatience{2};
 
 // Waits for the keeper to end, passes on what we are sent, and makes debuggers the table of the ranks when it has come.

@@ -122,7 +122,7 @@ Result<Job*> Keeper::start_job(JobPlan plan, Job* parent) {
   if (auto raised = raise_descriptor_limit(plan); !raised) return tl::unexpected(raised.error());
   if (auto reached = reach(plan); !reached) return tl::unexpected(reached.error());
   const int number = jobs_made_++;
-  plan.takes_input = number == 0;
+  plan.takes_input = number == 0 && options_.takes_input;
   for (const std::string& note : plan.notes) output_.say("rmqrun: " + note);
   std::unique_ptr<Job> job(
       new Job(std::move(plan), number, {options_.hang_after, options_.hang_abort}, household_, agents_, *this));

@@ -53,7 +53,8 @@ LocalStarter::LocalStarter(Household& household, const JobPlan& plan, int host, 
 
 LocalStarter::~LocalStarter() {
   --household_.jobs;
-  for (const Rank& rank : ranks_) {
+  for (Rank& rank : ranks_) {
+    free_place(rank);
     household_.children.forget(rank.pid);
     if (rank.mpi_process.is_open()) household_.loop.forget(rank.mpi_process.get());
   }
@@ -108,7 +109,8 @@ Result<void> LocalStarter::start_rank(int rank, int app_num, const SpawnPlan& co
     if (!lines) return tl::make_unexpected(lines.error());
     theirs = std::move(*lines);
   }
-  const auto ends = household_.output.connect(fmt::format("{}{}", label_, rank), plan_.job.size);
+  const bool asks = rank == 0 && plan_.takes_input;
+  const auto ends = household_.output.connect(fmt::format("{}{}", label_, rank), plan_.job.size, asks);
   if (!ends) return fail(Errc::system, fmt::format("for the output of rank {}: {}", rank, ends.error().what));
 
   const int host = plan_.job.host_of_rank[rank];
@@ -145,23 +147,44 @@ Result<void> LocalStarter::start_rank(int rank, int app_num, const SpawnPlan& co
   }
   plan.keep = {theirs.get(), flight_.descriptor()};
   if (flight_.descriptor() >= 0) plan.environment.set("RMQ_FLIGHT_MEMORY", flight_.variable(static_cast<int>(slot)));
-  if (!places_.empty()) plan.cpus = places_[slot % places_.size()];
+  if (!places_.empty()) plan.cpus = take_place();
   if (plan_.binding.report)
     household_.output.say(
         fmt::format("rmqrun: rank {}{} on {} {}", label_, rank, plan_.hosts[static_cast<std::size_t>(host)],
                     plan.cpus.empty() ? "is not bound" : "is bound to CPUs " + format_cpus(plan.cpus)));
   serve_(rank, std::move(ours));  // before the rank can send: the kernel signs only what is sent from then on
   const auto pid = spawn(plan);
-  if (!pid) return fail(Errc::system, fmt::format("cannot start rank {}: {}", rank, pid.error().what));
+  if (!pid) {
+    Rank nobody;
+    nobody.cpus = plan.cpus;
+    free_place(nobody);
+    return fail(Errc::system, fmt::format("cannot start rank {}: {}", rank, pid.error().what));
+  }
   processes_ += debug_entry(*pid, plan_.pretended ? plan_.job.host_name : plan_.hosts[static_cast<std::size_t>(host)],
                             plan.program);
   Rank& entry = ranks_[slot];
   entry.pid = *pid;
   entry.alive = true;
+  entry.cpus = plan.cpus;
   entry.output = ends->stream;
   entry.program = common.arguments[0];
   household_.children.add(*pid, this, [this, rank](int status) { on_exit(rank, status); });
   return {};
+}
+
+// The first of those that the fewest ranks have, of other jobs as well: what is spawned does not share its parent's
+// while another is free.
+CpuSet LocalStarter::take_place() {
+  const auto least = std::ranges::min_element(places_, {}, [this](const CpuSet& cpus) {
+    const auto found = household_.bound.find(cpus);
+    return found == household_.bound.end() ? 0 : found->second;
+  });
+  ++household_.bound[*least];
+  return *least;
+}
+
+void LocalStarter::free_place(Rank& rank) {
+  if (!rank.cpus.empty()) --household_.bound[std::exchange(rank.cpus, {})];
 }
 
 // ---- signals -------------------------------------------------------------------------------------------------------
@@ -208,6 +231,7 @@ void LocalStarter::kill() {
   for (Rank& rank : ranks_) {
     household_.children.forget(rank.pid);
     rank.alive = false;
+    free_place(rank);
   }
 }
 
@@ -225,6 +249,7 @@ void LocalStarter::on_exit(int rank, int status) {
   if (pmi_) pmi_->drain(rank);
   drain_output(rank);
   rank_of(rank).alive = false;
+  free_place(rank_of(rank));
   upcalls_.on_exit(rank, status);
 }
 

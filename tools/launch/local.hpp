@@ -6,9 +6,11 @@
 #include <sys/resource.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "tools/launch/binding.hpp"
 #include "tools/launch/children.hpp"
 #include "tools/launch/flight.hpp"
 #include "tools/launch/output.hpp"
@@ -27,6 +29,7 @@ struct Household {
   Children& children;
   const sigset_t& signal_mask;          // what ranks are to start with
   const rlimit* users_limit = nullptr;  // RLIMIT_NOFILE as the user set it, when we had to raise ours
+  std::map<CpuSet, int> bound = {};     // how many ranks that live are bound to a place
   int jobs = 0;                         // that have processes here: with one alone, every descendant is its own
 };
 
@@ -69,6 +72,7 @@ class LocalStarter final : public Starter {
     pid_t mpi_pid = 0;     // of the process that called MPI_Init
     UniqueFd mpi_process;  // pidfd of it, when that is a descendant of `pid`
     int output = -1;       // of the relay
+    CpuSet cpus;           // that it is bound to, as long as it lives
     std::string program;   // as the user wrote it
   };
 
@@ -81,6 +85,8 @@ class LocalStarter final : public Starter {
   void on_exit(int rank, int status);
   void on_mpi_process_end(int rank);
   std::function<bool(pid_t child)> is_of_job() const;
+  CpuSet take_place();
+  void free_place(Rank& rank);
 
   Household& household_;
   const JobPlan& plan_;

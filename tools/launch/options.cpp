@@ -1,6 +1,7 @@
 #include "tools/launch/options.hpp"
 
 #include <fmt/format.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <cctype>
@@ -11,10 +12,13 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <utility>
 
 #include "base/config.hpp"
 #include "base/process_sets.hpp"
+#include "tools/launch/option_table.hpp"
 #include "tools/launch/placing.hpp"
+#include "tools/launch/soft.hpp"
 #include "tools/launch/words.hpp"
 
 namespace rmq::launch {
@@ -23,121 +27,18 @@ namespace {
 
 using std::string_view;
 
-// What an option does. Options of one meaning share a verb.
-enum class Verb {
-  ranks,
-  split,
-  method,
-  export_one,
-  env,
-  genv,
-  tag,
-  timeout,
-  trace,
-  trace_max,
-  coll,
-  process_set,
-  bind,
-  folder,
-  universe,
-  hang_after,
-  hang_abort,
-  pmi,
-  ft,
-  help,
-  version,
-  ignore,
-  per_host,
-  placing,
-  foreign,
-  hosts,
-  hostfile,
-  launcher,
-  fan_out,
-  host_timeout,
-  report_bindings
-};
-
-struct Known {
-  string_view name;  // without dashes
-  int values;        // arguments that follow
-  Verb verb;
-};
-
-constexpr Known known[] = {
-    {"n", 1, Verb::ranks},
-    {"np", 1, Verb::ranks},
-    {"c", 1, Verb::ranks},
-    {"host-split", 1, Verb::split},
-    {"method", 1, Verb::method},
-    {"methods", 1, Verb::method},
-    {"x", 1, Verb::export_one},
-    {"env", 2, Verb::env},
-    {"genv", 2, Verb::genv},
-    {"l", 0, Verb::tag},
-    {"tag-output", 0, Verb::tag},
-    {"prepend-rank", 0, Verb::tag},
-    {"timeout", 1, Verb::timeout},
-    {"trace", 1, Verb::trace},
-    {"trace-max", 1, Verb::trace_max},
-    {"coll", 1, Verb::coll},
-    {"pset", 1, Verb::process_set},
-    {"bind", 1, Verb::bind},
-    {"bind-to", 1, Verb::bind},
-    {"wdir", 1, Verb::folder},
-    {"wd", 1, Verb::folder},
-    {"usize", 1, Verb::universe},
-    {"hang-after", 1, Verb::hang_after},
-    {"hang-abort", 0, Verb::hang_abort},
-    {"pmi", 0, Verb::pmi},
-    {"ft", 0, Verb::ft},
-    {"disable-auto-cleanup", 0, Verb::ft},
-    {"h", 0, Verb::help},
-    {"help", 0, Verb::help},
-    {"V", 0, Verb::version},
-    {"version", 0, Verb::version},
-    // Of MPICH's and Open MPI's mpiexec, and so here without them: all variables reach all ranks, for instance.
-    {"oversubscribe", 0, Verb::ignore},
-    {"allow-run-as-root", 0, Verb::ignore},
-    {"envall", 0, Verb::ignore},
-    {"genvall", 0, Verb::ignore},
-    {"genvlist", 1, Verb::ignore},
-    {"envlist", 1, Verb::ignore},
-    {"q", 0, Verb::ignore},
-    {"quiet", 0, Verb::ignore},
-    // With nothing to do on one machine, or of a library that is not this one: scripts that pass them keep working, and
-    // are told.
-    {"report-bindings", 0, Verb::report_bindings},
-    {"map-by", 1, Verb::placing},
-    {"rank-by", 1, Verb::placing},
-    {"ppn", 1, Verb::per_host},
-    {"perhost", 1, Verb::per_host},
-    {"npernode", 1, Verb::per_host},
-    {"N", 1, Verb::per_host},
-    {"mca", 2, Verb::foreign},
-    {"launcher", 1, Verb::launcher},
-    {"fan-out", 1, Verb::fan_out},
-    {"host-timeout", 1, Verb::host_timeout},
-    {"host", 1, Verb::hosts},
-    {"hosts", 1, Verb::hosts},
-    {"H", 1, Verb::hosts},
-    {"f", 1, Verb::hostfile},
-    {"hostfile", 1, Verb::hostfile},
-    {"machinefile", 1, Verb::hostfile},
-};
-
 class Parser {
  public:
   Parser(std::span<const char* const> arguments, const Defaults& defaults)
-      : arguments_(arguments), defaults_(defaults) {}
+      : arguments_(arguments.begin(), arguments.end()), defaults_(defaults) {}
 
   Result<Options> parse() {
     while (position_ < arguments_.size()) {
       if (auto section = parse_section(); !section) return tl::make_unexpected(section.error());
       if (out_.action != Options::Action::run) return std::move(out_);
     }
-    if (arguments_.empty()) return wrong("no program given; see rmqrun --help");
-    if (string_view(arguments_.back()) == ":") return wrong("no program after the last ':'");
+    if (out_.apps.empty()) return wrong("no program given; see rmqrun --help");
+    if (arguments_.back() == ":") return wrong("no program after the last ':'");
     if (auto good = finish(); !good) return tl::make_unexpected(good.error());
     return std::move(out_);
   }
@@ -147,7 +48,7 @@ class Parser {
   Result<void> parse_section() {
     app_ = App{};
     while (position_ < arguments_.size()) {
-      const string_view word = arguments_[position_];
+      const std::string word = arguments_[position_];  // which may name a file that takes the place of all
       if (word == "--") {
         ++position_;
         break;
@@ -156,10 +57,16 @@ class Parser {
       ++position_;
       if (auto good = parse_option(word); !good || out_.action != Options::Action::run) return good;
     }
-    while (position_ < arguments_.size() && string_view(arguments_[position_]) != ":")
+    while (position_ < arguments_.size() && arguments_[position_] != ":")
       app_.command.emplace_back(arguments_[position_++]);
     if (position_ < arguments_.size()) ++position_;  // the ':'
     if (app_.command.empty()) return wrong("no program given; see rmqrun --help");
+    if (!app_.soft.empty()) {
+      const auto count = soft_count(app_.soft, app_.ranks);
+      if (!count) return wrong(fmt::format("-soft {}: {}", app_.soft, count.error().what));
+      if (*count == 0) return wrong(fmt::format("-soft {}: comes to no process at all", app_.soft));
+      app_.ranks = *count;
+    }
     out_.apps.push_back(std::move(app_));
     placing_.end_section();
     return {};
@@ -173,9 +80,9 @@ class Parser {
       joined = name.substr(equals + 1);
       name = name.substr(0, equals);
     }
-    const auto* option =
-        std::find_if(std::begin(known), std::end(known), [&](const Known& k) { return k.name == name; });
-    if (option == std::end(known)) return wrong(fmt::format("unknown option {}; see rmqrun --help", word));
+    const auto options = known_options();
+    const auto option = std::ranges::find(options, name, &KnownOption::name);
+    if (option == options.end()) return wrong(fmt::format("unknown option {}; see rmqrun --help", word));
     if (joined && option->values != 1) return wrong(fmt::format("option {} cannot be written with '='", word));
     std::string values[2];
     for (int i = 0; i < option->values; ++i) {
@@ -183,7 +90,19 @@ class Parser {
         return wrong(fmt::format("option {} needs {} value(s)", word, option->values));
       values[i] = joined ? *joined : arguments_[position_++];
     }
+    if (option->verb == Verb::foreign) return note_foreign(*option, word, values[0], values[1]);
+    if (option->verb == Verb::refused)
+      return wrong(fmt::format("{} is not supported: {}", word, option->text));
+    if (option->values == 0) values[0] = option->text;
     return apply(option->verb, word, values[0], values[1]);
+  }
+
+  Result<void> note_foreign(const KnownOption& option, string_view word, const std::string& value,
+                            const std::string& second) {
+    out_.notes.push_back(fmt::format("{}{}{}{}{} is ignored: {}", word, value.empty() ? "" : " ", value,
+                                     second.empty() ? "" : " ", second,
+                                     option.text.empty() ? "it means nothing to RMQ" : option.text));
+    return {};
   }
 
   Result<void> apply(Verb verb, string_view word, const std::string& value, const std::string& second) {
@@ -235,6 +154,24 @@ class Parser {
       case Verb::folder:
         app_.folder = value;
         return {};
+      case Verb::path:
+        app_.path = value;
+        return {};
+      case Verb::arch:
+        return check_arch(value, word);
+      case Verb::soft:
+        app_.soft = value;
+        return {};
+      case Verb::config_file:
+        return read_config(value, word);
+      case Verb::interface:
+        out_.environment.emplace_back("RMQ_TCP_INTERFACE", value);
+        return {};
+      case Verb::input:
+        if (value != "0" && value != "none")
+          return wrong(fmt::format("{} {}: standard input goes to rank 0, or to nobody (none)", word, value));
+        out_.takes_input = value == "0";
+        return {};
       case Verb::universe: {
         const auto size = parse_count(value, max_ranks);
         if (!size) return wrong(fmt::format("{} {}: not a number of ranks", word, value));
@@ -263,15 +200,13 @@ class Parser {
         out_.action = Options::Action::version;
         return {};
       case Verb::ignore:
+      case Verb::foreign:
+      case Verb::refused:
         return {};
       case Verb::per_host:
         return placing_.set_per_host(value, word);
       case Verb::placing:
         return placing_.map_by(value, word, out_);
-      case Verb::foreign:
-        out_.notes.push_back(fmt::format("{}{}{}{}{} is ignored: it means nothing to RMQ", word,
-                                         value.empty() ? "" : " ", value, second.empty() ? "" : " ", second));
-        return {};
       case Verb::hosts:
         return placing_.take_hosts(parse_host_list(value), word, value);
       case Verb::hostfile:
@@ -304,8 +239,61 @@ class Parser {
   Result<void> set_trace(const std::string& folder, string_view word) {
     std::error_code error;
     out_.trace = std::filesystem::absolute(folder, error);
-    if (error) return wrong(fmt::format("{} {}: the working folder cannot be found: {}", word, folder, error.message()));
+    if (error)
+      return wrong(fmt::format("{} {}: the working folder cannot be found: {}", word, folder, error.message()));
     return {};
+  }
+
+  static Result<void> check_arch(const std::string& wanted, string_view word) {
+    utsname machine{};
+    ::uname(&machine);
+    if (wanted != machine.machine)
+      return wrong(fmt::format("{} {}: programs run on {} here", word, wanted, machine.machine));
+    return {};
+  }
+
+  // The standard's -configfile: a line for each program, as between two ':' of a command line.
+  Result<void> read_config(const std::string& path, string_view word) {
+    if (position_ != arguments_.size() || arguments_.size() > 2)
+      return wrong(fmt::format("{} {} stands alone: all options and programs are in the file", word, path));
+    std::ifstream file(path);
+    if (!file) return wrong(fmt::format("{} {}: cannot be read: {}", word, path, std::strerror(errno)));
+    std::vector<std::string> all;
+    int number = 0;
+    for (std::string line; std::getline(file, line);) {
+      ++number;
+      const auto words = quoted_words(line);
+      if (!words) return wrong(fmt::format("{} {}: line {}: a quotation mark has no end", word, path, number));
+      if (words->empty()) continue;
+      if (!all.empty()) all.emplace_back(":");
+      all.insert(all.end(), words->begin(), words->end());
+    }
+    if (std::ranges::find(all, "-configfile") != all.end())
+      return wrong(fmt::format("{} {}: a file cannot name another", word, path));
+    arguments_ = std::move(all);
+    position_ = 0;
+    return {};
+  }
+
+  // Between blanks; '…' and "…" hold a word together, and a '#' where a word could begin is a comment.
+  static std::optional<std::vector<std::string>> quoted_words(string_view line) {
+    std::vector<std::string> words;
+    char quote = 0;
+    bool in_word = false;
+    for (const char c : line) {
+      if (quote != 0 ? c == quote : c == '\'' || c == '"') {
+        quote = quote != 0 ? '\0' : c;
+        if (!std::exchange(in_word, true)) words.emplace_back();
+      } else if (quote == 0 && std::isspace(static_cast<unsigned char>(c)) != 0) {
+        in_word = false;
+      } else {
+        if (!in_word && c == '#' && quote == 0) break;
+        if (!std::exchange(in_word, true)) words.emplace_back();
+        words.back() += c;
+      }
+    }
+    if (quote != 0) return std::nullopt;
+    return words;
   }
 
   void add_set(const std::string& set) { out_.sets += (out_.sets.empty() ? "" : ";") + set; }
@@ -361,10 +349,19 @@ class Parser {
     return {};
   }
 
-  // --bind is ours; --bind-to is other launchers', whose further words mean nothing here.
+  // --bind is ours; --bind-to is other launchers': MPICH's number of parts for each rank, and Open MPI's words for what
+  // is so here in any case.
   Result<void> set_bind(const std::string& text, string_view word) {
-    out_.binding.to = part_of(split(text, ':')[0]);
-    if (out_.binding.to || text == "none") return {};
+    const auto words = split(text, ':');
+    out_.binding.to = part_of(words[0]);
+    out_.binding.each = 1;
+    for (const string_view more : std::span(words).subspan(1)) {
+      if (const auto each = parse_count(more, max_ranks); each && out_.binding.to)
+        out_.binding.each = *each;
+      else if (more != "overload-allowed" && more != "if-supported")
+        return wrong(fmt::format("{} {}: '{}' is no number of parts for each rank", word, text, more));
+    }
+    if (out_.binding.to || words[0] == "none") return {};
     if (word.ends_with("bind"))
       return wrong(fmt::format("{} {}: hwthread, core, l3cache, numa, socket or none", word, text));
     out_.notes.push_back(
@@ -398,7 +395,7 @@ class Parser {
     return placing_.place(size, out_);
   }
 
-  std::span<const char* const> arguments_;
+  std::vector<std::string> arguments_;  // those of the command line, or of the file that it names
   const Defaults defaults_;
   std::size_t position_ = 0;
   Options out_;

@@ -26,6 +26,8 @@ struct App {
   bool ranks_given = false;
   std::vector<std::string> command;  // program and its arguments
   std::string folder;                // --wdir; empty: the launcher's
+  std::string path;                  // -path: folders where programs are looked for first
+  std::string soft;                  // -soft: numbers of ranks that are good as well
   Variables environment;             // -env
   std::vector<std::string> sets;     // --pset without ranks: names of process sets that are this section
 };
@@ -44,6 +46,7 @@ struct Options {
   std::string coll;                // --coll: the file's words, with commas
   std::string trace_max;    // --trace-max, bytes of each rank's file (K, M, G); empty: RMQ_TRACE_MAX of the environment
   bool tag_output = false;  // -l
+  bool takes_input = true;  // rank 0 reads the launcher's standard input; -stdin none: nobody
   Binding binding;          // --bind, --map-by a part of the machine, --report-bindings
   bool pmi = false;         // --pmi
   std::string launcher;     // --launcher: what runs a command on another host; empty: ssh

@@ -10,7 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstring>
 #include <utility>
+
+#include "tools/process/printable.hpp"
 
 namespace rmq::launch {
 
@@ -18,6 +22,7 @@ namespace {
 
 constexpr std::size_t longest_line = 64 * 1024;
 constexpr std::size_t most_held = 1024 * 1024;
+constexpr std::chrono::milliseconds moment{100};  // without more of a line
 // What a pipe takes without blocking once poll has called it writable (PIPE_BUF). Our stdout is shared with others, who
 // would be surprised if we made it non-blocking.
 constexpr std::size_t safe_write = 4096;
@@ -45,23 +50,29 @@ bool has_room(int fd) {
 
 }  // namespace
 
-OutputRelay::OutputRelay(EventLoop& loop, bool tag) : loop_(loop), tag_(tag) {
-  for (Sink* sink : {&output_, &error_}) {
-    sink->fd = sink == &output_ ? STDOUT_FILENO : STDERR_FILENO;
-    sink->terminal = is_terminal(sink->fd);
-    sink->plain_file = is_plain_file(sink->fd);
-  }
-  shared_ = is_same_file(output_.fd, error_.fd);
+OutputRelay::OutputRelay(EventLoop& loop, bool tag) : loop_(loop), timers_(loop), tag_(tag) {
+  set_up(output_, STDOUT_FILENO);
+  set_up(error_, STDERR_FILENO);
+  shared_ = is_same_file(STDOUT_FILENO, STDERR_FILENO);
 }
 
 OutputRelay::OutputRelay(EventLoop& loop, bool tag, bool shared, Pass pass)
-    : loop_(loop), tag_(tag), pass_(std::move(pass)), shared_(shared) {
-  output_.fd = STDOUT_FILENO;
-  error_.fd = STDERR_FILENO;
+    : loop_(loop), timers_(loop), tag_(tag), pass_(std::move(pass)), shared_(shared) {
+  output_.fd = output_.number = STDOUT_FILENO;
+  error_.fd = error_.number = STDERR_FILENO;
+}
+
+void OutputRelay::set_up(Sink& sink, int fd) {
+  sink.number = fd;
+  sink.own = open_unshared(fd, O_WRONLY);
+  sink.fd = sink.own.is_open() ? sink.own.get() : fd;
+  sink.terminal = is_terminal(fd);
+  sink.plain_file = is_plain_file(fd);
 }
 
 void OutputRelay::accept(int fd, std::string_view text, std::function<void()> taken) {
   Sink& sink = fd == STDERR_FILENO ? error_ : output_;
+  end_line(sink, true);
   sink.held += text;
   sink.awaits_room.push_back(std::move(taken));
   write_out(sink);
@@ -81,7 +92,7 @@ void OutputRelay::pass_on(Sink& sink) {
     const auto part = std::string_view(sink.held).substr(done, kMostAtOnce);
     done += part.size();
     not_taken_ += part.size();
-    pass_(sink.fd, part);
+    pass_(sink.number, part);
   }
   sink.held.erase(0, done);
 }
@@ -91,12 +102,12 @@ int OutputRelay::descriptors_per_rank(int ranks) const {
   return relays(error_, ranks) && !shared_ ? 2 : 1;
 }
 
-Result<OutputRelay::Ends> OutputRelay::connect(const std::string& label, int ranks) {
+Result<OutputRelay::Ends> OutputRelay::connect(const std::string& label, int ranks, bool asks) {
   Ends ends;
   ends.stream = streams_made_++;
   const bool output = relays(output_, ranks), error = relays(error_, ranks);
   if (output) {
-    auto opened = open_stream(label, output_);
+    auto opened = open_stream(label, output_, asks);
     if (!opened) return tl::make_unexpected(opened.error());
     ends.output = std::move(*opened);
   }
@@ -104,19 +115,20 @@ Result<OutputRelay::Ends> OutputRelay::connect(const std::string& label, int ran
     ends.error.reset(::fcntl(ends.output.get(), F_DUPFD_CLOEXEC, 3));
     if (!ends.error.is_open()) return fail_errno("no descriptor left for a rank's stderr");
   } else if (error) {
-    auto opened = open_stream(label, error_);
+    auto opened = open_stream(label, error_, asks);
     if (!opened) return tl::make_unexpected(opened.error());
     ends.error = std::move(*opened);
   }
   return ends;
 }
 
-Result<UniqueFd> OutputRelay::open_stream(const std::string& label, Sink& sink) {
+Result<UniqueFd> OutputRelay::open_stream(const std::string& label, Sink& sink, bool asks) {
   auto pipe = Pipe::create();
   if (!pipe) return tl::make_unexpected(pipe.error());
   const int fd = pipe->reader.get();
   ::fcntl(fd, F_SETFL, O_NONBLOCK);
-  Stream& stream = streams_.emplace_back(Stream{streams_made_ - 1, label, &sink, std::move(pipe->reader), {}, false});
+  Stream& stream = streams_.emplace_back(
+      Stream{streams_made_ - 1, label, &sink, std::move(pipe->reader), pipes_made_++, asks, {}, false, false});
   loop_.watch(fd, EPOLLIN, [this, &stream](std::uint32_t) { read_some(stream); });
   return std::move(pipe->writer);
 }
@@ -131,6 +143,7 @@ bool OutputRelay::read_some(Stream& stream) {
     return false;
   }
   pass_lines(stream, {chunk.data(), static_cast<std::size_t>(got)});
+  await_more(stream);
   write_out(*stream.sink);
   if (stream.pipe.is_open() && stream.sink->held.size() > most_held && !stream.paused) {
     stream.paused = true;
@@ -154,15 +167,51 @@ void OutputRelay::pass_lines(Stream& stream, std::string_view text) {
   }
 }
 
-void OutputRelay::append(Stream& stream, std::string_view line) {
-  std::string& held = stream.sink->held;
-  if (tag_) fmt::format_to(std::back_inserter(held), "[{}] ", stream.label);
-  held += line;
-  if (tag_ && !line.ends_with('\n')) held += '\n';
+// Whole lines, or a part of one. Another's, of which a part has been passed on, comes first, as long as it goes on.
+void OutputRelay::append(Stream& stream, std::string_view text) {
+  Sink& sink = *stream.sink;
+  const bool is_whole = text.ends_with('\n'), goes_on = sink.owner == stream.number;
+  if (sink.owner != kNobody && !goes_on && (!is_whole || sink.behind.size() > most_held)) end_line(sink, true);
+  const bool waits = sink.owner != kNobody && !goes_on;
+  std::string& to = waits ? sink.behind : sink.held;
+  if (tag_ && !goes_on) fmt::format_to(std::back_inserter(to), "[{}] ", stream.label);
+  to += text;
+  if (waits) {
+    if (!std::exchange(sink.is_patient, true))
+      timers_.after(moment, [this, &sink] {
+        sink.is_patient = false;
+        end_line(sink, true);
+        write_out(sink);
+      });
+  } else if (is_whole) {
+    end_line(sink, false);
+  } else {
+    sink.owner = stream.number;
+  }
+}
+
+// The line that has been passed on in part is over, or others break into it.
+void OutputRelay::end_line(Sink& sink, bool breaks) {
+  if (breaks && sink.owner != kNobody) sink.held += '\n';
+  sink.owner = kNobody;
+  sink.held += std::exchange(sink.behind, {});
+}
+
+// A question has no end of line.
+void OutputRelay::await_more(Stream& stream) {
+  if (!stream.asks || stream.line.empty() || std::exchange(stream.is_awaited, true)) return;
+  timers_.after(moment, [this, number = stream.number] {
+    const auto found = std::ranges::find(streams_, number, &Stream::number);
+    if (found == streams_.end() || !std::exchange(found->is_awaited, false) || found->line.empty()) return;
+    append(*found, std::exchange(found->line, {}));
+    write_out(*found->sink);
+  });
 }
 
 void OutputRelay::close(Stream& stream) {
+  // Only what is labelled has to end.
   if (!stream.line.empty()) append(stream, std::exchange(stream.line, {}));
+  if (stream.sink->owner == stream.number) end_line(*stream.sink, tag_);
   write_out(*stream.sink);
   if (!stream.pipe.is_open()) return;
   loop_.forget(stream.pipe.get());
@@ -179,13 +228,16 @@ void OutputRelay::drain(int id) {
 }
 
 void OutputRelay::say(std::string_view line) {
-  error_.held += line;
+  end_line(error_, true);
+  error_.held += printable(line);
   error_.held += '\n';
   write_out(error_);
 }
 
 bool OutputRelay::is_idle() const {
-  return output_.held.empty() && error_.held.empty() && not_taken_ == 0;
+  for (const Sink* sink : {&output_, &error_})
+    if (!sink->held.empty() || !sink->behind.empty()) return false;
+  return not_taken_ == 0;
 }
 
 void OutputRelay::write_out(Sink& sink) {
@@ -205,12 +257,17 @@ void OutputRelay::write_to_file(Sink& sink) {
     const ssize_t wrote = ::write(sink.fd, sink.held.data() + done, size);
     if (wrote > 0) done += static_cast<std::size_t>(wrote);
     if (wrote < 0 && errno == EAGAIN) break;
-    if (wrote < 0 && errno != EINTR) sink.broken = true;
+    if (wrote < 0 && errno == EPIPE) sink.broken = true;
+    if (wrote < 0 && errno != EINTR && errno != EPIPE) {
+      lose(sink, errno);
+      done = sink.held.size();
+    }
   }
   sink.held.erase(0, done);
   if (sink.broken) {
     // Whoever read our output is gone. The ranks learn it as they would have without us: by SIGPIPE at their next line.
     sink.held.clear();
+    sink.behind.clear();
     for (Stream& stream : streams_)
       if (stream.sink == &sink && stream.pipe.is_open()) {
         loop_.forget(stream.pipe.get());
@@ -224,6 +281,12 @@ void OutputRelay::write_to_file(Sink& sink) {
     loop_.forget(sink.fd);
     sink.waiting = false;
   }
+}
+
+// A full disk, for instance: the ranks go on, as one that writes for itself does.
+void OutputRelay::lose(Sink& sink, int error) {
+  if (std::exchange(sink.has_failed, true) || &sink == &error_) return;
+  say(fmt::format("rmqrun: what ranks print is lost: standard output cannot be written: {}", std::strerror(error)));
 }
 
 void OutputRelay::resume(Sink& sink) {

@@ -2,7 +2,10 @@
 // never mix, with "[rank] " in front when asked for.
 //
 // A line is passed on when it is complete. A last line without an end is passed on when the rank ends; a line longer
-// than 64 KiB in pieces. When the reader of our output is slow, ranks are made to wait: at most 1 MiB is held back.
+// than 64 KiB in pieces, between which lines of others wait, as long as it goes on. What the rank that reads our input
+// leaves without an end is passed on when nothing more has come for a moment: it may be a question. When the reader of
+// our output is slow, ranks are made to wait: at most 1 MiB is held back. What cannot be written, as on a full disk, is
+// lost, and that is said once; when nobody reads it any more, ranks get SIGPIPE.
 // Where nothing could mix (one rank, a terminal, /dev/null) and no label is wanted, ranks write for themselves.
 #pragma once
 
@@ -36,8 +39,8 @@ class OutputRelay {
     UniqueFd output, error;
     int stream = -1;  // for drain
   };
-  /// `label` is put before its lines, as "[label] "; `ranks` of its job.
-  Result<Ends> connect(const std::string& label, int ranks);
+  /// `label` is put before its lines, as "[label] "; `ranks` of its job; `asks`: it reads the launcher's input.
+  Result<Ends> connect(const std::string& label, int ranks, bool asks = false);
 
   /// Descriptors that each rank of a job of so many takes in this process.
   int descriptors_per_rank(int ranks) const;
@@ -54,7 +57,8 @@ class OutputRelay {
   /// Whether stdout and stderr are one file.
   bool is_shared() const { return shared_; }
 
-  /// Puts a line of the launcher's own on stderr, in order with the ranks'.
+  /// Puts a line of the launcher's own on stderr, in order with the ranks'. It may name what others have named: nothing
+  /// of it is a command to the terminal.
   void say(std::string_view line);
 
   /// All has been read and nothing waits to be written.
@@ -63,8 +67,15 @@ class OutputRelay {
   void on_written(std::function<void()> written) { written_ = std::move(written); }
 
  private:
+  static constexpr int kNobody = -1;
   struct Sink {  // one of the launcher's own descriptors
-    int fd = -1;
+    int fd = -1;   // where to write: `own`, or 1 or 2
+    UniqueFd own;  // the same pipe or terminal, which does not block
+    int number = -1;
+    int owner = kNobody;      // number of the stream whose line is passed on in part
+    std::string behind;       // whole lines that wait for the end of that one …
+    bool is_patient = false;  // … for a moment
+    bool has_failed = false;  // it has been said that something is lost
     bool terminal = false;    // or /dev/null: takes what several write line by line, or does not care
     bool plain_file = false;  // always ready, not to be waited for
     bool broken = false;      // its reader is gone
@@ -77,15 +88,22 @@ class OutputRelay {
     std::string label;
     Sink* sink;
     UniqueFd pipe;
-    std::string line;     // the incomplete last line
-    bool paused = false;  // not read until the sink has taken something
+    int number;           // unlike that of any other stream
+    bool asks;
+    std::string line;         // the incomplete last line
+    bool is_awaited = false;  // whether more of it comes
+    bool paused = false;      // not read until the sink has taken something
   };
 
   bool relays(const Sink& sink, int ranks) const { return pass_ || tag_ || (ranks > 1 && !sink.terminal); }
-  Result<UniqueFd> open_stream(const std::string& label, Sink& sink);
+  Result<UniqueFd> open_stream(const std::string& label, Sink& sink, bool asks);
+  void set_up(Sink& sink, int fd);
   bool read_some(Stream& stream);
   void pass_lines(Stream& stream, std::string_view text);
-  void append(Stream& stream, std::string_view line);
+  void append(Stream& stream, std::string_view text);
+  void await_more(Stream& stream);
+  void end_line(Sink& sink, bool breaks);
+  void lose(Sink& sink, int error);
   void close(Stream& stream);
   void write_out(Sink& sink);
   void write_to_file(Sink& sink);
@@ -93,12 +111,13 @@ class OutputRelay {
   void resume(Sink& sink);
 
   EventLoop& loop_;
+  Timers timers_;
   const bool tag_;
   const Pass pass_;
   std::size_t not_taken_ = 0;  // bytes that have been passed
   Sink output_, error_;
   bool shared_ = false;  // stdout and stderr are one file: one pipe keeps a rank's own order
-  int streams_made_ = 0;
+  int streams_made_ = 0, pipes_made_ = 0;
   std::list<Stream> streams_;
   std::function<void()> written_;
 };

@@ -1,20 +1,69 @@
 #include "tools/launch/plan.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <system_error>
 
 #include "base/bootstrap_env.hpp"
 #include "tools/launch/env.hpp"
 #include "tools/launch/link.hpp"
+#include "tools/process/fd.hpp"
 
 namespace rmq::launch {
 
+namespace {
+
+// Whether it is written as an address that one of this machine's interfaces has.
+bool is_own_address(const std::string& text) {
+  in_addr four{};
+  in6_addr six{};
+  const bool is_4 = ::inet_pton(AF_INET, text.c_str(), &four) == 1;
+  if (!is_4 && ::inet_pton(AF_INET6, text.c_str(), &six) != 1) return false;
+  if (is_4 && (ntohl(four.s_addr) >> 24) == 127) return true;
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return false;
+  bool is_own = false;
+  for (const ifaddrs* i = list; i != nullptr && !is_own; i = i->ifa_next) {
+    if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != (is_4 ? AF_INET : AF_INET6)) continue;
+    is_own = is_4 ? std::memcmp(&reinterpret_cast<const sockaddr_in*>(i->ifa_addr)->sin_addr, &four, sizeof four) == 0
+                  : std::memcmp(&reinterpret_cast<const sockaddr_in6*>(i->ifa_addr)->sin6_addr, &six, sizeof six) == 0;
+  }
+  ::freeifaddrs(list);
+  return is_own;
+}
+
+// Whether /etc/hosts has both on one line. Asking a name server could take long, and the launcher serves others.
+bool is_alias(std::string_view name, std::string_view own) {
+  const auto text = read_plain_file("/etc/hosts");
+  std::istringstream lines(text ? *text : "");
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line.substr(0, line.find('#')));
+    std::string address, word;
+    bool has_name = false, has_own = false;
+    for (words >> address; words >> word;) {
+      has_name = has_name || word == name;
+      has_own = has_own || word == own;
+    }
+    if (has_name && has_own) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool is_this_host(std::string_view name) {
   const std::string own = boot::host_name();
-  return name == "localhost" || name == own || name == own.substr(0, own.find('.'));
+  if (name == "localhost" || name == own || name == own.substr(0, own.find('.'))) return true;
+  const bool bracketed = name.starts_with('[') && name.ends_with(']');
+  return is_own_address(std::string(bracketed ? name.substr(1, name.size() - 2) : name)) || is_alias(name, own);
 }
 
 JobPlan plan_job(const Options& options) {
@@ -44,7 +93,9 @@ JobPlan plan_job(const Options& options) {
   const bool elsewhere = std::ranges::find(plan.here, false) != plan.here.end();
   const std::string prefix = install_prefix(1);
   for (const App& app : options.apps) {
-    Section section{app.ranks, app.command, app.folder, job_environment(options, app, plan.job, prefix)};
+    Section section{app.ranks, app.command, app.folder, job_environment(options, app, plan.job, prefix), {}};
+    for (const Variables* set : {&options.environment, &app.environment})
+      for (const auto& [name, value] : *set) section.named.push_back(name);
     // Where an agent starts is the other host's business.
     std::error_code unreadable;
     if (elsewhere) section.folder = std::filesystem::absolute(app.folder.empty() ? "." : app.folder, unreadable);
@@ -60,6 +111,7 @@ std::string plan_text(const JobPlan& plan) {
   count(static_cast<std::size_t>(plan.job.size));
   count(static_cast<std::size_t>(plan.job.universe_size));
   for (const auto& part : {plan.binding.to, plan.binding.spread}) count(part ? 1 + static_cast<std::size_t>(*part) : 0);
+  count(static_cast<std::size_t>(plan.binding.each));
   count(plan.binding.report);
   count(plan.takes_input);
   const auto list = [&](const std::vector<std::string>& texts) {
@@ -73,6 +125,7 @@ std::string plan_text(const JobPlan& plan) {
     out.text(section.folder);
     list(section.command);
     list(section.environment.texts());
+    list(section.named);
   }
   count(plan.extras.size());
   for (const auto& [rank, own] : plan.extras) {
@@ -102,6 +155,7 @@ Result<JobPlan> read_plan(std::string_view text) {
     if (number > 1 + static_cast<std::uint32_t>(Part::package)) return damaged();
     if (number > 0) *part = static_cast<Part>(number - 1);
   }
+  plan.binding.each = static_cast<int>(std::clamp<std::uint32_t>(in.number(), 1, 1 << 20));
   plan.binding.report = in.number() != 0;
   plan.takes_input = in.number() != 0;
   plan.hosts = list();
@@ -113,6 +167,7 @@ Result<JobPlan> read_plan(std::string_view text) {
     section.folder = in.text();
     section.command = list();
     section.environment = Environment::of(list());
+    section.named = list();
     if (section.command.empty() || section.ranks < 1 || section.ranks > plan.job.size - ranks) return damaged();
     ranks += section.ranks;
     plan.sections.push_back(std::move(section));

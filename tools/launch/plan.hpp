@@ -18,6 +18,7 @@ struct Section {
   std::vector<std::string> command;  // program, as the user wrote it, and its arguments
   std::string folder;                // working folder; empty: the launcher's
   Environment environment;           // whole, but for what only one rank knows (tools/launch/env.hpp)
+  std::vector<std::string> named;    // of its variables, those that the user has set: they hold on all hosts
 };
 
 /// What one process has for itself. Paths: of files, FIFOs or descriptors; empty: as the others.

@@ -15,6 +15,7 @@
 
 #include "base/bootstrap_env.hpp"
 #include "base/byte_text.hpp"
+#include "tools/launch/soft.hpp"
 #include "tools/process/fd.hpp"
 
 namespace rmq::launch {
@@ -28,14 +29,6 @@ constexpr const char* kEnvEach = "rmq_env_each";
 
 tl::unexpected<Error> refuse(const std::string& key, const std::string& value, const std::string& why) {
   return fail(Errc::argument, fmt::format("info key {}='{}': {}", key, value, why));
-}
-
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, at);)
-    if (!part.empty()) parts.push_back(part);
-  return parts;
 }
 
 std::optional<int> number(const std::string& text) {
@@ -87,31 +80,6 @@ Result<Keys> keys_of(const json& program) {
     keys.emplace(line.substr(0, equals), line.substr(equals + 1));
   }
   return keys;
-}
-
-/// "4:8:2,16": as many as possible of those, up to what is asked for.
-Result<int> soft_count(const std::string& text, int most) {
-  int best = -1;
-  for (const std::string& range : split(text, ',')) {
-    const auto parts = split(range, ':');
-    std::vector<int> n;
-    for (const std::string& part : parts) {
-      const auto value = number(part);
-      if (!value) return refuse("soft", text, "expects numbers and ranges as first:last:step, with commas");
-      n.push_back(*value);
-    }
-    if (n.empty() || n.size() > 3 || (n.size() > 2 && n[2] == 0))
-      return refuse("soft", text, "expects ranges as first:last:step");
-    const std::int64_t first = n[0], step = n.size() > 2 ? n[2] : 1, last = n.size() > 1 ? n[1] : n[0];
-    // The greatest of the range that is allowed: as many steps as lead up to it, or down from the first.
-    const std::int64_t top = step > 0 ? std::min<std::int64_t>(last, most) : most;
-    const std::int64_t steps = step > 0 ? (top - first) / step : std::max<std::int64_t>(first - top - step - 1, 0) / -step;
-    const std::int64_t value = first + steps * step;
-    if (step > 0 ? first <= top : value >= last)
-      if (value >= 0) best = std::max(best, static_cast<int>(value));
-  }
-  if (best < 0) return refuse("soft", text, fmt::format("allows none of 0 to {} processes", most));
-  return best;
 }
 
 int place_in(const HostList& universe, std::string_view name) {
@@ -194,11 +162,12 @@ Result<std::vector<int>> places_of(const Keys& keys, int processes, const JobPla
 Result<Section> section_of(const json& program, const Keys& keys, const Section& base) {
   Section s;
   s.environment = base.environment;
+  s.named = base.named;
   s.folder = base.folder;
   s.ranks = program.value("processes", 0);
   if (const auto soft = keys.find("soft"); soft != keys.end()) {
     const auto count = soft_count(soft->second, s.ranks);
-    if (!count) return tl::unexpected(count.error());
+    if (!count) return refuse("soft", soft->second, count.error().what);
     s.ranks = *count;
   }
   s.command.push_back(as_bytes(program.value("command", "")));
@@ -221,6 +190,7 @@ Result<Section> section_of(const json& program, const Keys& keys, const Section&
       const std::size_t equals = line.find('=');
       if (equals == std::string::npos || equals == 0) return refuse("env", env->second, "expects lines NAME=VALUE");
       s.environment.set(line.substr(0, equals), line.substr(equals + 1));
+      s.named.push_back(line.substr(0, equals));
     }
   }
   return s;

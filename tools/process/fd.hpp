@@ -21,8 +21,8 @@ struct Pipe {
   static Result<Pipe> create();
 };
 
-/// The same pipe or terminal as this standard descriptor, opened once more so that it does not block: whoever shares the
-/// descriptor would be surprised if we made it so. Not open for anything else, and where it cannot be had.
+/// The same pipe or terminal as this standard descriptor, opened once more so that it does not block: whoever shares
+/// the descriptor would be surprised if we made it so. Not open for anything else, and where it cannot be had.
 UniqueFd open_unshared(int fd, int flags);
 
 /// As read, of a descriptor that may be shared and block: never waits, as long as it is none of another user's that

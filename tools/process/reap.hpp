@@ -41,8 +41,9 @@ bool is_ending(pid_t pid);
 /// The state of a process in a word: "running", "sleeping", "stopped", "in the kernel", "gone".
 std::string process_state(pid_t pid);
 
-/// Sends `signal` to all descendants, and to nobody who has only got the number of one, but `spare` and its descendants (0: no exception); only to those children for
-/// which `which` is true, and their descendants, where it is given.
+/// Sends `signal` to all descendants, and to nobody who has only got the number of one. Not to `spare` and its
+/// descendants (0: no exception); only to those children for which `which` is true, and their descendants, where it is
+/// given.
 void signal_descendants(int signal, pid_t spare = 0, const std::function<bool(pid_t child)>& which = {});
 
 /// Reaps the children that have ended and tells of each, with its wait status; false when there is no child any more.
