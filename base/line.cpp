@@ -268,7 +268,9 @@ Result<std::unique_ptr<Call>> Call::to(std::string_view port_name, const Secret*
     if (colon == std::string_view::npos) return bad();
     const int port = std::atoi(std::string(one.substr(colon + 1)).c_str());
     if (port <= 0 || port > 65535) return bad();
-    call->addresses_.emplace_back(one.substr(0, colon), static_cast<std::uint16_t>(port));
+    std::string_view address = one.substr(0, colon);
+    if (address.starts_with('[') && address.ends_with(']')) address = address.substr(1, address.size() - 2);
+    call->addresses_.emplace_back(address, static_cast<std::uint16_t>(port));
   }
   if (call->addresses_.empty()) return bad();
   return call;
@@ -286,16 +288,21 @@ int Call::fd() const {
 bool Call::dial() {
   while (next_ < addresses_.size()) {
     const auto& [address, port] = addresses_[next_++];
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(port);
-    if (::inet_pton(AF_INET, address.c_str(), &to.sin_addr) != 1) continue;
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    sockaddr_in four{};
+    four.sin_family = AF_INET;
+    four.sin_port = htons(port);
+    sockaddr_in6 six{};
+    six.sin6_family = AF_INET6;
+    six.sin6_port = htons(port);
+    const bool is_4 = ::inet_pton(AF_INET, address.c_str(), &four.sin_addr) == 1;
+    if (!is_4 && ::inet_pton(AF_INET6, address.c_str(), &six.sin6_addr) != 1) continue;
+    const auto* const to = is_4 ? reinterpret_cast<const sockaddr*>(&four) : reinterpret_cast<const sockaddr*>(&six);
+    const int fd = ::socket(to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) {
       trouble_ = std::strerror(errno);
       continue;
     }
-    if (::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 || errno == EINPROGRESS) {
+    if (::connect(fd, to, is_4 ? sizeof four : sizeof six) == 0 || errno == EINPROGRESS) {
       connecting_ = fd;
       return true;
     }

@@ -93,14 +93,17 @@ class Line {
 
 class Port {
  public:
-  /// Listens on the loopback and on the other interfaces that are up, or on `interface` alone (a name or an address).
-  /// With a key of its own; or with one that callers have, and that is not in the name.
-  static Result<std::unique_ptr<Port>> open(std::string_view interface, const Secret* key = nullptr);
+  enum class Callers : std::uint8_t { anywhere, on_this_machine };
+  /// Listens on the loopback and on the other interfaces that are up, or on `interface` alone (a name or an address);
+  /// for callers on this machine on the loopback alone, if there is one. With a key of its own; or with one that callers
+  /// have, and that is not in the name.
+  static Result<std::unique_ptr<Port>> open(std::string_view interface, const Secret* key = nullptr,
+                                            Callers callers = Callers::anywhere);
   ~Port();
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
-  /// "rmq1:<key>@127.0.0.1:4711,10.0.0.1:4711"
+  /// "rmq1:<key>@127.0.0.1:4711,10.0.0.1:4711,[fd00::1]:4711"
   const std::string& name() const { return name_; }
   int fd() const { return epoll_; }
   /// A caller that has proved itself, and is still there; nothing yet. Others who have done so wait for the next call.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "base/bootstrap_env.hpp"
 #include "base/line.hpp"
@@ -22,34 +23,64 @@ namespace {
 
 constexpr std::size_t kMostCallers = 64;           // whose proof is not there yet; more wait to be let in …
 constexpr std::uint64_t kSilence = 1'000'000'000;  // … until the oldest have said nothing for so long, ns
-constexpr std::size_t kMostAddresses = 4;          // a name has 255 characters
+constexpr std::size_t kMostAddresses = 4;
+constexpr std::size_t kLongestName = 255;          // MPI_MAX_PORT_NAME is one more
 
-std::string text_of(const sockaddr_in& a) {
-  char text[INET_ADDRSTRLEN];
-  ::inet_ntop(AF_INET, &a.sin_addr, text, sizeof text);
+struct Address {
+  sockaddr_storage place{};
+  socklen_t length = 0;
+  bool is_loopback = false;
+  int family() const { return place.ss_family; }
+  const sockaddr* any() const { return reinterpret_cast<const sockaddr*>(&place); }
+  sockaddr* any() { return reinterpret_cast<sockaddr*>(&place); }
+};
+
+std::string text_of(const Address& a) {
+  char text[INET6_ADDRSTRLEN] = "";
+  const void* const bytes = a.family() == AF_INET
+                                ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in&>(a.place).sin_addr)
+                                : &reinterpret_cast<const sockaddr_in6&>(a.place).sin6_addr;
+  ::inet_ntop(a.family(), bytes, text, sizeof text);
   return text;
 }
 
-// Loopback first: who lives here gets there, and others fail at once and try the next.
-std::vector<sockaddr_in> choose(std::string_view interface) {
-  std::vector<sockaddr_in> out;
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return out;
-  for (const ifaddrs* i = all; i; i = i->ifa_next) {
-    if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET || (i->ifa_flags & IFF_UP) == 0) continue;
-    sockaddr_in a{};
-    std::memcpy(&a, i->ifa_addr, sizeof a);
-    const bool wanted = interface.empty() || interface == i->ifa_name || interface == text_of(a);
-    const bool loopback = (i->ifa_flags & IFF_LOOPBACK) != 0;
-    if (wanted && out.size() < kMostAddresses) out.insert(loopback ? out.begin() : out.end(), a);
+// Those of IPv6 that mean something on one link only are nobody's to call from elsewhere.
+std::optional<Address> address_of(const ifaddrs& i) {
+  if (i.ifa_addr == nullptr || (i.ifa_flags & IFF_UP) == 0) return {};
+  const int family = i.ifa_addr->sa_family;
+  if (family != AF_INET && family != AF_INET6) return {};
+  Address a;
+  a.length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  std::memcpy(&a.place, i.ifa_addr, a.length);
+  if (family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6&>(a.place).sin6_addr)) return {};
+  a.is_loopback = (i.ifa_flags & IFF_LOOPBACK) != 0;
+  return a;
+}
+
+// Loopback first: who lives here gets there, and others fail at once and try the next. One of it is enough, and IPv4
+// comes before IPv6, as long as there is room.
+std::vector<Address> choose(std::string_view interface, Port::Callers callers) {
+  std::vector<Address> all;
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return all;
+  for (const ifaddrs* i = list; i != nullptr; i = i->ifa_next)
+    if (const auto a = address_of(*i); a && (interface.empty() || interface == i->ifa_name || interface == text_of(*a)))
+      all.push_back(*a);
+  ::freeifaddrs(list);
+  const auto place = [](const Address& a) { return (a.is_loopback ? 0 : 2) + (a.family() == AF_INET6); };
+  std::ranges::stable_sort(all, {}, place);
+  std::vector<Address> out;
+  for (const Address& a : all) {
+    if (a.is_loopback && !out.empty()) continue;
+    if (!a.is_loopback && !out.empty() && callers == Port::Callers::on_this_machine) break;
+    if (out.size() < kMostAddresses) out.push_back(a);
   }
-  ::freeifaddrs(all);
   return out;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Port>> Port::open(std::string_view interface, const Secret* key) {
+Result<std::unique_ptr<Port>> Port::open(std::string_view interface, const Secret* key, Callers callers) {
   std::unique_ptr<Port> port(new Port);
   if (key != nullptr)
     port->key_ = *key;
@@ -57,29 +88,36 @@ Result<std::unique_ptr<Port>> Port::open(std::string_view interface, const Secre
     boot::fill_random(port->key_);
   port->epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   if (port->epoll_ < 0) return fail_errno("no descriptor for a port (see ulimit -n)");
-  auto addresses = choose(interface);
+  auto addresses = choose(interface, callers);
   // A network, as RMQ_TCP_INTERFACE may name one, says nothing about single addresses here.
-  if (addresses.empty()) addresses = choose("");
-  std::string places;
-  for (sockaddr_in a : addresses) {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (addresses.empty()) addresses = choose("", callers);
+  port->name_ = fmt::format("rmq1:{}@", key != nullptr ? "" : boot::to_hex(port->key_));
+  std::string trouble = "no interface with an address is up: a port needs one";
+  for (Address a : addresses) {
+    const int fd = ::socket(a.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return fail_errno("no socket for a port (see ulimit -n)");
+    // One that cannot be had, as IPv6 has them while it looks for their like, leaves the others.
+    if (::bind(fd, a.any(), a.length) != 0 || ::listen(fd, SOMAXCONN) != 0 ||
+        ::getsockname(fd, a.any(), &a.length) != 0) {
+      trouble = fmt::format("cannot listen on {}: {}", text_of(a), std::strerror(errno));
+      ::close(fd);
+      continue;
+    }
     os::keep_from_children(fd);
     port->listeners_.push_back(fd);
-    a.sin_port = 0;
-    socklen_t length = sizeof a;
-    if (::bind(fd, reinterpret_cast<const sockaddr*>(&a), length) != 0 || ::listen(fd, SOMAXCONN) != 0 ||
-        ::getsockname(fd, reinterpret_cast<sockaddr*>(&a), &length) != 0) {
-      return fail_errno(fmt::format("cannot listen on {}", text_of(a)));
-    }
+    const bool is_6 = a.family() == AF_INET6;
+    const int number = ntohs(is_6 ? reinterpret_cast<const sockaddr_in6&>(a.place).sin6_port
+                                  : reinterpret_cast<const sockaddr_in&>(a.place).sin_port);
+    const std::string place = fmt::format("{}{}{}{}:{}", port->listeners_.size() > 1 ? "," : "", is_6 ? "[" : "",
+                                          text_of(a), is_6 ? "]" : "", number);
+    if (port->name_.size() + place.size() > kLongestName) break;
+    port->name_ += place;
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.fd = fd;
     ::epoll_ctl(port->epoll_, EPOLL_CTL_ADD, fd, &event);
-    places += fmt::format("{}{}:{}", places.empty() ? "" : ",", text_of(a), ntohs(a.sin_port));
   }
-  if (port->listeners_.empty()) return fail(Errc::system, "no interface with an IPv4 address is up: a port needs one");
-  port->name_ = fmt::format("rmq1:{}@{}", key != nullptr ? "" : boot::to_hex(port->key_), places);
+  if (port->listeners_.empty()) return fail(Errc::system, trouble);
   return port;
 }
 
@@ -97,6 +135,8 @@ void Port::let_in() {
   for (const int listener : listeners_) {
     while (callers_.size() < kMostCallers || now - callers_.front().since > kSilence) {
       const int fd = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      // Without descriptors the listener stays readable all the while: the oldest makes room.
+      if (fd < 0 && (errno == EMFILE || errno == ENFILE) && !callers_.empty()) callers_.pop_front();
       if (fd < 0) break;
       epoll_event event{};
       event.events = EPOLLIN;

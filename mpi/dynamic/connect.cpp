@@ -69,8 +69,8 @@ std::unique_ptr<Line> join(int fd) {
 
 }  // namespace
 
-std::shared_ptr<Port> open_port() {
-  auto port = Port::open(runtime().device->config().tcp_interface);
+std::shared_ptr<Port> open_port(Port::Callers callers) {
+  auto port = Port::open(runtime().device->config().tcp_interface, nullptr, callers);
   if (!port) fail_call(MPI_ERR_OTHER, port.error().what);
   return ports().emplace_back(std::move(*port));
 }
@@ -178,7 +178,7 @@ RMQ_MPI(int, Open_port, (MPI_Info info, char* port_name)) {
   return enter([&] {
     optional_info_arg(info);
     out(port_name, "port_name");
-    const std::string& name = open_port()->name();
+    const std::string& name = open_port(Port::Callers::anywhere)->name();
     RMQ_CHECK(name.size() < MPI_MAX_PORT_NAME);
     port_name[name.copy(port_name, name.size())] = '\0';
   });

@@ -14,7 +14,7 @@
 namespace rmq::mpi {
 
 /// The ports of this process, by name. Who waits at one keeps it; nobody comes there any more once it is closed.
-std::shared_ptr<Port> open_port();
+std::shared_ptr<Port> open_port(Port::Callers callers);
 std::shared_ptr<Port> find_port(std::string_view name);
 void close_port(std::string_view name);
 

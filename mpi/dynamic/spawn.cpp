@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "mpi/dynamic/connect.hpp"
 #include "mpi/dynamic/programs.hpp"
@@ -44,22 +45,30 @@ MPI_Comm spawn(Comm& c, int root, const Programs& wanted, int* codes) {
   if (root < 0 || root >= c.size()) detail::bad_root(c, root);
   connect_job();
   std::vector<std::uint64_t> outcome{0, 0};  // processes asked for, processes there are
-  const auto ask = [&](Comm& own) {
-    std::unique_ptr<Line> line;
-    json wish = describe(wanted, outcome[0]);
-    const std::shared_ptr<Port> port = open_port();
+  // Whom the port is for the launcher knows: it starts nothing when that is too few.
+  const auto ask_for = [&](json& wish, Comm& own, Port::Callers callers) -> std::optional<std::unique_ptr<Line>> {
+    const std::shared_ptr<Port> port = open_port(callers);
+    std::optional<std::unique_ptr<Line>> line;
     try {
       wish["port"] = port->name();
+      wish["near"] = callers == Port::Callers::on_this_machine;
       const json answer = ask_launcher("spawn", wish, [&] { ft::check_not_revoked(own); });
       if (answer.contains("error")) fail_call(MPI_ERR_SPAWN, answer["error"].get<std::string>());
       outcome[1] = answer.value("processes", std::uint64_t{0});
-      line = await_world(*port, answer.value("job", ""), own);
+      if (!answer.value("far", false)) line = await_world(*port, answer.value("job", ""), own);
     } catch (...) {
       close_port(port->name());
       throw;
     }
     close_port(port->name());
     return line;
+  };
+  const auto ask = [&](Comm& own) {
+    json wish = describe(wanted, outcome[0]);
+    auto line = ask_for(wish, own, Port::Callers::on_this_machine);
+    if (!line) line = ask_for(wish, own, Port::Callers::anywhere);
+    if (!line) fail_call(MPI_ERR_SPAWN, "the launcher cannot tell where the new processes are to be");
+    return std::move(*line);
   };
   bool found = false;
   const auto find = [&](Comm& own) {

@@ -65,6 +65,25 @@ TEST(Line, BothEndsShareASecretAndMessages) {
   EXPECT_FALSE(ends.port->hear().has_value());
 }
 
+// The machine may have IPv6 alone.
+TEST(Line, APortOfIpv6IsCalledToo) {
+  auto port = Port::open("::1");
+  ASSERT_TRUE(port.has_value()) << port.error().what;
+  if ((*port)->name().find("@[::1]:") == std::string::npos) GTEST_SKIP() << "missing here: IPv6 on the loopback";
+  auto call = Call::to((*port)->name());
+  ASSERT_TRUE(call.has_value());
+  const Ends ends = connect(**port, **call);
+  EXPECT_TRUE(ends.port && ends.caller) << ends.trouble;
+}
+
+TEST(Line, APortForThisMachineIsNowhereButOnTheLoopback) {
+  auto port = Port::open("", nullptr, Port::Callers::on_this_machine);
+  ASSERT_TRUE(port.has_value()) << port.error().what;
+  const std::string places = (*port)->name().substr((*port)->name().find('@') + 1);
+  EXPECT_EQ(places.find(','), std::string::npos) << places;
+  EXPECT_TRUE(places.starts_with("127.") || places.starts_with("[::1]")) << places;
+}
+
 TEST(Line, WhoDoesNotKnowTheKeyDoesNotGetThrough) {
   auto port = Port::open("lo");
   ASSERT_TRUE(port.has_value());

@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -18,7 +17,7 @@ namespace rmq::launch {
 
 namespace {
 
-// Both families where the machine has IPv6, else IPv4.
+// Both families where the machine has IPv6, else IPv4; on the loopback IPv4, unless the machine has none.
 UniqueFd bind_to(bool loopback_only) {
   sockaddr_in6 any6{};
   any6.sin6_family = AF_INET6;
@@ -34,17 +33,27 @@ UniqueFd bind_to(bool loopback_only) {
       return both;
   }
   UniqueFd four(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (four.is_open() && ::bind(four.get(), reinterpret_cast<const sockaddr*>(&any4), sizeof any4) != 0) four.reset();
-  return four;
+  if (four.is_open() && ::bind(four.get(), reinterpret_cast<const sockaddr*>(&any4), sizeof any4) == 0) return four;
+  if (!loopback_only) return {};
+  any6.sin6_addr = in6addr_loopback;
+  UniqueFd six(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (six.is_open() && ::bind(six.get(), reinterpret_cast<const sockaddr*>(&any6), sizeof any6) != 0) six.reset();
+  return six;
 }
 
-int port_of(int socket) {
+struct Place {
+  std::string address, port;
+};
+
+Place place_of(int socket) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
+  std::array<char, NI_MAXHOST> host{};
   std::array<char, 8> port{};
-  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
-  ::getnameinfo(reinterpret_cast<sockaddr*>(&address), length, nullptr, 0, port.data(), port.size(), NI_NUMERICSERV);
-  return std::atoi(port.data());
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return {};
+  ::getnameinfo(reinterpret_cast<sockaddr*>(&address), length, host.data(), host.size(), port.data(), port.size(),
+                NI_NUMERICHOST | NI_NUMERICSERV);
+  return {host.data(), port.data()};
 }
 
 // The addresses of all interfaces that are up, real ones before loopback. Link-local IPv6 means nothing elsewhere.
@@ -72,7 +81,8 @@ Result<Listener> listen_for_ranks(bool loopback_only) {
   Listener out{bind_to(loopback_only), {}};
   if (!out.socket.is_open() || ::listen(out.socket.get(), SOMAXCONN) != 0)
     return fail_errno("the connection server cannot listen on a TCP port");
-  out.addresses = fmt::format("{} {}", port_of(out.socket.get()), loopback_only ? "127.0.0.1" : interface_addresses());
+  const Place place = place_of(out.socket.get());
+  out.addresses = fmt::format("{} {}", place.port, loopback_only ? place.address : interface_addresses());
   return out;
 }
 

@@ -36,6 +36,13 @@ json started_answer(const Job& job) {
   return {{"job", job.info().job}, {"processes", job.info().size}};
 }
 
+// Whether all of it comes to the machine where this host is.
+bool is_near(const JobPlan& plan, const std::string& host) {
+  return plan.pretended || std::ranges::all_of(plan.hosts, [&](const std::string& other) {
+           return other == host || (is_this_host(other) && is_this_host(host));
+         });
+}
+
 // Why a job has not connected.
 std::string how_it_ended(int number, const std::vector<int>& codes) {
   const auto bad = std::ranges::find_if(codes, [](int code) { return code != 0; });
@@ -55,6 +62,8 @@ std::optional<json> Wishes::spawn(const Asker& job, int rank, const json& wish) 
   if (parent.universe.empty()) return json{{"error", "all hosts of the job have been lost"}};
   auto plan = plan_spawn(wish, parent, rank, keeper_.ranks_by_host());
   if (!plan) return json{{"error", plan.error().what}};
+  const std::string& asks_from = parent.hosts[static_cast<std::size_t>(parent.job.host_of_rank[rank])];
+  if (wish.value("near", false) && !is_near(*plan, asks_from)) return json{{"far", true}};
   const auto started = keeper_.start_job(std::move(*plan), nullptr);
   if (!started) return json{{"error", started.error().what}};
   const Job& made = **started;

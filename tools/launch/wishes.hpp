@@ -1,8 +1,9 @@
 // What ranks ask of the launcher beyond their job: processes, and names for ports. JSON, both ways; the answer goes to
 // the rank that asks, under the key "answer" of the wish, and nothing of it is kept here.
 //
-//   spawn      {programs, port}      -> {job, processes}, once all have been started; without a port it is not to
-//                                       connect
+//   spawn      {programs, port,      -> {job, processes}, once all have been started; without a port it is not to
+//               near}                   connect. {far}: nothing has been started, as the port is for callers on the
+//                                       asking rank's machine (near) and not all would be there
 //   ended      {job}                 -> {error}: a job with a port has ended before it has connected; {}: it has
 //   publish    {service, port}       -> {}
 //   unpublish  {service}             -> {}
