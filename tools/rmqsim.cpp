@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "base/config.hpp"
 #include "base/os/clock.hpp"
@@ -69,10 +71,19 @@ double resident() {
   return static_cast<double>(pages) * 4096;
 }
 
-Result<Row> simulate(const Options& o, const methods::SimCost& cost, const Wanted& w, int ranks, int a_host) {
+/// In blocks, of which the first are one rank longer where they cannot be equal.
+Hosts place(int ranks, int hosts) {
+  if (ranks % hosts == 0) return Hosts::blocks(ranks, ranks / hosts);
+  std::vector<int> host_of_rank;
+  for (int host = 0; host < hosts; ++host)
+    host_of_rank.insert(host_of_rank.end(), static_cast<std::size_t>(ranks / hosts + (host < ranks % hosts)), host);
+  return Hosts(host_of_rank);
+}
+
+Result<Row> simulate(const Options& o, const methods::SimCost& cost, const Wanted& w, int ranks, int hosts) {
   const std::uint64_t started = os::now_ns();
   const double before = resident();
-  sim::CrewOptions options{Hosts::blocks(ranks, a_host), cost, o.trace, {}};
+  sim::CrewOptions options{place(ranks, hosts), cost, o.trace, {}};
   const auto forced = mpi::coll::Choice::parse(o.algorithms);
   if (!forced) return tl::unexpected(forced.error());
   options.forced = *forced;
@@ -94,7 +105,7 @@ Result<Row> simulate(const Options& o, const methods::SimCost& cost, const Wante
   for (Rank r = 0; r < ranks; ++r) unexpected = std::max(unexpected, (*crew)->device(r).counters().unexpected_peak);
   return Row{w,
              ranks,
-             static_cast<int>(options.hosts.runs().size()),
+             hosts,
              *took / 1000 / o.rounds,
              w.pattern->bound(options.hosts, cost, static_cast<double>(w.bytes)) / 1000,
              static_cast<double>(end.packets - start.packets) / all,
@@ -135,9 +146,10 @@ int complain(const Error& e) {
 
 bool write(const std::string& path, const std::string& text) {
   std::FILE* const f = std::fopen(path.c_str(), "we");
-  const bool good = f && std::fwrite(text.data(), 1, text.size(), f) == text.size();
-  const int why = errno;
-  if ((!f || std::fclose(f) == 0) && good) return true;
+  bool good = f && std::fwrite(text.data(), 1, text.size(), f) == text.size();
+  int why = errno;
+  if (f && std::fclose(f) != 0 && std::exchange(good, false)) why = errno;  // what was buffered is written only now
+  if (good) return true;
   complain({Errc::system, fmt::format("cannot write {}: {}", path, std::strerror(why))});
   return false;
 }
@@ -176,7 +188,7 @@ int run(const Options& o) {
     }
     sim::Curve curve{fmt::format("{} {}", w.pattern->name, config::bytes_text(w.bytes)), {}};
     for (const int p : sizes) {
-      const auto row = simulate(o, cost, w, p, std::min(a_host, p));
+      const auto row = simulate(o, cost, w, p, p == o.ranks ? o.hosts : (p + a_host - 1) / a_host);
       if (!row) return complain(row.error());
       print(*row);
       rows.push_back(json_of(*row));

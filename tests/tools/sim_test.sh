@@ -75,4 +75,14 @@ echo 'within.latence = 3' >bad
 refused 'bad:1: no cost has this name' --net bad barrier
 echo 'copy = -3' >bad
 refused 'bad:1: expects a number' --net bad barrier
+for odd in nan inf 1e300 -nan; do
+  echo "copy = $odd" >bad
+  refused 'bad:1: expects a number' --net bad barrier
+done
 refused 'missing' --net missing barrier
+refused 'cannot write /dev/full: No space' -n 2 --svg /dev/full barrier
+refused 'cannot write /dev/full: No space' -n 2 --json /dev/full barrier
+# All hosts have ranks, also where they cannot have as many each.
+"$bin/rmqsim" -n 5 --hosts 4 barrier allreduce:8 >rows
+judge rows 2
+awk 'NR > 1 && $4 != 4 { print "5 ranks are on", $4, "hosts, not 4"; exit 1 }' rows

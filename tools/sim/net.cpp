@@ -13,6 +13,8 @@ namespace {
 using methods::LinkCost;
 using methods::SimCost;
 
+constexpr double kMost = 1e12;  // ns or bytes: sums of very many are still times
+
 struct Entry {
   std::string_view name;
   std::variant<double*, std::size_t*, int*> value;
@@ -54,7 +56,8 @@ bool parse(std::string_view text, T& value) {
   T read{};
   const auto end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, read);
-  if (error != std::errc{} || at != end || read < T{}) return false;
+  // Not a number is no less than nothing either.
+  if (error != std::errc{} || at != end || !(read >= T{}) || static_cast<double>(read) > kMost) return false;
   value = read;
   return true;
 }
@@ -112,7 +115,7 @@ Result<SimCost> read_cost(const std::string& path) {
     const auto entry = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == name; });
     if (entry == entries.end()) return wrong("no cost has this name (rmqsim --print-net lists them)");
     if (!std::visit([&](auto* to) { return parse(value, *to); }, entry->value))
-      return wrong("expects a number that is not negative");
+      return wrong("expects a number from 0 to 1e12");
   }
   return cost;
 }
