@@ -1,5 +1,6 @@
 // Draws modes and seeds, runs one job after the other, and shrinks what fails to few steps, ranks and modes.
-//   torture_drive RMQRUN TORTURE [--seconds N] [--count PROGRAMS] [--first SEED] [--also TORTURE] [--deaths DEATHS] [--plant]
+//   torture_drive RMQRUN TORTURE [--seconds N] [--count PROGRAMS] [--first SEED]
+//     [--also TORTURE] [--deaths DEATHS] [--plant]
 // --also: the same program, built another way, for some jobs. --deaths: the program whose ranks die, for some jobs.
 // --plant: something of each kind is left behind, which has to show.
 // Without --first the seeds are fresh, and the first one is printed. A job that fails prints how it is had again, its

@@ -139,7 +139,8 @@ struct Message : Step {
     const bool receive_first = (from == to && posts()) || mode == Mode::ready;
     if (me == to && receive_first) post_receive(f);
     if (mode == Mode::ready && from != to) {  // the sender has to know that there is a receive
-      if (me == to) f.call(TORTURE_CALL(MPI_Send), Buf{object(id, 2)}, 0, Type{-1}, from, ready_tag(id), Comm{group.comm});
+      if (me == to)
+        f.call(TORTURE_CALL(MPI_Send), Buf{object(id, 2)}, 0, Type{-1}, from, ready_tag(id), Comm{group.comm});
       if (me == from)
         f.call(TORTURE_CALL(MPI_Recv), Buf{object(id, 0)}, 0, Type{-1}, to, ready_tag(id), Comm{group.comm},
                Stat{object(id, 2)});

@@ -69,15 +69,15 @@ struct Odd : Step {
     }
     if (sent == Way::typed) {
       f.call(TORTURE_CALL(MPI_Isend), in, repeats, type(0), to, id + 1, c, r);
-    } else if (sent == Way::packed) {
-      f.does(TORTURE_CALL(pack), id, in, repeats, type(0), Buf{packed.index}, words_of_packed(), c, Buf{object(id, 4)});
-      f.does(TORTURE_CALL(send_packed), id, Buf{packed.index}, Buf{object(id, 4)}, TORTURE_NAMED(MPI_PACKED), to, id + 1,
-             c, r);
+      return;
+    }
+    const Buf to_pack{packed.index}, size{object(id, 4)};
+    if (sent == Way::packed) {
+      f.does(TORTURE_CALL(pack), id, in, repeats, type(0), to_pack, words_of_packed(), c, size);
+      f.does(TORTURE_CALL(send_packed), id, to_pack, size, TORTURE_NAMED(MPI_PACKED), to, id + 1, c, r);
     } else {
-      f.does(TORTURE_CALL(pack_external), id, in, repeats, type(0), Buf{packed.index}, words_of_packed(), bytes(),
-             Buf{object(id, 4)});
-      f.does(TORTURE_CALL(send_packed), id, Buf{packed.index}, Buf{object(id, 4)}, TORTURE_NAMED(MPI_BYTE), to, id + 1, c,
-             r);
+      f.does(TORTURE_CALL(pack_external), id, in, repeats, type(0), to_pack, words_of_packed(), bytes(), size);
+      f.does(TORTURE_CALL(send_packed), id, to_pack, size, TORTURE_NAMED(MPI_BYTE), to, id + 1, c, r);
     }
   }
   int words_of_packed() const { return 2 * bytes() + 64; }

@@ -1,5 +1,5 @@
-// Prints a plan as a C program that needs nothing of the generator: the functions of content.hpp that it calls, the arrays
-// that it names, and each part of a step for the ranks that take part.
+// Prints a plan as a C program that needs nothing of the generator: the functions of content.hpp that it calls, the
+// arrays that it names, and each part of a step for the ranks that take part.
 #include <algorithm>
 #include <cctype>
 
@@ -124,8 +124,8 @@ std::string print_c(const Plan& plan, const std::string& head) {
       body += "  if (" + who + ") {\n" + texts[r] + "  }\n";
     }
   }
-  const std::string content = used_of(definitions(content_text + (" " + std::string(content_of_4)) + " " + content_of_4_1),
-                                      body + end + (names(body, "try_spawn") ? " be_spawned" : ""));
+  const std::string all = content_text + (" " + std::string(content_of_4)) + " " + content_of_4_1;
+  const std::string content = used_of(definitions(all), body + end + (names(body, "try_spawn") ? " be_spawned" : ""));
   const char* spawns = "  setenv(\"TORTURE_PROGRAM\", argv[0], 1);\n  be_spawned();\n";
   return "/* " + head + "; " + std::to_string(plan.ranks) + " ranks */\n#include <mpi.h>\n#include <stdio.h>\n" +
          "#include <stdlib.h>\n\n" + content + arrays_of(body) + face.arrays() +

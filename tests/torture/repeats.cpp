@@ -167,7 +167,7 @@ struct Partitioned : Step {
 
 enum class What { receive_in_vain, send, receive, count };
 
-/// A receive without a message, a message that the sender takes back, or a receive that is cancelled beside its message.
+/// A receive without a message, a message that the sender takes back, or a receive cancelled beside its message.
 struct Cancel : Step {
   Group group;
   What cancelled = What::send;

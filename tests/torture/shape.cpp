@@ -82,7 +82,8 @@ std::vector<int> Shape::array_part(Chance& chance, Level& level) {
   level.parts = {level.count, level.block};
   level.sizes = {level.begin[0] + level.count + chance.below(2), level.begin[1] + level.block + chance.below(2)};
   std::vector<int> starts;
-  for (int row = 0; row < level.count; ++row) starts.push_back((level.begin[0] + row) * level.sizes[1] + level.begin[1]);
+  for (int row = 0; row < level.count; ++row)
+    starts.push_back((level.begin[0] + row) * level.sizes[1] + level.begin[1]);
   return starts;
 }
 
@@ -115,7 +116,8 @@ void Shape::call(Face& face, const Level& level, Type from, TypeRef to, int id, 
       face.call(TORTURE_CALL(MPI_Type_create_hindexed_block), level.count, level.block, Longs{&level.bytes}, from, to);
       break;
     case Kind::hindexed:
-      face.call(TORTURE_CALL(MPI_Type_create_hindexed), level.count, Ints{&level.blocks}, Longs{&level.bytes}, from, to);
+      face.call(TORTURE_CALL(MPI_Type_create_hindexed), level.count, Ints{&level.blocks}, Longs{&level.bytes}, from,
+                to);
       break;
     case Kind::structure:
       face.does(TORTURE_CALL(same_types), TypesRef{object(id, n)}, level.count, from);

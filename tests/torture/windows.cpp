@@ -10,7 +10,9 @@ struct Window : Step, WindowPlan {
     const bool dynamic = flavour == Flavour::dynamic;
     return {static_cast<long>(word) * (dynamic ? 4 : 4 / unit), dynamic ? object(id, 0) : -1, target};
   }
-  unsigned first(int origin, int target) const { return static_cast<unsigned>((origin * group.size() + target) * area); }
+  unsigned first(int origin, int target) const {
+    return static_cast<unsigned>((origin * group.size() + target) * area);
+  }
 
   void make_window(Face& f, int me) const {
     const Comm c{group.comm};
@@ -168,8 +170,8 @@ struct Window : Step, WindowPlan {
     const Buf out{object(id, 1), op.out}, in{object(id, 2), op.in};
     const int at = static_cast<int>(first(op.origin, op.target));
     const auto area_is = [&](Buf b, unsigned from, int members) {
-      f.does(TORTURE_CALL(expect), id, b, here.layout(id, 0), here.size(), here.extent(), area, Key{key + from}, members,
-             at);
+      f.does(TORTURE_CALL(expect), id, b, here.layout(id, 0), here.size(), here.extent(), area, Key{key + from},
+             members, at);
     };
     const auto plain_is = [&](Buf b, unsigned from, int members) {
       f.does(TORTURE_CALL(expect), id, b, Layout{-1}, 1, 1, area, Key{key + from}, members, 0);
