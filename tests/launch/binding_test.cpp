@@ -13,7 +13,7 @@ std::string places(
     std::optional<Part> to, std::optional<Part> spread = {},
     const std::function<bool(int)>& allowed = [](int) { return true; }) {
   ::setenv("HWLOC_SYNTHETIC", "package:2 numa:1 core:2 pu:2", 1);
-  const auto found = find_places({to, spread, false}, allowed);
+  const auto found = find_places({to, 1, spread, false}, allowed);
   if (!found) return "error: " + found.error().what;
   std::string out;
   for (const CpuSet& cpus : *found) out += (out.empty() ? "" : " ") + format_cpus(cpus);
