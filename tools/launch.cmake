@@ -4,7 +4,8 @@ set(RMQ_BIN_DIR ${CMAKE_BINARY_DIR}/bin)
 set(RMQ_LIBEXEC_DIR ${CMAKE_BINARY_DIR}/libexec/rmq)
 
 # Children, descriptors, signals, the event loop: for launchers, rmqperf and the tests that start processes.
-add_library(rmq_process STATIC process/fd.cpp process/acceptor.cpp process/loop.cpp process/printable.cpp process/reap.cpp process/spawn.cpp)
+add_library(rmq_process STATIC process/fd.cpp process/acceptor.cpp process/elf.cpp process/loop.cpp process/printable.cpp
+  process/reap.cpp process/spawn.cpp)
 target_link_libraries(rmq_process PUBLIC rmq_base)
 rmq_unite(rmq_process)
 

@@ -134,9 +134,13 @@ Wish wish_for(const Comm& c, std::string_view resource, int key) {
   return wish(kResource, key, hash_of(found->name), host, *found->instance);
 }
 
+/// By a set, which has its first member for a name beside its own: some names are of another set in each process.
 Wish wish_for_set(const std::string& name, int key) {
-  const bool in = process_set_arg(name.c_str(), kSetKey).place_of(runtime().device->rank()) >= 0;
-  return in ? wish(kSet, key, hash_of(name)) : no_wish(key);
+  const adi::Device& device = *runtime().device;
+  const auto set = find_process_set(name);
+  if (!set || set->place_of(device.rank()) < 0) return no_wish(key);
+  const Process first = device.MPID_Who((*set)[0]);
+  return wish(kSet, key, hash_of(name), first.job, first.rank);
 }
 
 /// Guided by hints: of MPI-4.0 a resource, of MPI-4.1 a process set as well, of MPICH a folder.

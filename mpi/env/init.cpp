@@ -42,17 +42,17 @@ int enter_first(Body&& body, Function function = __builtin_FUNCTION()) {
 }
 
 /// In a job that goes on when ranks die: the end of the communicator's group alone, unless that is all of the job. The
-/// launcher ends the others as ranks that this one has lost.
+/// launcher ends the others as ranks that this one has lost, and hears why this one ends.
 void abort_part(MPI_Comm comm, int code) {
   Runtime& rt = runtime();
   const Comm* const c = find_comm(comm);
   if (!c || c->group->size() >= rt.world->size()) return;
+  const std::string why = fmt::format("has called MPI_Abort on {} with error code {}",
+                                      c->name.empty() ? "a communicator of some ranks" : c->name, code);
   for (const Rank r : c->group->world) {
-    if (r != rt.device->rank() && r < rt.world->size())
-      rt.bootstrap->accuse({}, r,
-                           fmt::format("it has called MPI_Abort on {} with error code {}",
-                                       c->name.empty() ? "a communicator of both" : c->name, code));
+    if (r != rt.device->rank() && r < rt.world->size()) rt.bootstrap->accuse({}, r, "it " + why);
   }
+  rt.bootstrap->accuse({}, rt.device->rank(), why);
   boot::flush_and_exit(code);
 }
 

@@ -49,17 +49,22 @@ std::vector<std::string> own_process_sets() {
   return names;
 }
 
-Ranks process_set_arg(const char* name, const char* argument) {
+std::optional<Ranks> find_process_set(std::string_view name) {
   const Runtime& rt = runtime();
-  out(name, argument);
-  if (::strcasecmp(name, kWorld) == 0) return rt.world->group->world;
-  if (::strcasecmp(name, kSelf) == 0) return rt.self->group->world;
+  const std::string text(name);
+  if (::strcasecmp(text.c_str(), kWorld) == 0) return rt.world->group->world;
+  if (::strcasecmp(text.c_str(), kSelf) == 0) return rt.self->group->world;
   if (const auto host = host_number(name)) {
     if (Ranks members = on_host(*host); !members.empty()) return members;
   }
   for (ProcessSet& s : named_sets()) {
     if (s.name == name) return std::move(s.ranks);
   }
+  return std::nullopt;
+}
+
+Ranks process_set_arg(const char* name, const char* argument) {
+  if (auto found = find_process_set(out(name, argument))) return *std::move(found);
   std::string known;
   for (const std::string& own : own_process_sets()) known += (known.empty() ? "" : ", ") + own;
   fail_call(MPI_ERR_ARG,

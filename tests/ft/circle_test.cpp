@@ -119,6 +119,40 @@ TEST(Circles, AgreeWhoeverDies) {
   }
 }
 
+// Questions of several agreements each, as many at a time as a rank likes: all votes of an agreement are on one.
+TEST(Circles, SettleOneQuestionAfterTheOther) {
+  constexpr int kQuestions = 6;
+  const auto rounds_of = [](int question) { return 1 + question * 5 % 3; };
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Ring ring(size_for(seed), seed);
+    ring.immortal = static_cast<int>(seed) % ring.size();
+    const int risk = static_cast<int>(seed % 4) * 10;
+    ASSERT_TRUE(ring.run([&](int me) {
+      int over = 0;
+      std::vector<int> rounds(kQuestions);
+      for (int question = 0; question < kQuestions; ++question) {
+        ring.poll(me, static_cast<int>(ring.draw(12)));
+        ring.risk(me, risk);
+        int& round = rounds[static_cast<std::size_t>(question)];
+        const auto bit = [&round, question] { return std::uint64_t{1} << (4 * question + round); };
+        ring.circle(me).ask({[bit] { return std::vector{bit()}; },
+                             [&, bit, question](const Agreement::Value& v) {
+                               EXPECT_EQ(v.words, std::vector{bit()}) << "rank " << me << " seed " << seed;
+                               if (++round < rounds_of(question)) return false;
+                               EXPECT_EQ(over++, question) << "rank " << me << " seed " << seed;
+                               return true;
+                             }});
+      }
+      while (over < kQuestions) {
+        ring.risk(me, risk / 10);
+        ring.device(me).MPID_Poll(true);
+      }
+    })) << "seed "
+        << seed;
+    if (HasFailure()) return;
+  }
+}
+
 // A communicator after the other in one context: what is left of one never comes to the next.
 TEST(Circles, EndBeforeTheirContextIsUsedAnew) {
   constexpr int kRounds = 5;

@@ -140,6 +140,14 @@ void by_set() {
   c = split(MPI_COMM_TYPE_RESOURCE_GUIDED, "mpi_pset_name", "rmq://host/0");
   CHECK((c != MPI_COMM_NULL) == (host() == 0));
   if (c != MPI_COMM_NULL) MPI_Comm_free(&c);
+  // Each process has a set of this name of its own.
+  c = split(MPI_COMM_TYPE_RESOURCE_GUIDED, "mpi_pset_name", "mpi://SELF");
+  CHECK(c != MPI_COMM_NULL && check::size(c) == 1);
+  MPI_Comm_free(&c);
+  c = split(MPI_COMM_TYPE_RESOURCE_GUIDED, "mpi_pset_name", "mpi://WORLD");
+  CHECK(c != MPI_COMM_NULL && check::size(c) == check::size());
+  MPI_Comm_free(&c);
+  CHECK(split(MPI_COMM_TYPE_RESOURCE_GUIDED, "mpi_pset_name", "mpi://NOWHERE") == MPI_COMM_NULL);
 }
 
 /// MPICH's extension, under both its numbers.

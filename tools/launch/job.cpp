@@ -127,7 +127,8 @@ void Job::on_exit(int rank, int status) {
       if (by_users_signal)
         end_job(verdict.code, fmt::format("ended by {}", signal_name(forwarded_)));
       else if (goes_on_without(rank))
-        bury(rank, verdict.code, verdict.message);
+        bury(rank, verdict.code,
+             entry.last_words.empty() ? verdict.message : fmt::format("{} {}", name_of(rank), entry.last_words));
       else if (WIFSIGNALED(status) || entry.went_first)
         end_after_death(rank, verdict.code, verdict.message);
       else if (aborts_.is_own())
@@ -170,6 +171,10 @@ void Job::bury(int rank, int code, const std::string& message) {
 void Job::on_accuse(int rank, std::string_view job, int accused, std::string_view why) {
   if (!plan_.job.ft) return;
   if (!job.empty()) return upcalls_.on_accuse(*this, rank, job, accused, why);
+  if (accused == rank) {
+    rank_of(rank).last_words = one_line(why);
+    return;
+  }
   accuse(fmt::format("rank {}", rank), accused, why);
 }
 

@@ -122,6 +122,7 @@ class Job final : private Server::Upcalls, private RemoteStarter::Upcalls {
     bool alive = false;
     bool buried = false;      // it has died, and the job goes on
     bool went_first = false;  // it was on its way out when the first abort came that counts
+    std::string last_words;   // why it ends, as it says itself
   };
 
   void end_job(int code, const std::string& message, int spared_rank = -1);

@@ -15,6 +15,7 @@
 #include "base/os/cpus.hpp"
 #include "tools/launch/debug.hpp"
 #include "tools/launch/env.hpp"
+#include "tools/process/elf.hpp"
 #include "tools/process/reap.hpp"
 
 namespace rmq::launch {
@@ -67,6 +68,21 @@ std::size_t LocalStarter::place(int rank) const {
 
 // ---- start ---------------------------------------------------------------------------------------------------------
 
+namespace {
+
+// Each of its processes would take itself for a whole job of one rank.
+Result<void> check_library(const std::string& folder, const std::string& program) {
+  const std::string library =
+      of_open_mpi(needed_libraries(folder.empty() || program.starts_with('/') ? program : folder + "/" + program));
+  if (library.empty()) return {};
+  return fail(Errc::argument,
+              fmt::format("{} was compiled with Open MPI (it needs {}), whose programs rmqrun does not start: compile "
+                          "it with rmqcc, rmqcxx or rmqfort, or start it with Open MPI's mpirun",
+                          program, library));
+}
+
+}  // namespace
+
 Result<void> LocalStarter::start() {
   no_input_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (auto places = find_places(plan_.binding, allowed_cpus()); places) {
@@ -81,6 +97,8 @@ Result<void> LocalStarter::start() {
       if (!is_here(rank)) continue;
       if (common.program.empty()) {
         auto file = find_program(section.command[0], section.environment.get("PATH"), section.folder);
+        if (file && !pmi_)
+          if (auto fits = check_library(section.folder, *file); !fits) file = tl::make_unexpected(fits.error());
         if (!file) return fail(Errc::argument, fmt::format("cannot start rank {}: {}", rank, file.error().what));
         common.program = std::move(*file);
         common.arguments = section.command;
