@@ -233,7 +233,7 @@ TEST(PlanText, IsReadBackAndNoPartOfItIs) {
 }
 
 // The launcher reads files of programs, while it serves others.
-TEST(HostFile, OfAProgramIsNotWaitedFor) {
+TEST_F(HostFile, OfAProgramIsNotWaitedFor) {
   const std::string path = ::testing::TempDir() + "rmq-fifo-" + std::to_string(::getpid());
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   const auto text = read_plain_file(path);

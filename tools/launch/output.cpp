@@ -128,7 +128,7 @@ Result<UniqueFd> OutputRelay::open_stream(const std::string& label, Sink& sink, 
   const int fd = pipe->reader.get();
   ::fcntl(fd, F_SETFL, O_NONBLOCK);
   Stream& stream = streams_.emplace_back(
-      Stream{streams_made_ - 1, label, &sink, std::move(pipe->reader), pipes_made_++, asks, {}, false, false});
+      Stream{streams_made_ - 1, label, &sink, std::move(pipe->reader), pipes_made_++, asks, {}, 0, false, false});
   loop_.watch(fd, EPOLLIN, [this, &stream](std::uint32_t) { read_some(stream); });
   return std::move(pipe->writer);
 }
@@ -197,12 +197,14 @@ void OutputRelay::end_line(Sink& sink, bool breaks) {
   sink.held += std::exchange(sink.behind, {});
 }
 
-// A question has no end of line.
+// A question has no end of line, and nothing comes behind it.
 void OutputRelay::await_more(Stream& stream) {
+  ++stream.reads;
   if (!stream.asks || stream.line.empty() || std::exchange(stream.is_awaited, true)) return;
-  timers_.after(moment, [this, number = stream.number] {
+  timers_.after(moment, [this, number = stream.number, reads = stream.reads] {
     const auto found = std::ranges::find(streams_, number, &Stream::number);
     if (found == streams_.end() || !std::exchange(found->is_awaited, false) || found->line.empty()) return;
+    if (found->reads != reads || found->paused) return await_more(*found);
     append(*found, std::exchange(found->line, {}));
     write_out(*found->sink);
   });

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -91,6 +92,7 @@ class OutputRelay {
     int number;           // unlike that of any other stream
     bool asks;
     std::string line;         // the incomplete last line
+    std::uint64_t reads = 0;  // so often something has come
     bool is_awaited = false;  // whether more of it comes
     bool paused = false;      // not read until the sink has taken something
   };
