@@ -56,7 +56,7 @@ void Inbox::borrow_buffer() {
 }
 
 void Inbox::return_buffer() {
-  if (buffers_ != nullptr && buffer_) buffers_->give(std::move(buffer_));
+  if (buffers_ != nullptr && buffer_) return buffers_->give(std::move(buffer_));
   buffer_.reset();
 }
 

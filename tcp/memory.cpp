@@ -24,15 +24,4 @@ Memory::~Memory() {
   }
 }
 
-std::unique_ptr<std::byte[]> Buffers::take() {
-  if (kept_.empty()) return std::make_unique_for_overwrite<std::byte[]>(bytes_);
-  auto buffer = std::move(kept_.back());
-  kept_.pop_back();
-  return buffer;
-}
-
-void Buffers::give(std::unique_ptr<std::byte[]> buffer) {
-  if (kept_.size() < kKept) kept_.push_back(std::move(buffer));
-}
-
 }  // namespace rmq::tcp

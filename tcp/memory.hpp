@@ -1,10 +1,10 @@
 // Memory of links, which shall go back to the system when a link needs it no longer.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace rmq::tcp {
 
@@ -31,17 +31,21 @@ class Memory {
   std::size_t bytes_ = 0;
 };
 
-/// Buffers of one size for whoever needs one for a moment; a few are kept for the next.
+/// Buffers of one size for whoever needs one for a moment; a few are kept for the next. With every message: inline.
 class Buffers {
  public:
   explicit Buffers(std::size_t bytes) : bytes_(bytes) {}
-  std::unique_ptr<std::byte[]> take();
-  void give(std::unique_ptr<std::byte[]> buffer);
+  std::unique_ptr<std::byte[]> take() {
+    return number_ > 0 ? std::move(kept_[--number_]) : std::make_unique_for_overwrite<std::byte[]>(bytes_);
+  }
+  void give(std::unique_ptr<std::byte[]> buffer) {
+    if (number_ < kept_.size()) kept_[number_++] = std::move(buffer);
+  }
 
  private:
-  static constexpr std::size_t kKept = 4;
   const std::size_t bytes_;
-  std::vector<std::unique_ptr<std::byte[]>> kept_;
+  std::size_t number_ = 0;  // of those that are kept
+  std::array<std::unique_ptr<std::byte[]>, 4> kept_;
 };
 
 }  // namespace rmq::tcp
