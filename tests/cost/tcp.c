@@ -32,17 +32,17 @@ static void receiver(int counts) {
   MPI_Irecv(data, 8, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &request);
   MPI_Send(data, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
   wait_until_arrived();
-  BEGIN_IF(counts, "MPI_Wait of a receive, 8 B: 985");
+  BEGIN_IF(counts, "MPI_Wait of a receive, 8 B: 1053");
   MPI_Wait(&request, &status);
   END_IF(counts);
   MPI_Send(data, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
   wait_until_arrived();
-  BEGIN_IF(counts, "MPI_Recv, 1 KB: 1180");
+  BEGIN_IF(counts, "MPI_Recv, 1 KB: 1240");
   MPI_Recv(data, 1024, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &status);
   END_IF(counts);
   MPI_Send(data, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
   wait_until_arrived();
-  BEGIN_IF(counts, "MPI_Recv, 8 B: 1105");
+  BEGIN_IF(counts, "MPI_Recv, 8 B: 1165");
   MPI_Recv(data, 8, MPI_CHAR, 0, 1, MPI_COMM_WORLD, &status);
   END_IF(counts);
 }

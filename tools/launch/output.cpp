@@ -72,7 +72,7 @@ void OutputRelay::set_up(Sink& sink, int fd) {
 
 void OutputRelay::accept(int fd, std::string_view text, std::function<void()> taken) {
   Sink& sink = fd == STDERR_FILENO ? error_ : output_;
-  end_line(sink, true);
+  end_line(sink, tag_);
   sink.held += text;
   sink.awaits_room.push_back(std::move(taken));
   write_out(sink);
@@ -171,7 +171,7 @@ void OutputRelay::pass_lines(Stream& stream, std::string_view text) {
 void OutputRelay::append(Stream& stream, std::string_view text) {
   Sink& sink = *stream.sink;
   const bool is_whole = text.ends_with('\n'), goes_on = sink.owner == stream.number;
-  if (sink.owner != kNobody && !goes_on && (!is_whole || sink.behind.size() > most_held)) end_line(sink, true);
+  if (sink.owner != kNobody && !goes_on && (!is_whole || sink.behind.size() > most_held)) end_line(sink, tag_);
   const bool waits = sink.owner != kNobody && !goes_on;
   std::string& to = waits ? sink.behind : sink.held;
   if (tag_ && !goes_on) fmt::format_to(std::back_inserter(to), "[{}] ", stream.label);
@@ -180,7 +180,7 @@ void OutputRelay::append(Stream& stream, std::string_view text) {
     if (!std::exchange(sink.is_patient, true))
       timers_.after(moment, [this, &sink] {
         sink.is_patient = false;
-        end_line(sink, true);
+        end_line(sink, tag_);
         write_out(sink);
       });
   } else if (is_whole) {
@@ -190,7 +190,8 @@ void OutputRelay::append(Stream& stream, std::string_view text) {
   }
 }
 
-// The line that has been passed on in part is over, or others break into it.
+// The line that has been passed on in part is over, or others break into it: without labels nothing is added to what
+// ranks print.
 void OutputRelay::end_line(Sink& sink, bool breaks) {
   if (breaks && sink.owner != kNobody) sink.held += '\n';
   sink.owner = kNobody;
