@@ -97,23 +97,18 @@ void Gate::tell_sleepers() {
 }
 
 bool Gate::is_listener_called() const {
-  for (const Away* a = away_; a; a = a->next_) {
-    if (a->why_ == Away::Why::listens) return a->woken_;
-  }
-  return false;
+  return listener_ != nullptr && listener_->woken_;
 }
 
 void Gate::call_listener() {
-  for (Away* a = away_; a; a = a->next_) {
-    if (a->why_ == Away::Why::listens && !a->woken_) wake(*a);
-  }
+  if (listener_ != nullptr && !listener_->woken_) wake(*listener_);
 }
 
 // Others may change memory that a wait looks at without sending anything, and ring only who has announced that: a wait
 // that is not known announces itself. All else comes to whoever polls.
 bool Gate::may_sleep_beside() const {
   if (!several_ || !is_known(awaited)) return false;
-  if (listeners_ > 0) return true;
+  if (is_listened()) return true;
   for (const Away* a = away_; a; a = a->next_) {
     if (a->why_ == Away::Why::gives_way || a->woken_) return true;
   }
@@ -140,7 +135,7 @@ Gate::Away::Away(Gate& g, Why why)
       awaited_(g.awaited) {
   if (g.sleepers > 0) why == Why::callback ? g.leave_sleepers() : g.tell_sleepers();
   g.stirred_ = false;
-  g.listeners_ += why == Why::listens;
+  if (why == Why::listens) g.listener_ = this;
   g.sleepers += why >= Why::listens;
   next_ = g.away_;
   prev_ = &g.away_;
@@ -150,7 +145,7 @@ Gate::Away::Away(Gate& g, Why why)
 }
 
 Gate::Away::~Away() {
-  gate_.listeners_ -= why_ == Why::listens;
+  if (why_ == Why::listens) gate_.listener_ = nullptr;
   gate_.sleepers -= why_ >= Why::listens;
   *prev_ = next_;
   if (next_) next_->prev_ = prev_;

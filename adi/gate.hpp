@@ -247,7 +247,7 @@ class Gate {
   /// From now on waits for a request may end otherwise: by a failure that the program hears of, say.
   void distrust() { distrusts_ = stirred_ = true; }
   /// A thread listens at the doorbell.
-  bool is_listened() const { return listeners_ > 0; }
+  bool is_listened() const { return listener_ != nullptr; }
   /// It has been rung, and has not come yet.
   bool is_listener_called() const;
   /// Nothing is announced any more: the thread that listens looks, and announces itself again.
@@ -288,7 +288,7 @@ class Gate {
   Away* away_ = nullptr;
   std::atomic<std::uint32_t>* attention_ = nullptr;
   std::uint64_t waits_ = 0;
-  int listeners_ = 0;        // 1 while a thread of the program sleeps at the doorbell
+  Away* listener_ = nullptr;  // the thread of the program that sleeps at the doorbell
   bool stirred_ = false;     // since the sleepers were told; each call begins with that, where there are threads
   bool distrusts_ = false;   // see distrust()
   const std::uint64_t* kept_ = nullptr;
