@@ -26,7 +26,7 @@ void tell_awaited_probe(const void* pattern, ReportText& to) {
 bool Device::MPID_Iprobe(const Match& pattern, Envelope& envelope) {
   Request* message = match_.find(pattern);
   if (!message) {
-    MPID_Poll(false, {&tell_awaited_probe, &pattern});
+    MPID_Poll(false, awaited(pattern));
     message = match_.find(pattern);
   }
   if (!message) return false;
@@ -38,7 +38,7 @@ bool Device::MPID_Probe(const Match& pattern, Rank peer, Envelope& envelope) {
   Request* message;
   while (!(message = match_.find(pattern))) {
     if ((peer != kNoRank && channels_[peer].lost) || is_revoked(pattern.context)) return false;
-    MPID_Poll(true, {&tell_awaited_probe, &pattern});
+    MPID_Poll(true, awaited(pattern));
   }
   envelope = envelope_of(*message);
   return true;
@@ -47,7 +47,7 @@ bool Device::MPID_Probe(const Match& pattern, Rank peer, Envelope& envelope) {
 Request* Device::MPID_Improbe(const Match& pattern, Envelope& envelope) {
   Request* message = match_.find(pattern);
   if (!message) {
-    MPID_Poll(false, {&tell_awaited_probe, &pattern});
+    MPID_Poll(false, awaited(pattern));
     message = match_.find(pattern);
   }
   if (!message) return nullptr;

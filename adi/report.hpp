@@ -25,6 +25,9 @@ void tell_awaited_probe(const void* pattern, ReportText& to);
 inline Awaited awaited(const Request* r) {
   return {&tell_awaited_request, r};
 }
+inline Awaited awaited(const Match& pattern) {
+  return {&tell_awaited_probe, &pattern};
+}
 
 /// What a call waits for beside what has been told.
 inline void tell_more(int number, ReportText& to) {
