@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <chrono>
 #include <cstdio>
+
+#include "base/os/fd.hpp"
 
 namespace rmq::adi {
 
@@ -32,8 +35,7 @@ Lifeline::News Lifeline::look() {
 }
 
 bool Lifeline::has_come() const {
-  pollfd one{fd(), POLLIN, 0};
-  return line_ && ::poll(&one, 1, 0) > 0;
+  return line_ && os::wait_for(fd(), POLLIN, std::chrono::milliseconds(0));
 }
 
 Relay::Relay(Shared shared) : shared_(shared) {

@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 
 #include "base/os/children.hpp"
+#include "base/os/fd.hpp"
 
 namespace rmq::tcp {
 namespace {
@@ -93,8 +95,7 @@ ErrorCode connect_result(Socket& socket) {
 }
 
 bool is_ready(int fd, bool to_write) {
-  pollfd one{fd, static_cast<short>(to_write ? POLLOUT : POLLIN), 0};
-  return ::poll(&one, 1, 0) > 0;
+  return os::wait_for(fd, to_write ? POLLOUT : POLLIN, std::chrono::milliseconds(0));
 }
 
 bool has_arrived(int fd) {
