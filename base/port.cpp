@@ -17,6 +17,7 @@
 #include "base/line.hpp"
 #include "base/os/children.hpp"
 #include "base/os/clock.hpp"
+#include "base/os/fd.hpp"
 
 namespace rmq {
 namespace {
@@ -136,7 +137,7 @@ void Port::let_in() {
     while (callers_.size() < kMostCallers || now - callers_.front().since > kSilence) {
       const int fd = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
       // Without descriptors the listener stays readable all the while: the oldest makes room.
-      if (fd < 0 && (errno == EMFILE || errno == ENFILE) && !callers_.empty()) callers_.pop_front();
+      if (fd < 0 && os::lacks_descriptors(errno) && !callers_.empty()) callers_.pop_front();
       if (fd < 0) break;
       epoll_event event{};
       event.events = EPOLLIN;

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/os/fd.hpp"
 #include "base/os/room.hpp"
 
 namespace rmq::rma {
@@ -38,7 +39,7 @@ void HostMemory::let_go() {
 Fault HostMemory::make(std::uint64_t bytes, HostMemory& made) {
   HostMemory memory;
   memory.fd_ = ::memfd_create("rmq-window", MFD_CLOEXEC);
-  if (memory.fd_ < 0) return errno == EMFILE || errno == ENFILE ? Fault::descriptors : Fault::no_memory;
+  if (memory.fd_ < 0) return os::lacks_descriptors(errno) ? Fault::descriptors : Fault::no_memory;
   if (!memory.reserve(0, bytes) || !memory.attach(memory.fd_, bytes)) return Fault::no_memory;
   made = std::move(memory);
   return Fault::none;

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/os/fd.hpp"
+
 namespace rmq::rma {
 namespace {
 
@@ -193,7 +195,7 @@ Result<void> WindowMemory::open(const Told& told) {
     if (shared && !core_.at(rank).direct) {
       return fail(Errc::no_memory, fmt::format("rank {} cannot map the window memory of rank {}: {}",
                                                core_.world(core_.me), core_.world(rank),
-                                               errno == EMFILE || errno == ENFILE ? fault_text(Fault::descriptors)
+                                               os::lacks_descriptors(errno) ? fault_text(Fault::descriptors)
                                                                                   : std::strerror(errno)));
     }
   }

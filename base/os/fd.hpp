@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -34,5 +35,11 @@ class UniqueFd {
 /// Waits until the descriptor has one of `events` (POLLIN, POLLOUT) or has failed. False, with errno, when it has not
 /// in time (ETIMEDOUT; a signal that is handled starts it anew) or can't be waited for.
 bool wait_for(int fd, short events, std::chrono::milliseconds patience);
+
+/// Whether a call has failed with this errno for want of a descriptor: the process may have no more (ulimit -n), or the
+/// system has none left.
+inline bool lacks_descriptors(int error) {
+  return error == EMFILE || error == ENFILE;
+}
 
 }  // namespace rmq::os

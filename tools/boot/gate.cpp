@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tools/boot/address.hpp"
+#include "tools/process/acceptor.hpp"
 
 namespace rmq::launch {
 
@@ -47,7 +48,7 @@ void Gate::shut_for_a_moment() {
 void Gate::on_connection() {
   UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.is_open()) {
-    if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return;
+    if (!is_exhausted(errno)) return;
     if (const Place oldest = oldest_unmarked(); oldest != visitors_.end()) dismiss(oldest);
     return shut_for_a_moment();
   }

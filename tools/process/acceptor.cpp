@@ -17,10 +17,6 @@ namespace {
 constexpr int kShare = 16;                        // callers accepted before the loop goes on
 constexpr std::chrono::milliseconds kMoment{50};  // until descriptors may have come free
 
-bool is_exhausted(int error) {
-  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-}
-
 socklen_t address_of(sockaddr_un& address, const std::string& name) {
   address = {};
   address.sun_family = AF_UNIX;
@@ -61,6 +57,10 @@ void Acceptor::accept_some() {
     timers_.after(kMoment, [this] { listen(); });
     return;
   }
+}
+
+bool is_exhausted(int error) {
+  return os::lacks_descriptors(error) || error == ENOBUFS || error == ENOMEM;
 }
 
 Result<UniqueFd> listen_at(const std::string& name, int backlog) {

@@ -38,6 +38,9 @@ class Acceptor {
   bool listens_ = false;
 };
 
+/// Whether a socket was not to be had, with this errno, for want of a descriptor or of memory: there may be some soon.
+bool is_exhausted(int error);
+
 /// A stream socket that listens at this abstract name (without its leading zero byte). Errc::system, with errno
 /// EADDRINUSE where somebody has the name.
 Result<UniqueFd> listen_at(const std::string& name, int backlog);
