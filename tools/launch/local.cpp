@@ -165,7 +165,8 @@ Result<void> LocalStarter::start_rank(int rank, int app_num, const SpawnPlan& co
   }
   plan.keep = {theirs.get(), flight_.descriptor()};
   if (flight_.descriptor() >= 0) plan.environment.set("RMQ_FLIGHT_MEMORY", flight_.variable(static_cast<int>(slot)));
-  if (!places_.empty()) plan.cpus = take_place();
+  Rank& entry = ranks_[slot];
+  if (!places_.empty()) plan.cpus = entry.cpus = take_place();
   if (plan_.binding.report)
     household_.output.say(
         fmt::format("rmqrun: rank {}{} on {} {}", label_, rank, plan_.hosts[static_cast<std::size_t>(host)],
@@ -173,17 +174,13 @@ Result<void> LocalStarter::start_rank(int rank, int app_num, const SpawnPlan& co
   serve_(rank, std::move(ours));  // before the rank can send: the kernel signs only what is sent from then on
   const auto pid = spawn(plan);
   if (!pid) {
-    Rank nobody;
-    nobody.cpus = plan.cpus;
-    free_place(nobody);
+    free_place(entry);
     return fail(Errc::system, fmt::format("cannot start rank {}: {}", rank, pid.error().what));
   }
   processes_ += debug_entry(*pid, plan_.pretended ? plan_.job.host_name : plan_.hosts[static_cast<std::size_t>(host)],
                             plan.program);
-  Rank& entry = ranks_[slot];
   entry.pid = *pid;
   entry.alive = true;
-  entry.cpus = plan.cpus;
   entry.output = ends->stream;
   entry.program = common.arguments[0];
   household_.children.add(*pid, this, [this, rank](int status) { on_exit(rank, status); });
