@@ -215,12 +215,10 @@ Rank read_rank(const json& entry, int job_size) {
 
 const Comm* Rank::comm_of(std::uint32_t context, int to) const {
   const std::uint32_t base = context & ~1u;
-  const auto has = [to](const std::vector<int>& members) {
-    return to < 0 || std::find(members.begin(), members.end(), to) != members.end();
-  };
+  const auto reaches = [to](const std::vector<int>& members) { return to < 0 || has(members, to); };
   for (const Comm& c : comms) {
-    if ((to < 0 ? c.recv_context : c.context) == base && has(c.members)) return &c;
-    if (c.is_inter() && c.local_context == base && has(c.local)) return &c;
+    if ((to < 0 ? c.recv_context : c.context) == base && reaches(c.members)) return &c;
+    if (c.is_inter() && c.local_context == base && reaches(c.local)) return &c;
   }
   return nullptr;
 }

@@ -8,9 +8,9 @@
 // The front dies: the keeper sees the end of a socket that only the front holds (the leash) and kills all its
 // descendants. Through the same socket come the signals that the front passes on, a byte each, and the keeper sends
 // each back: one that stands still when somebody wants the job to end is known by that, and the front ends all itself,
-// by SIGTERM after 2 s and SIGKILL 2 s later. The keeper dies: the
-// kernel kills the ranks (PR_SET_PDEATHSIG); what they had started themselves is adopted by the front, which kills it.
-// Both are subreapers, so no grandchild escapes by losing its parent.
+// by SIGTERM after 2 s and SIGKILL 2 s later. The keeper dies: the kernel kills the ranks (PR_SET_PDEATHSIG); what they
+// had started themselves is adopted by the front, which kills it. Both are subreapers, so no grandchild escapes by
+// losing its parent.
 #pragma once
 
 #include <signal.h>

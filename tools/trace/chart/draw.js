@@ -103,11 +103,11 @@ function sayWhatIsCut() {
 
 // Queues and waiting beside the lanes: posted, unexpected (as long as the queue), pending, sleep.
 function drawMarks() {
+  if (gap() < 30) return;  // they would stand on the next lanes
   const from = firstAt(M, m => m[0], view.from), to = firstAt(M, m => m[0], view.to);
   const stride = Math.max(1, Math.floor((to - from) / 4000));
   for (let i = from; i < to; i += stride) {
     const [t, rank, event, , a0] = M[i], x = lane(rank), py = y(t);
-    if (gap() < 30) break;  // they would stand on the next lanes
     if (event === EVENT.unexpected) { g.fillStyle = "#f08c00"; g.fillRect(x + 3, py - 1, Math.min(40, 2 + 3 * a0), 3); }
     else if (event === EVENT.posted) { g.fillStyle = "#1c7ed6"; g.fillRect(x - 8, py - 1, 5, 2); }
     else if (event === EVENT.pending) { g.fillStyle = "#e03131"; g.fillRect(x - 12, py - 1, 8, 3); }
