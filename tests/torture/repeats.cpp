@@ -9,45 +9,17 @@ namespace {
 
 constexpr Type kWord{-1};
 
-/// A message with a persistent request at both ends: each part of the step is a round.
-struct Repeat : Step {
+/// A message whose requests are made once at both ends, and started again and again: each part of the step is a round.
+struct Rounds : Step {
   Group group;
-  int from = 0, to = 0, words = 0, mode = 0, way = 0;
+  int from = 0, to = 0, words = 0, way = 0;
 
   Req sending() const { return {object(id, 0)}; }
   Req receiving() const { return {object(id, 1)}; }
 
-  void init(Face& f, int me) const {
-    const Comm c{group.comm};
-    const Buf out{object(id, 0)};
-    if (me == to) {
-      f.does(TORTURE_CALL(make), BufRef{object(id, 1)}, words);
-      f.call(TORTURE_CALL(MPI_Recv_init), Buf{object(id, 1)}, words, kWord, from, id + 1, c, receiving());
-    }
-    if (me != from) return;
-    f.does(TORTURE_CALL(make), BufRef{out.index}, words);
-    if (mode == 0) f.call(TORTURE_CALL(MPI_Send_init), out, words, kWord, to, id + 1, c, sending());
-    if (mode == 1) f.call(TORTURE_CALL(MPI_Ssend_init), out, words, kWord, to, id + 1, c, sending());
-    if (mode == 2) f.call(TORTURE_CALL(MPI_Bsend_init), out, words, kWord, to, id + 1, c, sending());
-  }
-  void begin(Face& f, int round, int me) const {
-    if (me == to) f.call(TORTURE_CALL(MPI_Startall), 1, receiving());
-    if (me != from) return;
-    f.does(TORTURE_CALL(fill), Buf{object(id, 0)}, Layout{-1}, 1, 1, words, Key{key + static_cast<unsigned>(round)}, 0);
-    f.call(TORTURE_CALL(MPI_Start), sending());
-  }
-  void end(Face& f, int round, int me) const {
-    const Key is{key + static_cast<unsigned>(round)};
-    const Stat status{object(id, 0)};
-    if (me == to) {
-      f.does(TORTURE_CALL(complete), id, way, receiving(), status);
-      f.does(TORTURE_CALL(expect_count), id, status, from, id + 1, words);
-      f.does(TORTURE_CALL(expect), id, Buf{object(id, 1)}, Layout{-1}, 1, 1, words, is, 1, 0);
-    }
-    if (me != from) return;
-    f.does(TORTURE_CALL(complete), id, (way + 1) % 6, sending(), Stat{object(id, 1)});
-    f.does(TORTURE_CALL(expect), id, Buf{object(id, 0)}, Layout{-1}, 1, 1, words, is, 1, 0);
-  }
+  virtual void init(Face& f, int me) const = 0;
+  virtual void begin(Face& f, int round, int me) const = 0;
+  virtual void end(Face& f, int round, int me) const = 0;
 
   void start(Face& f, int world) const override {
     const int me = group.rank_of(world);
@@ -73,11 +45,46 @@ struct Repeat : Step {
   }
 };
 
+/// A message with a persistent request at both ends.
+struct Repeat : Rounds {
+  int mode = 0;
+
+  void init(Face& f, int me) const override {
+    const Comm c{group.comm};
+    const Buf out{object(id, 0)};
+    if (me == to) {
+      f.does(TORTURE_CALL(make), BufRef{object(id, 1)}, words);
+      f.call(TORTURE_CALL(MPI_Recv_init), Buf{object(id, 1)}, words, kWord, from, id + 1, c, receiving());
+    }
+    if (me != from) return;
+    f.does(TORTURE_CALL(make), BufRef{out.index}, words);
+    if (mode == 0) f.call(TORTURE_CALL(MPI_Send_init), out, words, kWord, to, id + 1, c, sending());
+    if (mode == 1) f.call(TORTURE_CALL(MPI_Ssend_init), out, words, kWord, to, id + 1, c, sending());
+    if (mode == 2) f.call(TORTURE_CALL(MPI_Bsend_init), out, words, kWord, to, id + 1, c, sending());
+  }
+  void begin(Face& f, int round, int me) const override {
+    if (me == to) f.call(TORTURE_CALL(MPI_Startall), 1, receiving());
+    if (me != from) return;
+    f.does(TORTURE_CALL(fill), Buf{object(id, 0)}, Layout{-1}, 1, 1, words, Key{key + static_cast<unsigned>(round)}, 0);
+    f.call(TORTURE_CALL(MPI_Start), sending());
+  }
+  void end(Face& f, int round, int me) const override {
+    const Key is{key + static_cast<unsigned>(round)};
+    const Stat status{object(id, 0)};
+    if (me == to) {
+      f.does(TORTURE_CALL(complete), id, way, receiving(), status);
+      f.does(TORTURE_CALL(expect_count), id, status, from, id + 1, words);
+      f.does(TORTURE_CALL(expect), id, Buf{object(id, 1)}, Layout{-1}, 1, 1, words, is, 1, 0);
+    }
+    if (me != from) return;
+    f.does(TORTURE_CALL(complete), id, (way + 1) % 6, sending(), Stat{object(id, 1)});
+    f.does(TORTURE_CALL(expect), id, Buf{object(id, 0)}, Layout{-1}, 1, 1, words, is, 1, 0);
+  }
+};
+
 #if MPI_VERSION >= 4
 /// A partitioned message; the two sides may have different numbers of partitions.
-struct Partitioned : Step {
-  Group group;
-  int from = 0, to = 0, words = 0, way = 0;  // words: all
+struct Partitioned : Rounds {
   int out_parts = 1, in_parts = 1;
   int readies = 0;                        // one by one, a range, a list
   int early = 0;                          // partitions ready in the part of the step that starts the round
@@ -85,11 +92,7 @@ struct Partitioned : Step {
   std::vector<int> order;                 // of the sender's partitions
   std::vector<int> first_ones, last_ones;  // of the list
 
-  Req sending() const { return {object(id, 0)}; }
-  Req receiving() const { return {object(id, 1)}; }
-
-  void start(Face& f, int world) const override {
-    const int me = group.rank_of(world);
+  void init(Face& f, int me) const override {
     const auto null = TORTURE_NAMED(MPI_INFO_NULL);
     if (me == to) {
       f.does(TORTURE_CALL(make), BufRef{object(id, 1)}, words);
@@ -101,9 +104,8 @@ struct Partitioned : Step {
       f.call(TORTURE_CALL(MPI_Psend_init), Buf{object(id, 0)}, out_parts, Count{words / out_parts}, kWord, to, id + 1,
              Comm{group.comm}, null, sending());
     }
-    begin(f, 0, me);
   }
-  void begin(Face& f, int round, int me) const {
+  void begin(Face& f, int round, int me) const override {
     if (me == to) f.call(TORTURE_CALL(MPI_Start), receiving());
     if (me != from) return;
     f.call(TORTURE_CALL(MPI_Start), sending());
@@ -127,7 +129,7 @@ struct Partitioned : Step {
     else
       f.call(TORTURE_CALL(MPI_Pready_list), last - first, Ints{&list}, ReqIn{sending().index});
   }
-  void end(Face& f, int round, int me) const {
+  void end(Face& f, int round, int me) const override {
     const Key is{key + static_cast<unsigned>(round)};
     if (me == from) ready(f, round, early, out_parts);
     if (me == to) {
@@ -143,23 +145,6 @@ struct Partitioned : Step {
     if (me == from) {
       f.does(TORTURE_CALL(complete), id, (way + 1) % 6, sending(), Stat{object(id, 1)});
       f.does(TORTURE_CALL(expect), id, Buf{object(id, 0)}, Layout{-1}, 1, 1, words, is, 1, 0);
-    }
-  }
-  void middle(Face& f, int world, int at) const override {
-    const int me = group.rank_of(world);
-    end(f, at, me);
-    begin(f, at + 1, me);
-  }
-  void finish(Face& f, int world) const override {
-    const int me = group.rank_of(world);
-    end(f, middles, me);
-    if (me == to) {
-      f.call(TORTURE_CALL(MPI_Request_free), receiving());
-      f.does(TORTURE_CALL(expect_no_more), id, BufRef{object(id, 1)}, words);
-    }
-    if (me == from) {
-      f.call(TORTURE_CALL(MPI_Request_free), sending());
-      f.does(TORTURE_CALL(expect_no_more), id, BufRef{object(id, 0)}, words);
     }
   }
 };
