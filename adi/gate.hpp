@@ -289,8 +289,8 @@ class Gate {
   std::atomic<std::uint32_t>* attention_ = nullptr;
   std::uint64_t waits_ = 0;
   Away* listener_ = nullptr;  // the thread of the program that sleeps at the doorbell
-  bool stirred_ = false;     // since the sleepers were told; each call begins with that, where there are threads
-  bool distrusts_ = false;   // see distrust()
+  bool stirred_ = false;      // since the sleepers were told; each call begins with that, where there are threads
+  bool distrusts_ = false;    // see distrust()
   const std::uint64_t* kept_ = nullptr;
   const Doorbell* doorbell_ = nullptr;
   Rank rank_ = kNoRank;

@@ -30,10 +30,10 @@ class IdleTests {
   std::uint32_t count_ = 0;
   std::uint32_t to_clock_ = 1;  // tests until the clock is read again
   // What the latest judgement was made of: the period since the one before.
-  std::uint32_t first_ = 0;     // count_ as it began
-  std::uint64_t since_ns_ = 0;  // CLOCK_MONOTONIC
-  std::uint64_t cpu_ns_ = 0;    // of all threads of the process, by then
-  std::uint64_t clock_ns_ = 0;  // when the clock was last read
+  std::uint32_t first_ = 0;      // count_ as it began
+  std::uint64_t since_ns_ = 0;   // CLOCK_MONOTONIC
+  std::uint64_t cpu_ns_ = 0;     // of all threads of the process, by then
+  std::uint64_t clock_ns_ = 0;   // when the clock was last read
   std::uint64_t period_ns_ = 0;  // of the latest period; 0: the program computes, or has found something
 };
 

@@ -1,5 +1,5 @@
-// The allocator of memory that several processes reach: of a rank's heap in the shared segment, and of the symmetric heap
-// of OpenSHMEM. Who makes the same calls in the same order gets the same places.
+// The allocator of memory that several processes reach: of a rank's heap in the shared segment, and of the symmetric
+// heap of OpenSHMEM. Who makes the same calls in the same order gets the same places.
 //
 // Best fit over free blocks, of equal ones the lowest; neighbours that are free are one block. What it knows of blocks
 // lies outside of the heap: a program that writes past an end spoils data, and not the heap. Offsets and sizes are

@@ -95,8 +95,8 @@ class Port {
  public:
   enum class Callers : std::uint8_t { anywhere, on_this_machine };
   /// Listens on the loopback and on the other interfaces that are up, or on `interface` alone (a name or an address);
-  /// for callers on this machine on the loopback alone, if there is one. With a key of its own; or with one that callers
-  /// have, and that is not in the name.
+  /// for callers on this machine on the loopback alone, if there is one. With a key of its own; or with one that
+  /// callers have, and that is not in the name.
   static Result<std::unique_ptr<Port>> open(std::string_view interface, const Secret* key = nullptr,
                                             Callers callers = Callers::anywhere);
   ~Port();

@@ -37,7 +37,7 @@ enum class Kind : std::uint8_t {
 /// Bits of Packet::flags.
 namespace packet_flag {
 inline constexpr std::uint8_t ready = 1;     // ready-mode send: an error when no receive is posted
-inline constexpr std::uint8_t envelope = 2;  // REQUEST_SEND that FLOW allowed, without credit; FLOW that gives back or asks
+inline constexpr std::uint8_t envelope = 2;  // REQUEST_SEND that FLOW has allowed; FLOW that gives back, or asks
 inline constexpr std::uint8_t sync = 4;      // REQUEST_SEND of a synchronous send
 }  // namespace packet_flag
 

@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kMostCallers = 64;           // whose proof is not there yet; more wait to be let in …
 constexpr std::uint64_t kSilence = 1'000'000'000;  // … until the oldest have said nothing for so long, ns
 constexpr std::size_t kMostAddresses = 4;
-constexpr std::size_t kLongestName = 255;          // MPI_MAX_PORT_NAME is one more
+constexpr std::size_t kLongestName = 255;  // MPI_MAX_PORT_NAME is one more
 
 struct Address {
   sockaddr_storage place{};

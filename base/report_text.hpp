@@ -15,8 +15,7 @@ namespace rmq {
 class ReportText {
  public:
   /// The memory stays the caller's.
-  ReportText(char* memory, std::size_t bytes)
-      : begin_(memory), at_(memory), end_(memory + bytes), limit_(end_) {}
+  ReportText(char* memory, std::size_t bytes) : begin_(memory), at_(memory), end_(memory + bytes), limit_(end_) {}
   ReportText(const ReportText&) = delete;
   ReportText& operator=(const ReportText&) = delete;
 

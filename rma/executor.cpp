@@ -101,9 +101,8 @@ Fault Executor::find_place(Origin& o, const Packet& p, DataView& view, bool& mis
     if (__builtin_mul_overflow(layout->size(), f.count, &bytes)) return Fault::range;
     if (bytes > kRepeatedMost && span_of(*layout, f.count).length < bytes) return Fault::type;
     const Range range = accessed(p, bytes);
-    const bool inside = core_.is_dynamic()
-                            ? core_.attached.covers(*layout, f.count, f.offset, range.at, range.bytes)
-                            : lies_within(*layout, f.count, f.offset, core_.options.size);
+    const bool inside = core_.is_dynamic() ? core_.attached.covers(*layout, f.count, f.offset, range.at, range.bytes)
+                                           : lies_within(*layout, f.count, f.offset, core_.options.size);
     if (!inside) return Fault::range;
     view = layout->view(at, f.count);
   } else {

@@ -31,8 +31,8 @@ struct Hints {
   /// mpi_accumulate_granularity: accumulates to other ranges of so many bytes shall not get into each other's way; 0:
   /// as suits long ones.
   std::uint64_t granularity = 0;
-  /// mpi_minimum_memory_alignment of memory that the window allocates: bytes, a power of two; a page at most where it is
-  /// shared as a whole.
+  /// mpi_minimum_memory_alignment of memory that the window allocates: bytes, a power of two; a page at most where it
+  /// is shared as a whole.
   std::uint64_t alignment = 1;
   /// Others reach the memory by loads, stores and CPU atomics of their own: accumulates of numbers of 4 and 8 bytes are
   /// CPU atomics as well, element by element, and take no mutexes.

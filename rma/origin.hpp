@@ -70,8 +70,8 @@ struct Origin {
   std::uint32_t missing = 0;  // datatype that was asked for again
   LockPlace place;
   std::uint64_t waits_since = 0;  // for the lock; os::now_ns()
-  std::deque<Held> held;         // in order; the first waits for the lock or for a datatype, the others for it
-  std::uint64_t held_bytes = 0;  // of these, as a flight counts them
+  std::deque<Held> held;          // in order; the first waits for the lock or for a datatype, the others for it
+  std::uint64_t held_bytes = 0;   // of these, as a flight counts them
 };
 
 }  // namespace rmq::rma

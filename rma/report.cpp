@@ -97,10 +97,12 @@ void Window::tell(ReportText& to) const {
       if (to.has_room() && by_packets(*o)) to.entry(o->world);
     to.end_list();
   };
-  lock_list("holders", [](const Origin& o) { return o.has_lock(); },
-            [](std::uint32_t has, std::uint32_t waits) { return has > waits; });
-  lock_list("waiters", [](const Origin& o) { return o.lock == Origin::Lock::waiting; },
-            [](std::uint32_t, std::uint32_t waits) { return waits > 0; });
+  lock_list(
+      "holders", [](const Origin& o) { return o.has_lock(); },
+      [](std::uint32_t has, std::uint32_t waits) { return has > waits; });
+  lock_list(
+      "waiters", [](const Origin& o) { return o.lock == Origin::Lock::waiting; },
+      [](std::uint32_t, std::uint32_t waits) { return waits > 0; });
   places("locked", core_.locked, all);
   to.field("lock_all", core_.lock_all);
   to.field("fences", active_.barriers());

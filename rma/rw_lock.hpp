@@ -11,11 +11,12 @@
 // again when it goes. What decides between the two is one word, of those that have gone: the writer holds the lock when
 // it is the gate's number, the reader when it has exchanged another one.
 //
-// A reader that has stood behind a waiting writer for long may *overtake* it: it gives its place back and joins. Readers
-// that hold other locks, or that others count on, would else wait in a circle with writers that wait for them.
+// A reader that has stood behind a waiting writer for long may *overtake* it: it gives its place back and joins.
+// Readers that hold other locks, or that others count on, would else wait in a circle with writers that wait for them.
 //
 // Taking it is split, because nobody may block in here: begin() takes a place, try_take() asks whether it is our turn.
-// But for that a place cannot be given back: whoever has begun must go on, or the lock is of no use to anybody any more.
+// But for that a place cannot be given back: whoever has begun must go on, or the lock is of no use to anybody any
+// more.
 //
 // All zero is a free lock. SYNC POINT L: the release in release() pairs with the acquires in begin() and try_take().
 // What release() writes and try_take() reads is sequentially consistent besides: whoever waits announces so,

@@ -180,7 +180,8 @@ Result<void> WindowMemory::open(const Told& told) {
   core_.facts = Facts(told);
   if (const int i = core_.facts.first_fault(); i >= 0) {
     const auto fault = static_cast<Fault>(core_.facts[i].fault);
-    return fail(Errc::no_memory, fmt::format("rank {} has no memory for a window: {}", core_.world(i), fault_text(fault)));
+    return fail(Errc::no_memory,
+                fmt::format("rank {} has no memory for a window: {}", core_.world(i), fault_text(fault)));
   }
   const bool shared = core_.options.flavor == Flavor::shared;
   if (const int other = shared ? elsewhere() : -1; other >= 0) {
@@ -193,10 +194,10 @@ Result<void> WindowMemory::open(const Told& told) {
     set_reach(k, told.of_host.subspan(static_cast<std::size_t>(k) * Brought::kHostWords, Brought::kHostWords));
     const int rank = core_.host[k];
     if (shared && !core_.at(rank).direct) {
-      return fail(Errc::no_memory, fmt::format("rank {} cannot map the window memory of rank {}: {}",
-                                               core_.world(core_.me), core_.world(rank),
-                                               os::lacks_descriptors(errno) ? fault_text(Fault::descriptors)
-                                                                                  : std::strerror(errno)));
+      return fail(
+          Errc::no_memory,
+          fmt::format("rank {} cannot map the window memory of rank {}: {}", core_.world(core_.me), core_.world(rank),
+                      os::lacks_descriptors(errno) ? fault_text(Fault::descriptors) : std::strerror(errno)));
     }
   }
   if (shared) place_shared();

@@ -132,7 +132,7 @@ class ShmMethod final : public methods::Method {
     std::uint64_t no_ring_until_ns = 0;      // the system has refused the memory: not asked again before
     std::optional<std::uint64_t> mail_ends;  // it has ended: before this position of my inbox are its last packets
     std::unique_ptr<Outbound> out;
-    std::unique_ptr<Inbound> in;             // read once it stands among the `inbound_`
+    std::unique_ptr<Inbound> in;        // read once it stands among the `inbound_`
     std::unique_ptr<PullChoice> pulls;  // of long data from it
   };
 

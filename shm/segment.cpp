@@ -77,11 +77,10 @@ int open_posix() {
 Result<void> check_file_limit(std::uint64_t bytes) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur) return {};
-  return fail(
-      Errc::no_memory,
-      fmt::format("the shared segment spans {} but the file size limit is {}; raise it (ulimit -f "
-                  "unlimited), set RMQ_SHM_SEGMENT=sysv, or smaller RMQ_SHM_HEAP",
-                  amount(bytes), amount(limit.rlim_cur)));
+  return fail(Errc::no_memory,
+              fmt::format("the shared segment spans {} but the file size limit is {}; raise it (ulimit -f "
+                          "unlimited), set RMQ_SHM_SEGMENT=sysv, or smaller RMQ_SHM_HEAP",
+                          amount(bytes), amount(limit.rlim_cur)));
 }
 
 template <class Number>
@@ -177,8 +176,8 @@ Result<void> Segment::map() {
                  ? ::shmat(id_, nullptr, 0)
                  : ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0);
   if (at == MAP_FAILED) {  // the same value as shmat's
-    return fail_errno(fmt::format(
-        "cannot map {} of shared memory (see ulimit -v, or set a smaller RMQ_SHM_HEAP)", amount(bytes_)));
+    return fail_errno(
+        fmt::format("cannot map {} of shared memory (see ulimit -v, or set a smaller RMQ_SHM_HEAP)", amount(bytes_)));
   }
   data_ = static_cast<std::byte*>(at);
   ::madvise(at, bytes_, MADV_DONTDUMP);  // a core file would carry the whole sparse range

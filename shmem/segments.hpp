@@ -42,8 +42,8 @@ void share_data(Segment& data);
 
 /// Where a heap may lie in all PEs: the `attempt`-th address to try; null: any will do, there are no more.
 void* heap_address(int attempt);
-/// A heap is aligned to this in each PE, also where they have it at different addresses: the places in it are then aligned
-/// alike in all.
+/// A heap is aligned to this in each PE, also where they have it at different addresses: the places in it are then
+/// aligned alike in all.
 inline constexpr std::uint64_t kHeapAlignment = std::uint64_t{1} << 30;
 /// A heap of `bytes` bytes at that address, or at any that is a multiple of kHeapAlignment, behind `control` bytes.
 /// Without a file when the address is taken, or the system gives none.

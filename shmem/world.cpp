@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <utility>
 #include <cstring>
+#include <utility>
 
 #include "mpi/coll/coll.hpp"
 #include "mpi/internal/life.hpp"

@@ -108,7 +108,7 @@ class Journal {
   bool is_large() const { return capacity() > kFirst && 2 * static_cast<std::size_t>(end_ - begin_) < capacity(); }
 
  private:
-  static constexpr std::size_t kTiny = 256;           // pieces of a payload smaller than this, on average, are packed
+  static constexpr std::size_t kTiny = 256;  // pieces of a payload smaller than this, on average, are packed
 
   struct Bulk {
     std::uint64_t at;      // position of the copied bytes behind it

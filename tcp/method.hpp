@@ -65,12 +65,12 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   static constexpr std::size_t kEager = 64 * 1024;
   static constexpr std::size_t kFragment = 8 * 1024 * 1024;
   static constexpr std::size_t kHot = 4;
-  static constexpr std::uint32_t kWarm = 16;               // reads until a hot connection leaves the ready set
-  static constexpr std::uint32_t kCold = 4096;             // idle reads until a hot connection is hot no more
-  static constexpr std::uint32_t kLongestInterval = 32;    // polls between two looks at the ready set
-  static constexpr std::uint64_t kIdle = 8;                // polls without use until a connection may be closed
-  static constexpr std::uint64_t kQuiet = 1024;            // polls without use until memory is given back
-  static constexpr std::uint64_t kToMakeRoom = 4;          // polls from one look for idle connections to the next
+  static constexpr std::uint32_t kWarm = 16;             // reads until a hot connection leaves the ready set
+  static constexpr std::uint32_t kCold = 4096;           // idle reads until a hot connection is hot no more
+  static constexpr std::uint32_t kLongestInterval = 32;  // polls between two looks at the ready set
+  static constexpr std::uint64_t kIdle = 8;              // polls without use until a connection may be closed
+  static constexpr std::uint64_t kQuiet = 1024;          // polls without use until memory is given back
+  static constexpr std::uint64_t kToMakeRoom = 4;        // polls from one look for idle connections to the next
   // ns after LINK_PAUSE, from which on what the kernel still has of the link will not soon be taken by the peer.
   static constexpr std::uint64_t kUnderWay = 10 * Switchboard::kPatience;
   static constexpr std::uint64_t kFarewell = 2000000000u;  // ns that close() waits for the peers' good-byes

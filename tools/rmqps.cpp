@@ -37,7 +37,8 @@ int list() {
     return 0;
   }
   fmt::print("{:<16}  {:>8}  {}\n", "job", "launcher", "command");
-  for (const auto& [job, launcher] : jobs) fmt::print("{:<16}  {:>8}  {}\n", job, launcher, launch::printable(command_of(launcher)));
+  for (const auto& [job, launcher] : jobs)
+    fmt::print("{:<16}  {:>8}  {}\n", job, launcher, launch::printable(command_of(launcher)));
   return 0;
 }
 

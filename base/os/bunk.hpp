@@ -17,7 +17,8 @@ namespace rmq::os {
 /// For one sleep: the word tells whether it is over.
 class Bunk {
  public:
-  /// Until wake() has been called, before or meanwhile; for `most_ns` at most, or for ever (negative); or a signal comes.
+  /// Until wake() has been called, before or meanwhile; for `most_ns` at most, or for ever (negative); or a signal
+  /// comes.
   void sleep(std::int64_t most_ns) {
     const timespec most{most_ns / 1000000000, most_ns % 1000000000};
     ::syscall(SYS_futex, &woken_, FUTEX_WAIT_PRIVATE, 0, most_ns < 0 ? nullptr : &most, nullptr, 0);

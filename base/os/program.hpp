@@ -8,9 +8,10 @@
 
 namespace rmq::os {
 
-/// Whether nobody but root, this process's user and `owner` can choose what is executed as `file`, an absolute path: the
-/// file, what it links to, and all folders above belong to one of them, and nobody else may write there. (A folder with
-/// the sticky bit, as /tmp, may be anybody's: entries of others stay where they are.) The file can be executed, too.
+/// Whether nobody but root, this process's user and `owner` can choose what is executed as `file`, an absolute path:
+/// the file, what it links to, and all folders above belong to one of them, and nobody else may write there. (A folder
+/// with the sticky bit, as /tmp, may be anybody's: entries of others stay where they are.) The file can be executed,
+/// too.
 bool is_trusted_program(const std::string& file, uid_t owner);
 
 /// bin/`name` of the installation or build tree that the file with this code (a function or an object) lies in: beside

@@ -10,8 +10,9 @@ namespace rmq::os {
 void hold_standard_streams() {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;
-    const int held = ::open("/", O_PATH | O_CLOEXEC);  // the lowest number that is free; can be neither read nor written
-    if (held > fd) ::close(held);                       // another thread was faster
+    // The lowest number that is free; it can be neither read nor written.
+    const int held = ::open("/", O_PATH | O_CLOEXEC);
+    if (held > fd) ::close(held);  // another thread was faster
   }
 }
 

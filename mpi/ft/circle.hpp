@@ -67,7 +67,8 @@ class Circle final : private Agreement::Wire {
     std::function<bool(const Agreement::Value& agreed)> hear;
   };
   /// All members ask the same in the same order. A question begins when those before it are over, so that all members'
-  /// votes in an agreement are on one question, however many are asked at a time; with what is known of failures by then.
+  /// votes in an agreement are on one question, however many are asked at a time; with what is known of failures by
+  /// then.
   void ask(Question question);
   /// A question of one agreement.
   void vote(std::vector<std::uint64_t> words, std::function<void(const Agreement::Value& agreed)> then);

@@ -183,7 +183,8 @@ class ContextTurn {
   ContextTurn(const ContextTurn&) = delete;
   ContextTurn& operator=(const ContextTurn&) = delete;
 
-  /// What this process brings to the round that begins: its traits as well. It may own the mask until the round is over.
+  /// What this process brings to the round that begins: its traits as well. It may own the mask until the round is
+  /// over.
   void offer(std::span<std::uint64_t, kWords> words);
   /// The round is over, with the bitwise and of all offers; `failed`: or without. Whether the agreement is over: then
   /// `agreed` is what it has come to, with `wanted` contexts or, when there are not as many left, none; and the others

@@ -21,8 +21,8 @@ void connect_job();
 /// The end of MPI_Finalize or of a session: MPI is no longer active when that was the last of them. The device not
 /// held.
 void leave_runtime();
-/// A session of MPI that no program sees: MPI's runtime is in use as long as there is one. For faces beside MPI's, between
-/// join_runtime() and leave_runtime(). Needs the device held.
+/// A session of MPI that no program sees: MPI's runtime is in use as long as there is one. For faces beside MPI's,
+/// between join_runtime() and leave_runtime(). Needs the device held.
 Session* hold_runtime();
 void let_go_of_runtime(Session* held);
 /// MPI ends for good when the program does, if it has left MPI then.

@@ -1,5 +1,5 @@
-// Few connections, and ranks that compute, or have yet to start: nobody who waits for a message waits for them. They are
-// away from MPI until a file is there, which rank 0 makes when all its messages are through.
+// Few connections, and ranks that compute, or have yet to start: nobody who waits for a message waits for them. They
+// are away from MPI until a file is there, which rank 0 makes when all its messages are through.
 //
 //   few_links computing FILE     each rank computes as soon as it has its message
 //   few_links late FILE          ranks 1 and 2 start when the last rank has answered

@@ -522,8 +522,8 @@ TEST(FewLinks, LoseNothingWhenTheyAreClosedAlone) {
     }
     if (::testing::Test::HasFatalFailure()) FAIL() << "step " << step;
   }
-  EXPECT_TRUE(world.until(
-      [&] { return traffic.poll(), traffic.is_through() || ::testing::Test::HasFatalFailure(); }, "the rest"));
+  EXPECT_TRUE(world.until([&] { return traffic.poll(), traffic.is_through() || ::testing::Test::HasFatalFailure(); },
+                          "the rest"));
   traffic.expect_no_loss();
   for (auto& node : world.nodes) closed += node->method().paused();
   EXPECT_GT(closed, 50u);

@@ -116,8 +116,7 @@ TEST(Gate, HangsUpOnAStrangerWhoAnnouncesMuch) {
   GateThread gate;
   const UniqueFd fd(connect_to(gate.addresses()));
   const std::string frame = boot::encode(FrameKind::join, std::string(boot::max_body, 'x'));
-  ASSERT_EQ(::send(fd.get(), frame.data(), boot::header_bytes, MSG_NOSIGNAL),
-            static_cast<ssize_t>(boot::header_bytes));
+  ASSERT_EQ(::send(fd.get(), frame.data(), boot::header_bytes, MSG_NOSIGNAL), static_cast<ssize_t>(boot::header_bytes));
   char byte;
   EXPECT_LE(::recv(fd.get(), &byte, 1, 0), 0);
 }

@@ -95,9 +95,9 @@ TEST(Keeper, ALaterJobIsBoundBesideTheFirst) {
   if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "missing here: a second CPU";
   const std::string file = ::testing::TempDir() + "rmq-bound-" + std::to_string(::getpid());
   const std::string say = "grep Cpus_allowed_list /proc/self/status; ";
-  const Outcome both =
-      run(several({"-n", "1", "--bind", "hwthread", "sh", "-c", say + "while [ ! -e " + file + " ]; do sleep 0.01; done",
-                   "/", "-n", "1", "--bind", "hwthread", "sh", "-c", say + "touch " + file}));
+  const Outcome both = run(
+      several({"-n", "1", "--bind", "hwthread", "sh", "-c", say + "while [ ! -e " + file + " ]; do sleep 0.01; done",
+               "/", "-n", "1", "--bind", "hwthread", "sh", "-c", say + "touch " + file}));
   ::unlink(file.c_str());
   EXPECT_EQ(both.code, 0) << both.err;
   const Words lines = sorted_lines(both.out);

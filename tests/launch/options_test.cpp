@@ -29,6 +29,7 @@ std::string trouble(const std::vector<std::string>& words) {
 
 // MPI-4.1 (11.5), mpiexec of MPICH, mpirun of Open MPI, srun.
 TEST(Options, OfOtherLaunchersAreTakenOrRefusedWithARemedy) {
+  // clang-format off
   for (const char* name :
        {"n", "host", "arch", "wdir", "path", "file", "soft", "configfile", "initial-errhandler", "memory-alloc-kinds",
         "genv", "genvlist", "genvnone", "genvall", "f", "hosts", "ppn", "prepend-rank", "l", "env", "envlist",
@@ -40,6 +41,7 @@ TEST(Options, OfOtherLaunchersAreTakenOrRefusedWithARemedy) {
         "display-map", "timeout", "preload-binary", "enable-recovery", "nolocal", "xterm", "wd", "allow-run-as-root",
         "ntasks", "ntasks-per-node", "cpus-per-task", "nodes", "nodelist", "label", "output", "input", "error", "chdir",
         "export", "mpi", "time", "partition", "exclusive", "kill-on-bad-exit", "multi-prog", "cpu-bind"}) {
+    // clang-format on
     const auto known = known_options();
     const auto found = std::ranges::find(known, std::string_view(name), &KnownOption::name);
     ASSERT_NE(found, known.end()) << name << " is not known";

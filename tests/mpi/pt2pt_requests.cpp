@@ -220,7 +220,8 @@ void generalised_codes() {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   const auto fails_in = [](MPI_Grequest_query_function* query, MPI_Grequest_free_function* free) {
     MPI_Request r;
-    MPI_Grequest_start(query, free, [](void*, int) { return MPI_SUCCESS; }, nullptr, &r);
+    MPI_Grequest_start(
+        query, free, [](void*, int) { return MPI_SUCCESS; }, nullptr, &r);
     MPI_Grequest_complete(r);
     return r;
   };

@@ -49,8 +49,7 @@ void descriptors() {
   rlimit before;
   getrlimit(RLIMIT_NOFILE, &before);
   allow_descriptors(20);
-  for (MPI_Win& win : wins)
-    CHECK(MPI_Win_allocate_shared(8, 8, MPI_INFO_NULL, host, &memory, &win) == MPI_SUCCESS);
+  for (MPI_Win& win : wins) CHECK(MPI_Win_allocate_shared(8, 8, MPI_INFO_NULL, host, &memory, &win) == MPI_SUCCESS);
   std::vector<int> rest;
   for (int fd = 0; (fd = open("/dev/null", O_RDONLY)) >= 0;) rest.push_back(fd);
   MPI_Win win = MPI_WIN_NULL;

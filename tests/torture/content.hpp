@@ -1,5 +1,6 @@
-// What messages contain and how it is checked: C that the generator compiles, and that a printed program begins with (the
-// macro keeps the text). A buffer is an array of words; a layout says at which word of an element its k-th word of data lies.
+// What messages contain and how it is checked: C that the generator compiles, and that a printed program begins with
+// (the macro keeps the text). A buffer is an array of words; a layout says at which word of an element its k-th word of
+// data lies.
 #pragma once
 
 #include <mpi.h>
@@ -8,8 +9,7 @@
 #include <cstdlib>
 
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage): one text that runs and is printed
-#define TORTURE_BOTH(text, ...) \
-  __VA_ARGS__ inline constexpr const char* text = #__VA_ARGS__;
+#define TORTURE_BOTH(text, ...) __VA_ARGS__ inline constexpr const char* text = #__VA_ARGS__;
 
 namespace torture {
 #pragma GCC diagnostic push

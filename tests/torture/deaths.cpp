@@ -22,10 +22,10 @@ const char* const names[] = {"barrier", "bcast", "reduce", "allreduce", "allgath
 struct Round {
   Kind kind = Kind::barrier;
   bool background = false;
-  int words = 0, root = 0;      // a rank of the communicator
-  std::vector<bool> dies;       // ranks of the communicator
-  bool before = false;          // they die before the operation
-  int pause = 0;                // microseconds until then, or from its start
+  int words = 0, root = 0;  // a rank of the communicator
+  std::vector<bool> dies;   // ranks of the communicator
+  bool before = false;      // they die before the operation
+  int pause = 0;            // microseconds until then, or from its start
 };
 
 unsigned value(int round, int from, int k) {

@@ -51,7 +51,8 @@ struct Text { const char* text; };
 struct Longs { const std::vector<long>* list; };  // as MPI_Aint; both live as long as the step
 struct Ints { const std::vector<int>* list; };
 // clang-format on
-/// A displacement in a window: units from its begin or, in a dynamic one, bytes from the address that `target` has told.
+/// A displacement in a window: units from its begin or, in a dynamic one, bytes from the address that `target` has
+/// told.
 struct Disp {
   long units;
   int addresses = -1;

@@ -54,8 +54,7 @@ struct Inter : Step {
     f.call(TORTURE_CALL(MPI_Intercomm_create), local, 0, from, sides[other][0], id + 1, CommRef{object(id, 1)});
     f.call(TORTURE_CALL(MPI_Comm_free), CommRef{local.index});
     f.does(TORTURE_CALL(expect_inter), id, Comm{object(id, 1)}, size(side), size(other), rank_of(me, side));
-    f.call(TORTURE_CALL(MPI_Intercomm_merge), Comm{object(id, 1)}, (side == 1) == high ? 1 : 0,
-           CommRef{object(id, 2)});
+    f.call(TORTURE_CALL(MPI_Intercomm_merge), Comm{object(id, 1)}, (side == 1) == high ? 1 : 0, CommRef{object(id, 2)});
     f.does(TORTURE_CALL(expect_size), id, Comm{object(id, 2)}, merged.size(), merged.rank_of(world));
     if (dup) f.call(TORTURE_CALL(MPI_Comm_dup), Comm{object(id, 1)}, CommRef{object(id, 3)});
     if (beside) {

@@ -22,7 +22,9 @@ bool run_line(const std::string& line, std::string& output) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-std::string trace_of(const Job& job) { return job.room->folder() + "/trace"; }
+std::string trace_of(const Job& job) {
+  return job.room->folder() + "/trace";
+}
 
 bool check_trace(const Job& job, std::string& output) {
   const std::string trace = trace_of(job);
@@ -56,8 +58,7 @@ std::string command(const Job& job, const std::string& more) {
 Outcome run(const Job& job, const std::string& more) {
   Outcome outcome;
   const std::string mark = rmq::test::next_mark();
-  const std::string around =
-      std::string(rmq::test::kMarkVariable) + "=" + mark + " TMPDIR=" + job.room->folder() + " ";
+  const std::string around = std::string(rmq::test::kMarkVariable) + "=" + mark + " TMPDIR=" + job.room->folder() + " ";
   outcome.good = run_line(around + command(job, more), outcome.output);
   const bool clean = check_trace(job, outcome.output);  // of a job that failed, too: it has to go
   outcome.good = outcome.good && clean;

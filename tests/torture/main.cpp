@@ -90,8 +90,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  const torture::World world{size, o.late, all_share(size), o.old, std::getenv("TORTURE_CUTS") == nullptr,
-                             o.kinds};
+  const torture::World world{size, o.late, all_share(size), o.old, std::getenv("TORTURE_CUTS") == nullptr, o.kinds};
   trouble.begin(o.seed + static_cast<unsigned long>(rank));
   long calls = 0;
   for (unsigned long seed = o.seed; seed < o.seed + static_cast<unsigned long>(o.count); ++seed) {

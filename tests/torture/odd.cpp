@@ -112,9 +112,8 @@ struct Odd : Step {
     if (me != from) return;
     make_type(f, 0);
     f.does(TORTURE_CALL(make), BufRef{object(id, 0)}, words(0));
-    each_field(0, [&](BufByte at, int size, int first) {
-      f.does(TORTURE_CALL(fill_bytes), at, size, Key{key}, first);
-    });
+    each_field(0,
+               [&](BufByte at, int size, int first) { f.does(TORTURE_CALL(fill_bytes), at, size, Key{key}, first); });
     send(f);
     f.call(TORTURE_CALL(MPI_Type_free), TypeRef{type(0).index});
   }
@@ -131,9 +130,8 @@ struct Odd : Step {
     }
     if (me != from) return;
     f.does(TORTURE_CALL(complete), id, 0, Req{object(id, 0)}, Stat{object(id, 1)});
-    each_field(0, [&](BufByte at, int size, int first) {
-      f.does(TORTURE_CALL(expect_bytes), id, at, size, Key{key}, first);
-    });
+    each_field(
+        0, [&](BufByte at, int size, int first) { f.does(TORTURE_CALL(expect_bytes), id, at, size, Key{key}, first); });
     f.does(TORTURE_CALL(expect_no_more), id, BufRef{object(id, 0)}, words(0));
     if (sent == Way::typed) return;
     f.does(TORTURE_CALL(drop), BufRef{object(id, 2)});

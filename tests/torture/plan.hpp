@@ -18,7 +18,7 @@ struct Group {
   int maker = -1;            // step that makes it; -1: MPI_COMM_WORLD
   std::vector<int> members;  // world ranks in order
 
-  bool shares = false;       // its members can share memory
+  bool shares = false;  // its members can share memory
 
   int size() const { return static_cast<int>(members.size()); }
   int rank_of(int world) const;  // -1: no member
@@ -60,10 +60,10 @@ struct Plan {
 /// What the program may rely on, alike on every rank.
 struct World {
   int ranks = 1;
-  bool late = false;    // communicators are freed when nothing is under way on them, which some MPIs need
-  bool shares = false;  // all ranks can share memory
-  bool old = false;     // calls that MPI 3.1 has only
-  bool spawns = true;   // worlds may meet: not where connections break before they are made for good
+  bool late = false;            // communicators are freed when nothing is under way on them, which some MPIs need
+  bool shares = false;          // all ranks can share memory
+  bool old = false;             // calls that MPI 3.1 has only
+  bool spawns = true;           // worlds may meet: not where connections break before they are made for good
   std::set<std::string> kinds;  // of steps; none: all
 };
 

@@ -84,13 +84,12 @@ std::string used_of(std::vector<Definition> list, const std::string& body) {
 
 std::string arrays_of(const std::string& body) {
   const std::pair<const char*, const char*> arrays[] = {
-      {"unsigned*", "b"},    {"int*", "m"},         {"MPI_Comm", "c"},  {"MPI_Datatype", "t"}, {"MPI_Request", "r"},
-      {"MPI_Message", "h"},  {"MPI_Status", "s"},   {"MPI_Win", "w"},   {"MPI_Group", "g"},    {"MPI_Info", "i"},
-      {"MPI_Aint*", "d"},    {"MPI_Op", "o"},       {"MPI_Datatype*", "y"}};
+      {"unsigned*", "b"},   {"int*", "m"},       {"MPI_Comm", "c"},     {"MPI_Datatype", "t"}, {"MPI_Request", "r"},
+      {"MPI_Message", "h"}, {"MPI_Status", "s"}, {"MPI_Win", "w"},      {"MPI_Group", "g"},    {"MPI_Info", "i"},
+      {"MPI_Aint*", "d"},   {"MPI_Op", "o"},     {"MPI_Datatype*", "y"}};
   std::string all;
   for (const auto& [type, name] : arrays)
-    if (names(body, name))
-      all += std::string("static ") + type + " " + name + "[" + std::to_string(kMost) + "];\n";
+    if (names(body, name)) all += std::string("static ") + type + " " + name + "[" + std::to_string(kMost) + "];\n";
   return all;
 }
 

@@ -86,10 +86,10 @@ struct Repeat : Rounds {
 /// A partitioned message; the two sides may have different numbers of partitions.
 struct Partitioned : Rounds {
   int out_parts = 1, in_parts = 1;
-  int readies = 0;                        // one by one, a range, a list
-  int early = 0;                          // partitions ready in the part of the step that starts the round
-  int asked = -1;                         // partition that the receiver looks for before it waits
-  std::vector<int> order;                 // of the sender's partitions
+  int readies = 0;                         // one by one, a range, a list
+  int early = 0;                           // partitions ready in the part of the step that starts the round
+  int asked = -1;                          // partition that the receiver looks for before it waits
+  std::vector<int> order;                  // of the sender's partitions
   std::vector<int> first_ones, last_ones;  // of the list
 
   void init(Face& f, int me) const override {
@@ -124,8 +124,7 @@ struct Partitioned : Rounds {
     const std::vector<int>& list = early > 0 && first == 0 ? first_ones : last_ones;
     if (readies == 1)
       f.call(TORTURE_CALL(MPI_Pready_range), order[static_cast<std::size_t>(first)],
-             order[static_cast<std::size_t>(last - 1)],
-             ReqIn{sending().index});
+             order[static_cast<std::size_t>(last - 1)], ReqIn{sending().index});
     else
       f.call(TORTURE_CALL(MPI_Pready_list), last - first, Ints{&list}, ReqIn{sending().index});
   }

@@ -35,9 +35,9 @@ class Shape {
     int stride = 1;
     std::vector<int> at;  // displacements, elements
     std::vector<int> blocks;
-    int lb = 0, ub = 0;  // words, of a resized one
-    std::vector<long> bytes;              // displacements
-    std::vector<int> sizes, parts, begin; // of an array and a part of it
+    int lb = 0, ub = 0;                    // words, of a resized one
+    std::vector<long> bytes;               // displacements
+    std::vector<int> sizes, parts, begin;  // of an array and a part of it
   };
   void add(Chance& chance, int count, int block);
   void place(const std::vector<int>& starts, int block);

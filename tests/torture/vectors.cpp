@@ -182,9 +182,7 @@ struct Reduction : Step {
   int root = 0, pairs = 0, way = 0;
   int operation = 0;  // of the user, least, greatest
 
-  bool receives(int me) const {
-    return kind == Reduces::reduce ? me == root : kind == Reduces::exscan ? me > 0 : true;
-  }
+  bool receives(int me) const { return kind == Reduces::reduce ? me == root : kind == Reduces::exscan ? me > 0 : true; }
   /// How many ranks, from rank 0 on, make the result at `me`.
   int members(int me) const {
     return kind == Reduces::scan ? me + 1 : kind == Reduces::exscan ? me : kind == Reduces::local ? 2 : group.size();

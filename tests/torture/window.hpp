@@ -20,7 +20,7 @@ enum class Sync { fence, post, lock_all, lock, isolate, count };
 enum class What { put, add, replace, get, get_add, get_nothing, all_add, all_get, cell_add, cell_swap, count_up };
 
 constexpr unsigned kAllKey = 512;    // of the area to which all add
-constexpr unsigned kWholeKey = 900; // of the one that is read and written as a whole
+constexpr unsigned kWholeKey = 900;  // of the one that is read and written as a whole
 
 struct Op {
   int origin = 0, target = 0;
@@ -50,7 +50,9 @@ struct Round {
   std::vector<Visit> visits;
 };
 
-inline bool passive(Sync sync) { return sync != Sync::fence && sync != Sync::post; }
+inline bool passive(Sync sync) {
+  return sync != Sync::fence && sync != Sync::post;
+}
 
 struct WindowPlan {
   Group group;
@@ -61,8 +63,8 @@ struct WindowPlan {
   Shape there, here;  // how an area lies in the window, and in the origin's buffers
   std::vector<Round> rounds;
   std::map<std::pair<int, int>, std::pair<unsigned, int>> state;  // origin, target: first key, members
-  std::vector<std::vector<int>> accessed, accessing;              // targets and origins of a rank, a round after another
-  std::vector<int> counts, all_members;                           // of each target
+  std::vector<std::vector<int>> accessed, accessing;  // targets and origins of a rank, a round after another
+  std::vector<int> counts, all_members;               // of each target
   std::map<std::pair<int, int>, int> cells;
 
   /// Words from the begin of an area to the address of its elements; a displacement may not be negative.

@@ -150,7 +150,7 @@ class Drawer {
   WindowPlan& step_;
   int p_;
   bool passive_ = false, all_gets_ = false, swaps_ = false;
-  int places_ = 0;             // of the origin's buffers, taken in this round
+  int places_ = 0;            // of the origin's buffers, taken in this round
   std::map<int, int> modes_;  // target: what its area of this origin is used for
 };
 

@@ -47,8 +47,7 @@ struct Window : Step, WindowPlan {
     f.does(TORTURE_CALL(blank), Buf{memory.index}, words());
     f.does(TORTURE_CALL(fill), Buf{memory.index, all_at()}, Layout{-1}, 1, 1, area, Key{key + kAllKey}, 0);
     f.does(TORTURE_CALL(fill_whole), Buf{memory.index, whole_at()}, whole, Key{key + kWholeKey}, Key{0});
-    for (int i = 0; i <= group.size(); ++i)
-      f.does(TORTURE_CALL(set_number), Buf{memory.index, cell_at() + i}, Key{0});
+    for (int i = 0; i <= group.size(); ++i) f.does(TORTURE_CALL(set_number), Buf{memory.index, cell_at() + i}, Key{0});
     f.call(TORTURE_CALL(MPI_Win_unlock), me, win());
     f.call(TORTURE_CALL(MPI_Barrier), c);
   }
@@ -176,8 +175,8 @@ struct Window : Step, WindowPlan {
     const auto plain_is = [&](Buf b, unsigned from, int members) {
       f.does(TORTURE_CALL(expect), id, b, Layout{-1}, 1, 1, area, Key{key + from}, members, 0);
     };
-    const bool sends = op.what == What::put || op.what == What::replace || op.what == What::add ||
-                       op.what == What::get_add;
+    const bool sends =
+        op.what == What::put || op.what == What::replace || op.what == What::add || op.what == What::get_add;
     if (sends && !op.taken) area_is(out_of(op), op.from, 1);
     const unsigned since = op.from - static_cast<unsigned>(op.members);  // what was there before an add
     if (op.what == What::get_add) area_is(in_of(op), since, op.members);

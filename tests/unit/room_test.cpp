@@ -1,4 +1,6 @@
 // What the system has left, as files of a made-up system tell it.
+#include "base/os/room.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -6,8 +8,6 @@
 #include <fstream>
 #include <utility>
 #include <vector>
-
-#include "base/os/room.hpp"
 
 namespace {
 

@@ -148,10 +148,10 @@ bool compare_sizes(const Calls& calls, std::vector<Finding>& to) {
     if (!rooted || view.second->root != kProcNull) sizes[view.second->bytes].push_back(rank);
   }
   if (sizes.size() < 2) return false;
-  to.push_back({"mismatched collective sizes",
-                fmt::format("The ranks do not agree on the size of {}, call {} on {}: {}.", calls.call(), calls.number,
-                            calls.comm(),
-                            by_value(sizes, [](std::uint64_t n) { return fmt::format("passed {} bytes", n); }))});
+  to.push_back(
+      {"mismatched collective sizes",
+       fmt::format("The ranks do not agree on the size of {}, call {} on {}: {}.", calls.call(), calls.number,
+                   calls.comm(), by_value(sizes, [](std::uint64_t n) { return fmt::format("passed {} bytes", n); }))});
   return true;
 }
 

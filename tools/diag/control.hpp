@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "tools/process/fd.hpp"
 #include "tools/process/acceptor.hpp"
+#include "tools/process/fd.hpp"
 #include "tools/process/loop.hpp"
 
 namespace rmq::launch {

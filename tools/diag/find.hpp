@@ -17,14 +17,14 @@ struct Finding {
 std::vector<Finding> find(const Job& job);
 
 // The parts of it, each in its own file.
-void find_lost_ranks(const Job& job, std::vector<Finding>& to);       // messages.cpp
-void find_bad_collectives(const Job& job, std::vector<Finding>& to);  // collectives.cpp
+void find_lost_ranks(const Job& job, std::vector<Finding>& to);        // messages.cpp
+void find_bad_collectives(const Job& job, std::vector<Finding>& to);   // collectives.cpp
 void find_dormant_requests(const Job& job, std::vector<Finding>& to);  // dormant.cpp
-void find_near_misses(const Job& job, std::vector<Finding>& to);      // messages.cpp
-void find_lost_waits(const Job& job, std::vector<Finding>& to);       // messages.cpp
-void find_bad_epochs(const Job& job, std::vector<Finding>& to);       // windows.cpp
-void find_cycles(const Job& job, std::vector<Finding>& to);           // cycles.cpp
-void find_ends(const Job& job, std::vector<Finding>& to);             // cycles.cpp
+void find_near_misses(const Job& job, std::vector<Finding>& to);       // messages.cpp
+void find_lost_waits(const Job& job, std::vector<Finding>& to);        // messages.cpp
+void find_bad_epochs(const Job& job, std::vector<Finding>& to);        // windows.cpp
+void find_cycles(const Job& job, std::vector<Finding>& to);            // cycles.cpp
+void find_ends(const Job& job, std::vector<Finding>& to);              // cycles.cpp
 
 /// Whom the wait is for: its peers; for a lock, who holds it as its owner tells.
 std::vector<int> waited_for(const Job& job, const Rank& rank, const Wait& wait);

@@ -70,11 +70,11 @@ Comm read_comm(const json& object, int job_size) {
   c.whole = number(object, "size", size) == size &&
             (!c.is_inter() || number(object, "remote_size", c.members.size()) == c.members.size());
   if (c.name.empty())
-    c.name = !c.is_inter()              ? fmt::format("the communicator with context {}", c.context)
-             : c.context == c.recv_context ? fmt::format("the inter-communicator with context {}", c.context)
-                                           : fmt::format("the inter-communicator with contexts {} and {}",
-                                                         std::min(c.context, c.recv_context),
-                                                         std::max(c.context, c.recv_context));
+    c.name = !c.is_inter() ? fmt::format("the communicator with context {}", c.context)
+             : c.context == c.recv_context
+                 ? fmt::format("the inter-communicator with context {}", c.context)
+                 : fmt::format("the inter-communicator with contexts {} and {}", std::min(c.context, c.recv_context),
+                               std::max(c.context, c.recv_context));
   c.sources = ranks(object, "sources");
   c.destinations = ranks(object, "destinations");
   c.collectives = number<std::uint32_t>(object, "collectives");

@@ -35,10 +35,10 @@ struct Called {
 
 struct Comm {
   std::uint32_t context = 0, recv_context = 0;
-  std::string name;          // for people, never empty
-  std::vector<int> members;  // world ranks, of whom messages come from
-  std::vector<int> local;    // of an inter-communicator: world ranks of the rank's own group; else empty
-  std::uint32_t local_context = 0;  // of an inter-communicator: of messages in the own group
+  std::string name;                        // for people, never empty
+  std::vector<int> members;                // world ranks, of whom messages come from
+  std::vector<int> local;                  // of an inter-communicator: world ranks of the rank's own group; else empty
+  std::uint32_t local_context = 0;         // of an inter-communicator: of messages in the own group
   std::vector<int> sources, destinations;  // of a graph: ranks of the communicator, those next to this one
   std::uint32_t collectives = 0;
   std::vector<Called> called;  // the latest
@@ -99,8 +99,8 @@ struct Rank {
   std::string state, call, program, process;
   std::int64_t pid = 0;
   std::vector<Wait> waits;
-  std::size_t more_waits = 0;  // that its report had no room for
-  bool cut = false;            // its report has left something out
+  std::size_t more_waits = 0;                      // that its report had no room for
+  bool cut = false;                                // its report has left something out
   std::vector<Message> sends, receives, messages;  // not complete; posted or being filled; unexpected
   std::vector<Dormant> dormant;
   std::vector<Comm> comms;

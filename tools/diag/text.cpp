@@ -87,8 +87,7 @@ std::string wait_text(const Rank& r, const Wait& w) {
     return fmt::format("{} from {} with {} on {}", partitions_text(w.number), ranks_text(r, w.peers), tag_text(m),
                        comm_text(r, w));
   if (w.kind == "ready")
-    return fmt::format("MPI_Pready of {} with {} on {}", partitions_text(w.number), tag_text(m),
-                       comm_text(r, w));
+    return fmt::format("MPI_Pready of {} with {} on {}", partitions_text(w.number), tag_text(m), comm_text(r, w));
   if (w.kind == "lock") return fmt::format("the lock of window {} on {}", w.window, ranks_text(r, w.peers));
   if (w.kind == "post") return fmt::format("{} to post window {}", ranks_text(r, w.peers), w.window);
   if (w.kind == "complete")

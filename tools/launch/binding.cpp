@@ -154,8 +154,7 @@ Result<std::vector<CpuSet>> find_places(const Binding& binding, const std::funct
   if (places.empty())
     return fail(Errc::system, fmt::format("--bind {}: there is no {} here that this job may use", name_of(*binding.to),
                                           name_of(*binding.to)));
-  if (binding.spread && *binding.spread > *binding.to)
-    places = dealt(places, machine->parts(*binding.spread, allowed));
+  if (binding.spread && *binding.spread > *binding.to) places = dealt(places, machine->parts(*binding.spread, allowed));
   return together(places, static_cast<std::size_t>(binding.each));
 }
 

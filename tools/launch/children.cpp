@@ -14,9 +14,8 @@ void Children::reap() {
     auto waits = waiting_.extract(pid);
     if (waits.empty()) return;
     // Behind the others that a signal has killed, or at the end.
-    const auto at = std::ranges::find_if(reaped_, [&](const Reaped& one) {
-      return WIFSIGNALED(status) && !WIFSIGNALED(one.status);
-    });
+    const auto at = std::ranges::find_if(
+        reaped_, [&](const Reaped& one) { return WIFSIGNALED(status) && !WIFSIGNALED(one.status); });
     reaped_.insert(at, {pid, status, std::move(waits.mapped().ended)});
   });
   while (!reaped_.empty()) {

@@ -96,10 +96,10 @@ class LocalStarter final : public Starter {
   const Serve serve_;
   FlightMemory flight_;
   std::unique_ptr<PmiBoard> pmi_;  // ranks of another MPI's library
-  std::vector<int> numbers_;    // of the ranks here, ascending; empty where all of the job are
-  std::vector<Rank> ranks_;     // in the order of their numbers
-  std::vector<CpuSet> places_;  // to bind to, in turn; empty: no binding
-  UniqueFd no_input_;           // stdin of all ranks but 0
+  std::vector<int> numbers_;       // of the ranks here, ascending; empty where all of the job are
+  std::vector<Rank> ranks_;        // in the order of their numbers
+  std::vector<CpuSet> places_;     // to bind to, in turn; empty: no binding
+  UniqueFd no_input_;              // stdin of all ranks but 0
   int input_ = -1;
   std::string processes_;
 };

@@ -16,8 +16,8 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "tools/process/fd.hpp"
 #include "tools/process/acceptor.hpp"
+#include "tools/process/fd.hpp"
 #include "tools/process/loop.hpp"
 
 namespace rmq::launch {

@@ -91,8 +91,7 @@ class Parser {
       values[i] = joined ? *joined : arguments_[position_++];
     }
     if (option->verb == Verb::foreign) return note_foreign(*option, word, values[0], values[1]);
-    if (option->verb == Verb::refused)
-      return wrong(fmt::format("{} is not supported: {}", word, option->text));
+    if (option->verb == Verb::refused) return wrong(fmt::format("{} is not supported: {}", word, option->text));
     if (option->values == 0) values[0] = option->text;
     return apply(option->verb, word, values[0], values[1]);
   }

@@ -69,7 +69,7 @@ class OutputRelay {
 
  private:
   static constexpr int kNobody = -1;
-  struct Sink {  // one of the launcher's own descriptors
+  struct Sink {    // one of the launcher's own descriptors
     int fd = -1;   // where to write: `own`, or 1 or 2
     UniqueFd own;  // the same pipe or terminal, which does not block
     int number = -1;
@@ -89,7 +89,7 @@ class OutputRelay {
     std::string label;
     Sink* sink;
     UniqueFd pipe;
-    int number;           // unlike that of any other stream
+    int number;  // unlike that of any other stream
     bool asks;
     std::string line;         // the incomplete last line
     std::uint64_t reads = 0;  // so often something has come

@@ -36,8 +36,8 @@ struct JobPlan {
   bool takes_input = false;        // rank 0 has the launcher's standard input
   bool pretended = false;          // all hosts are this machine (--host-split)
   Binding binding;
-  bool pmi = false;              // ranks of another MPI's library (tools/launch/pmi.hpp)
-  std::map<int, Extras> extras;  // by rank; most have none
+  bool pmi = false;                // ranks of another MPI's library (tools/launch/pmi.hpp)
+  std::map<int, Extras> extras;    // by rank; most have none
   std::vector<std::string> notes;  // lines for the user about it, of the launcher alone
   int ranks_on_machine(int host) const { return pretended ? job.size : job.host_of_rank.count(host, job.size); }
 };

@@ -18,8 +18,8 @@
 
 namespace rmq::launch {
 
-/// Reads the launcher's standard input for a rank 0 that is elsewhere, no more than that takes. Never waits for it: what
-/// is typed while the job is in the background is the shell's.
+/// Reads the launcher's standard input for a rank 0 that is elsewhere, no more than that takes. Never waits for it:
+/// what is typed while the job is in the background is the shell's.
 class InputFeed {
  public:
   /// `send`: text, empty at its end. Once.

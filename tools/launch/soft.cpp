@@ -22,8 +22,7 @@ Result<int> soft_count(const std::string& text, int most) {
       if (!value) return wrong("expects numbers and ranges as first:last:step, with commas");
       n.push_back(*value);
     }
-    if (n.empty() || n.size() > 3 || (n.size() > 2 && n[2] == 0))
-      return wrong("expects ranges as first:last:step");
+    if (n.empty() || n.size() > 3 || (n.size() > 2 && n[2] == 0)) return wrong("expects ranges as first:last:step");
     const std::int64_t first = n[0], step = n.size() > 2 ? n[2] : 1, last = n.size() > 1 ? n[1] : n[0];
     // The greatest of the range that is allowed: as many steps as lead up to it, or down from the first.
     const std::int64_t top = step > 0 ? std::min<std::int64_t>(last, most) : most;

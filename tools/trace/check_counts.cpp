@@ -87,8 +87,7 @@ Finding Counts::both(const Entry& e, const Packet& p, Pair from_to) {
   } else if (p.kind == Kind::FLOW) {
     std::int64_t& left = envelopes_[{e.rank, from, to}];
     left -= p.flow.envelopes;
-    if (left < 0)
-      return broken(ProtocolRule::envelopes, fmt::format("{} envelopes too many are given back", -left));
+    if (left < 0) return broken(ProtocolRule::envelopes, fmt::format("{} envelopes too many are given back", -left));
   }
   if (is_envelope(p) && --envelopes_[{e.rank, from, to}] < 0) {
     return broken(ProtocolRule::envelopes, "no FLOW packet has allowed this envelope");

@@ -97,9 +97,9 @@ class Otf2Events {
 
   OTF2_Archive* archive_;
   OTF2_AttributeList* attributes_;
-  int size_;                             // of the job; not all may be here
-  std::map<int, Rank> ranks_;            // all
-  OTF2_LocationRef next_location_;       // of threads that are not the first of their rank
+  int size_;                        // of the job; not all may be here
+  std::map<int, Rank> ranks_;       // all
+  OTF2_LocationRef next_location_;  // of threads that are not the first of their rank
   Numbers regions_{kSleep + 1}, contexts_{kPackets + 1}, windows_{0};
   std::unordered_map<std::uint32_t, Collective> collectives_;  // by call_id()
   OTF2_TimeStamp now_ = 0, last_ = 0;

@@ -128,8 +128,7 @@ void Waits::matched(const Entry& e) {
 void Waits::met(const Entry& e) {
   const auto round = rounds_.find({e.record.peer, e.record.a0, e.record.a1});
   if (round == rounds_.end()) return;
-  if (round->second.last != e.rank)
-    waited(e.rank, round->second.last, collective, 0, round->second.last_ns);
+  if (round->second.last != e.rank) waited(e.rank, round->second.last, collective, 0, round->second.last_ns);
   if (--round->second.come == 0) rounds_.erase(round);
 }
 

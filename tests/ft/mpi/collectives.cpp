@@ -88,8 +88,8 @@ MPI_Comm without(MPI_Comm c, const Sort& sort, int victim, bool in_background) {
   MPI_Request later = MPI_REQUEST_NULL;
   const int code = in_background ? complete(sort.call(c, root, &later), &later) : sort.call(c, root, nullptr);
   const int error = check::class_of(code);
-  const bool needs = sort.need == Need::all || (sort.need == Need::root && me == root) ||
-                     (sort.need == Need::behind && me > victim);
+  const bool needs =
+      sort.need == Need::all || (sort.need == Need::root && me == root) || (sort.need == Need::behind && me > victim);
   // A barrier that it has left is perhaps not over elsewhere: then that one is the first to fail, and revokes.
   const bool failed = error == MPIX_ERR_PROC_FAILED || error == MPIX_ERR_REVOKED;
   if (!(failed || (!needs && error == MPI_SUCCESS)))
