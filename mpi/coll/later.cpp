@@ -102,9 +102,9 @@ void CollectiveRequest::cancel() {
   refuse("is a collective's, which cannot be cancelled");
 }
 
-void CollectiveRequest::abandon(Request* place) {
+int CollectiveRequest::abandon(Request* place) {
   if (active_ && !told_) refuse("is a collective's that is not over, which cannot be freed");
-  Activity::abandon(place);
+  return Activity::abandon(place);
 }
 
 void CollectiveRequest::tell(ReportText& to) const {

@@ -100,7 +100,7 @@ class CollectiveRequest : public Activity, private Task {
   void cancel() override;
   void tell(ReportText& to) const override;
   Failure failure() const override;
-  void abandon(Request* place) override;
+  int abandon(Request* place) override;
 
  protected:
   Kept& kept() { return kept_; }

@@ -116,10 +116,10 @@ class Idup final : public Activity {
     return agreement_.error();
   }
   int finish(MPI_Status* status) override { return peek(status); }
-  void abandon(Request* place) override {
+  int abandon(Request* place) override {
     if (!complete())
       fail_call(MPI_ERR_REQUEST, "argument request is a collective's that is not over, which cannot be freed");
-    Activity::abandon(place);
+    return Activity::abandon(place);
   }
 
  private:

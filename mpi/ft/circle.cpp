@@ -3,6 +3,7 @@
 // dies. So each one's next living neighbour hears of it, and all do, as long as one lives that knows.
 #include "mpi/ft/circle.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -141,9 +142,10 @@ void Circle::send(int place, Packet& p, const std::vector<std::uint64_t>& payloa
   if ((whose_ ? whose_ : this)->is_done_with(place)) return;
   p.context = context_;
   p.source = me_;
-  const std::size_t bytes = payload.size() * sizeof(std::uint64_t);
-  RMQ_CHECK(bytes <= device_.MPID_Fragment_max(members_[place]));
-  device_.MPID_Send_packet(members_[place], p, Payload{DataView::contiguous(payload.data(), bytes), 0, bytes}, nullptr);
+  const std::size_t bytes = payload.size() * sizeof(std::uint64_t), most = device_.MPID_Fragment_max(members_[place]);
+  const DataView data = DataView::contiguous(payload.data(), bytes);
+  for (std::size_t at = 0; at < bytes || at == 0; at += most)
+    device_.MPID_Send_packet(members_[place], p, Payload{data, at, std::min(bytes - at, most)}, nullptr);
 }
 
 void Circle::send(int place, const Agreement::Message& m) {
@@ -206,9 +208,14 @@ bool Circle::on_packet(int from, const Packet& p, const std::byte* payload) {
       words = p.ft_commit.words;
   }
   const std::size_t tail = m.kind == Kind::ack ? 0 : failed_.words().size();
-  if (p.length != (words + tail) * sizeof(std::uint64_t)) return false;
+  const std::size_t bytes = (words + tail) * sizeof(std::uint64_t);
+  std::vector<std::byte>& part = parts_[from];
+  if (p.length > bytes - std::min(bytes, part.size()) || (p.length == 0 && bytes > 0)) return false;
+  part.insert(part.end(), payload, payload + p.length);
+  if (part.size() < bytes) return true;
   std::vector<std::uint64_t> all(words + tail);
-  if (!all.empty()) std::memcpy(all.data(), payload, p.length);
+  if (bytes > 0) std::memcpy(all.data(), part.data(), bytes);
+  parts_.erase(from);
   m.value.failed = Places(std::vector<std::uint64_t>(all.begin() + static_cast<std::ptrdiff_t>(words), all.end()));
   all.resize(words);
   m.value.words = std::move(all);

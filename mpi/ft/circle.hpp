@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -97,7 +98,8 @@ class Circle final : private Agreement::Wire {
   /// The first word of each vote in makings: one of these.
   static constexpr std::uint64_t kRefuses = 1, kTakesPart = 2;
 
-  /// An FT_ packet from a member. False: no member could send this.
+  /// An FT_ packet from a member. A message of an agreement that is longer than the channel's fragments comes in several
+  /// packets with the same fields. False: no member could send this.
   bool on_packet(int from, const Packet& packet, const std::byte* payload);
 
  private:
@@ -113,6 +115,7 @@ class Circle final : private Agreement::Wire {
   const std::uint32_t context_;
   const Members members_;
   const int me_;
+  std::map<int, std::vector<std::byte>> parts_;  // by place: of a message that is coming
   Agreement agreement_;
   std::deque<Question> questions_;  // of which the first is under way, if any
   bool asking_ = false;             // an agreement on it has begun

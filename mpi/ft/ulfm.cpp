@@ -164,7 +164,7 @@ class AgreeRequest final : public Activity {
   }
   int finish(MPI_Status* status) override { return peek(status); }
   Failure failure() const override { return {part_.error(), part_.text(), comm()->handle}; }
-  void abandon(Request*) override { fail_call(MPI_ERR_REQUEST, "the request of an agreement cannot be freed"); }
+  int abandon(Request*) override { fail_call(MPI_ERR_REQUEST, "the request of an agreement cannot be freed"); }
 
  private:
   Agree part_;
@@ -181,7 +181,7 @@ class ShrinkRequest final : public Activity {
     return MPI_SUCCESS;
   }
   int finish(MPI_Status* status) override { return peek(status); }
-  void abandon(Request*) override { fail_call(MPI_ERR_REQUEST, "the request of an agreement cannot be freed"); }
+  int abandon(Request*) override { fail_call(MPI_ERR_REQUEST, "the request of an agreement cannot be freed"); }
 
  private:
   Shrink part_;

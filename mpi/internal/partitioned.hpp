@@ -40,7 +40,7 @@ class Partitioned : public Activity {
   int finish(MPI_Status* status) override;
   Failure failure() const override;
   void start() override;
-  void abandon(Request* place) override;
+  int abandon(Request* place) override;
   adi::Awaited awaited() const {
     return {[](const void* object, ReportText& to) { static_cast<const Partitioned*>(object)->tell(to); }, this};
   }

@@ -46,9 +46,11 @@ class Activity {
   virtual bool awaits_program() const { return persistent() && !active(); }
   /// MPI_Request_free: the user has lost interest. Gives `place`, the request that holds the activity, back and deletes
   /// the activity: here now; others when it is complete; those of collectives refuse as long as they are not over.
-  virtual void abandon(Request* place) {
+  /// Returns MPI_SUCCESS, or what a function of the program has returned.
+  virtual int abandon(Request* place) {
     runtime().device->MPID_Request_free(place);
     delete this;
+    return MPI_SUCCESS;
   }
 
  private:
@@ -162,7 +164,7 @@ int peek(const Request& r, MPI_Status* status);
 /// Gives back a plain request that is complete, or that completes by itself later.
 void free_request(Request* r);
 /// The same for any kind of request.
-void abandon(Request* r);
+int abandon(Request* r);
 /// Asks to take a request of any kind back.
 void cancel(Request* r);
 

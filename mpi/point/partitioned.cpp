@@ -111,13 +111,14 @@ Failure Partitioned::failure() const {
   return f;
 }
 
-void Partitioned::abandon(Request* place) {
+int Partitioned::abandon(Request* place) {
   runtime().device->MPID_Request_free(place);
   if (under_way_ == 0) {
     delete this;
   } else {
     abandoned_ = true;  // what has been matched with the other side stays so
   }
+  return MPI_SUCCESS;
 }
 
 void Partitioned::tell_message(const char* kind, std::uint32_t context, int source, Rank peer, std::uint64_t number,

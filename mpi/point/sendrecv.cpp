@@ -53,9 +53,9 @@ class SendRecv final : public Activity {
       if (!r->complete()) mpi::tell(*r, to);
     }
   }
-  void abandon(Request* place) override {
+  int abandon(Request* place) override {
     if (copy_) send_->owned = copy_.release();  // freed with the send, which may go on
-    Activity::abandon(place);
+    return Activity::abandon(place);
   }
 
  private:

@@ -46,18 +46,20 @@ class Generalised final : public Activity {
     if (code != MPI_SUCCESS) throw Failure{code, {}, MPI_COMM_NULL};
   }
   /// The program still needs the handle, for MPI_Grequest_complete.
-  void abandon(Request* place) override {
-    if (complete_) {
-      call_free();
-      Activity::abandon(place);
-    } else {
+  int abandon(Request* place) override {
+    if (!complete_) {
       abandoned_ = place;
+      return MPI_SUCCESS;
     }
+    const int code = call_free();
+    Activity::abandon(place);
+    return code;
   }
   void speak_fortran() { functions_.fortran = true; }
-  void complete_now() {
+  /// MPI_SUCCESS, or what the function has returned that frees it.
+  int complete_now() {
     complete_ = true;
-    if (abandoned_) abandon(abandoned_);
+    return abandoned_ ? abandon(abandoned_) : MPI_SUCCESS;
   }
 
  private:
@@ -100,7 +102,7 @@ RMQ_MPI(int, Grequest_start,
 }
 
 RMQ_MPI(int, Grequest_complete, (MPI_Request request)) {
-  return enter([&] { generalised_arg(request).complete_now(); });
+  return enter([&] { return generalised_arg(request).complete_now(); });
 }
 
 /// For MPICH's Fortran library: the functions of this request are Fortran's.

@@ -118,9 +118,10 @@ void free_request(Request* r) {
   runtime().device->MPID_Request_free(r);
 }
 
-void abandon(Request* r) {
+int abandon(Request* r) {
   if (r->kind == RequestKind::other) return activity_of(*r)->abandon(r);
   free_request(r);
+  return MPI_SUCCESS;
 }
 
 void cancel(Request* r) {
@@ -151,8 +152,9 @@ int finish(Request* r, MPI_Request& handle, MPI_Status* status) {
 RMQ_MPI(int, Request_free, (MPI_Request * request)) {
   return enter([&] {
     Request* r = request_arg(*out(request, "request"));
-    abandon(r);
+    const int code = abandon(r);
     *request = MPI_REQUEST_NULL;
+    return code;
   });
 }
 

@@ -15,10 +15,12 @@ static void sender(void) {
   BEGIN("MPI_Send, 8 B: 300");
   MPI_Send(data, 8, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
   END();
+  tell_sent();
   MPI_Recv(data, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   BEGIN("MPI_Send, 256 B: 380");
   MPI_Send(data, 256, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
   END();
+  tell_sent();
   MPI_Recv(data, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   BEGIN("MPI_Isend, 8 B: 365");
   MPI_Isend(data, 8, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &request);
@@ -26,6 +28,7 @@ static void sender(void) {
   BEGIN("MPI_Wait of a send: 160");
   MPI_Wait(&request, &status);
   END();
+  tell_sent();
 }
 
 static void receiver(void) {
@@ -72,6 +75,7 @@ int main(int argc, char** argv) {
   MPI_Win win;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  share_sent(rank);
   for (int round = 0; round < 6; ++round) {
     if (rank == 0)
       sender();

@@ -23,7 +23,7 @@ constexpr std::uint32_t kContext = 10;
 class Ring {
  public:
   Ring(int size, std::uint64_t seed)
-      : fibers_(size, rules(seed)), chance_(seed * 7 + 1), dead_(static_cast<std::size_t>(size)) {
+      : fibers_(size, methods::InprocRules::drawn(seed)), chance_(seed * 7 + 1), dead_(static_cast<std::size_t>(size)) {
     for (int r = 0; r < size; ++r) {
       faults_.push_back(std::make_unique<Faults>(fibers_.device(r)));
       circles_.emplace_back();
@@ -44,11 +44,6 @@ class Ring {
   Faults& faults(int r) { return *faults_[static_cast<std::size_t>(r)]; }
   ~Ring() {
     for (auto& f : faults_) f.reset();
-  }
-  static methods::InprocRules rules(std::uint64_t seed) {
-    methods::InprocRules r = methods::InprocRules::drawn(seed);
-    r.fragment_max = std::max<std::size_t>(r.fragment_max, 512);
-    return r;
   }
 
   int size() const { return fibers_.size(); }

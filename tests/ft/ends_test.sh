@@ -20,7 +20,7 @@ ends() {
 ends 0 'rank 1 .* killed by signal 9 .*the job goes on without it' --ft -n 3 -- 1=kill
 ends 3 'rank 2 .* exited with code 9 without calling MPI_Finalize; the job goes on' --ft -n 3 -- 2=exit 1=3
 ends 3 'rank 0 .*the job goes on' -disable-auto-cleanup -n 3 -- 0=kill 1=3
-ends 0 'rank 1 .* exited with code 11' --ft -n 3 -- 1=abort
+ends 0 'rank 1 .* has called MPI_Abort on MPI_COMM_SELF with error code 11; the job goes on without it' --ft -n 3 -- 1=abort
 # Nobody does.
 ends 137 'rank' --ft -n 2 -- 0=kill 1=kill
 # It never had all ranks.

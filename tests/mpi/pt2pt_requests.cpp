@@ -237,6 +237,14 @@ void generalised_codes() {
   CHECK_CLASS(MPI_Waitall(2, two, statuses), MPI_ERR_IN_STATUS);
   CHECK(statuses[0].MPI_ERROR == MPI_SUCCESS);
   CHECK_CLASS(statuses[1].MPI_ERROR, MPI_ERR_IO);
+  // Without a wait: that of the call that calls it.
+  r = fails_in(nullptr, bad);
+  CHECK_CLASS(MPI_Request_free(&r), MPI_ERR_IO);
+  CHECK(r == MPI_REQUEST_NULL);
+  MPI_Grequest_start(nullptr, bad, nullptr, nullptr, &r);
+  MPI_Request kept = r;
+  CHECK(MPI_Request_free(&r) == MPI_SUCCESS);
+  CHECK_CLASS(MPI_Grequest_complete(kept), MPI_ERR_IO);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
 }
 

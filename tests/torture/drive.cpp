@@ -84,8 +84,6 @@ int main(int argc, char** argv) {
     if (dies) {
       job.torture = o.deaths;
       job.count = 20;  // rounds
-      // An agreement's packets need more than a small ring has.
-      std::erase_if(job.mode.settings, [](const std::string& s) { return s.rfind("RMQ_SHM_RING", 0) == 0; });
       job.mode.settings.push_back("--ft");
     }
     const torture::Outcome outcome = run(job);
