@@ -84,12 +84,21 @@ add_custom_target(memory_tests)
 add_custom_target(threads_tests)
 add_custom_target(races_tests)
 
+# What a quick check builds (quick_tests, at the end of tests/CMakeLists.txt): all programs but those named here, of tests
+# that a sanitizer preset runs or that take long.
+function(rmq_not_quick)
+  set_property(GLOBAL APPEND PROPERTY RMQ_NOT_QUICK ${ARGN})
+endfunction()
+
 # rmq_sanitized(<label>... TARGETS <program>...): programs of tests that have these labels.
 function(rmq_sanitized)
   cmake_parse_arguments(ARG "" "" "TARGETS" ${ARGN})
   foreach(label sanitize memory threads races)
     if(label IN_LIST ARG_UNPARSED_ARGUMENTS)
       add_dependencies(${label}_tests ${ARG_TARGETS})
+      if(label MATCHES "^(sanitize|threads)$")
+        rmq_not_quick(${ARG_TARGETS})
+      endif()
     endif()
   endforeach()
 endfunction()

@@ -144,7 +144,7 @@ struct Case {
 class Cuts : public testing::TestWithParam<Case> {};
 
 TEST_P(Cuts, LoseAndDoubleNothing) {
-  const std::uint64_t wanted = number_from("RMQ_CUTS", kSanitized ? 100 : 300);
+  const std::uint64_t wanted = number_from("RMQ_CUTS", kSanitized ? 40 : 300);
   const std::uint64_t seed = number_from("RMQ_CUT_SEED", 1);
   Config config;
   config.tcp_buffer = GetParam().buffer;
