@@ -197,6 +197,7 @@ bool Device::all_sent() const {
 
 Result<void> Device::MPID_Finalize() {
   if (!open_) return {};
+  for (const auto& m : methods_) m->ending();
   while (!all_sent()) MPID_Poll(true);
   for (const auto& party : parties_) party->lifeline().say_goodbye();
   for (const auto& m : methods_) m->close();

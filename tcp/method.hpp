@@ -49,6 +49,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
   void drop(Rank rank, const Error& why) override;
   void ended(Rank rank, const Error& why) override;
   void disarm() override { armed_ = false; }
+  void ending() override { switchboard_->ending(); }
   bool drained() const override;
   void close() override;
 

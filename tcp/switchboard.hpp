@@ -127,6 +127,9 @@ class Switchboard {
   /// Asks again for the places of ranks that are not known yet. To be called by each poll; returns how much happened.
   int look_up();
 
+  /// All ranks have come to the end of the job: who refuses a connection has left.
+  void ending() { ending_ = true; }
+
   /// Whether something is under way that on_ready() should soon hear of.
   bool busy() const { return !outgoing_.empty() || !incoming_.empty() || !queue_.empty(); }
   /// Whether it waits for an address that a rank has not told yet: only look_up() sees when it has.
@@ -211,6 +214,7 @@ class Switchboard {
   void remember(const Endpoint& endpoint);
 
   Setup setup_;
+  bool ending_ = false;
   std::unique_ptr<Listener> listener_;
   std::map<std::uint32_t, Incoming> incoming_;  // by id, hence by age
   std::map<Rank, Outgoing> outgoing_;

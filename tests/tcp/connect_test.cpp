@@ -281,6 +281,19 @@ TEST(Close, IsSwiftWhenThePeerMerelyPolls) {
 }
 
 // A rank sleeps as the device does: arm, wait, disarm, poll. Every wait must end by what it waits for.
+// At the end of a job a rank may have something to say to one that has left, and has never been called: that is lost at once.
+TEST(Close, KeepsNobodyUpWhoCallsAfterwards) {
+  Config config;
+  config.tcp_connect = 3600'000'000'000;  // ns
+  World world(3, config);
+  world.nodes[1].reset();
+  EXPECT_EQ(world[0].offer(1, short_packet(1, 0), {}, nullptr), Outcome::retry);
+  world[0].method().ending();
+  while (world[0].lost.empty()) world[0].method().poll();
+  EXPECT_EQ(world[0].lost[0].first, 1);
+  EXPECT_TRUE(world[0].method().drained());
+}
+
 TEST(Sleep, EndsWhenSomethingArrives) {
   World world(2);
   std::atomic<bool> over{false};
