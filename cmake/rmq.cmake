@@ -16,6 +16,13 @@ function(rmq_precompile target)
   endif()
 endfunction()
 
+# rmq_precompile_as(<target> <other>): the same headers as another target, which is compiled with the same flags.
+function(rmq_precompile_as target other)
+  if(RMQ_PCH)
+    target_precompile_headers(${target} REUSE_FROM ${other})
+  endif()
+endfunction()
+
 # rmq_unite(<target> [<number>]): its sources are compiled eight at a time, or so many.
 function(rmq_unite target)
   set(number ${ARGN} 8)

@@ -36,9 +36,9 @@ add_library(rmq_launch STATIC
   launch/report.cpp launch/wishes.cpp boot/minder.cpp boot/server.cpp)
 target_link_libraries(rmq_launch PUBLIC rmq_launch_plan rmq_diagnosis rmq_trace_text PRIVATE PkgConfig::SODIUM)
 foreach(library rmq_launch_wire rmq_launch_plan rmq_launch)
+  rmq_precompile_as(${library} rmq_diagnosis)
   rmq_unite(${library})
 endforeach()
-rmq_precompile(rmq_launch <nlohmann/json.hpp>)
 
 add_executable(rmqrun rmqrun.cpp)
 add_executable(rmqboot rmqboot.cpp)
