@@ -12,7 +12,8 @@ template <SendMode mode>
       comm,
       [&](Comm& c) {
         const SendArgs a = send_args(c, buf, count, datatype, dest, tag);
-        *out(request, "request") = isend(c, a, mode);
+        MPI_Request* const place = out(request, "request");  // before anything begins
+        *place = isend(c, a, mode);
       },
       function);
 }
@@ -39,7 +40,8 @@ template <SendMode mode>
       comm,
       [&](Comm& c) {
         const RecvArgs a = recv_args(c, buf, count, datatype, source, tag);
-        *out(request, "request") = irecv(c, a);
+        MPI_Request* const place = out(request, "request");
+        *place = irecv(c, a);
       },
       function);
 }

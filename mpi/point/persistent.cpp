@@ -75,7 +75,8 @@ inline int send_init(const void* buf, MPI_Count count, MPI_Datatype datatype, in
       comm,
       [&](Comm& c) {
         const SendArgs a = send_args(c, buf, count, datatype, dest, tag);
-        *out(request, "request") = new_activity_request(std::make_unique<Persistent>(c, a, mode));
+        MPI_Request* const place = out(request, "request");
+        *place = new_activity_request(std::make_unique<Persistent>(c, a, mode));
       },
       function);
 }
@@ -86,7 +87,8 @@ inline int recv_init(void* buf, MPI_Count count, MPI_Datatype datatype, int sour
       comm,
       [&](Comm& c) {
         const RecvArgs a = recv_args(c, buf, count, datatype, source, tag);
-        *out(request, "request") = new_activity_request(std::make_unique<Persistent>(c, a, SendMode::standard));
+        MPI_Request* const place = out(request, "request");
+        *place = new_activity_request(std::make_unique<Persistent>(c, a, SendMode::standard));
       },
       function);
 }

@@ -96,7 +96,8 @@ RMQ_MPI(int, Grequest_start,
         (MPI_Grequest_query_function * query_fn, MPI_Grequest_free_function* free_fn,
          MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request)) {
   return enter([&] {
-    *out(request, "request") = new_activity_request(
+    MPI_Request* const place = out(request, "request");
+    *place = new_activity_request(
         std::make_unique<Generalised>(Generalised::Functions{query_fn, free_fn, cancel_fn, extra_state}));
   });
 }

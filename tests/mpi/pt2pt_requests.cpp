@@ -151,9 +151,16 @@ void nowhere_for_the_request() {
   int x = 1, y = 2;
   CHECK_CLASS(MPI_Isendrecv(&x, 1, MPI_INT, 0, 3, &y, 1, MPI_INT, 0, 3, MPI_COMM_SELF, nullptr), MPI_ERR_ARG);
   CHECK_CLASS(MPI_Isendrecv_replace(&x, 1, MPI_INT, 0, 3, 0, 3, MPI_COMM_SELF, nullptr), MPI_ERR_ARG);
+  for (const auto send : {MPI_Isend, MPI_Issend, MPI_Ibsend})
+    CHECK_CLASS(send(&x, 1, MPI_INT, 0, 3, MPI_COMM_SELF, nullptr), MPI_ERR_ARG);
   int flag = 1;
   MPI_Iprobe(0, 3, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
   CHECK(!flag && y == 2);
+  // No receive that takes the next message.
+  CHECK_CLASS(MPI_Irecv(&y, 1, MPI_INT, 0, 3, MPI_COMM_SELF, nullptr), MPI_ERR_ARG);
+  int z = 0;
+  MPI_Sendrecv(&x, 1, MPI_INT, 0, 3, &z, 1, MPI_INT, 0, 3, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  CHECK(z == 1 && y == 2);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
 }
 
