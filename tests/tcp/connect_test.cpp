@@ -281,7 +281,8 @@ TEST(Close, IsSwiftWhenThePeerMerelyPolls) {
 }
 
 // A rank sleeps as the device does: arm, wait, disarm, poll. Every wait must end by what it waits for.
-// At the end of a job a rank may have something to say to one that has left, and has never been called: that is lost at once.
+// At the end of a job a rank may have something to say to one that has left, and that it has never called: that is lost
+// at once.
 TEST(Close, KeepsNobodyUpWhoCallsAfterwards) {
   Config config;
   config.tcp_connect = 3600'000'000'000;  // ns
