@@ -227,7 +227,8 @@ class Method {
   /// the other side learns of it where the transport can tell. May be called in an upcall; a second time does nothing.
   virtual void drop(Rank rank, const Error& why) = 0;
 
-  /// All ranks that live have come to the end of the job: one that cannot be reached any more has left, and needs nothing.
+  /// All ranks that live have come to the end of the job: one that cannot be reached any more has left, and needs
+  /// nothing.
   virtual void ending() {}
 
   /// Whether everything that was taken has left this process.

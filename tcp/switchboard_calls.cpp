@@ -115,7 +115,8 @@ void Switchboard::try_failed(Rank to, Outgoing& call, std::string why) {
   // Who was there and does not listen any more has ended; so has who does not when all have come to the end. Of several
   // addresses some may mean other machines elsewhere, but not the one that was good.
   const std::size_t all = call.known->endpoints.size();
-  const bool ended = (call.again || ending_) && (call.refused == all || (refused && tried == 0 && call.known->first_is_good));
+  const bool ended =
+      (call.again || ending_) && (call.refused == all || (refused && tried == 0 && call.known->first_is_good));
   if (call.next < all && !ended) {
     dial(to, call);
     return;

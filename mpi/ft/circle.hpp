@@ -98,8 +98,8 @@ class Circle final : private Agreement::Wire {
   /// The first word of each vote in makings: one of these.
   static constexpr std::uint64_t kRefuses = 1, kTakesPart = 2;
 
-  /// An FT_ packet from a member. A message of an agreement that is longer than the channel's fragments comes in several
-  /// packets with the same fields. False: no member could send this.
+  /// An FT_ packet from a member. A message of an agreement that is longer than the channel's fragments comes in
+  /// several packets with the same fields. False: no member could send this.
   bool on_packet(int from, const Packet& packet, const std::byte* payload);
 
  private:

@@ -280,7 +280,6 @@ TEST(Close, IsSwiftWhenThePeerMerelyPolls) {
   EXPECT_NE(world[1].lost[0].second.what.find("left the job"), std::string::npos);
 }
 
-// A rank sleeps as the device does: arm, wait, disarm, poll. Every wait must end by what it waits for.
 // At the end of a job a rank may have something to say to one that has left, and that it has never called: that is lost
 // at once.
 TEST(Close, KeepsNobodyUpWhoCallsAfterwards) {
@@ -295,6 +294,7 @@ TEST(Close, KeepsNobodyUpWhoCallsAfterwards) {
   EXPECT_TRUE(world[0].method().drained());
 }
 
+// A rank sleeps as the device does: arm, wait, disarm, poll. Every wait must end by what it waits for.
 TEST(Sleep, EndsWhenSomethingArrives) {
   World world(2);
   std::atomic<bool> over{false};
