@@ -162,6 +162,9 @@ constexpr std::size_t wire_bytes(Kind kind) {
   return kHeaderBytes + body_bytes(kind);
 }
 
+/// The first word of a connection, "RMQ" and a digit: the version of what travels on streams.
+inline constexpr std::uint32_t kLinkMagic = 0x34514d52;
+
 /// Payload that still fits the packet's own cache line, behind the fields.
 constexpr std::size_t inline_room(Kind kind) {
   return kBodyBytes - body_bytes(kind);

@@ -9,8 +9,7 @@
 namespace rmq::tcp {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x31514d52;  // "RMQ1"
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kName = 0x00ffffff;  // of kLinkMagic, what every version has
 
 const unsigned char* raw(const std::byte* bytes) {
   return reinterpret_cast<const unsigned char*>(bytes);
@@ -19,19 +18,25 @@ unsigned char* raw(std::byte* bytes) {
   return reinterpret_cast<unsigned char*>(bytes);
 }
 
+// What a LINK_HELLO or a LINK_ACCEPT says of it.
+template <class Fields>
+Past past(const Fields& fields) {
+  return {{fields.received, fields.landed}, fields.connection};
+}
+
 }  // namespace
 
 Handshake Handshake::calling(const Identity& identity, Rank to, Past past) {
   Handshake made(identity);
   made.peer_ = to;
   Packet packet(Kind::LINK_HELLO);
-  packet.link_hello = {kMagic,
-                       kVersion,
+  packet.link_hello = {kLinkMagic,
                        static_cast<std::uint32_t>(identity.self),
                        static_cast<std::uint32_t>(to),
+                       past.connection,
                        identity.session,
-                       past.received,
-                       past.connection};
+                       past.received.number,
+                       past.received.landed};
   packet.length = kNonce + kProof;
   constexpr std::size_t head = wire_bytes(Kind::LINK_HELLO);
   std::memcpy(made.hello_.data(), &packet, head);
@@ -112,15 +117,15 @@ void Handshake::on_packet() {
     default:
       break;
   }
-  if (packet.kind == Kind::LINK_ACCEPT) theirs_ = {packet.link_accept.received, packet.link_accept.connection};
+  if (packet.kind == Kind::LINK_ACCEPT) theirs_ = past(packet.link_accept);
   state_ = packet.kind == Kind::LINK_ACCEPT ? State::open : State::rejected;
   expect(Awaits::nothing);
 }
 
 void Handshake::on_hello(const Packet& packet) {
   const wire::LINK_HELLO& hello = packet.link_hello;
-  if (hello.magic != kMagic) return fail("it does not speak RMQ's handshake");
-  if (hello.version != kVersion) return fail("it speaks another version of RMQ");
+  if ((hello.magic & kName) != (kLinkMagic & kName)) return fail("it does not speak RMQ's handshake");
+  if (hello.magic != kLinkMagic) return fail("it speaks another version of RMQ");
   const auto self = static_cast<std::uint32_t>(identity_.self);
   if (hello.to != self || hello.from == self || hello.from >= static_cast<std::uint32_t>(identity_.size)) {
     return fail("it has ranks of another job");
@@ -132,7 +137,7 @@ void Handshake::on_hello(const Packet& packet) {
   }
   peer_ = static_cast<Rank>(hello.from);
   session_ = hello.session;
-  theirs_ = {hello.received, hello.connection};
+  theirs_ = past(hello);
 
   Packet answer(Kind::LINK_CHALLENGE);
   answer.link_challenge = {identity_.session};
@@ -168,7 +173,7 @@ void Handshake::on_proof() {
 
 void Handshake::accept(Past past) {
   Packet packet(Kind::LINK_ACCEPT);
-  packet.link_accept = {past.received, past.connection};
+  packet.link_accept = {past.received.number, past.connection, past.received.landed};
   say(packet, {});
   state_ = State::open;
 }

@@ -18,7 +18,7 @@
 // secret itself never travels. Nothing is believed before the other side's proof, not even a rejection.
 //
 // A connection that takes the place of an earlier one opens in the same way: each side says what it has received so far
-// (Past), the caller in its first word, the called one in its last, so that from then on neither can receive more by an
+// (Past, a payload that was landing included), the caller in its first word, the called one in its last, so that from then on neither can receive more by an
 // earlier connection; and the session says that it is the same process still.
 //
 // What comes from a stranger: every packet has one size, known before it is read; at most kLongest bytes are kept; a
@@ -32,6 +32,7 @@
 #include <span>
 
 #include "base/packet.hpp"
+#include "tcp/received.hpp"
 
 namespace rmq::tcp {
 
@@ -45,7 +46,7 @@ struct Identity {
 
 /// What one side says of the earlier connections of the pair.
 struct Past {
-  std::uint32_t received = 0;    // number of the last packet that it has received
+  Received received;
   std::uint32_t connection = 1;  // the call's number, or the new connection's: see tcp/succession.hpp
 };
 

@@ -137,7 +137,6 @@ bool Inbox::cut_one(Rank from, const methods::Sink& sink, Arrival& arrival) {
       return false;
     }
     resuming_ = false;
-    landed_ = 0;
     landing_under_way_ = true;
     return true;
   }

@@ -8,8 +8,8 @@
 // It also keeps the numbers that acknowledgements are made of: what has been received here (told to the peer by each
 // packet that goes to it, or by LINK_ACK), and what the peer says it has.
 //
-// When the connection breaks, everything up to the last whole packet stands; a payload that was landing is sent again
-// from its beginning, and lands in the same place.
+// When the connection breaks, everything up to the last whole packet stands, and what has landed of the payload of the
+// next one: the rest comes by the next connection, behind that packet's header, and lands in the same place.
 //
 // Nothing that a peer sends is trusted: kinds, packet numbers and lengths are checked, and memory is never sized by
 // them.
@@ -24,6 +24,7 @@
 #include "methods/method.hpp"
 #include "tcp/journal.hpp"
 #include "tcp/memory.hpp"
+#include "tcp/received.hpp"
 #include "tcp/socket.hpp"
 
 namespace rmq::tcp {
@@ -51,6 +52,8 @@ class Inbox {
 
   /// Number of the last packet that has come, with all its payload.
   std::uint32_t received() const { return received_; }
+  /// The same, and what has landed of the packet behind it. Only behind disconnected().
+  Received standing() const { return {received_, resuming_ ? static_cast<std::uint32_t>(landed_) : 0}; }
   /// Lower bits of the number of the last packet that the peer says it has received.
   std::uint16_t acknowledged() const { return acknowledged_; }
   /// A packet that carries received() goes to the peer. Returns the lower bits of that number.
@@ -70,7 +73,7 @@ class Inbox {
   /// … and that is due, though nothing goes to it anyway.
   bool ack_is_due() const { return fresh_ >= due_ && owes(); }
 
-  /// The connection is no more. The next one begins behind received().
+  /// The connection is no more. The next one begins behind standing().
   void disconnected();
   /// Gives memory back. Only behind disconnected().
   void release() { return_buffer(); }

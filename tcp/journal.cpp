@@ -117,6 +117,16 @@ bool Journal::rewind(std::uint32_t received, std::uint16_t tell, std::vector<Req
   return true;
 }
 
+std::span<const std::byte> Journal::pass_over(std::uint32_t landed) {
+  if (begin_ == end_) return {};
+  const auto head = static_cast<std::size_t>(behind(begin_, true) - begin_);
+  std::uint32_t length;
+  std::memcpy(&length, place(begin_) + offsetof(HeaderFields, length), sizeof length);
+  if (landed >= length) return {};
+  written(head + landed);
+  return {place(begin_), head};
+}
+
 void Journal::clear(std::vector<Request*>& told) {
   for (const Bulk& bulk : bulks_) told.push_back(bulk.owner);
   bulks_.clear();

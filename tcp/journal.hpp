@@ -26,11 +26,9 @@
 #include "base/packet.hpp"
 #include "base/request.hpp"
 #include "tcp/memory.hpp"
+#include "tcp/received.hpp"
 
 namespace rmq::tcp {
-
-/// The number before that of the first packet of a link.
-inline constexpr std::uint32_t kBeforeFirst = 0;
 
 class Journal {
  public:
@@ -97,6 +95,10 @@ class Journal {
   /// were new may be so old that it means a later one. False when that cannot be: the peer has acknowledged more
   /// already, or was never sent so many.
   bool rewind(std::uint32_t received, std::uint16_t tell, std::vector<Request*>& told);
+  /// Behind rewind(): the peer has so many bytes of the payload of the first packet that waits, so they are not written
+  /// again. Returns that packet's header, which is to be written before everything else; valid until the next add().
+  /// Nothing when there is no such payload.
+  std::span<const std::byte> pass_over(std::uint32_t landed);
 
   /// Forgets everything; the owners are added to `told`.
   void clear(std::vector<Request*>& told);

@@ -145,8 +145,14 @@ void Outbox::disconnected() {
   blocked_ = true;  // until the next one
 }
 
-bool Outbox::resume(std::uint32_t received, const methods::Sink& sink) {
-  const bool possible = journal_.rewind(received, static_cast<std::uint16_t>(in_.received()), telling_);
+bool Outbox::resume(Received received, const methods::Sink& sink) {
+  bool possible = journal_.rewind(received.number, static_cast<std::uint16_t>(in_.received()), telling_);
+  if (possible && received.landed != 0) {
+    const auto head = journal_.pass_over(received.landed);
+    std::ranges::copy(head, control_.begin());
+    control_end_ = static_cast<std::uint8_t>(head.size());
+    possible = control_end_ != 0;
+  }
   blocked_ = false;
   for (Request* owner : telling_) sink.on_sent(sink.device, owner, Errc::ok);
   telling_.clear();

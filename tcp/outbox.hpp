@@ -59,8 +59,8 @@ class Outbox {
 
   /// The connection is no more; what is not acknowledged waits for the next one.
   void disconnected();
-  /// There is a new one, whose other end has received the packets up to `received`. False when that cannot be.
-  bool resume(std::uint32_t received, const methods::Sink& sink);
+  /// There is a new one, whose other end has received so much. False when that cannot be.
+  bool resume(Received received, const methods::Sink& sink);
 
   /// Tells every owner that its data will not get through, and forgets all.
   void fail(const methods::Sink& sink, Errc error);

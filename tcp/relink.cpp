@@ -31,7 +31,7 @@ std::uint32_t TcpMethod::last_connection(Rank rank) const {
 Past TcpMethod::next_call(Rank rank, std::uint32_t later) {
   Link& link = this->link(rank);
   link.clock = connection_number(link.clock, later);
-  return {link.in.received(), ++link.clock};
+  return {link.in.standing(), ++link.clock};
 }
 
 Verdict TcpMethod::answer(Rank rank, std::uint64_t session, std::uint32_t call) const {
@@ -51,7 +51,7 @@ Past TcpMethod::give_up_connection(Rank rank, std::uint32_t call) {
     link.cause = "its call has not come through";
   }
   link.clock = link.connection = connection_number(link.clock, call);
-  return {link.in.received(), link.connection};
+  return {link.in.standing(), link.connection};
 }
 
 void TcpMethod::on_interrupted(Rank rank) {

@@ -57,7 +57,7 @@ struct Opened {
   Socket socket;
   std::string address;           // how messages name the other end
   std::uint64_t session = 0;     // of the other end
-  std::uint32_t received = 0;    // number of the last packet that it has received on earlier connections
+  Received received;             // what it has from earlier connections
   std::uint32_t connection = 0;  // number of this one
 };
 

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,6 +33,19 @@ void each_descriptor(Use use) {
   ::closedir(folder);
 }
 
+// What this process has had of the processors: how many times, and how long.
+struct Share {
+  long turns = 0;
+  std::chrono::microseconds time{};
+};
+Share share() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return {usage.ru_nvcsw + usage.ru_nivcsw,
+          std::chrono::seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+              std::chrono::microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)};
+}
+
 }  // namespace
 
 bool Cutter::cut_one() {
@@ -57,7 +71,13 @@ CuttingThread::CuttingThread(std::uint64_t seed, unsigned every_us)
         std::mt19937_64 random(seed);
         Cutter cutter(seed + 1);
         while (!over_.load(std::memory_order_relaxed)) {
-          std::this_thread::sleep_for(std::chrono::microseconds(random() % (2 * every_us)));
+          const std::chrono::microseconds pause(random() % (2 * every_us));
+          const Share before = share();
+          const auto is_early = [&](long slept) {
+            const Share now = share();
+            return now.turns - before.turns - slept < kTurns || now.time - before.time < pause / 2;
+          };
+          for (unsigned slept = 0; slept < kRarest && is_early(slept); ++slept) std::this_thread::sleep_for(pause);
           cutter.cut_one();
           cuts_.store(cutter.cuts(), std::memory_order_relaxed);
         }

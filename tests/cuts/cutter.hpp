@@ -24,9 +24,12 @@ class Cutter {
   std::uint64_t cuts_ = 0;
 };
 
-/// Breaks connections from a thread of its own, about `every_us` microseconds apart.
+/// Breaks connections from a thread of its own, about `every_us` microseconds apart. Where many processes share a
+/// processor that is less often, up to `kRarest` times: after this one has had its turn `kTurns` times. A connection
+/// takes some turns of both sides to be made again, and a job whose connections never stand does not come on.
 class CuttingThread {
  public:
+  static constexpr unsigned kRarest = 64, kTurns = 16;
   CuttingThread(std::uint64_t seed, unsigned every_us);
   ~CuttingThread() { stop(); }
   void stop();

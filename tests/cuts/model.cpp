@@ -103,7 +103,8 @@ struct Call {
   Past past;
   int caller = -1, called = -1;
   bool answered = false, accepted = false;
-  std::uint32_t received = 0, connection = 0, later = 0;
+  Received received;
+  std::uint32_t connection = 0, later = 0;
   ~Call() {
     if (caller >= 0) ::close(caller);
     if (called >= 0) ::close(called);
@@ -276,7 +277,7 @@ class Run {
     }
     auto call = std::make_unique<Call>();
     call->from = end.self;
-    call->past = {end.in.received(), ++end.clock};
+    call->past = {end.in.standing(), ++end.clock};
     call->caller = pair[0];
     call->called = pair[1];
     calls_.push_back(std::move(call));
@@ -310,7 +311,7 @@ class Run {
     }
     end.hang_up();
     call.accepted = true;
-    call.received = end.in.received();
+    call.received = end.in.standing();
     call.connection = connection_number(end.clock, call.past.connection);
     connect(end, std::exchange(call.called, -1), call.past.received, call.connection);
     return false;
@@ -326,7 +327,7 @@ class Run {
     return true;
   }
 
-  void connect(End& end, int fd, std::uint32_t received, std::uint32_t connection) {
+  void connect(End& end, int fd, Received received, std::uint32_t connection) {
     require(end.fd < 0, "two connections at once");
     end.fd = fd;
     end.connection = connection;

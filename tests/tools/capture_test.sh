@@ -59,7 +59,7 @@ capture=
 sound "$dir/live.pcapng"
 decode "$dir/live.pcapng" -Y rmq -T fields -e rmq.kind | tr ',' '\n' | sort >"$dir/kinds.live"
 "$bin/rmqtrace" text "$dir/t" | grep -c " packet_sent " >"$dir/count"
-decode "$dir/live.pcapng" -Y 'rmq.link_hello.magic == 0x31514d52' | grep -q RMQ_PKT_LINK_HELLO || die "no LINK_HELLO on the wire"
+decode "$dir/live.pcapng" -Y 'rmq.link_hello.magic == 0x34514d52' | grep -q RMQ_PKT_LINK_HELLO || die "no LINK_HELLO on the wire"
 # What the trace holds as sent was on the wire; the kernel drops from a capture what comes too fast, and then says so.
 dropped=$(sed -n 's/^\([0-9]*\) packets\{0,1\} dropped.*/\1/p' "$dir/capture.log")
 if [ "${dropped:-0}" = 0 ]; then
