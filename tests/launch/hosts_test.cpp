@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <set>
+#include <string_view>
 
 #include "tests/launch/family.hpp"
 #include "tests/launch/processes.hpp"
@@ -102,6 +104,39 @@ TEST(Hosts, OutputIsWholeAndLabelled) {
   const Outcome much = run(on_hosts("a:2,b:2", {"--fan-out", "1", "seq", "200000"}));
   EXPECT_EQ(std::count(much.out.begin(), much.out.end(), '\n'), 800000);
   EXPECT_EQ(much.out.size(), 4 * 1288895u);
+}
+
+// Short ones, and some as long as are never passed on in part: of each rank's own digit, 2,000 of them.
+TEST(Hosts, LinesOfSeveralHostsDoNotMix) {
+  const std::string print = "awk -v r=$RMQ_RANK 'BEGIN { long = r; while (length(long) < 60000) long = long long; "
+                            "for (i = 0; i < 2000; i++) print substr(long, 1, i % 500 ? 1 + i * 7 % 300 : 60000) }'";
+  for (const Words& how : {Words{"--fan-out", "1"}, Words{"-l", "--fan-out", "1"}, Words{"-l"}, Words{}}) {
+    Words words = how;
+    words.insert(words.end(), {"sh", "-c", print});
+    const Outcome job = run(on_hosts("a:1,b:2,c:1", words));
+    EXPECT_EQ(job.code, 0) << job.err;
+    std::map<char, int> lines;
+    for (std::string_view line : sorted_lines(job.out)) {
+      ASSERT_FALSE(line.empty());
+      if (how.size() % 2 == 1) {
+        ASSERT_TRUE(line.starts_with("[") && line.substr(2, 2) == "] ") << line.substr(0, 80);
+        ASSERT_EQ(line[1], line[4]);
+        line.remove_prefix(4);
+      }
+      ++lines[line[0]];
+      ASSERT_EQ(line.find_first_not_of(line[0]), std::string_view::npos) << line.substr(0, 80);
+    }
+    EXPECT_EQ(lines, (std::map<char, int>{{'0', 2000}, {'1', 2000}, {'2', 2000}, {'3', 2000}}));
+  }
+}
+
+// What has no end of line is passed on, with all that others print behind it.
+TEST(Hosts, ALineWithoutEndIsPassedOnAtTheEnd) {
+  const Outcome job = run(on_hosts("a:1,b:1,c:1", {"sh", "-c", "printf $RMQ_RANK"}));
+  EXPECT_EQ(job.code, 0) << job.err;
+  std::string out = job.out;
+  std::sort(out.begin(), out.end());
+  EXPECT_EQ(out, "012");
 }
 
 TEST(Hosts, InputGoesToRank0WhereverItIs) {

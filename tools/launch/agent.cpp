@@ -139,7 +139,7 @@ class Agent final : private Agents::Upcalls, private AgentJob::Upcalls {
       FieldReader body(frame.body);
       const int fd = static_cast<int>(body.number());
       const std::string_view text = body.rest();
-      return output_->accept(fd, text, [this, place, bytes = static_cast<std::uint32_t>(text.size())] {
+      return output_->accept(place, fd, text, [this, place, bytes = static_cast<std::uint32_t>(text.size())] {
         agents_->send(place, Word::printed, 0, Fields().number(bytes));
       });
     }

@@ -44,6 +44,12 @@ bool is_same_file(int a, int b) {
          left.st_ino == right.st_ino;
 }
 
+// Of a line that begins with one, as "[label] ".
+std::string_view label_of(std::string_view line) {
+  const std::size_t end = line.find("] ");
+  return line.starts_with('[') && end != std::string_view::npos ? line.substr(1, end - 1) : std::string_view();
+}
+
 bool has_room(int fd) {
   return wait_for(fd, POLLOUT, std::chrono::milliseconds(0));
 }
@@ -70,12 +76,19 @@ void OutputRelay::set_up(Sink& sink, int fd) {
   sink.plain_file = is_plain_file(fd);
 }
 
-void OutputRelay::accept(int fd, std::string_view text, std::function<void()> taken) {
-  Sink& sink = fd == STDERR_FILENO ? error_ : output_;
-  end_line(sink, tag_);
-  sink.held += text;
-  sink.awaits_room.push_back(std::move(taken));
-  write_out(sink);
+void OutputRelay::accept(std::size_t place, int fd, std::string_view text, std::function<void()> taken) {
+  Stream& stream = stream_of(place, fd == STDERR_FILENO ? error_ : output_);
+  pass_lines(stream, text);
+  await_more(stream);
+  stream.sink->awaits_room.push_back(std::move(taken));
+  write_out(*stream.sink);
+}
+
+// The end of an agent's last line is not told from a pause: what is incomplete is passed on after a moment.
+OutputRelay::Stream& OutputRelay::stream_of(std::size_t place, Sink& sink) {
+  Stream*& stream = of_agents_[{place, sink.number}];
+  if (stream == nullptr) stream = &streams_.emplace_back(Stream{kAgents, {}, &sink, {}, pipes_made_++, true});
+  return *stream;
 }
 
 void OutputRelay::taken(std::size_t bytes) {
@@ -86,10 +99,12 @@ void OutputRelay::taken(std::size_t bytes) {
 }
 
 void OutputRelay::pass_on(Sink& sink) {
-  constexpr std::size_t kMostAtOnce = 32 * 1024;
+  constexpr std::size_t kMostAtOnce = 2 * longest_line;
   std::size_t done = 0;
   while (done < sink.held.size() && not_taken_ < most_held) {
-    const auto part = std::string_view(sink.held).substr(done, kMostAtOnce);
+    const auto some = std::string_view(sink.held).substr(done, kMostAtOnce);
+    const std::size_t end = some.rfind('\n');
+    const auto part = end == std::string_view::npos ? some : some.substr(0, end + 1);
     done += part.size();
     not_taken_ += part.size();
     pass_(sink.number, part);
@@ -128,7 +143,7 @@ Result<UniqueFd> OutputRelay::open_stream(const std::string& label, Sink& sink, 
   const int fd = pipe->reader.get();
   ::fcntl(fd, F_SETFL, O_NONBLOCK);
   Stream& stream = streams_.emplace_back(
-      Stream{streams_made_ - 1, label, &sink, std::move(pipe->reader), pipes_made_++, asks, {}, 0, false, false});
+      Stream{streams_made_ - 1, label, &sink, std::move(pipe->reader), pipes_made_++, asks});
   loop_.watch(fd, EPOLLIN, [this, &stream](std::uint32_t) { read_some(stream); });
   return std::move(pipe->writer);
 }
@@ -163,7 +178,8 @@ void OutputRelay::pass_lines(Stream& stream, std::string_view text) {
       continue;
     }
     stream.line += part;
-    if (complete || stream.line.size() >= longest_line) append(stream, std::exchange(stream.line, {}));
+    const bool waits = stream.sink->owner != kNobody && stream.sink->owner != stream.number;
+    if (complete || stream.line.size() >= (waits ? most_held : longest_line)) append(stream, std::exchange(stream.line, {}));
   }
 }
 
@@ -174,7 +190,9 @@ void OutputRelay::append(Stream& stream, std::string_view text) {
   if (sink.owner != kNobody && !goes_on && (!is_whole || sink.behind.size() > most_held)) end_line(sink, tag_);
   const bool waits = sink.owner != kNobody && !goes_on;
   std::string& to = waits ? sink.behind : sink.held;
-  if (tag_ && !goes_on) fmt::format_to(std::back_inserter(to), "[{}] ", stream.label);
+  const bool begins = !std::exchange(stream.in_line, !is_whole), has_label = stream.id == kAgents && begins;
+  if (has_label) stream.label = label_of(text);
+  if (tag_ && !goes_on && !has_label) fmt::format_to(std::back_inserter(to), "[{}] ", stream.label);
   to += text;
   if (waits) {
     if (!std::exchange(sink.is_patient, true))
@@ -182,6 +200,7 @@ void OutputRelay::append(Stream& stream, std::string_view text) {
         sink.is_patient = false;
         end_line(sink, tag_);
         write_out(sink);
+        if (written_) written_();
       });
   } else if (is_whole) {
     end_line(sink, false);
@@ -208,6 +227,7 @@ void OutputRelay::await_more(Stream& stream) {
     if (found->reads != reads || found->paused) return await_more(*found);
     append(*found, std::exchange(found->line, {}));
     write_out(*found->sink);
+    if (written_) written_();
   });
 }
 
@@ -240,7 +260,8 @@ void OutputRelay::say(std::string_view line) {
 bool OutputRelay::is_idle() const {
   for (const Sink* sink : {&output_, &error_})
     if (!sink->held.empty() || !sink->behind.empty()) return false;
-  return not_taken_ == 0;
+  const bool waits = std::ranges::any_of(of_agents_, [](const auto& one) { return !one.second->line.empty(); });
+  return !waits && not_taken_ == 0;
 }
 
 void OutputRelay::write_out(Sink& sink) {

@@ -2,7 +2,7 @@
 // never mix, with "[rank] " in front when asked for.
 //
 // A line is passed on when it is complete. A last line without an end is passed on when the rank ends; a line longer
-// than 64 KiB in pieces, between which lines of others wait, as long as it goes on. What the rank that reads our input
+// than 64 KiB in pieces, between which lines of others wait, up to 1 MiB of each, as long as it goes on. What the rank that reads our input
 // leaves without an end is passed on when nothing more has come for a moment: it may be a question. When the reader of
 // our output is slow, ranks are made to wait: at most 1 MiB is held back. What cannot be written, as on a full disk, is
 // lost, and that is said once; when nobody reads it any more, ranks get SIGPIPE.
@@ -13,9 +13,11 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tools/process/fd.hpp"
@@ -49,9 +51,9 @@ class OutputRelay {
   /// Reads what the rank of this `stream` has printed so far; to be called when it has ended.
   void drain(int stream);
 
-  /// Whole lines that another host's agent has sent, for stdout (1) or stderr (2). `taken` is called once not too much
-  /// waits any more: at once, or from the event loop.
-  void accept(int fd, std::string_view text, std::function<void()> taken);
+  /// What the agent at `place` has passed, for stdout (1) or stderr (2): lines of its ranks with their labels, cut
+  /// anywhere. `taken` is called once not too much waits any more: at once, or from the event loop.
+  void accept(std::size_t place, int fd, std::string_view text, std::function<void()> taken);
   /// The launcher has taken so many bytes of what was passed.
   void taken(std::size_t bytes);
 
@@ -84,14 +86,16 @@ class OutputRelay {
     std::string held;         // what it has not taken yet
     std::vector<std::function<void()>> awaits_room;
   };
-  struct Stream {  // one pipe from one rank
-    int id;        // of the rank's streams
-    std::string label;
+  static constexpr int kAgents = -1;
+  struct Stream {       // one pipe from one rank, or what an agent passes
+    int id;             // of the rank's streams, or kAgents
+    std::string label;  // of an agent's: that of the line which is passed on in part
     Sink* sink;
     UniqueFd pipe;
     int number;  // unlike that of any other stream
     bool asks;
-    std::string line;         // the incomplete last line
+    bool in_line = false;     // a part of a line has been passed on
+    std::string line{};       // the incomplete last line
     std::uint64_t reads = 0;  // so often something has come
     bool is_awaited = false;  // whether more of it comes
     bool paused = false;      // not read until the sink has taken something
@@ -100,6 +104,7 @@ class OutputRelay {
   bool relays(const Sink& sink, int ranks) const { return pass_ || tag_ || (ranks > 1 && !sink.terminal); }
   Result<UniqueFd> open_stream(const std::string& label, Sink& sink, bool asks);
   void set_up(Sink& sink, int fd);
+  Stream& stream_of(std::size_t place, Sink& sink);
   bool read_some(Stream& stream);
   void pass_lines(Stream& stream, std::string_view text);
   void append(Stream& stream, std::string_view text);
@@ -121,6 +126,7 @@ class OutputRelay {
   bool shared_ = false;  // stdout and stderr are one file: one pipe keeps a rank's own order
   int streams_made_ = 0, pipes_made_ = 0;
   std::list<Stream> streams_;
+  std::map<std::pair<std::size_t, int>, Stream*> of_agents_;  // by place and number of the sink
   std::function<void()> written_;
 };
 
