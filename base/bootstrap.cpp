@@ -74,7 +74,12 @@ Result<std::unique_ptr<Bootstrap>> connect_bootstrap() {
   os::keep_from_children(rank->server_fd);
   if (rank->job.flight_fd >= 0) ::fcntl(rank->job.flight_fd, F_SETFD, FD_CLOEXEC);
   auto server = std::make_unique<boot::ServerBootstrap>(std::move(rank->job), rank->server_fd, rank->grants);
-  if (auto sent = server->hello(); !sent) return tl::make_unexpected(sent.error());
+  if (auto sent = server->hello(); !sent) {
+    // The second program of a script that is a rank: what was alone is alone.
+    if (sent.error().code == Errc::argument && server->job().size == 1)
+      return std::make_unique<boot::SingletonBootstrap>();
+    return tl::make_unexpected(sent.error());
+  }
   if (rank->hosts > 1)
     if (auto placed = server->fetch_hosts(); !placed) return tl::make_unexpected(placed.error());
   return server;

@@ -120,6 +120,12 @@ Result<std::unique_ptr<ServerBootstrap>> ServerBootstrap::start_own(JobInfo job)
   return own;
 }
 
+// Who is not wanted hears of it here, for it might never ask the server for anything.
+Result<void> ServerBootstrap::hello() {
+  if (auto sent = send(encode_hello(job_.rank)); !sent) return sent;
+  return call(FrameKind::clock, FrameKind::time).map([](const std::string&) {});
+}
+
 Result<void> ServerBootstrap::fetch_hosts() {
   auto hosts = boot::fetch_hosts(*this);
   if (!hosts) return tl::make_unexpected(hosts.error());

@@ -36,7 +36,8 @@ class ServerBootstrap final : public Bootstrap {
   static Result<std::unique_ptr<ServerBootstrap>> start_own(JobInfo job);
 
   const JobInfo& job() const override { return job_; }
-  Result<void> hello() { return send(encode_hello(job_.rank)); }
+  // Errc::argument: the server wants no program in this rank (any more).
+  Result<void> hello();
   // Before anybody else asks for the job.
   void place(Hosts hosts) {
     job_.host_of_rank = std::move(hosts);

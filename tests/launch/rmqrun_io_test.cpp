@@ -143,6 +143,16 @@ TEST(RmqrunIo, StdinGoesToRankZeroOnly) {
   EXPECT_EQ(job.out, text);
 }
 
+// A script is the rank: its second program has no place in the job any more, and alone is a job of its own.
+TEST(RmqrunIo, OneProgramToARank) {
+  const Outcome two = run(rmqrun({"-n", "2", "sh", "-c", "PROBE fence finalize; PROBE init fence"}));
+  EXPECT_NE(two.code, 0);
+  EXPECT_NE(two.err.find("a second MPI program in one rank"), std::string::npos) << two.err;
+  const Outcome one = run(rmqrun({"sh", "-c", "PROBE fence finalize; PROBE fence where finalize"}));
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_NE(one.out.find("0 of 1"), std::string::npos) << one.out;
+}
+
 TEST(RmqrunIo, TagsLabelEveryLine) {
   const Outcome job = run(rmqrun({"-l", "-n", "2", "sh", "-c", "printf 'a\\nb\\nend'; echo oops >&2"}));
   EXPECT_EQ(sorted_lines(job.out), (Words{"[0] a", "[0] b", "[0] end", "[1] a", "[1] b", "[1] end"}));
