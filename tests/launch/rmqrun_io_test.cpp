@@ -133,6 +133,18 @@ TEST(RmqrunIo, TheTraceFolderIsMadeAndNamedAbsolutely) {
 
 TEST(RmqrunIo, WorkingFolder) {
   EXPECT_EQ(run(rmqrun({"--wdir", "/usr", "pwd"})).out, "/usr\n");
+  for (const char* program : {"true", "./none", "none"}) {
+    const Outcome job = run(rmqrun({"--wdir", "/no/such", program}));
+    EXPECT_NE(job.err.find("its working folder /no/such cannot be entered: No such file"), std::string::npos)
+        << job.err;
+  }
+}
+
+TEST(RmqrunIo, AFolderIsNoFileOfOptions) {
+  for (const char* option : {"-configfile", "--hostfile", "--coll"}) {
+    const Outcome job = run(rmqrun({option, "/tmp"}));
+    EXPECT_NE(job.err.find("it is a folder"), std::string::npos) << option << ": " << job.err;
+  }
 }
 
 TEST(RmqrunIo, StdinGoesToRankZeroOnly) {
@@ -204,6 +216,21 @@ TEST(RmqrunIo, ADeadlySignalEndsTheJobWithItsCode) {
   const Outcome outcome = job.wait();
   EXPECT_EQ(outcome.code, 128 + SIGTERM);
   EXPECT_EQ(outcome.err, "rmqrun: ended by SIGTERM\n");
+  job.await_nobody();
+}
+
+// Ranks may take their time, to save what they have.
+TEST(RmqrunIo, AJobThatGoesOnAfterASignalIsTold) {
+  Process job(rmqrun({"-n", "2", "sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.01; done"}));
+  job.await_lines(2);
+  ::kill(job.pid(), SIGTERM);
+  ::usleep(3'500'000);
+  ::kill(job.pid(), SIGTERM);
+  const Outcome outcome = job.wait();
+  EXPECT_EQ(outcome.code, 128 + SIGTERM);
+  EXPECT_EQ(outcome.err,
+            "rmqrun: the job goes on after SIGTERM; a second signal ends it\n"
+            "rmqrun: ended by a second signal (SIGTERM)\n");
   job.await_nobody();
 }
 

@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
-#include <fstream>
 #include <optional>
 #include <sstream>
 
 #include "tools/launch/words.hpp"
+#include "tools/process/fd.hpp"
 
 namespace rmq::launch {
 
@@ -160,11 +158,9 @@ Result<HostList> parse_host_list(string_view text) {
 }
 
 Result<HostList> read_host_file(const std::string& path, std::vector<std::string>& notes) {
-  std::ifstream file(path);
-  if (!file) return wrong(fmt::format("cannot be read: {}", std::strerror(errno)));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return read_host_text(text.str(), path, notes);
+  const auto text = read_file(path);
+  if (!text) return wrong(text.error().what);
+  return read_host_text(*text, path, notes);
 }
 
 Result<HostList> read_host_text(const std::string& text, const std::string& path, std::vector<std::string>& notes) {

@@ -15,7 +15,8 @@ namespace rmq::launch {
 
 namespace {
 
-constexpr std::chrono::milliseconds same_signal{100};  // between two that count as one
+constexpr std::chrono::milliseconds same_signal{100};   // between two that count as one
+constexpr std::chrono::milliseconds goes_on_after{3000};  // a signal that ends most programs
 
 int ranks_here(const JobPlan& plan) {
   int ranks = 0;
@@ -255,6 +256,10 @@ void Keeper::forward(int signal, bool from_terminal) {
       return end_all(128 + signal, fmt::format("ended by a second signal ({})", signal_name(signal)));
     forwarded_ = signal;
     for (const auto& job : jobs_) job->expect_end_by(signal);
+    loop_.after(goes_on_after, [this, signal] {
+      if (!jobs_.empty() && !ended_all_)
+        output_.say(fmt::format("rmqrun: the job goes on after {}; a second signal ends it", signal_name(signal)));
+    });
   }
   // In an orphaned process group (CI, nohup) the kernel ignores SIGTSTP; SIGSTOP does what the sender wanted
   // everywhere.

@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -20,6 +18,7 @@
 #include "tools/launch/placing.hpp"
 #include "tools/launch/soft.hpp"
 #include "tools/launch/words.hpp"
+#include "tools/process/fd.hpp"
 
 namespace rmq::launch {
 
@@ -255,8 +254,9 @@ class Parser {
   Result<void> read_config(const std::string& path, string_view word) {
     if (position_ != arguments_.size() || arguments_.size() > 2)
       return wrong(fmt::format("{} {} stands alone: all options and programs are in the file", word, path));
-    std::ifstream file(path);
-    if (!file) return wrong(fmt::format("{} {}: cannot be read: {}", word, path, std::strerror(errno)));
+    const auto text = read_file(path);
+    if (!text) return wrong(fmt::format("{} {}: {}", word, path, text.error().what));
+    std::istringstream file(*text);
     std::vector<std::string> all;
     int number = 0;
     for (std::string line; std::getline(file, line);) {
@@ -370,8 +370,9 @@ class Parser {
 
   // A word a line; '#' begins a comment. What the words mean the ranks know.
   Result<void> read_rules(const std::string& path, string_view word) {
-    std::ifstream file(path);
-    if (!file) return wrong(fmt::format("{} {}: cannot be read: {}", word, path, std::strerror(errno)));
+    const auto text = read_file(path);
+    if (!text) return wrong(fmt::format("{} {}: {}", word, path, text.error().what));
+    std::istringstream file(*text);
     for (std::string line; std::getline(file, line);) {
       line.erase(std::min(line.find('#'), line.size()));
       std::erase_if(line, [](unsigned char c) { return std::isspace(c) != 0; });

@@ -33,16 +33,29 @@ ssize_t read_now(int fd, char* at, std::size_t size) {
   return -1;
 }
 
-Result<std::string> read_plain_file(const std::string& path) {
+namespace {
+
+Result<std::string> read_file(const std::string& path, bool only_plain) {
   constexpr std::size_t kMost = std::size_t{16} << 20;
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | (only_plain ? O_NONBLOCK : 0) | O_NOCTTY | O_CLOEXEC));
   struct stat info {};
   if (!file.is_open() || ::fstat(file.get(), &info) != 0) return fail_errno("cannot be read");
-  if (!S_ISREG(info.st_mode)) return fail(Errc::argument, "cannot be read: it is no plain file");
+  if (S_ISDIR(info.st_mode)) return fail(Errc::argument, "cannot be read: it is a folder");
+  if (only_plain && !S_ISREG(info.st_mode)) return fail(Errc::argument, "cannot be read: it is no plain file");
   std::string text;
   while (text.size() <= kMost && read_some(file.get(), text, 64 * 1024)) continue;
   if (text.size() > kMost) return fail(Errc::argument, "cannot be read: it has more than 16 MiB");
   return text;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path) {
+  return read_file(path, false);
+}
+
+Result<std::string> read_plain_file(const std::string& path) {
+  return read_file(path, true);
 }
 
 bool read_some(int fd, std::string& text, std::size_t most) {

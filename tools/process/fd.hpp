@@ -29,7 +29,11 @@ UniqueFd open_unshared(int fd, int flags);
 /// several read; EAGAIN then.
 ssize_t read_now(int fd, char* at, std::size_t size);
 
-/// The whole of a plain file. Anything else, as a FIFO that nobody writes to, is refused without waiting for it; so is
+/// The whole of a file that a user has named; from a pipe, what comes until its end. A folder is refused, and what has
+/// more than 16 MiB.
+Result<std::string> read_file(const std::string& path);
+
+/// The same of a plain file. Anything else, as a FIFO that nobody writes to, is refused without waiting for it; so is
 /// what has more than 16 MiB.
 Result<std::string> read_plain_file(const std::string& path);
 

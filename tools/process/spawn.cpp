@@ -158,6 +158,8 @@ void execute(const std::string& program, const std::vector<std::string>& argumen
 }
 
 Result<std::string> find_program(const std::string& name, const std::string& path, const std::string& folder) {
+  if (!folder.empty() && ::access((folder + "/.").c_str(), X_OK) != 0)
+    return fail_errno(fmt::format("its working folder {} cannot be entered", folder));
   const auto from_folder = [&](const std::string& file) {
     return folder.empty() || file.starts_with('/') ? file : folder + "/" + file;
   };

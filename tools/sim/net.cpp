@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
+#include <sstream>
 #include <variant>
+
+#include "tools/process/fd.hpp"
 
 namespace rmq::sim {
 namespace {
@@ -100,8 +102,9 @@ SimCost default_cost() {
 Result<SimCost> read_cost(const std::string& path) {
   SimCost cost = default_cost();
   const std::vector<Entry> entries = table(cost);
-  std::ifstream file(path);
-  if (!file) return fail_errno(fmt::format("cannot read the network's costs from {}", path));
+  const auto costs = launch::read_file(path);
+  if (!costs) return fail(Errc::config, fmt::format("the network's costs in {}: {}", path, costs.error().what));
+  std::istringstream file(*costs);
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     const std::string_view text = trim(std::string_view(line).substr(0, line.find('#')));
