@@ -67,6 +67,7 @@ struct Origin {
   bool lost = false;
   bool running = false;       // what was kept is being executed
   bool behind = false;        // listed in Domain::behind_
+  bool told = false;          // what is wrong with the operation whose pieces are coming
   std::uint32_t missing = 0;  // datatype that was asked for again
   LockPlace place;
   std::uint64_t waits_since = 0;  // for the lock; os::now_ns()

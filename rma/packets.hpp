@@ -51,6 +51,11 @@ inline void set_ticket(Packet& p, std::uint32_t ticket) {
     p.rma_put.ticket = ticket;  // the four of this shape have it in the same place
 }
 
+/// A piece of an operation that has begun with an earlier one.
+inline bool goes_on(const Packet& p) {
+  return (p.kind == Kind::RMA_PUT || p.kind == Kind::RMA_ACCUMULATE) && p.rma_put.at != 0;
+}
+
 /// Data of an operation, in bytes, up to which it is copied when it has to wait.
 inline constexpr std::uint64_t kCopyMost = 512;
 inline constexpr std::uint8_t kLockFlags = rma_flag::lock_shared | rma_flag::lock_exclusive;

@@ -1,7 +1,10 @@
 // ranks: 2
 // Bad arguments and calls outside of their epochs give the right class through the window's handler, with a text that
 // names function and argument; the window works on afterwards.
+#include <unistd.h>
+
 #include <string>
+#include <vector>
 
 #include "win_test.hpp"
 
@@ -112,6 +115,37 @@ void epochs(MPI_Win win) {
 
 }  // namespace
 
+// One operation that travels in pieces is told of once, whichever call hears of it first.
+void pieces() {
+  MPI_Win win;
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  std::vector<long> memory(500), much(1 << 19);
+  MPI_Aint at;
+  MPI_Win_attach(win, memory.data(), 4000);
+  MPI_Get_address(memory.data(), &at);
+  MPI_Bcast(&at, 1, MPI_AINT, 1, MPI_COMM_WORLD);
+  const auto count = static_cast<int>(much.size());
+  for (int round = 0; round < 4 && check::rank() == 0; ++round) {
+    MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
+    if (round % 2 == 0)
+      MPI_Put(much.data(), count, MPI_LONG, 1, at, count, MPI_LONG, win);
+    else
+      MPI_Accumulate(much.data(), count, MPI_LONG, 1, at, count, MPI_LONG, MPI_SUM, win);
+    int told = MPI_Win_flush_local(1, win) != MPI_SUCCESS;
+    if (round >= 2) usleep(20000);
+    MPI_Put(much.data(), 1, MPI_LONG, 1, at, 1, MPI_LONG, win);
+    told += MPI_Win_flush(1, win) != MPI_SUCCESS;
+    MPI_Put(much.data(), 1, MPI_LONG, 1, at, 1, MPI_LONG, win);
+    told += MPI_Win_flush(1, win) != MPI_SUCCESS;
+    told += MPI_Win_unlock(1, win) != MPI_SUCCESS;
+    CHECK(told == 1);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_detach(win, memory.data());
+  MPI_Win_free(&win);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   making();
@@ -128,5 +162,6 @@ int main(int argc, char** argv) {
     MPI_Win_fence(0, w.win);
     CHECK(w.memory[0] == 2 - check::rank());
   }
+  pieces();
   return check::finish();
 }
