@@ -41,9 +41,7 @@ class MatchIndex {
   }
   void remove(Request* r) { unlink(buckets_[bucket_of(r->match)], r); }
   /// Oldest request whose fields, as far as this class looks at them, equal those of `m`; nullptr: none.
-  Request* find(const Match& m) const {
-    return size_ == 0 ? nullptr : find_in(buckets_[bucket_of(m)], m);
-  }
+  Request* find(const Match& m) const { return size_ == 0 ? nullptr : find_in(buckets_[bucket_of(m)], m); }
   /// The same, and takes it out unless it is to take more messages (Request::parts > 1).
   Request* take(const Match& m) {
     if (size_ == 0) return nullptr;

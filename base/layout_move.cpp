@@ -48,9 +48,9 @@ struct AnySize {
   }
 };
 
-/// Calls `use` with the mover that suits blocks of n bytes, and returns what it returns. A `use` with a loop in it captures by
-/// value and works on locals: bytes that are stored might be captured variables, which would be read anew after each store
-/// where the compiler does not inline this.
+/// Calls `use` with the mover that suits blocks of n bytes, and returns what it returns. A `use` with a loop in it
+/// captures by value and works on locals: bytes that are stored might be captured variables, which would be read anew
+/// after each store where the compiler does not inline this.
 template <class Use>
 inline auto with_mover(std::size_t n, Use&& use) {
   switch (n) {

@@ -11,8 +11,8 @@ namespace {
 // Loops over runs that are this short are unrolled into the list around them.
 constexpr std::uint64_t kUnrollLimit = 8;
 
-// A list has grains when it has so many runs at least, and at most so many pieces for each run. A choice by length costs about
-// as much as so many pieces.
+// A list has grains when it has so many runs at least, and at most so many pieces for each run. A choice by length
+// costs about as much as so many pieces.
 constexpr std::uint64_t kGrainedRuns = 8;
 constexpr std::uint64_t kGrainsPerRun = 12;
 

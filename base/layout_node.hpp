@@ -3,10 +3,10 @@
 // A *run* is a number of adjacent bytes and has no node of its own: it is a null NodeRef plus a byte count. Every node
 // is positioned so that its first byte in packed order is at 0; whoever holds the node adds the displacement. Hence
 // equal shapes at different displacements are equal nodes, and merging needs to look at displacements only.
-// A list of short runs of several lengths also knows its *grains*: the same bytes as equal pieces, whose length divides every
-// run. The list is what is sent to others and handed to the kernel; the grains are what the processor copies, since a
-// loop over equal pieces costs a tenth of a choice by length for each run.
-// Nodes are immutable once built and shared between layouts (a DAG, never a cycle).
+// A list of short runs of several lengths also knows its *grains*: the same bytes as equal pieces, whose length divides
+// every run. The list is what is sent to others and handed to the kernel; the grains are what the processor copies,
+// since a loop over equal pieces costs a tenth of a choice by length for each run. Nodes are immutable once built and
+// shared between layouts (a DAG, never a cycle).
 #pragma once
 
 #include <cstdint>
@@ -55,8 +55,8 @@ struct Placed {
   NodeRef node;
 };
 
-/// Fills in size, blocks, unit, depth, low, high and the grains, and checks kind, count, children and displacements against each other.
-/// For a list `starts` must be set. False when anything is inconsistent or leaves the 64-bit range.
+/// Fills in size, blocks, unit, depth, low, high and the grains, and checks kind, count, children and displacements
+/// against each other. For a list `starts` must be set. False when anything is inconsistent or leaves the 64-bit range.
 bool complete(Node& node);
 
 /// `count` copies of `child`, `stride` bytes apart, in the simplest form that visits the same bytes in the same order.

@@ -108,21 +108,21 @@ struct alignas(kCacheLine) Request {
   RequestKind kind = RequestKind::none;
   SendMode mode = SendMode::standard;
   DestOp dest_op = DestOp::copy;
-  std::uint8_t flags = 0;                   // request_flag
+  std::uint8_t flags = 0;  // request_flag
   Match match;
-  Rank peer = kNoRank;                      // world rank of the other side; kNoRank while a wildcard is open
-  std::uint64_t stamp = 0;                  // order of posting or arrival
-  Request* next = nullptr;                  // hash chain or pending queue
+  Rank peer = kNoRank;      // world rank of the other side; kNoRank while a wildcard is open
+  std::uint64_t stamp = 0;  // order of posting or arrival
+  Request* next = nullptr;  // hash chain or pending queue
   Request* prev = nullptr;
-  Handle self;                              // names this request on the wire
-  std::uint32_t parts = 1;                  // cat, join: messages that this receive still takes
+  Handle self;              // names this request on the wire
+  std::uint32_t parts = 1;  // cat, join: messages that this receive still takes
   ReduceOp join_op = ReduceOp::none;
   Basic join_type = Basic::none;
   Step step = Step::idle;
 
   // ---- line 1: data and status ----
-  alignas(kCacheLine) DataView view;        // the user's buffer
-  LayoutRef layout;                         // keeps view.layout alive
+  alignas(kCacheLine) DataView view;  // the user's buffer
+  LayoutRef layout;                   // keeps view.layout alive
   Status status;
 
   // ---- line 2: the packet that opened the exchange ----
@@ -136,11 +136,11 @@ struct alignas(kCacheLine) Request {
   void* user = nullptr;                     // for the layer that made the request
   std::byte* owned = nullptr;               // buffer that is freed with the request (unexpected or buffered data)
   std::uint64_t owned_bytes = 0;
-  union {                                   // by kind and step
-    Transfer transfer;                      // send, recv: announced, and matched
-    Appended appended = {0};                // recv with DestOp::cat
-    Waiting waiting;                        // control
-    Unexpected unexpected;                  // message
+  union {                     // by kind and step
+    Transfer transfer;        // send, recv: announced, and matched
+    Appended appended = {0};  // recv with DestOp::cat
+    Waiting waiting;          // control
+    Unexpected unexpected;    // message
   };
 
   // ---- line 5: hash chains of the wildcard indexes (adi/match); not of a staged receive, which is never posted ----
@@ -176,7 +176,7 @@ namespace request_flag {
 inline constexpr std::uint8_t detached = 1;    // nobody waits: the device frees it on completion
 inline constexpr std::uint8_t cancelling = 2;  // send: an ANTI_SEND is on its way
 inline constexpr std::uint8_t staged = 4;      // recv: internal, into a buffer of its own; `staging` has the real one
-inline constexpr std::uint8_t grouped = 8;     // recv from any source: needs each of `group`, and fails with the first lost
+inline constexpr std::uint8_t grouped = 8;     // recv from any source: fails with the first of `group` that is lost
 }  // namespace request_flag
 
 static_assert(offsetof(Request, view) == kCacheLine, "matching reads one line");

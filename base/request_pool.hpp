@@ -1,7 +1,8 @@
 // Where requests come from: slabs that grow and never shrink or move, a free list in last-in first-out order (the
 // warmest first), and generation-checked look-up of handles that arrive on the wire.
 //
-// Not thread-safe: the device's lock guards it. get() allocates memory only when more requests are alive than ever before.
+// Not thread-safe: the device's lock guards it. get() allocates memory only when more requests are alive than ever
+// before.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ class RequestPool {
 
   /// A fresh request; the caller owns it until put(). Panics only when 2^26 are alive.
   Request* get() {
-    if (!free_) [[unlikely]] grow();
+    if (!free_) [[unlikely]]
+      grow();
     Request* r = free_;
     free_ = r->next;
     r->next = nullptr;
@@ -59,7 +61,8 @@ class RequestPool {
 
   /// The live request that a handle names, or nullptr: unknown, or reused since.
   Request* find(Handle h) const {
-    if (h.index >= slabs_.size() * kSlab) [[unlikely]] return nullptr;
+    if (h.index >= slabs_.size() * kSlab) [[unlikely]]
+      return nullptr;
     Request* r = at(h.index);
     return (r->self.generation == h.generation && (h.generation & 1)) ? r : nullptr;
   }

@@ -14,7 +14,8 @@ std::vector<double> read_field(const char* path) {
   std::FILE* f = std::fopen(path, "rb");
   if (!f) return field;
   double chunk[1024];
-  for (std::size_t n; (n = std::fread(chunk, sizeof(double), 1024, f)) > 0;) field.insert(field.end(), chunk, chunk + n);
+  for (std::size_t n; (n = std::fread(chunk, sizeof(double), 1024, f)) > 0;)
+    field.insert(field.end(), chunk, chunk + n);
   std::fclose(f);
   return field;
 }

@@ -1,5 +1,6 @@
-/* GASNet on RMQ's active messages: what GASNet's mpi conduit asks of its message layer (ammpi.h), by rmq_am.h instead of
- * sends and receives. Compiled against GASNet's own headers it takes the place of libammpi.a; design/systems.md says how.
+/* GASNet on RMQ's active messages: what GASNet's mpi conduit asks of its message layer (ammpi.h), by rmq_am.h instead
+ * of sends and receives. Compiled against GASNet's own headers it takes the place of libammpi.a; design/systems.md says
+ * how.
  *
  * GASNet's words are 32 bits; the arguments here are its words and, behind them, as many bytes as the category of the
  * message says (short 0, medium 1, long 2). All memory is attached: GASNet checks its places itself.
@@ -94,18 +95,20 @@ void AMX_FatalErr(const char* message, ...) {
 #define I14 I13 I
 #define I15 I14 I
 #define I16 I15 I
-#define CASE(n)                                                                                                 \
-  case n:                                                                                                       \
-    if (t->category == ammpi_Short)                                                                             \
-      ((void (*)(void* I##n))f)(t W##n);                                                                        \
-    else                                                                                                        \
-      ((void (*)(void*, void*, size_t I##n))f)(t, t->message->data, t->message->bytes W##n);                    \
+#define CASE(n)                                                                              \
+  case n:                                                                                    \
+    if (t->category == ammpi_Short)                                                          \
+      ((void (*)(void* I##n))f)(t W##n);                                                     \
+    else                                                                                     \
+      ((void (*)(void*, void*, size_t I##n))f)(t, t->message->data, t->message->bytes W##n); \
     break;
 
 static void call(ammpi_handler_fn_t f, Token* t, int words, const int32_t* w) {
   switch (words) {
+    /* clang-format off */
     CASE(0) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
     CASE(9) CASE(10) CASE(11) CASE(12) CASE(13) CASE(14) CASE(15) CASE(16)
+    /* clang-format on */
   }
 }
 
@@ -196,8 +199,12 @@ int AMMPI_SPMDSetExitCallback(void (*callback)(int)) {
   return AM_OK;
 }
 
-int AMMPI_SPMDNumProcs(void) { return all_ranks; }
-int AMMPI_SPMDMyProc(void) { return my_rank; }
+int AMMPI_SPMDNumProcs(void) {
+  return all_ranks;
+}
+int AMMPI_SPMDMyProc(void) {
+  return my_rank;
+}
 
 static void leave_if_told(void) {
   if (!leaving) return;
@@ -261,7 +268,9 @@ static Args args_of(ammpi_category_t category, int words, va_list all) {
   return a;
 }
 
-static int result(int code) { return code == MPI_SUCCESS ? AM_OK : AM_ERR_RESOURCE; }
+static int result(int code) {
+  return code == MPI_SUCCESS ? AM_OK : AM_ERR_RESOURCE;
+}
 
 int AMMPI_RequestVA(ep_t ep, ammpi_node_t to, handler_t handler, int words, va_list all) {
   const Args a = args_of(ammpi_Short, words, all);
@@ -294,8 +303,7 @@ int AMMPI_ReplyIVA(void* token, handler_t handler, void* from, size_t bytes, int
 int AMMPI_ReplyXferVA(void* token, handler_t handler, void* from, size_t bytes, uintptr_t place, int words,
                       va_list all) {
   const Args a = args_of(ammpi_Long, words, all);
-  return result(
-      rmq_am_reply_long(((Token*)token)->message, handler, a.words, a.bytes, from, bytes, (void*)place));
+  return result(rmq_am_reply_long(((Token*)token)->message, handler, a.words, a.bytes, from, bytes, (void*)place));
 }
 
 int AMMPI_GetSourceId(void* token, int* source) {

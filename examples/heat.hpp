@@ -1,5 +1,5 @@
-// The heat equation on a square plate, explicit five-point scheme: what the serial and the parallel program share, so that
-// both compute every cell by the same operations in the same order.
+// The heat equation on a square plate, explicit five-point scheme: what the serial and the parallel program share, so
+// that both compute every cell by the same operations in the same order.
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,8 @@ struct Block {
   Block(int r, int c) : rows(r), columns(c), cells(static_cast<std::size_t>(r + 2) * static_cast<std::size_t>(c + 2)) {}
   int stride() const { return columns + 2; }
   double& at(int r, int c) {  // -1 and rows (columns) address the border
-    return cells[static_cast<std::size_t>(r + 1) * static_cast<std::size_t>(stride()) + static_cast<std::size_t>(c + 1)];
+    return cells[static_cast<std::size_t>(r + 1) * static_cast<std::size_t>(stride()) +
+                 static_cast<std::size_t>(c + 1)];
   }
   const double& at(int r, int c) const { return const_cast<Block*>(this)->at(r, c); }
 };

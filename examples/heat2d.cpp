@@ -1,5 +1,5 @@
-// The 2-D heat equation on any number of ranks: a grid of blocks, halo exchange with non-blocking sends (rows as they lie in
-// memory, columns as a derived datatype), Allreduce of the residual, and the field gathered at rank 0.
+// The 2-D heat equation on any number of ranks: a grid of blocks, halo exchange with non-blocking sends (rows as they
+// lie in memory, columns as a derived datatype), Allreduce of the residual, and the field gathered at rank 0.
 //   rmqrun -n 4 heat2d <cells a side> <steps> <output file>
 #include <mpi.h>
 
@@ -20,12 +20,12 @@ struct Grid {
     row = rank / columns;
     column = rank % columns;
   }
-  int rank(int r, int c) const {
-    return r < 0 || r >= rows || c < 0 || c >= columns ? MPI_PROC_NULL : r * columns + c;
-  }
+  int rank(int r, int c) const { return r < 0 || r >= rows || c < 0 || c >= columns ? MPI_PROC_NULL : r * columns + c; }
 };
 
-int first(int part, int parts, int n) { return static_cast<int>(static_cast<long>(n) * part / parts); }
+int first(int part, int parts, int n) {
+  return static_cast<int>(static_cast<long>(n) * part / parts);
+}
 
 void exchange_halo(heat::Block& b, const Grid& g, MPI_Datatype column) {
   const int up = g.rank(g.row - 1, g.column), down = g.rank(g.row + 1, g.column);

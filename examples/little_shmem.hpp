@@ -1,7 +1,7 @@
 // A little SHMEM on MPI-3 remote memory access, to read: one symmetric heap, which is one window, open all the time.
 //
-// A symmetric address is the same offset into every rank's heap, so the address of my own copy names everybody's. Puts are
-// complete here when they return, and at the target after shmem_quiet; atomics are complete when they return.
+// A symmetric address is the same offset into every rank's heap, so the address of my own copy names everybody's. Puts
+// are complete here when they return, and at the target after shmem_quiet; atomics are complete when they return.
 #pragma once
 
 #include <mpi.h>
@@ -15,9 +15,9 @@ namespace little_shmem {
 
 struct State {
   MPI_Win heap = MPI_WIN_NULL;
-  char* base = nullptr;    // of my copy
-  MPI_Aint bytes = 0;      // of each copy
-  MPI_Aint used = 0;       // shmalloc only grows
+  char* base = nullptr;  // of my copy
+  MPI_Aint bytes = 0;    // of each copy
+  MPI_Aint used = 0;     // shmalloc only grows
   int me = 0, pes = 0;
 };
 inline State state;
@@ -55,7 +55,7 @@ inline void start_pes(int pes) {
 
   MPI_Info info;
   MPI_Info_create(&info);
-  MPI_Info_set(info, "accumulate_ordering", "none");         // shmem_fence orders
+  MPI_Info_set(info, "accumulate_ordering", "none");  // shmem_fence orders
   MPI_Info_set(info, "accumulate_ops", "same_op_no_op");
   MPI_Info_set(info, "same_size", "true");
   MPI_Info_set(info, "same_disp_unit", "true");
@@ -72,8 +72,12 @@ inline void shmem_finalize() {
   MPI_Finalize();
 }
 
-inline int shmem_my_pe() { return little_shmem::state.me; }
-inline int shmem_n_pes() { return little_shmem::state.pes; }
+inline int shmem_my_pe() {
+  return little_shmem::state.me;
+}
+inline int shmem_n_pes() {
+  return little_shmem::state.pes;
+}
 
 /// Collective with the same size everywhere; aligned to 16 bytes.
 inline void* shmalloc(std::size_t bytes) {
@@ -98,7 +102,9 @@ inline void shmem_long_get(long* target, const long* source, std::size_t n, int 
   MPI_Win_flush(pe, little_shmem::state.heap);
 }
 
-inline void shmem_long_p(long* target, long value, int pe) { shmem_long_put(target, &value, 1, pe); }
+inline void shmem_long_p(long* target, long value, int pe) {
+  shmem_long_put(target, &value, 1, pe);
+}
 inline long shmem_long_g(const long* source, int pe) {
   long value;
   shmem_long_get(&value, source, 1, pe);
@@ -130,9 +136,13 @@ inline long shmem_long_fadd(long* target, long value, int pe) {
 }
 
 /// All earlier puts are at their targets before any later one.
-inline void shmem_fence() { MPI_Win_flush_all(little_shmem::state.heap); }
+inline void shmem_fence() {
+  MPI_Win_flush_all(little_shmem::state.heap);
+}
 /// All earlier puts are at their targets.
-inline void shmem_quiet() { MPI_Win_flush_all(little_shmem::state.heap); }
+inline void shmem_quiet() {
+  MPI_Win_flush_all(little_shmem::state.heap);
+}
 
 inline void shmem_barrier_all() {
   shmem_quiet();

@@ -1,5 +1,5 @@
-// MPI-3 feature: request-based completion. A rank works through tiles that lie on its neighbour: while it computes on one,
-// the next is on its way, and results go back without a wait for all.
+// MPI-3 feature: request-based completion. A rank works through tiles that lie on its neighbour: while it computes on
+// one, the next is on its way, and results go back without a wait for all.
 //   rmqrun -n 2 rma_requests [tiles]
 #include <mpi.h>
 
@@ -10,7 +10,9 @@
 namespace {
 constexpr int kTile = 4096;  // doubles
 
-double value(int rank, long i) { return rank * 1000.0 + static_cast<double>(i % 997); }
+double value(int rank, long i) {
+  return rank * 1000.0 + static_cast<double>(i % 997);
+}
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -23,8 +25,8 @@ int main(int argc, char** argv) {
 
   double* mine;
   MPI_Win window;
-  MPI_Win_allocate(MPI_Aint{tiles} * kTile * MPI_Aint{sizeof(double)}, sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &mine,
-                   &window);
+  MPI_Win_allocate(MPI_Aint{tiles} * kTile * MPI_Aint{sizeof(double)}, sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD,
+                   &mine, &window);
   for (long i = 0; i < long{tiles} * kTile; ++i) mine[i] = value(rank, i);
   MPI_Win_lock_all(0, window);
   MPI_Barrier(MPI_COMM_WORLD);

@@ -1,6 +1,6 @@
-// MPI-3 features: symmetric allocation and the unified memory model. MPI_Win_allocate takes the memory itself, so ranks of one
-// host share it; and because public and private copy of a window are one, a rank may watch its own memory with plain loads
-// for what others put there. A token goes round a ring, and nobody calls a receive.
+// MPI-3 features: symmetric allocation and the unified memory model. MPI_Win_allocate takes the memory itself, so ranks
+// of one host share it; and because public and private copy of a window are one, a rank may watch its own memory with
+// plain loads for what others put there. A token goes round a ring, and nobody calls a receive.
 //   rmqrun -n 4 rma_unified [rounds]
 #include <mpi.h>
 

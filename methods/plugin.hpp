@@ -1,8 +1,8 @@
 // Methods that are loaded by name while the program runs: one shared object for each, `rmq_method_<name>.so`, found in
 // the folders of RMQ_PLUGIN_PATH and then in the folder of the library or program that this code is part of.
 //
-// A plug-in is written with RMQ_METHOD_PLUGIN(make_it) in one source file (methods/contract.hpp). It shares the C++ types
-// of methods/ and base/ with its host, so both must be built from the same contract, which is checked first.
+// A plug-in is written with RMQ_METHOD_PLUGIN(make_it) in one source file (methods/contract.hpp). It shares the C++
+// types of methods/ and base/ with its host, so both must be built from the same contract, which is checked first.
 #pragma once
 
 #include <memory>

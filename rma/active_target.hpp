@@ -58,7 +58,7 @@ class ActiveTarget {
   WindowCore& core_;
   Sender& sender_;
   std::vector<int> access_group_, exposure_group_;
-  std::uint32_t barriers_ = 0;         // begun so far
+  std::uint32_t barriers_ = 0;  // begun so far
 };
 
 }  // namespace rmq::rma

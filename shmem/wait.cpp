@@ -44,7 +44,7 @@ void detail::await_long(const mpi::Function& f, const WaitsFor& waits, bool (*do
     push_all();
     World& w = world();
     wait_for_stores(*mpi::runtime().device, *w.near[w.me].control, w.asymmetric, {tell, &waits},
-                [&] { return done(what); });
+                    [&] { return done(what); });
   });
 }
 

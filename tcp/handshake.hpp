@@ -18,8 +18,8 @@
 // secret itself never travels. Nothing is believed before the other side's proof, not even a rejection.
 //
 // A connection that takes the place of an earlier one opens in the same way: each side says what it has received so far
-// (Past, a payload that was landing included), the caller in its first word, the called one in its last, so that from then on neither can receive more by an
-// earlier connection; and the session says that it is the same process still.
+// (Past, a payload that was landing included), the caller in its first word, the called one in its last, so that from
+// then on neither can receive more by an earlier connection; and the session says that it is the same process still.
 //
 // What comes from a stranger: every packet has one size, known before it is read; at most kLongest bytes are kept; a
 // packet that differs in any fixed byte breaks the handshake.

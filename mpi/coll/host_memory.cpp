@@ -26,7 +26,8 @@ std::unique_ptr<HostMemory> HostMemory::share(Steps& tell, Steps& agree, std::si
   std::uint64_t token = 0;
   try {
     memory.reset(new HostMemory(device, *comm.terms, agree.size()));
-    if (agree.rank() == 0 && memory->take(bytes, make, comm.group->world)) token = device.MPID_Mem_token(memory->guests_, bytes);
+    if (agree.rank() == 0 && memory->take(bytes, make, comm.group->world))
+      token = device.MPID_Mem_token(memory->guests_, bytes);
   } catch (const std::bad_alloc&) {  // all go without
     memory.reset();
   }

@@ -1,8 +1,8 @@
 // Operations as objects of the program, and the predefined ones.
 #include <iterator>
 
-#include "mpi/internal/datatypes.hpp"
 #include "mpi/internal/call.hpp"
+#include "mpi/internal/datatypes.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -4,8 +4,8 @@
 #include <climits>
 #include <cstring>
 
-#include "mpi/internal/datatypes.hpp"
 #include "mpi/internal/call.hpp"
+#include "mpi/internal/datatypes.hpp"
 #include "mpi/internal/task.hpp"
 
 namespace rmq::mpi {

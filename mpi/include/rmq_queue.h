@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-typedef struct rmq_queue_object *rmq_queue;
+typedef struct rmq_queue_object* rmq_queue;
 
 typedef struct rmq_queue_counters {
   unsigned long long puts;    /* that succeeded here */
@@ -27,25 +27,25 @@ typedef struct rmq_queue_counters {
 
 /* Collective over an intra-communicator. message_bytes: 1 ... 32768; capacity: messages that fit a buffer, 1 ... 2^30.
  * Both must be the same on all ranks. MPI_ERR_ARG, MPI_ERR_COMM, MPI_ERR_NO_MEM. */
-int rmq_queue_create(MPI_Comm comm, int message_bytes, int capacity, rmq_queue *queue);
+int rmq_queue_create(MPI_Comm comm, int message_bytes, int capacity, rmq_queue* queue);
 /* Collective: every rank has stopped putting. Messages that nobody has got are gone. Sets *queue to NULL. */
-int rmq_queue_free(rmq_queue *queue);
+int rmq_queue_free(rmq_queue* queue);
 
 /* Puts a message into the buffer of rank `target`. *done: 1, or 0 while that buffer is full or locked. */
-int rmq_queue_try_put(rmq_queue queue, int target, const void *message, int *done);
+int rmq_queue_try_put(rmq_queue queue, int target, const void* message, int* done);
 /* The same, trying again for `seconds` (for ever when negative). The owner must get, now and then, in the meantime. */
-int rmq_queue_put(rmq_queue queue, int target, const void *message, double seconds, int *done);
+int rmq_queue_put(rmq_queue queue, int target, const void* message, double seconds, int* done);
 
 /* Most messages that one get can bring. */
-int rmq_queue_most(rmq_queue queue, int *messages);
-/* Copies all messages that have come to `messages`, which has room for rmq_queue_most of them, and empties the buffer. */
-int rmq_queue_get(rmq_queue queue, void *messages, int *count);
+int rmq_queue_most(rmq_queue queue, int* messages);
+/* Copies all messages that have come to `messages`, with room for rmq_queue_most of them, and empties the buffer. */
+int rmq_queue_get(rmq_queue queue, void* messages, int* count);
 
 /* Closes this rank's own buffer to puts, and opens it again; gets go on in between. */
 int rmq_queue_lock(rmq_queue queue);
 int rmq_queue_unlock(rmq_queue queue);
 
-int rmq_queue_get_counters(rmq_queue queue, rmq_queue_counters *counters);
+int rmq_queue_get_counters(rmq_queue queue, rmq_queue_counters* counters);
 
 #ifdef __cplusplus
 }

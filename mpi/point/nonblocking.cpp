@@ -54,9 +54,7 @@ template <SendMode mode>
     *request = irecv(c, {{buf, count, &type}, source, tag});
     return true;
   };
-  const auto in_frame = [=] {
-    return start_recv_in_frame(buf, count, datatype, source, tag, comm, request, function);
-  };
+  const auto in_frame = [=] { return start_recv_in_frame(buf, count, datatype, source, tag, comm, request, function); };
   return short_way(buf, count, datatype, source, tag, comm, function, start, in_frame);
 }
 

@@ -1,6 +1,6 @@
 // Types as objects of the program: commit, duplicate, free, name.
-#include "mpi/type/make.hpp"
 #include "mpi/internal/attributes.hpp"
+#include "mpi/type/make.hpp"
 
 namespace rmq::mpi {
 

@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "mpi/internal/datatypes.hpp"
 #include "mpi/internal/call.hpp"
+#include "mpi/internal/datatypes.hpp"
 
 namespace rmq::mpi {
 

@@ -1,9 +1,9 @@
 // A datatype as an object: how it comes to be, who keeps it, how it goes.
 #include <utility>
 
-#include "mpi/type/make.hpp"
 #include "mpi/internal/attributes.hpp"
 #include "mpi/internal/windows.hpp"
+#include "mpi/type/make.hpp"
 
 namespace rmq::mpi {
 

@@ -1,8 +1,8 @@
 // MPI_Pack_external and its kin: packing in a representation that every implementation of MPI reads.
 #include <cstring>
 
-#include "mpi/type/external.hpp"
 #include "mpi/internal/call.hpp"
+#include "mpi/type/external.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -142,9 +142,8 @@ RMQ_MPI(int, Win_set_name, (MPI_Win win, const char* win_name)) {
 
 RMQ_MPI(int, Win_get_name, (MPI_Win win, char* win_name, int* resultlen)) {
   if (win == MPI_WIN_NULL) {
-    return enter([&] {
-      out_text(out(win_name, "win_name"), MPI_MAX_OBJECT_NAME, out(resultlen, "resultlen"), "MPI_WIN_NULL");
-    });
+    return enter(
+        [&] { out_text(out(win_name, "win_name"), MPI_MAX_OBJECT_NAME, out(resultlen, "resultlen"), "MPI_WIN_NULL"); });
   }
   return enter_win(win, [&](Win& w) {
     out_text(out(win_name, "win_name"), MPI_MAX_OBJECT_NAME, out(resultlen, "resultlen"), w.name);

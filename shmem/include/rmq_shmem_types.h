@@ -1,9 +1,9 @@
 /*
  * rmq_shmem_types.h: the types that OpenSHMEM's families of functions have, each family once.
  *
- * RMQ_SHMEM_<FAMILY>(F, X) expands to F(NAME, TYPE, X) for each of its types: NAME as it stands in the functions' names, and
- * X whatever F wants, as the rest of the name. A type with several names has a function for each; RMQ_SHMEM_<FAMILY>_C has
- * each type of C once, for generic selection.
+ * RMQ_SHMEM_<FAMILY>(F, X) expands to F(NAME, TYPE, X) for each of its types: NAME as it stands in the functions'
+ * names, and X whatever F wants, as the rest of the name. A type with several names has a function for each;
+ * RMQ_SHMEM_<FAMILY>_C has each type of C once, for generic selection.
  */
 #ifndef RMQ_SHMEM_TYPES_H
 #define RMQ_SHMEM_TYPES_H
@@ -20,6 +20,7 @@ typedef float _Complex rmq_shmem_complexf;
 typedef double _Complex rmq_shmem_complexd;
 #endif
 
+/* clang-format off */
 /* Types of C that are integers, and their names of fixed width. */
 #define RMQ_SHMEM_WORDS_C(F, X) \
   F(int, int, X) F(long, long, X) F(longlong, long long, X) F(uint, unsigned int, X) F(ulong, unsigned long, X) F(ulonglong, unsigned long long, X)
@@ -76,4 +77,5 @@ typedef double _Complex rmq_shmem_complexd;
 #define RMQ_SHMEM_TO_ALL_ARITHMETIC(F, X) \
   RMQ_SHMEM_TO_ALL_ORDERED(F, X) F(complexf, rmq_shmem_complexf, X) F(complexd, rmq_shmem_complexd, X)
 
+/* clang-format on */
 #endif

@@ -18,8 +18,8 @@
 #define END_IF(counts) \
   if (counts) END()
 
-/* How many messages rank 0 has sent, in memory of a file: rank 1 learns it without a call of MPI. A message that has been
-   sent lies in the ring or in the socket of rank 1. */
+/* How many messages rank 0 has sent, in memory of a file: rank 1 learns it without a call of MPI. A message that has
+   been sent lies in the ring or in the socket of rank 1. */
 static int* sent;
 
 static inline void share_sent(int rank) {

@@ -41,7 +41,7 @@ static void pairs(char** argv, MPI_Comm parent) {
 
 static void manager(char** argv, MPI_Comm parent) {
   MPI_Comm first, second, pair = MPI_COMM_NULL, bridge, all;
-  char *words[2][4] = {{argv[1], "-", "first", NULL}, {argv[1], "-", "second", NULL}};
+  char* words[2][4] = {{argv[1], "-", "first", NULL}, {argv[1], "-", "second", NULL}};
   const int is_second = parent != MPI_COMM_NULL && strcmp(argv[3], "second") == 0;
   if (parent == MPI_COMM_NULL) {
     MPI_Comm_spawn(argv[0], words[0], 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &first, MPI_ERRCODES_IGNORE);

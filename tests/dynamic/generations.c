@@ -1,6 +1,7 @@
-/* A world that grows: all processes there are spawn two more, again and again, from a communicator of all, whose members
-   come from as many jobs.  generations [processes in the end]
-   Before that, the first one tries what must fail, and what the info keys say. */
+/* A world that grows: all processes there are spawn two more, again and again, from a communicator of all, whose
+   members come from as many jobs. Before that, the first one tries what must fail, and what the info keys say.
+
+     generations [processes in the end] */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* The info keys of the standard, each with what it is to change, and MPI_UNIVERSE_SIZE: keys FOLDER UNIVERSE (0: any). The
-   folder is empty. One rank. */
+/* The info keys of the standard, each with what it is to change, and MPI_UNIVERSE_SIZE: keys FOLDER UNIVERSE (0: any).
+   The folder is empty. One rank. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

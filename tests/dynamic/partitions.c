@@ -5,7 +5,9 @@
 
 enum { kParts = 4, kEach = 100, kRounds = 3 };
 
-static double value(int child, int rank, int round, int i) { return child * 1e6 + rank * 1e5 + round * 1e4 + i; }
+static double value(int child, int rank, int round, int i) {
+  return child * 1e6 + rank * 1e5 + round * 1e4 + i;
+}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -3,7 +3,8 @@
 // with: -x RMQ_COLL=barrier=batch,reduce=flat
 // code: 101
 // says: rank 0 .*MPI_(Barrier|Reduce): world rank [123] is lost: rank [123].* cannot be reached: no file descriptor left here
-// The root of a collective that takes from whoever comes first finds no descriptor for any call; the others cannot call it.
+// The root of a collective that takes from whoever comes first finds no descriptor for any call; the others cannot call
+// it.
 #include <mpi.h>
 #include <stdlib.h>
 #include <sys/resource.h>

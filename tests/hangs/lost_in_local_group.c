@@ -2,7 +2,8 @@
 // over: tcp
 // code: 101
 // says: rank 1 .*MPI_Recv: world rank 2 is lost: rank 2 .*cannot be reached: no file descriptor left here
-// What is lost is part of a collective of an inter-communicator, inside of a group, and the rank waits for something else.
+// What is lost is part of a collective of an inter-communicator, inside of a group, and the rank waits for something
+// else.
 #include <mpi.h>
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
-// Rank 0 stays outside of MPI (argument "busy": in a call back from MPI) until its standard input ends; rank 1 waits for
-// it. With "threads" under MPI_THREAD_MULTIPLE.
+// Rank 0 stays outside of MPI (argument "busy": in a call back from MPI) until its standard input ends; rank 1 waits
+// for it. With "threads" under MPI_THREAD_MULTIPLE.
 #include <mpi.h>
 #include <poll.h>
 #include <stdio.h>

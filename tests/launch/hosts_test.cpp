@@ -108,8 +108,9 @@ TEST(Hosts, OutputIsWholeAndLabelled) {
 
 // Short ones, and some as long as are never passed on in part: of each rank's own digit, 2,000 of them.
 TEST(Hosts, LinesOfSeveralHostsDoNotMix) {
-  const std::string print = "awk -v r=$RMQ_RANK 'BEGIN { long = r; while (length(long) < 60000) long = long long; "
-                            "for (i = 0; i < 2000; i++) print substr(long, 1, i % 500 ? 1 + i * 7 % 300 : 60000) }'";
+  const std::string print =
+      "awk -v r=$RMQ_RANK 'BEGIN { long = r; while (length(long) < 60000) long = long long; "
+      "for (i = 0; i < 2000; i++) print substr(long, 1, i % 500 ? 1 + i * 7 % 300 : 60000) }'";
   for (const Words& how : {Words{"--fan-out", "1"}, Words{"-l", "--fan-out", "1"}, Words{"-l"}, Words{}}) {
     Words words = how;
     words.insert(words.end(), {"sh", "-c", print});

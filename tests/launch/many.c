@@ -1,6 +1,6 @@
 // Many ranks: collectives, a window that every rank puts to and that all are locked in, and what each rank costs. Args:
-// the most memory a rank may take on average, KB (a page that several ranks map counts in parts), and the most descriptors
-// of any.
+// the most memory a rank may take on average, KB (a page that several ranks map counts in parts), and the most
+// descriptors of any.
 #include <dirent.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@ static int rank, size, most_descriptors;
 static long most_memory;
 
 static long memory(void) {
-  FILE *f = fopen("/proc/self/smaps_rollup", "r");
+  FILE* f = fopen("/proc/self/smaps_rollup", "r");
   char line[256];
   long kb = -1;
   while (f && fgets(line, sizeof line, f) && sscanf(line, "Pss: %ld", &kb) != 1) {
@@ -21,19 +21,19 @@ static long memory(void) {
 
 static int descriptors(void) {
   int n = -3;  // itself, . and ..
-  DIR *d = opendir("/proc/self/fd");
+  DIR* d = opendir("/proc/self/fd");
   while (d && readdir(d)) ++n;
   if (d) closedir(d);
   return n;
 }
 
-static void require(int good, const char *what) {
+static void require(int good, const char* what) {
   if (good) return;
   fprintf(stderr, "rank %d: %s\n", rank, what);
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void weigh(const char *after) {
+static void weigh(const char* after) {
   long kb = memory(), sum = 0;
   int open = descriptors(), most = 0;
   MPI_Reduce(&kb, &sum, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
@@ -46,7 +46,7 @@ static void weigh(const char *after) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   enum { kPuts = 16 };
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -73,8 +73,7 @@ int main(int argc, char **argv) {
   MPI_Win win;
   MPI_Win_allocate((kPuts + 1) * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &window, &win);
   MPI_Win_lock_all(0, win);
-  for (int i = 1; i <= kPuts; ++i)
-    MPI_Put(&value, 1, MPI_LONG, (int)((rank + 37L * i) % size), i, 1, MPI_LONG, win);
+  for (int i = 1; i <= kPuts; ++i) MPI_Put(&value, 1, MPI_LONG, (int)((rank + 37L * i) % size), i, 1, MPI_LONG, win);
   MPI_Win_unlock_all(win);
   MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 1; i <= kPuts; ++i) {

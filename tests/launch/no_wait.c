@@ -1,5 +1,5 @@
-// Preloaded into rmqrun: in its keeper, and in that of its agents, no call may wait for anybody but the event loop. Each
-// one that would is written to the file that NO_WAIT_LOG names; "checked" is when something has been looked at.
+// Preloaded into rmqrun: in its keeper, and in that of its agents, no call may wait for anybody but the event loop.
+// Each one that would is written to the file that NO_WAIT_LOG names; "checked" is when something has been looked at.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -50,8 +50,8 @@ static void would_wait(const char* what, int fd, short events, int flags) {
   checked();
   const int error = errno;
   const int mode = fcntl(fd, F_GETFL);
-  if (mode >= 0 && !(mode & O_NONBLOCK) && !(flags & MSG_DONTWAIT) && fstat(fd, &info) == 0 &&
-      !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+  if (mode >= 0 && !(mode & O_NONBLOCK) && !(flags & MSG_DONTWAIT) && fstat(fd, &info) == 0 && !S_ISREG(info.st_mode) &&
+      !S_ISDIR(info.st_mode)) {
     if (events == POLLIN && S_ISCHR(info.st_mode) && isatty(fd)) note(what, fd, "of a terminal that is shared");
     // ppoll is not watched.
     const struct timespec none = {0, 0};

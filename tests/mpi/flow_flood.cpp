@@ -1,6 +1,6 @@
 // ranks: 2
-// A flood of unexpected messages to a rank that sleeps stays under the published ceiling and loses nothing; and a message
-// that the receiver wants gets through behind thousands that it does not want yet.
+// A flood of unexpected messages to a rank that sleeps stays under the published ceiling and loses nothing; and a
+// message that the receiver wants gets through behind thousands that it does not want yet.
 //   flow_flood [messages] [seconds of sleep]      defaults that suit a test run; try 1000000 5
 #include <unistd.h>
 
@@ -42,14 +42,14 @@ void flood(std::uint32_t messages, unsigned seconds) {
     }
     return;
   }
-  constexpr long kCeiling = 64L << 20;      // RMQ_UNEXPECTED_MAX
+  constexpr long kCeiling = 64L << 20;       // RMQ_UNEXPECTED_MAX
   constexpr long kAllocator = kCeiling / 4;  // what malloc may add
   constexpr long kCredit = 16L << 20;        // the most that one peer is given of it
   constexpr double kQuiet = 0.5;             // seconds
   const long before = private_bytes();
   ::sleep(seconds);
-  // Now take into the unexpected queue, without receiving it, all that the sender may send: a probe that nothing matches,
-  // until for a while no more has come.
+  // Now take into the unexpected queue, without receiving it, all that the sender may send: a probe that nothing
+  // matches, until for a while no more has come.
   long filled = 0;
   for (double grew = MPI_Wtime(); MPI_Wtime() - grew < kQuiet;) {
     int flag;
@@ -86,14 +86,16 @@ void wanted_behind_unwanted() {
   int wanted = 0;
   MPI_Recv(&wanted, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   CHECK(wanted == 42);
-  for (int i = 0; i < kUnwanted; ++i) MPI_Recv(message.data(), kBytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int i = 0; i < kUnwanted; ++i)
+    MPI_Recv(message.data(), kBytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  flood(argc > 1 ? static_cast<std::uint32_t>(std::atoi(argv[1])) : 200000, argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1);
+  flood(argc > 1 ? static_cast<std::uint32_t>(std::atoi(argv[1])) : 200000,
+        argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1);
   wanted_behind_unwanted();
   return check::finish();
 }

@@ -21,7 +21,7 @@ Program::Program(std::uint64_t seed, bool deaths)
   world_ = std::make_unique<World>(ranks_, setup, [&](Config& c) {
     c.get_mode = get_mode;
     c.eager_max = eager_override;
-    c.wait = "spin";  // no clock decides: a seed replays exactly
+    c.wait = "spin";                    // no clock decides: a seed replays exactly
     if (scarce_) c.unexpected_max = 1;  // the device makes it the least that works
   });
   eager_ = eager_override ? std::min<std::size_t>(eager_override, rules_.eager_max) : rules_.eager_max;

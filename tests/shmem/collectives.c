@@ -1,6 +1,6 @@
 // pes: 5
-// Collectives of long data, around the lengths at which members begin to reach into each other's memory; of some PEs of a
-// host, of all, and of both hosts; in place, from memory that nobody can map, and with nothing from some.
+// Collectives of long data, around the lengths at which members begin to reach into each other's memory; of some PEs of
+// a host, of all, and of both hosts; in place, from memory that nobody can map, and with nothing from some.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +10,16 @@ enum { MOST = 40000, PES = 5 };
 static int static_out[MOST * PES];
 static int *in, *out, *own;
 
-static int value(int pe, size_t i) { return pe * 1000003 + (int)i * 7; }
-static void fill(int *at, size_t n, int pe) {
+static int value(int pe, size_t i) {
+  return pe * 1000003 + (int)i * 7;
+}
+static void fill(int* at, size_t n, int pe) {
   for (size_t i = 0; i < n; ++i) at[i] = value(pe, i);
 }
 
-static void collectives(shmem_team_t team, const int *source, int *dest, size_t n) {
+static void collectives(shmem_team_t team, const int* source, int* dest, size_t n) {
   const int me = shmem_team_my_pe(team), pes = shmem_team_n_pes(team);
-  int *const from = (int *)source;
+  int* const from = (int*)source;
   for (int root = 0; root < pes; root += 2) {
     fill(from, n, me);
     memset(dest, 0, n * sizeof *dest);
@@ -47,7 +49,7 @@ static void collectives(shmem_team_t team, const int *source, int *dest, size_t 
     for (size_t i = 0; i < each; ++i) CHECK(dest[pe * each + i] == value(pe, (size_t)me * each + i));
 
   for (int in_place = 0; in_place < 2; ++in_place) {
-    int *const to = in_place && source != own ? from : dest;
+    int* const to = in_place && source != own ? from : dest;
     fill(from, n, me);
     CHECK(shmem_int_sum_reduce(team, to, source, n) == 0);
     for (size_t i = 0; i < n; ++i) CHECK(to[i] == value(pes * (pes - 1) / 2, 0) + pes * (int)i * 7);
@@ -92,7 +94,7 @@ int main(void) {
       collectives(teams[t], in, out, sizes[s]);
       collectives(teams[t], in, static_out, sizes[s]);
       /* From a memory of its own some PEs only. */
-      const int *const source = me % 2 ? own : in;
+      const int* const source = me % 2 ? own : in;
       collectives(teams[t], source, out, sizes[s]);
     }
   }

@@ -83,7 +83,8 @@ int main(void) {
   config.num_contexts = 3;
   const shmem_team_config_t other = {5};
   CHECK(shmem_team_split_2d(SHMEM_TEAM_WORLD, 3, &config, 0, &x, &other, SHMEM_TEAM_NUM_CONTEXTS, &y) == 0);
-  CHECK(shmem_team_get_config(x, SHMEM_TEAM_NUM_CONTEXTS, &config) == 0 && config.num_contexts == 0); /* not in the mask */
+  CHECK(shmem_team_get_config(x, SHMEM_TEAM_NUM_CONTEXTS, &config) == 0 &&
+        config.num_contexts == 0); /* not in the mask */
   CHECK(shmem_team_get_config(y, SHMEM_TEAM_NUM_CONTEXTS, &config) == 0 && config.num_contexts == 5);
   CHECK(shmem_team_n_pes(x) == (me < 3 ? 3 : 1) && shmem_team_my_pe(y) == me / 3);
   collectives(x);

@@ -1,5 +1,6 @@
 // pes: 3
-// Threads: each in the collectives of a team of its own, long and short, while another puts; two in the quiet of one context.
+// Threads: each in the collectives of a team of its own, long and short, while another puts; two in the quiet of one
+// context.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   enum { LONG = 4 << 20 };
-  char *buffer = calloc(LONG, 1);
+  char* buffer = calloc(LONG, 1);
   int rank;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

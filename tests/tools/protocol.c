@@ -6,9 +6,9 @@
 
 enum { LONG = 1 << 20, FLOOD = 1000 };
 static int rank;
-static char *data;
+static char* data;
 
-static void message(int tag, int bytes, int (*send)(const void *, int, MPI_Datatype, int, int, MPI_Comm)) {
+static void message(int tag, int bytes, int (*send)(const void*, int, MPI_Datatype, int, int, MPI_Comm)) {
   if (rank == 0) send(data, bytes, MPI_BYTE, 1, tag, MPI_COMM_WORLD);
   if (rank == 1) MPI_Recv(data, bytes, MPI_BYTE, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
@@ -28,7 +28,7 @@ static void cancel(void) {
 
 /* The last of many messages is wanted first: it gets through as an envelope beyond the credit. */
 static void flood(void) {
-  MPI_Request *r = malloc(FLOOD * sizeof *r);
+  MPI_Request* r = malloc(FLOOD * sizeof *r);
   if (rank == 0) {
     for (int i = 0; i < FLOOD; ++i) MPI_Isend(data, 64, MPI_BYTE, 1, i + 1 == FLOOD ? 61 : 60, MPI_COMM_WORLD, &r[i]);
     MPI_Waitall(FLOOD, r, MPI_STATUSES_IGNORE);
@@ -66,16 +66,18 @@ static void windows(void) {
   free(memory);
 }
 
-static void answer(rmq_am_message *m, void *unused) {
+static void answer(rmq_am_message* m, void* unused) {
   (void)unused;
   rmq_am_reply(m, 1, 0, 0, m->data, m->bytes);
 }
-static void take(rmq_am_message *m, void *unused) { (void)m, (void)unused; }
+static void take(rmq_am_message* m, void* unused) {
+  (void)m, (void)unused;
+}
 
 static void active_messages(void) {
   const rmq_am_handler handlers[] = {answer, take};
   rmq_am am;
-  void *there;
+  void* there;
   size_t bytes;
   static char memory[8192];
   rmq_am_create(MPI_COMM_WORLD, 0, 2, handlers, 0, &am);
@@ -91,7 +93,7 @@ static void queue(void) {
   int most, count, done, got = 0;
   rmq_queue_create(MPI_COMM_WORLD, 8, 16, &q);
   rmq_queue_most(q, &most);
-  char *room = malloc((size_t)most * 8);
+  char* room = malloc((size_t)most * 8);
   if (rank != 0) {
     for (int i = 0; i < 50; ++i) rmq_queue_put(q, 0, &data[i * 8], -1, &done);
   } else {
@@ -101,7 +103,7 @@ static void queue(void) {
   free(room);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   data = calloc(LONG, 1);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -6,7 +6,7 @@
 
 enum { LONG = 4 << 20 };
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   char *buffer = calloc(LONG, 1), small[100];
   int rank, flag = 0;
   MPI_Comm comm;

@@ -24,7 +24,7 @@ static void exchange(int n) {
   }
 }
 
-static void die(const char *how, int code) {
+static void die(const char* how, int code) {
   char data[8];
   exchange(100);
   if (rank == 0) MPI_Recv(data, 8, MPI_BYTE, 1, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -65,7 +65,7 @@ static void epochs(void) {
   MPI_Group_free(&world);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (argc > 2 && strcmp(argv[1], "many") == 0) {

@@ -212,19 +212,25 @@ TEST(Packet, TheStepsOfARequestAreThoseThatItsPacketsShow) {
   const auto machine = protocol_moves();
   for (const ProtocolMove& m : machine) {
     if (m.machine != "request" || (m.from == "landing" && m.to == "landing")) continue;  // the step stays the same
-    EXPECT_TRUE(std::ranges::any_of(kStepMoves, [&](const StepMove& s) {
-      return s.packet == m.kind && as_packets_show(s.from) == m.from && as_packets_show(s.to) == m.to;
-    })) << packet_name(m.kind) << " from " << m.from << " to " << m.to << " moves no request";
+    EXPECT_TRUE(std::ranges::any_of(kStepMoves,
+                                    [&](const StepMove& s) {
+                                      return s.packet == m.kind && as_packets_show(s.from) == m.from &&
+                                             as_packets_show(s.to) == m.to;
+                                    }))
+        << packet_name(m.kind) << " from " << m.from << " to " << m.to << " moves no request";
   }
   for (const StepMove& s : kStepMoves) {
     // These name the other side's request.
-    const bool other = s.from == Step::putting || s.from == Step::pushing ||
-                       (s.from == Step::pulling && s.packet == Kind::RNDV_DONE);
+    const bool other =
+        s.from == Step::putting || s.from == Step::pushing || (s.from == Step::pulling && s.packet == Kind::RNDV_DONE);
     if (s.packet == Kind::none || s.packet == Kind::SHORT || s.packet == Kind::ANTI_SEND_OK || other) continue;
-    EXPECT_TRUE(std::ranges::any_of(machine, [&](const ProtocolMove& m) {
-      return m.machine == "request" && s.packet == m.kind && as_packets_show(s.from) == m.from &&
-             as_packets_show(s.to) == m.to;
-    })) << packet_name(s.packet) << " from " << step_name(s.from) << " to " << step_name(s.to) << " is no move of packets";
+    EXPECT_TRUE(std::ranges::any_of(machine,
+                                    [&](const ProtocolMove& m) {
+                                      return m.machine == "request" && s.packet == m.kind &&
+                                             as_packets_show(s.from) == m.from && as_packets_show(s.to) == m.to;
+                                    }))
+        << packet_name(s.packet) << " from " << step_name(s.from) << " to " << step_name(s.to)
+        << " is no move of packets";
   }
 }
 

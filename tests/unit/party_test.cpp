@@ -1,5 +1,5 @@
-// Processes of two jobs that meet in a party: numbers, credit, messages, memory's tokens, the end, and meeting again; all
-// in one process, over the in-process method.
+// Processes of two jobs that meet in a party: numbers, credit, messages, memory's tokens, the end, and meeting again;
+// all in one process, over the in-process method.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -45,9 +45,7 @@ class Party : public ::testing::Test {
   }
 
   adi::Device& device(int job, int rank) { return *devices_[static_cast<std::size_t>(job * kRanks + rank)]; }
-  static Process process(adi::Device& d) {
-    return {job_number(d.job().job), static_cast<std::uint32_t>(d.rank()), 1};
-  }
+  static Process process(adi::Device& d) { return {job_number(d.job().job), static_cast<std::uint32_t>(d.rank()), 1}; }
   /// The second job's ranks come first in it, so that no member has the number that it has elsewhere.
   void meet(std::uint64_t id) {
     PartyFacts facts;
@@ -140,8 +138,7 @@ TEST_F(Party, CreditIsWhatBothHaveAgreedOn) {
   adi::Device &from = device(0, 0), &to = device(1, 0);
   std::vector<std::byte> data(2000, std::byte{1});
   std::vector<Request*> sends;
-  for (int i = 0; i < 500; ++i)
-    sends.push_back(start(from, RequestKind::send, from.MPID_Number(process(to)), 1, data));
+  for (int i = 0; i < 500; ++i) sends.push_back(start(from, RequestKind::send, from.MPID_Number(process(to)), 1, data));
   poll_all();
   EXPECT_LE(to.counters().unexpected_bytes, to.MPID_Credit_to_grant());
   EXPECT_EQ(to.counters().protocol_errors, 0u);

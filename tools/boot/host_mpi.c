@@ -31,6 +31,10 @@ int boot_mpi_scatter(const void* all, void* mine, int bytes) {
   return MPI_Scatter(all, bytes, MPI_BYTE, mine, bytes, MPI_BYTE, 0, MPI_COMM_WORLD) != MPI_SUCCESS;
 }
 
-void boot_mpi_abort(int code) { MPI_Abort(MPI_COMM_WORLD, code); }
+void boot_mpi_abort(int code) {
+  MPI_Abort(MPI_COMM_WORLD, code);
+}
 
-int boot_mpi_finalize(void) { return MPI_Finalize() != MPI_SUCCESS; }
+int boot_mpi_finalize(void) {
+  return MPI_Finalize() != MPI_SUCCESS;
+}

@@ -1,5 +1,5 @@
-/* All that rmqboot ever asks of the host's MPI. host_mpi.c is compiled once against each MPI that was found; nothing else
- * includes its mpi.h. Functions return 0, or nonzero when MPI refuses; data is bytes. Main thread only. */
+/* All that rmqboot ever asks of the host's MPI. host_mpi.c is compiled once against each MPI that was found; nothing
+ * else includes its mpi.h. Functions return 0, or nonzero when MPI refuses; data is bytes. Main thread only. */
 #ifndef RMQ_TOOLS_BOOT_MPI_H
 #define RMQ_TOOLS_BOOT_MPI_H
 
@@ -14,10 +14,10 @@ struct boot_mpi_world {
 };
 
 int boot_mpi_init(struct boot_mpi_world* world);
-int boot_mpi_allgather(const void* mine, void* all, int bytes);       /* `all` holds size * bytes */
-int boot_mpi_bcast(void* data, int bytes);                            /* from rank 0 */
-int boot_mpi_scatter(const void* all, void* mine, int bytes);         /* from rank 0; `all` may be null elsewhere */
-void boot_mpi_abort(int code);                                        /* does not return */
+int boot_mpi_allgather(const void* mine, void* all, int bytes); /* `all` holds size * bytes */
+int boot_mpi_bcast(void* data, int bytes);                      /* from rank 0 */
+int boot_mpi_scatter(const void* all, void* mine, int bytes);   /* from rank 0; `all` may be null elsewhere */
+void boot_mpi_abort(int code);                                  /* does not return */
 int boot_mpi_finalize(void);
 
 #ifdef __cplusplus

@@ -10,7 +10,8 @@
 namespace rmq::launch {
 
 /// The command line that makes rmqboot this process: rmqboot --serve LISTENER SIZE JOB. Its stdin brings the tickets
-/// and a line with the host of each rank (boot::format_hosts), and afterwards shows by its end that rank 0 has either executed its program or died.
+/// and a line with the host of each rank (boot::format_hosts), and afterwards shows by its end that rank 0 has either
+/// executed its program or died.
 inline constexpr const char* serve_option = "--serve";
 
 /// Serves `size` ranks of `job`, each with a minder (tools/boot/minder.hpp), until all have left; the exit code of the

@@ -15,7 +15,7 @@ namespace rmq::launch {
 
 namespace {
 
-constexpr std::chrono::milliseconds same_signal{100};   // between two that count as one
+constexpr std::chrono::milliseconds same_signal{100};     // between two that count as one
 constexpr std::chrono::milliseconds goes_on_after{3000};  // a signal that ends most programs
 
 int ranks_here(const JobPlan& plan) {

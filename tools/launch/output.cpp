@@ -142,8 +142,8 @@ Result<UniqueFd> OutputRelay::open_stream(const std::string& label, Sink& sink, 
   if (!pipe) return tl::make_unexpected(pipe.error());
   const int fd = pipe->reader.get();
   ::fcntl(fd, F_SETFL, O_NONBLOCK);
-  Stream& stream = streams_.emplace_back(
-      Stream{streams_made_ - 1, label, &sink, std::move(pipe->reader), pipes_made_++, asks});
+  Stream& stream =
+      streams_.emplace_back(Stream{streams_made_ - 1, label, &sink, std::move(pipe->reader), pipes_made_++, asks});
   loop_.watch(fd, EPOLLIN, [this, &stream](std::uint32_t) { read_some(stream); });
   return std::move(pipe->writer);
 }
@@ -179,7 +179,8 @@ void OutputRelay::pass_lines(Stream& stream, std::string_view text) {
     }
     stream.line += part;
     const bool waits = stream.sink->owner != kNobody && stream.sink->owner != stream.number;
-    if (complete || stream.line.size() >= (waits ? most_held : longest_line)) append(stream, std::exchange(stream.line, {}));
+    if (complete || stream.line.size() >= (waits ? most_held : longest_line))
+      append(stream, std::exchange(stream.line, {}));
   }
 }
 

@@ -2,11 +2,11 @@
 // never mix, with "[rank] " in front when asked for.
 //
 // A line is passed on when it is complete. A last line without an end is passed on when the rank ends; a line longer
-// than 64 KiB in pieces, between which lines of others wait, up to 1 MiB of each, as long as it goes on. What the rank that reads our input
-// leaves without an end is passed on when nothing more has come for a moment: it may be a question. When the reader of
-// our output is slow, ranks are made to wait: at most 1 MiB is held back. What cannot be written, as on a full disk, is
-// lost, and that is said once; when nobody reads it any more, ranks get SIGPIPE.
-// Where nothing could mix (one rank, a terminal, /dev/null) and no label is wanted, ranks write for themselves.
+// than 64 KiB in pieces, between which lines of others wait, up to 1 MiB of each, as long as it goes on. What the rank
+// that reads our input leaves without an end is passed on when nothing more has come for a moment: it may be a
+// question. When the reader of our output is slow, ranks are made to wait: at most 1 MiB is held back. What cannot be
+// written, as on a full disk, is lost, and that is said once; when nobody reads it any more, ranks get SIGPIPE. Where
+// nothing could mix (one rank, a terminal, /dev/null) and no label is wanted, ranks write for themselves.
 #pragma once
 
 #include <cstddef>

@@ -3,9 +3,9 @@
  *   bench METRIC[:SIZE][,METRIC[:SIZE]…] [seconds a sample]
  *
  * Rank 0 prints one line for each: "metric size value". Values: microseconds (latency: one way; match and
- * collectives: a call), bytes a microsecond / 1000 = GB/s (bandwidth, bibandwidth), million messages a second (rate), percent
- * (overlap), MB (memory). Each is the median of several batches, so that one slow phase of the machine does not decide.
- * Remote memory access: bench_rma.c. Buffers are reused, so that sizes below a few MB are measured in cache.
+ * collectives: a call), bytes a microsecond / 1000 = GB/s (bandwidth, bibandwidth), million messages a second (rate),
+ * percent (overlap), MB (memory). Each is the median of several batches, so that one slow phase of the machine does not
+ * decide. Remote memory access: bench_rma.c. Buffers are reused, so that sizes below a few MB are measured in cache.
  */
 #include "bench.h"
 
@@ -17,8 +17,8 @@ int bench_rank, bench_size;
 char *bench_out, *bench_in;
 static double sample_seconds = 0.02; /* length of one batch */
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
+static int by_value(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
@@ -92,7 +92,7 @@ static void exchange(int bytes, int n) {
 
 /* One way of a ping-pong past `depth` posted receives that do not fit: seconds. Posting and cancelling is not timed. */
 static double measure_match(int depth) {
-  MPI_Request *others = malloc(sizeof *others * (size_t)depth);
+  MPI_Request* others = malloc(sizeof *others * (size_t)depth);
   const int peer = !bench_rank;
   double seconds = 0;
   if (bench_rank < 2) {
@@ -168,7 +168,7 @@ static void combine(int bytes, int n) {
 }
 
 static const struct {
-  const char *name;
+  const char* name;
   activity body;
 } collectives[] = {{"barrier", barrier}, {"allreduce", allreduce}, {"alltoall", alltoall},
                    {"bcast", bcast},     {"reduce", reduce},       {"gather", gather},
@@ -176,7 +176,7 @@ static const struct {
                    {"combine", combine}};
 
 /* Microseconds a call; 0: there is no such collective. */
-static int collective(const char *metric, int bytes, double *value) {
+static int collective(const char* metric, int bytes, double* value) {
   for (size_t i = 0; i < sizeof collectives / sizeof *collectives; ++i) {
     if (strcmp(metric, collectives[i].name)) continue;
     *value = bench_measure(collectives[i].body, bytes) * 1e6;
@@ -203,8 +203,12 @@ static void transfer(int bytes, int n, int units) {
     MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
   }
 }
-static void transfer_only(int bytes, int n) { transfer(bytes, n, 0); }
-static void transfer_and_work(int bytes, int n) { transfer(bytes, n, work_units); }
+static void transfer_only(int bytes, int n) {
+  transfer(bytes, n, 0);
+}
+static void transfer_and_work(int bytes, int n) {
+  transfer(bytes, n, work_units);
+}
 static void work_only(int bytes, int n) {
   (void)bytes;
   for (int i = 0; i < n && bench_rank < 2; ++i) compute(work_units);
@@ -226,7 +230,7 @@ static double overlap(int bytes) {
 static double memory(void) {
   double kb = 0, sum = 0;
   char line[256];
-  FILE *f = fopen("/proc/self/smaps_rollup", "r");
+  FILE* f = fopen("/proc/self/smaps_rollup", "r");
   while (f && fgets(line, sizeof line, f)) {
     if (sscanf(line, "Pss: %lf", &kb) == 1) break;
   }
@@ -235,7 +239,7 @@ static double memory(void) {
   return sum / bench_size * 1024 / 1e6;
 }
 
-static void run(const char *metric, int bytes) {
+static void run(const char* metric, int bytes) {
   double value;
   if (!strcmp(metric, "latency")) {
     value = bench_measure(ping_pong, bytes) / 2 * 1e6;
@@ -257,7 +261,7 @@ static void run(const char *metric, int bytes) {
   if (bench_rank == 0) printf("%s %d %.6g\n", metric, bytes, value), fflush(stdout);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &bench_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &bench_size);
@@ -276,8 +280,8 @@ int main(int argc, char **argv) {
     memset(bench_out, 1, MAX_BYTES); /* not zero: pages that were never written all read one page of zeros */
     memset(bench_in, 0, MAX_BYTES);
   }
-  for (char *item = strtok(list, ","); item; item = strtok(NULL, ",")) {
-    char *colon = strchr(item, ':');
+  for (char* item = strtok(list, ","); item; item = strtok(NULL, ",")) {
+    char* colon = strchr(item, ':');
     if (colon) *colon = 0;
     run(item, colon ? atoi(colon + 1) : 0);
   }

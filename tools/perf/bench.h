@@ -16,6 +16,6 @@ typedef void (*activity)(int bytes, int n);
 double bench_measure(activity body, int bytes);
 
 /* Measures a metric of remote memory access between ranks 0 and 1; 0 when there is none of this name. */
-int bench_rma(const char *metric, int bytes, double *value);
+int bench_rma(const char* metric, int bytes, double* value);
 
 #endif

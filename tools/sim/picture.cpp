@@ -84,7 +84,8 @@ std::string picture(const std::vector<Curve>& curves) {
         last = y.at(p.us);
         line += fmt::format("{}{:.1f} {:.1f}", line.empty() ? "M" : "L", x.at(p.ranks), last);
       }
-      if (p.bound_us > 0) bound += fmt::format("{}{:.1f} {:.1f}", bound.empty() ? "M" : "L", x.at(p.ranks), y.at(p.bound_us));
+      if (p.bound_us > 0)
+        bound += fmt::format("{}{:.1f} {:.1f}", bound.empty() ? "M" : "L", x.at(p.ranks), y.at(p.bound_us));
     }
     while (is_near(labels, last)) last += 13;
     labels.push_back(last);

@@ -81,8 +81,8 @@ class Counts {
   std::map<int, std::int64_t> full_;     // by who records: what it starts with at each peer, bytes
   std::map<Pair, std::int64_t> credit_;  // what is left
   std::map<Pair, std::uint32_t> next_;   // least number of the next message
-  std::map<std::tuple<int, int, int>, std::int64_t> envelopes_;              // viewer, sender, receiver
-  std::map<std::tuple<int, int, int, std::uint32_t>, std::int64_t> queued_;  // viewer, putter, owner, queue
+  std::map<std::tuple<int, int, int>, std::int64_t> envelopes_;                  // viewer, sender, receiver
+  std::map<std::tuple<int, int, int, std::uint32_t>, std::int64_t> queued_;      // viewer, putter, owner, queue
   std::map<std::tuple<int, int, int, std::uint32_t>, std::uint64_t> requested_;  // viewer, origin, target, set
   std::map<std::tuple<int, int, int, std::uint32_t, std::uint64_t>, std::uint32_t> words_;  // … window, what and round
   std::map<Pair, std::set<std::uint32_t>> unmatched_;                                       // messages that have come

@@ -22,8 +22,8 @@ constexpr auto kMost = static_cast<std::int64_t>(kMostUptime);
 
 bool plausible_clocks(const TraceHeader& h) {
   return h.ns_per_tick > 0 && h.ns_per_tick < 1e9 && std::max(h.mono_ns_start, h.mono_ns_end) < kMostUptime &&
-         std::max(h.wall_ns_start, h.wall_ns_end) < kLastDate && std::min(h.offset_ns_start, h.offset_ns_end) > -kMost &&
-         std::max(h.offset_ns_start, h.offset_ns_end) < kMost;
+         std::max(h.wall_ns_start, h.wall_ns_end) < kLastDate &&
+         std::min(h.offset_ns_start, h.offset_ns_end) > -kMost && std::max(h.offset_ns_start, h.offset_ns_end) < kMost;
 }
 
 HostClock::HostClock(const TraceHeader& h)

@@ -135,8 +135,8 @@ DissectorTable.get("wtap_encap"):add(wtap.USER0, recorded)
 std::string lua_dissector() {
   std::string out(kHead);
   auto to = std::back_inserter(out);
-  fmt::format_to(to, "local HEADER, RECORDED, HELLO, MAGIC = {}, {}, {}, {:#x}\n", kHeaderBytes,
-                 sizeof(CaptureHead), static_cast<int>(Kind::LINK_HELLO), kLinkMagic);
+  fmt::format_to(to, "local HEADER, RECORDED, HELLO, MAGIC = {}, {}, {}, {:#x}\n", kHeaderBytes, sizeof(CaptureHead),
+                 static_cast<int>(Kind::LINK_HELLO), kLinkMagic);
   fmt::format_to(to, "local methods = {{");
   for (const auto id :
        {methods::MethodId::self, methods::MethodId::inproc, methods::MethodId::shm, methods::MethodId::tcp}) {

@@ -21,11 +21,9 @@ constexpr std::string_view kNames[] = {
 #define RMQ_MPI_FUNCTION(result, name, parameters) "MPI_" #name,
 #define RMQ_MPIX_FUNCTION(result, name, parameters) "MPIX_" #name,
 #include "mpi/include/rmq_mpi_functions_newer.inc"
-    "rmq_queue_create", "rmq_queue_free", "rmq_queue_put",    "rmq_queue_most",
-    "rmq_queue_get",    "rmq_queue_lock", "rmq_queue_unlock",
-    "rmq_am_create",    "rmq_am_free",    "rmq_am_request",   "rmq_am_request_long",
-    "rmq_am_attach",    "rmq_am_poll",    "rmq_am_wait",      "rmq_am_flush",
-    "rmq_am_flush_all",
+    "rmq_queue_create", "rmq_queue_free", "rmq_queue_put", "rmq_queue_most",   "rmq_queue_get",       "rmq_queue_lock",
+    "rmq_queue_unlock", "rmq_am_create",  "rmq_am_free",   "rmq_am_request",   "rmq_am_request_long", "rmq_am_attach",
+    "rmq_am_poll",      "rmq_am_wait",    "rmq_am_flush",  "rmq_am_flush_all",
 #define RMQ_SHMEM_CALL(name) "shmem_" #name,
 #include "shmem/calls.def"
 #define RMQ_ARMCI_CALL(name) "ARMCI_" #name,
