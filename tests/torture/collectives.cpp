@@ -63,40 +63,40 @@ struct Collective : Step {
         calls(f, TORTURE_FORMS(Barrier, barrier), c);
         break;
       case Kind::bcast:
-        calls(f, TORTURE_FORMS(Bcast, bcast), me == root ? out : in, n, t, root, c);
+        calls(f, TORTURE_COUNTED_FORMS(Bcast, bcast), me == root ? out : in, n, t, root, c);
         break;
       case Kind::reduce:
-        calls(f, TORTURE_FORMS(Reduce, reduce), out, in, n, t, sum, root, c);
+        calls(f, TORTURE_COUNTED_FORMS(Reduce, reduce), out, in, n, t, sum, root, c);
         break;
       case Kind::allreduce:
         if (in_place)
-          calls(f, TORTURE_FORMS(Allreduce, allreduce), same, in, n, t, sum, c);
+          calls(f, TORTURE_COUNTED_FORMS(Allreduce, allreduce), same, in, n, t, sum, c);
         else
-          calls(f, TORTURE_FORMS(Allreduce, allreduce), out, in, n, t, sum, c);
+          calls(f, TORTURE_COUNTED_FORMS(Allreduce, allreduce), out, in, n, t, sum, c);
         break;
       case Kind::gather:
-        calls(f, TORTURE_FORMS(Gather, gather), out, n, t, in, n, t, root, c);
+        calls(f, TORTURE_COUNTED_FORMS(Gather, gather), out, n, t, in, n, t, root, c);
         break;
       case Kind::scatter:
-        calls(f, TORTURE_FORMS(Scatter, scatter), out, n, t, in, n, t, root, c);
+        calls(f, TORTURE_COUNTED_FORMS(Scatter, scatter), out, n, t, in, n, t, root, c);
         break;
       case Kind::allgather:
         if (in_place)
-          calls(f, TORTURE_FORMS(Allgather, allgather), same, 0, t, in, n, t, c);
+          calls(f, TORTURE_COUNTED_FORMS(Allgather, allgather), same, 0, t, in, n, t, c);
         else
-          calls(f, TORTURE_FORMS(Allgather, allgather), out, n, t, in, n, t, c);
+          calls(f, TORTURE_COUNTED_FORMS(Allgather, allgather), out, n, t, in, n, t, c);
         break;
       case Kind::alltoall:
-        calls(f, TORTURE_FORMS(Alltoall, alltoall), out, n, t, in, n, t, c);
+        calls(f, TORTURE_COUNTED_FORMS(Alltoall, alltoall), out, n, t, in, n, t, c);
         break;
       case Kind::scan:
-        calls(f, TORTURE_FORMS(Scan, scan), out, in, n, t, sum, c);
+        calls(f, TORTURE_COUNTED_FORMS(Scan, scan), out, in, n, t, sum, c);
         break;
       case Kind::exscan:
-        calls(f, TORTURE_FORMS(Exscan, exscan), out, in, n, t, sum, c);
+        calls(f, TORTURE_COUNTED_FORMS(Exscan, exscan), out, in, n, t, sum, c);
         break;
       default:
-        calls(f, TORTURE_FORMS(Reduce_scatter_block, reduce_scatter_block), out, in, n, t, sum, c);
+        calls(f, TORTURE_COUNTED_FORMS(Reduce_scatter_block, reduce_scatter_block), out, in, n, t, sum, c);
     }
   }
 

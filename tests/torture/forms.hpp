@@ -6,10 +6,14 @@
 
 #include "plan.hpp"
 
-// The three forms with their names, for call_form. An MPI before 4.0 has no persistent ones.
+// The three forms with their names, for call_form; counted: those of a function that takes a count. An MPI before 4.0
+// has no persistent ones.
 #if MPI_VERSION >= 4
 #define TORTURE_FORMS(Name, name) TORTURE_CALL(MPI_##Name), TORTURE_CALL(MPI_I##name), TORTURE_CALL(MPI_##Name##_init)
+#define TORTURE_COUNTED_FORMS(Name, name) \
+  TORTURE_COUNTED(MPI_##Name), TORTURE_COUNTED(MPI_I##name), TORTURE_COUNTED(MPI_##Name##_init)
 #else
+#define TORTURE_COUNTED_FORMS(Name, name) TORTURE_COUNTED(MPI_##Name), TORTURE_COUNTED(MPI_I##name), nullptr
 #define TORTURE_FORMS(Name, name) TORTURE_CALL(MPI_##Name), TORTURE_CALL(MPI_I##name), "", nullptr
 #endif
 
@@ -29,6 +33,19 @@ void call_form(Face& f, Form form, Req request, const char* b, B blocking, const
     }
   }
   f.call(i, starts, a..., request);
+}
+
+template <class B, class C, class I, class J, class P, class... A>
+void call_form(Face& f, Form form, Req request, const Counted<B, C>& blocking, const Counted<I, J>& starts,
+               const P& init, const A&... a) {
+  if (form == Form::blocking) return f.call(blocking, a...);
+  if constexpr (!std::is_same_v<P, std::nullptr_t>) {
+    if (form == Form::persistent && !f.old()) {
+      f.call(init, a..., TORTURE_NAMED(MPI_INFO_NULL), request);
+      return f.call(TORTURE_CALL(MPI_Start), request);
+    }
+  }
+  f.call(starts, a..., request);
 }
 
 /// Completes what call_form has begun; `way` as in content.hpp.

@@ -135,35 +135,36 @@ struct Inter : Step {
     switch (u.kind) {
       case Kind::exchange:
         if (paired(rank))
-          f.call(TORTURE_CALL(MPI_Sendrecv), out, n, t, rank, id + 1, in, n, t, rank, id + 1, c, Stat{object(id, 1)});
+          f.call(TORTURE_COUNTED(MPI_Sendrecv), out, n, t, rank, id + 1, in, n, t, rank, id + 1, c,
+                 Stat{object(id, 1)});
         break;
       case Kind::barrier:
         call_form(f, u.form, r, TORTURE_FORMS(Barrier, barrier), c);
         break;
       case Kind::bcast:
-        call_form(f, u.form, r, TORTURE_FORMS(Bcast, bcast), side == u.root_side ? out : in, n, t, root, c);
+        call_form(f, u.form, r, TORTURE_COUNTED_FORMS(Bcast, bcast), side == u.root_side ? out : in, n, t, root, c);
         break;
       case Kind::reduce:
-        call_form(f, u.form, r, TORTURE_FORMS(Reduce, reduce), out, in, n, t, sum, root, c);
+        call_form(f, u.form, r, TORTURE_COUNTED_FORMS(Reduce, reduce), out, in, n, t, sum, root, c);
         break;
       case Kind::allreduce:
-        call_form(f, u.form, r, TORTURE_FORMS(Allreduce, allreduce), out, in, n, t, sum, c);
+        call_form(f, u.form, r, TORTURE_COUNTED_FORMS(Allreduce, allreduce), out, in, n, t, sum, c);
         break;
       case Kind::gather:
-        call_form(f, u.form, r, TORTURE_FORMS(Gather, gather), out, n, t, in, n, t, root, c);
+        call_form(f, u.form, r, TORTURE_COUNTED_FORMS(Gather, gather), out, n, t, in, n, t, root, c);
         break;
       case Kind::scatter:
-        call_form(f, u.form, r, TORTURE_FORMS(Scatter, scatter), out, n, t, in, n, t, root, c);
+        call_form(f, u.form, r, TORTURE_COUNTED_FORMS(Scatter, scatter), out, n, t, in, n, t, root, c);
         break;
       case Kind::allgather:
-        call_form(f, u.form, r, TORTURE_FORMS(Allgather, allgather), out, n, t, in, n, t, c);
+        call_form(f, u.form, r, TORTURE_COUNTED_FORMS(Allgather, allgather), out, n, t, in, n, t, c);
         break;
       case Kind::alltoall:
-        call_form(f, u.form, r, TORTURE_FORMS(Alltoall, alltoall), out, n, t, in, n, t, c);
+        call_form(f, u.form, r, TORTURE_COUNTED_FORMS(Alltoall, alltoall), out, n, t, in, n, t, c);
         break;
       default:
-        call_form(f, u.form, r, TORTURE_FORMS(Reduce_scatter_block, reduce_scatter_block), out, in, received(u, side),
-                  t, sum, c);
+        call_form(f, u.form, r, TORTURE_COUNTED_FORMS(Reduce_scatter_block, reduce_scatter_block), out, in,
+                  received(u, side), t, sum, c);
     }
   }
 

@@ -39,49 +39,48 @@ struct Message : Step {
   bool posts() const { return receives == 1 || receives == 2; }
 
   /// One send in a form of a mode.
-  template <class F, class... A>
-  void post(Face& f, const char* name, F function, const A&... more) const {
-    f.call(name, function, send.buffer(id), send.count, send.shape.type(id, 0), to, tag_of(id), Comm{group.comm},
-           more...);
+  template <class C, class... A>
+  void post(Face& f, const C& function, const A&... more) const {
+    f.call(function, send.buffer(id), send.count, send.shape.type(id, 0), to, tag_of(id), Comm{group.comm}, more...);
   }
   void post_send(Face& f) const {
     const Req request{object(id, 0)};
     switch (static_cast<int>(mode) * 3 + sends) {
       case 0:
-        post(f, TORTURE_CALL(MPI_Send));
+        post(f, TORTURE_COUNTED(MPI_Send));
         break;
       case 1:
-        post(f, TORTURE_CALL(MPI_Isend), request);
+        post(f, TORTURE_COUNTED(MPI_Isend), request);
         break;
       case 2:
-        post(f, TORTURE_CALL(MPI_Send_init), request);
+        post(f, TORTURE_COUNTED(MPI_Send_init), request);
         break;
       case 3:
-        post(f, TORTURE_CALL(MPI_Ssend));
+        post(f, TORTURE_COUNTED(MPI_Ssend));
         break;
       case 4:
-        post(f, TORTURE_CALL(MPI_Issend), request);
+        post(f, TORTURE_COUNTED(MPI_Issend), request);
         break;
       case 5:
-        post(f, TORTURE_CALL(MPI_Ssend_init), request);
+        post(f, TORTURE_COUNTED(MPI_Ssend_init), request);
         break;
       case 6:
-        post(f, TORTURE_CALL(MPI_Bsend));
+        post(f, TORTURE_COUNTED(MPI_Bsend));
         break;
       case 7:
-        post(f, TORTURE_CALL(MPI_Ibsend), request);
+        post(f, TORTURE_COUNTED(MPI_Ibsend), request);
         break;
       case 8:
-        post(f, TORTURE_CALL(MPI_Bsend_init), request);
+        post(f, TORTURE_COUNTED(MPI_Bsend_init), request);
         break;
       case 9:
-        post(f, TORTURE_CALL(MPI_Rsend));
+        post(f, TORTURE_COUNTED(MPI_Rsend));
         break;
       case 10:
-        post(f, TORTURE_CALL(MPI_Irsend), request);
+        post(f, TORTURE_COUNTED(MPI_Irsend), request);
         break;
       default:
-        post(f, TORTURE_CALL(MPI_Rsend_init), request);
+        post(f, TORTURE_COUNTED(MPI_Rsend_init), request);
     }
     if (sends == 2) f.call(TORTURE_CALL(MPI_Start), request);
   }
@@ -97,29 +96,29 @@ struct Message : Step {
     const int n = receive.count;
     switch (receives) {
       case 0:
-        f.call(TORTURE_CALL(MPI_Recv), b, n, t, source, tag, c, status);
+        f.call(TORTURE_COUNTED(MPI_Recv), b, n, t, source, tag, c, status);
         break;
       case 1:
-        f.call(TORTURE_CALL(MPI_Irecv), b, n, t, source, tag, c, request);
+        f.call(TORTURE_COUNTED(MPI_Irecv), b, n, t, source, tag, c, request);
         break;
       case 2:
-        f.call(TORTURE_CALL(MPI_Recv_init), b, n, t, source, tag, c, request);
+        f.call(TORTURE_COUNTED(MPI_Recv_init), b, n, t, source, tag, c, request);
         f.call(TORTURE_CALL(MPI_Start), request);
         break;
       case 3:
         f.call(TORTURE_CALL(MPI_Mprobe), source, tag, c, Handle{object(id, 0)}, status);
         f.does(TORTURE_CALL(expect_count), id, status, from, tag, words);
-        f.call(TORTURE_CALL(MPI_Mrecv), b, n, t, Handle{object(id, 0)}, status);
+        f.call(TORTURE_COUNTED(MPI_Mrecv), b, n, t, Handle{object(id, 0)}, status);
         break;
       case 5:
         f.does(TORTURE_CALL(poll_message), id, source, tag, c, Handle{object(id, 0)}, status);
         f.does(TORTURE_CALL(expect_count), id, status, from, tag, words);
-        f.call(TORTURE_CALL(MPI_Imrecv), b, n, t, Handle{object(id, 0)}, request);
+        f.call(TORTURE_COUNTED(MPI_Imrecv), b, n, t, Handle{object(id, 0)}, request);
         break;
       default:
         f.call(TORTURE_CALL(MPI_Probe), source, tag, c, status);
         f.does(TORTURE_CALL(expect_count), id, status, from, tag, words);
-        f.call(TORTURE_CALL(MPI_Recv), b, n, t, source, tag, c, status);
+        f.call(TORTURE_COUNTED(MPI_Recv), b, n, t, source, tag, c, status);
     }
   }
 
@@ -140,9 +139,9 @@ struct Message : Step {
     if (me == to && receive_first) post_receive(f);
     if (mode == Mode::ready && from != to) {  // the sender has to know that there is a receive
       if (me == to)
-        f.call(TORTURE_CALL(MPI_Send), Buf{object(id, 2)}, 0, Type{-1}, from, ready_tag(id), Comm{group.comm});
+        f.call(TORTURE_COUNTED(MPI_Send), Buf{object(id, 2)}, 0, Type{-1}, from, ready_tag(id), Comm{group.comm});
       if (me == from)
-        f.call(TORTURE_CALL(MPI_Recv), Buf{object(id, 0)}, 0, Type{-1}, to, ready_tag(id), Comm{group.comm},
+        f.call(TORTURE_COUNTED(MPI_Recv), Buf{object(id, 0)}, 0, Type{-1}, to, ready_tag(id), Comm{group.comm},
                Stat{object(id, 2)});
     }
     if (me == from) post_send(f);
@@ -184,7 +183,7 @@ struct Many : Step {
     if (me < 0 || me == root) return;
     f.does(TORTURE_CALL(make), BufRef{object(id, 0)}, words);
     f.does(TORTURE_CALL(fill), Buf{object(id, 0)}, Layout{-1}, 1, 1, words, Key{key + static_cast<unsigned>(me)}, 0);
-    f.call(TORTURE_CALL(MPI_Isend), Buf{object(id, 0)}, words, Type{-1}, root, tag_of(id), Comm{group.comm},
+    f.call(TORTURE_COUNTED(MPI_Isend), Buf{object(id, 0)}, words, Type{-1}, root, tag_of(id), Comm{group.comm},
            Req{object(id, 0)});
   }
   void finish(Face& f, int world) const override {
@@ -195,7 +194,7 @@ struct Many : Step {
       for (int i = 1; i < group.size(); ++i) {
         f.does(TORTURE_CALL(make), BufRef{b.index}, words);
         if (probes) f.call(TORTURE_CALL(MPI_Probe), Source{-1}, tag_of(id), Comm{group.comm}, status);
-        f.call(TORTURE_CALL(MPI_Recv), b, words, Type{-1}, Source{-1}, tag_of(id), Comm{group.comm}, status);
+        f.call(TORTURE_COUNTED(MPI_Recv), b, words, Type{-1}, Source{-1}, tag_of(id), Comm{group.comm}, status);
         f.does(TORTURE_CALL(expect_from), id, b, status, words, Key{key});
         f.does(TORTURE_CALL(expect_no_more), id, BufRef{b.index}, words);
       }
@@ -225,22 +224,22 @@ struct Ring : Step {
     if (background && !f.old()) {
       const Req request{object(id, 0)};
       if (replaces) {
-        f.call(TORTURE_CALL(MPI_Isendrecv_replace), b, words, Type{-1}, to, tag_of(id), from, tag_of(id),
+        f.call(TORTURE_COUNTED(MPI_Isendrecv_replace), b, words, Type{-1}, to, tag_of(id), from, tag_of(id),
                Comm{group.comm}, request);
       } else {
         f.does(TORTURE_CALL(make), BufRef{in.index}, words);
-        f.call(TORTURE_CALL(MPI_Isendrecv), b, words, Type{-1}, to, tag_of(id), in, words, Type{-1}, from, tag_of(id),
-               Comm{group.comm}, request);
+        f.call(TORTURE_COUNTED(MPI_Isendrecv), b, words, Type{-1}, to, tag_of(id), in, words, Type{-1}, from,
+               tag_of(id), Comm{group.comm}, request);
       }
       return;
     }
 #endif
     if (replaces) {
-      f.call(TORTURE_CALL(MPI_Sendrecv_replace), b, words, Type{-1}, to, tag_of(id), from, tag_of(id), Comm{group.comm},
-             status);
+      f.call(TORTURE_COUNTED(MPI_Sendrecv_replace), b, words, Type{-1}, to, tag_of(id), from, tag_of(id),
+             Comm{group.comm}, status);
     } else {
       f.does(TORTURE_CALL(make), BufRef{in.index}, words);
-      f.call(TORTURE_CALL(MPI_Sendrecv), b, words, Type{-1}, to, tag_of(id), in, words, Type{-1}, from, tag_of(id),
+      f.call(TORTURE_COUNTED(MPI_Sendrecv), b, words, Type{-1}, to, tag_of(id), in, words, Type{-1}, from, tag_of(id),
              Comm{group.comm}, status);
     }
     check(f, me);

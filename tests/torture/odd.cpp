@@ -39,7 +39,7 @@ struct Odd : Step {
     const TypeRef made{object(id, 3)};
     f.call(TORTURE_CALL(MPI_Type_create_struct), static_cast<int>(fields.size()), Ints{&counts},
            Longs{side == 0 ? &here : &there}, Types{object(id, 0)}, made);
-    f.call(TORTURE_CALL(MPI_Type_create_resized), Type{made.index}, Size{0}, Size{extents[side]},
+    f.call(TORTURE_COUNTED(MPI_Type_create_resized), Type{made.index}, Size{0}, Size{extents[side]},
            TypeRef{type(side).index});
     f.call(TORTURE_CALL(MPI_Type_free), made);
     f.call(TORTURE_CALL(MPI_Type_commit), TypeRef{type(side).index});
@@ -68,7 +68,7 @@ struct Odd : Step {
       f.does(TORTURE_CALL(make), BufRef{object(id, 4)}, 1);  // how many bytes it takes
     }
     if (sent == Way::typed) {
-      f.call(TORTURE_CALL(MPI_Isend), in, repeats, type(0), to, id + 1, c, r);
+      f.call(TORTURE_COUNTED(MPI_Isend), in, repeats, type(0), to, id + 1, c, r);
       return;
     }
     const Buf to_pack{packed.index}, size{object(id, 4)};
@@ -87,15 +87,15 @@ struct Odd : Step {
     const Buf out{object(id, 1)}, packed{object(id, 3)};
     const Stat status{object(id, 0)};
     if (received == Way::typed) {
-      f.call(TORTURE_CALL(MPI_Recv), out, repeats, type(1), from, id + 1, c, status);
+      f.call(TORTURE_COUNTED(MPI_Recv), out, repeats, type(1), from, id + 1, c, status);
       return;
     }
     f.does(TORTURE_CALL(make), BufRef{packed.index}, words_of_packed());
     const int room = 4 * words_of_packed();
     if (received == Way::packed)
-      f.call(TORTURE_CALL(MPI_Recv), packed, room, TORTURE_NAMED(MPI_PACKED), from, id + 1, c, status);
+      f.call(TORTURE_COUNTED(MPI_Recv), packed, room, TORTURE_NAMED(MPI_PACKED), from, id + 1, c, status);
     else
-      f.call(TORTURE_CALL(MPI_Recv), packed, room, TORTURE_NAMED(MPI_BYTE), from, id + 1, c, status);
+      f.call(TORTURE_COUNTED(MPI_Recv), packed, room, TORTURE_NAMED(MPI_BYTE), from, id + 1, c, status);
     if (received == Way::packed)
       f.does(TORTURE_CALL(unpack), id, packed, status, out, repeats, type(1), c);
     else

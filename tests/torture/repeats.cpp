@@ -54,13 +54,13 @@ struct Repeat : Rounds {
     const Buf out{object(id, 0)};
     if (me == to) {
       f.does(TORTURE_CALL(make), BufRef{object(id, 1)}, words);
-      f.call(TORTURE_CALL(MPI_Recv_init), Buf{object(id, 1)}, words, kWord, from, id + 1, c, receiving());
+      f.call(TORTURE_COUNTED(MPI_Recv_init), Buf{object(id, 1)}, words, kWord, from, id + 1, c, receiving());
     }
     if (me != from) return;
     f.does(TORTURE_CALL(make), BufRef{out.index}, words);
-    if (mode == 0) f.call(TORTURE_CALL(MPI_Send_init), out, words, kWord, to, id + 1, c, sending());
-    if (mode == 1) f.call(TORTURE_CALL(MPI_Ssend_init), out, words, kWord, to, id + 1, c, sending());
-    if (mode == 2) f.call(TORTURE_CALL(MPI_Bsend_init), out, words, kWord, to, id + 1, c, sending());
+    if (mode == 0) f.call(TORTURE_COUNTED(MPI_Send_init), out, words, kWord, to, id + 1, c, sending());
+    if (mode == 1) f.call(TORTURE_COUNTED(MPI_Ssend_init), out, words, kWord, to, id + 1, c, sending());
+    if (mode == 2) f.call(TORTURE_COUNTED(MPI_Bsend_init), out, words, kWord, to, id + 1, c, sending());
   }
   void begin(Face& f, int round, int me) const override {
     if (me == to) f.call(TORTURE_CALL(MPI_Startall), 1, receiving());
@@ -163,11 +163,11 @@ struct Cancel : Step {
     const Comm c{group.comm};
     if (me == to) f.does(TORTURE_CALL(make), BufRef{object(id, 1)}, words);
     if (me == to && cancelled != What::send)
-      f.call(TORTURE_CALL(MPI_Irecv), Buf{object(id, 1)}, words, kWord, from, tag(), c, Req{object(id, 1)});
+      f.call(TORTURE_COUNTED(MPI_Irecv), Buf{object(id, 1)}, words, kWord, from, tag(), c, Req{object(id, 1)});
     if (me != from || cancelled == What::receive_in_vain) return;
     f.does(TORTURE_CALL(make), BufRef{object(id, 0)}, words);
     f.does(TORTURE_CALL(fill), Buf{object(id, 0)}, Layout{-1}, 1, 1, words, Key{key}, 0);
-    f.call(TORTURE_CALL(MPI_Isend), Buf{object(id, 0)}, words, kWord, to, tag(), c, Req{object(id, 0)});
+    f.call(TORTURE_COUNTED(MPI_Isend), Buf{object(id, 0)}, words, kWord, to, tag(), c, Req{object(id, 0)});
   }
   void finish(Face& f, int world) const override {
     const int me = group.rank_of(world);

@@ -107,10 +107,10 @@ void Shape::vary(Chance& chance, Level& level, long extent) {
 void Shape::call(Face& face, const Level& level, Type from, TypeRef to, int id, int n) const {
   switch (level.kind) {
     case Kind::contiguous:
-      face.call(TORTURE_CALL(MPI_Type_contiguous), level.count * level.block, from, to);
+      face.call(TORTURE_COUNTED(MPI_Type_contiguous), level.count * level.block, from, to);
       break;
     case Kind::hvector:
-      face.call(TORTURE_CALL(MPI_Type_create_hvector), level.count, level.block, Size{level.bytes[0]}, from, to);
+      face.call(TORTURE_COUNTED(MPI_Type_create_hvector), level.count, level.block, Size{level.bytes[0]}, from, to);
       break;
     case Kind::hblock:
       face.call(TORTURE_CALL(MPI_Type_create_hindexed_block), level.count, level.block, Longs{&level.bytes}, from, to);
@@ -130,7 +130,7 @@ void Shape::call(Face& face, const Level& level, Type from, TypeRef to, int id, 
                 TORTURE_NAMED(MPI_ORDER_C), from, to);
       break;
     case Kind::vector:
-      face.call(TORTURE_CALL(MPI_Type_vector), level.count, level.block, level.stride, from, to);
+      face.call(TORTURE_COUNTED(MPI_Type_vector), level.count, level.block, level.stride, from, to);
       break;
     case Kind::indexed:
       face.call(TORTURE_CALL(MPI_Type_create_indexed_block), level.count, level.block, Ints{&level.at}, from, to);
@@ -139,7 +139,7 @@ void Shape::call(Face& face, const Level& level, Type from, TypeRef to, int id, 
       face.call(TORTURE_CALL(MPI_Type_indexed), level.count, Ints{&level.blocks}, Ints{&level.at}, from, to);
       break;
     case Kind::resized:
-      face.call(TORTURE_CALL(MPI_Type_create_resized), from, 4 * level.lb, 4 * (level.ub - level.lb), to);
+      face.call(TORTURE_COUNTED(MPI_Type_create_resized), from, 4 * level.lb, 4 * (level.ub - level.lb), to);
   }
 }
 

@@ -128,7 +128,7 @@ struct Vectors : Step {
         calls(f, TORTURE_FORMS(Reduce_scatter, reduce_scatter), from, to, oc, t, TORTURE_NAMED(MPI_SUM), c);
         break;
       case Kind::neighbours:
-        calls(f, TORTURE_FORMS(Neighbor_alltoall, neighbor_alltoall), from, words, t, to, words, t, c);
+        calls(f, TORTURE_COUNTED_FORMS(Neighbor_alltoall, neighbor_alltoall), from, words, t, to, words, t, c);
         break;
       default:
         calls(f, TORTURE_FORMS(Neighbor_alltoallv, neighbor_alltoallv), from, oc, oa, t, to, ic, ia, t, c);
@@ -194,15 +194,15 @@ struct Reduction : Step {
     const Comm c{group.comm};
     const Req r{object(id, 0)};
     if (kind == Reduces::reduce)
-      call_form(f, form, r, TORTURE_FORMS(Reduce, reduce), out, in, pairs, type, op, root, c);
+      call_form(f, form, r, TORTURE_COUNTED_FORMS(Reduce, reduce), out, in, pairs, type, op, root, c);
     else if (kind == Reduces::allreduce)
-      call_form(f, form, r, TORTURE_FORMS(Allreduce, allreduce), out, in, pairs, type, op, c);
+      call_form(f, form, r, TORTURE_COUNTED_FORMS(Allreduce, allreduce), out, in, pairs, type, op, c);
     else if (kind == Reduces::scan)
-      call_form(f, form, r, TORTURE_FORMS(Scan, scan), out, in, pairs, type, op, c);
+      call_form(f, form, r, TORTURE_COUNTED_FORMS(Scan, scan), out, in, pairs, type, op, c);
     else if (kind == Reduces::exscan)
-      call_form(f, form, r, TORTURE_FORMS(Exscan, exscan), out, in, pairs, type, op, c);
+      call_form(f, form, r, TORTURE_COUNTED_FORMS(Exscan, exscan), out, in, pairs, type, op, c);
     else
-      f.call(TORTURE_CALL(MPI_Reduce_local), out, in, pairs, type, op);
+      f.call(TORTURE_COUNTED(MPI_Reduce_local), out, in, pairs, type, op);
   }
 
   void start(Face& f, int world) const override {
@@ -215,7 +215,7 @@ struct Reduction : Step {
     f.does(TORTURE_CALL(fill_pairs), out, pairs, Key{key}, from, operation);
     if (kind == Reduces::local) f.does(TORTURE_CALL(fill_pairs), in, pairs, Key{key}, 1, operation);
     if (operation == 0) {
-      f.call(TORTURE_CALL(MPI_Type_contiguous), 2, Type{-1}, TypeRef{object(id, 0)});
+      f.call(TORTURE_COUNTED(MPI_Type_contiguous), 2, Type{-1}, TypeRef{object(id, 0)});
       f.call(TORTURE_CALL(MPI_Type_commit), TypeRef{object(id, 0)});
       f.call(TORTURE_CALL(MPI_Op_create), TORTURE_NAMED(compose), 0, OpRef{object(id, 0)});
       invoke(f, OpIn{object(id, 0)}, Type{object(id, 0)});

@@ -78,14 +78,14 @@ struct Window : Step, WindowPlan {
   Type here_type() const { return here.type(id, 0); }
   Type there_type() const { return there.type(id, 2); }
 
-  template <class F, class G>
-  void transfer(Face& f, const Op& op, const char* name, F function, const char* with, G request, Buf buffer) const {
+  template <class C, class R>
+  void transfer(Face& f, const Op& op, const C& function, const R& with_request, Buf buffer) const {
     const int n = area / here.size(), m = area / there.size();
     const Disp at = disp(op.target, op.origin * room() + base());
     if (op.request)
-      f.call(with, request, buffer, n, here_type(), op.target, at, m, there_type(), win(), Req{object(id, 0)});
+      f.call(with_request, buffer, n, here_type(), op.target, at, m, there_type(), win(), Req{object(id, 0)});
     else
-      f.call(name, function, buffer, n, here_type(), op.target, at, m, there_type(), win());
+      f.call(function, buffer, n, here_type(), op.target, at, m, there_type(), win());
   }
   template <class O>
   void accumulate(Face& f, const Op& op, O operation) const {
@@ -94,17 +94,17 @@ struct Window : Step, WindowPlan {
     const Req r{object(id, 0)};
     if (op.what != What::get_add && op.what != What::get_nothing) {
       if (op.request)
-        f.call(TORTURE_CALL(MPI_Raccumulate), out_of(op), n, here_type(), op.target, at, m, there_type(), operation,
+        f.call(TORTURE_COUNTED(MPI_Raccumulate), out_of(op), n, here_type(), op.target, at, m, there_type(), operation,
                win(), r);
       else
-        f.call(TORTURE_CALL(MPI_Accumulate), out_of(op), n, here_type(), op.target, at, m, there_type(), operation,
+        f.call(TORTURE_COUNTED(MPI_Accumulate), out_of(op), n, here_type(), op.target, at, m, there_type(), operation,
                win());
     } else if (op.request) {
-      f.call(TORTURE_CALL(MPI_Rget_accumulate), out_of(op), n, here_type(), in_of(op), n, here_type(), op.target, at, m,
-             there_type(), operation, win(), r);
+      f.call(TORTURE_COUNTED(MPI_Rget_accumulate), out_of(op), n, here_type(), in_of(op), n, here_type(), op.target, at,
+             m, there_type(), operation, win(), r);
     } else {
-      f.call(TORTURE_CALL(MPI_Get_accumulate), out_of(op), n, here_type(), in_of(op), n, here_type(), op.target, at, m,
-             there_type(), operation, win());
+      f.call(TORTURE_COUNTED(MPI_Get_accumulate), out_of(op), n, here_type(), in_of(op), n, here_type(), op.target, at,
+             m, there_type(), operation, win());
     }
   }
 
@@ -123,10 +123,10 @@ struct Window : Step, WindowPlan {
     }
     switch (op.what) {
       case What::put:
-        transfer(f, op, TORTURE_CALL(MPI_Put), TORTURE_CALL(MPI_Rput), out_of(op));
+        transfer(f, op, TORTURE_COUNTED(MPI_Put), TORTURE_COUNTED(MPI_Rput), out_of(op));
         break;
       case What::get:
-        transfer(f, op, TORTURE_CALL(MPI_Get), TORTURE_CALL(MPI_Rget), in_of(op));
+        transfer(f, op, TORTURE_COUNTED(MPI_Get), TORTURE_COUNTED(MPI_Rget), in_of(op));
         break;
       case What::add:
       case What::get_add:
@@ -139,11 +139,11 @@ struct Window : Step, WindowPlan {
         accumulate(f, op, TORTURE_NAMED(MPI_NO_OP));
         break;
       case What::all_add:
-        f.call(TORTURE_CALL(MPI_Accumulate), out, n, word, op.target, disp(op.target, all_at()), n, word,
+        f.call(TORTURE_COUNTED(MPI_Accumulate), out, n, word, op.target, disp(op.target, all_at()), n, word,
                TORTURE_NAMED(MPI_SUM), win());
         break;
       case What::all_get:
-        f.call(TORTURE_CALL(MPI_Get), in, n, word, op.target, disp(op.target, all_at()), n, word, win());
+        f.call(TORTURE_COUNTED(MPI_Get), in, n, word, op.target, disp(op.target, all_at()), n, word, win());
         break;
       case What::cell_swap:
         f.call(TORTURE_CALL(MPI_Compare_and_swap), out, Buf{in.index, in.at + 1}, in, word, op.target,
@@ -211,9 +211,9 @@ struct Window : Step, WindowPlan {
     const auto kind = v.exclusive ? TORTURE_NAMED(MPI_LOCK_EXCLUSIVE) : TORTURE_NAMED(MPI_LOCK_SHARED);
     if (v.puts) f.does(TORTURE_CALL(fill_whole), out, whole, Key{key + kWholeKey}, Key{v.version});
     f.call(TORTURE_CALL(MPI_Win_lock), kind, v.target, 0, win());
-    if (!v.puts || v.flushes) f.call(TORTURE_CALL(MPI_Get), in, whole, word, v.target, at, whole, word, win());
+    if (!v.puts || v.flushes) f.call(TORTURE_COUNTED(MPI_Get), in, whole, word, v.target, at, whole, word, win());
     if (v.flushes) f.call(TORTURE_CALL(MPI_Win_flush), v.target, win());
-    if (v.puts) f.call(TORTURE_CALL(MPI_Put), out, whole, word, v.target, at, whole, word, win());
+    if (v.puts) f.call(TORTURE_COUNTED(MPI_Put), out, whole, word, v.target, at, whole, word, win());
     f.call(TORTURE_CALL(MPI_Win_unlock), v.target, win());
     if (!v.puts || v.flushes) f.does(TORTURE_CALL(expect_whole), id, in, whole, Key{key + kWholeKey});
     if (v.puts) f.does(TORTURE_CALL(blank), out, whole);
