@@ -215,8 +215,9 @@ void Executor::after(Origin& o, const Packet& p, Fault fault) {
   if (fault == Fault::protocol)
     return core_.domain.protocol_error(o.world, p, "its data does not fit what it says of it");
   // Once for an operation: its origin may have heard, and told, before the next piece comes.
-  if (goes_on(p) && o.told) fault = Fault::none;
-  o.told = fault != Fault::none || (goes_on(p) && o.told);
+  const bool again = goes_on(p) && o.told;
+  if (again) fault = Fault::none;
+  o.told = again || fault != Fault::none;
   if (fault != Fault::none || (p.flags & rma_flag::ack) != 0) acknowledge(o, ticket_of(p), fault);
 }
 

@@ -109,6 +109,10 @@ class Face {
       must(function(value(operands)...), step, name);
     }
   }
+  template <class F, class... A>
+  void call(const Named<F>& function, const A&... operands) {
+    call(function.name, function.value, operands...);
+  }
   template <class F, class G, class... A>
   void call(const Counted<F, G>& either, const A&... operands) {
     if (!old_ && step % 4 == 1) return call(either.large_name, either.large, operands...);

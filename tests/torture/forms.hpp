@@ -9,12 +9,13 @@
 // The three forms with their names, for call_form; counted: those of a function that takes a count. An MPI before 4.0
 // has no persistent ones.
 #if MPI_VERSION >= 4
-#define TORTURE_FORMS(Name, name) TORTURE_CALL(MPI_##Name), TORTURE_CALL(MPI_I##name), TORTURE_CALL(MPI_##Name##_init)
+#define TORTURE_FORMS(Name, name) \
+  TORTURE_NAMED(MPI_##Name), TORTURE_NAMED(MPI_I##name), TORTURE_NAMED(MPI_##Name##_init)
 #define TORTURE_COUNTED_FORMS(Name, name) \
   TORTURE_COUNTED(MPI_##Name), TORTURE_COUNTED(MPI_I##name), TORTURE_COUNTED(MPI_##Name##_init)
 #else
 #define TORTURE_COUNTED_FORMS(Name, name) TORTURE_COUNTED(MPI_##Name), TORTURE_COUNTED(MPI_I##name), nullptr
-#define TORTURE_FORMS(Name, name) TORTURE_CALL(MPI_##Name), TORTURE_CALL(MPI_I##name), "", nullptr
+#define TORTURE_FORMS(Name, name) TORTURE_NAMED(MPI_##Name), TORTURE_NAMED(MPI_I##name), nullptr
 #endif
 
 namespace torture {
@@ -23,21 +24,7 @@ enum class Form { blocking, background, persistent, count };
 
 /// One call in `form`. The init form takes an MPI_Info besides; where there is none, the call is non-blocking.
 template <class B, class I, class P, class... A>
-void call_form(Face& f, Form form, Req request, const char* b, B blocking, const char* i, I starts, const char* p,
-               P init, const A&... a) {
-  if (form == Form::blocking) return f.call(b, blocking, a...);
-  if constexpr (!std::is_same_v<P, std::nullptr_t>) {
-    if (form == Form::persistent && !f.old()) {
-      f.call(p, init, a..., TORTURE_NAMED(MPI_INFO_NULL), request);
-      return f.call(TORTURE_CALL(MPI_Start), request);
-    }
-  }
-  f.call(i, starts, a..., request);
-}
-
-template <class B, class C, class I, class J, class P, class... A>
-void call_form(Face& f, Form form, Req request, const Counted<B, C>& blocking, const Counted<I, J>& starts,
-               const P& init, const A&... a) {
+void call_form(Face& f, Form form, Req request, const B& blocking, const I& starts, const P& init, const A&... a) {
   if (form == Form::blocking) return f.call(blocking, a...);
   if constexpr (!std::is_same_v<P, std::nullptr_t>) {
     if (form == Form::persistent && !f.old()) {

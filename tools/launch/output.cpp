@@ -178,8 +178,7 @@ void OutputRelay::pass_lines(Stream& stream, std::string_view text) {
       continue;
     }
     stream.line += part;
-    const bool waits = stream.sink->owner != kNobody && stream.sink->owner != stream.number;
-    if (complete || stream.line.size() >= (waits ? most_held : longest_line))
+    if (complete || stream.line.size() >= (is_behind(stream) ? most_held : longest_line))
       append(stream, std::exchange(stream.line, {}));
   }
 }
@@ -188,8 +187,8 @@ void OutputRelay::pass_lines(Stream& stream, std::string_view text) {
 void OutputRelay::append(Stream& stream, std::string_view text) {
   Sink& sink = *stream.sink;
   const bool is_whole = text.ends_with('\n'), goes_on = sink.owner == stream.number;
-  if (sink.owner != kNobody && !goes_on && (!is_whole || sink.behind.size() > most_held)) end_line(sink, tag_);
-  const bool waits = sink.owner != kNobody && !goes_on;
+  if (is_behind(stream) && (!is_whole || sink.behind.size() > most_held)) end_line(sink, tag_);
+  const bool waits = is_behind(stream);
   std::string& to = waits ? sink.behind : sink.held;
   const bool begins = !std::exchange(stream.in_line, !is_whole), has_label = stream.id == kAgents && begins;
   if (has_label) stream.label = label_of(text);

@@ -109,6 +109,10 @@ class OutputRelay {
   void pass_lines(Stream& stream, std::string_view text);
   void append(Stream& stream, std::string_view text);
   void await_more(Stream& stream);
+  // A line of another is passed on in part.
+  static bool is_behind(const Stream& stream) {
+    return stream.sink->owner != kNobody && stream.sink->owner != stream.number;
+  }
   void end_line(Sink& sink, bool breaks);
   void lose(Sink& sink, int error);
   void close(Stream& stream);
