@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Seeded faults against the generator of programs: which of them it finds, and after how long.
 
-  run.py --check                 whether each rule of mutants.txt fits exactly one place of the sources
-  run.py --work FOLDER [--only NAME]... [--seconds N] [--build TARGET]... [--jobs N] COMMAND...
+  run.py --check [--rules FILE]  whether each rule of mutants.txt, or of FILE, fits the sources
+  run.py --work FOLDER [--rules FILE] [--only NAME]... [--seconds N] [--build TARGET]... [--jobs N] COMMAND...
 
+A rule says which lines are taken out and which are put in their place. Where a fault needs several places, a line `also`
+begins the next one; each fits exactly one place of the sources, in whatever file.
 The second form copies the sources to FOLDER/source and builds them in FOLDER/build (both are kept for the next time: a
 mutant costs what one source costs to compile). For each rule it changes the copy, builds the targets, runs COMMAND in
 FOLDER/build with a shell, and puts the source back. A mutant is killed when COMMAND ends with another code than 0 or is
@@ -24,9 +26,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 FLOORS = ["adi", "armci", "base", "methods", "mpi", "rma", "shm", "shmem", "tcp"]
 
 
-class Rule:
-    def __init__(self, name):
-        self.name = name
+class Change:
+    def __init__(self):
         self.old, self.new = [], []
 
     def pattern(self):
@@ -35,17 +36,25 @@ class Rule:
         return re.compile(r"\s+".join(re.escape(word) for word in words))
 
 
+class Rule:
+    def __init__(self, name):
+        self.name = name
+        self.changes = [Change()]
+
+
 def read_rules(file):
     rules = []
     for number, line in enumerate(file.read_text().splitlines(), 1):
         if line.startswith("mutant "):
             rules.append(Rule(line.split()[1]))
+        elif line == "also":
+            rules[-1].changes.append(Change())
         elif line.startswith("- ") or line == "-":
-            rules[-1].old.append(line[2:])
+            rules[-1].changes[-1].old.append(line[2:])
         elif line.startswith("+ ") or line == "+":
-            rules[-1].new.append(line[2:])
+            rules[-1].changes[-1].new.append(line[2:])
         elif line.strip() and not line.startswith("#"):
-            sys.exit(f"{file}:{number}: neither a name, nor a line that is taken out or put in")
+            sys.exit(f"{file}:{number}: neither a name, nor also, nor a line that is taken out or put in")
     names = [rule.name for rule in rules]
     if len(set(names)) != len(names):
         sys.exit(f"{file}: two rules have one name")
@@ -59,18 +68,22 @@ def sources(top):
                 yield path
 
 
-def place_of(rule, texts):
-    """The file of the rule and its text when changed, or a word why there is none."""
-    pattern = rule.pattern()
-    found = [(path, match) for path, text in texts.items() for match in pattern.finditer(text)]
-    if len(found) != 1:
-        return None, "it fits nowhere" if not found else f"it fits {len(found)} places"
-    path, match = found[0]
-    text = texts[path]
-    changed = text[: match.start()] + "\n".join(rule.new) + text[match.end():]
-    if changed == text:
-        return None, "it changes nothing"
-    return path, changed
+def changed_by(rule, texts):
+    """The files of the rule with their texts when changed, or a word why there are none."""
+    changed = {}
+    for number, change in enumerate(rule.changes, 1):
+        now = {**texts, **changed}
+        pattern = change.pattern()
+        found = [(path, match) for path, text in now.items() for match in pattern.finditer(text)]
+        it = "it" if len(rule.changes) == 1 else f"its change {number}"
+        if len(found) != 1:
+            return None, f"{it} fits nowhere" if not found else f"{it} fits {len(found)} places"
+        path, match = found[0]
+        text = now[path]
+        changed[path] = text[: match.start()] + "\n".join(change.new) + text[match.end():]
+        if changed[path] == text:
+            return None, f"{it} changes nothing"
+    return changed, ""
 
 
 def run_for(command, folder, seconds):
@@ -111,16 +124,17 @@ def main():
         texts = {path: path.read_text() for path in sources(given.source)}
         wrong = 0
         for rule in rules:
-            path, changed = place_of(rule, texts)
-            if path is None:
-                print(f"{rule.name}: {changed}", file=sys.stderr)
+            changed, why = changed_by(rule, texts)
+            if changed is None:
+                print(f"{rule.name}: {why}", file=sys.stderr)
                 wrong += 1
         print(f"{len(rules) - wrong} rules fit, {wrong} do not")
         return 1 if wrong else 0
 
     if not given.work or not given.command:
         options.error("--work and a command are needed")
-    copy, folder = given.work / "source", given.work / "build"
+    work = given.work.resolve()  # cmake gets it with the copy as its working folder
+    copy, folder = work / "source", work / "build"
     copy.mkdir(parents=True, exist_ok=True)
     names = subprocess.run(["git", "-C", str(given.source), "ls-files", "-z"], stdout=subprocess.PIPE, check=True).stdout
     for name in filter(None, names.decode().split("\0")):
@@ -140,13 +154,14 @@ def main():
     for rule in rules:
         if given.only and rule.name not in given.only:
             continue
-        path, changed = place_of(rule, texts)
-        if path is None:
-            print(f"{rule.name}: {changed}", flush=True)
+        changed, why = changed_by(rule, texts)
+        if changed is None:
+            print(f"{rule.name}: {why}", flush=True)
             wrong += 1
             continue
-        path.write_text(changed)
         try:
+            for path, text in changed.items():
+                path.write_text(text)
             made = build(folder, given.build, given.jobs)
             if made.returncode:
                 print(f"{rule.name}: does not compile\n{made.stdout[-2000:]}", flush=True)
@@ -162,7 +177,8 @@ def main():
                 killed += 1
                 print(f"{rule.name}: killed after {took:.0f} s ({code})", flush=True)
         finally:
-            path.write_text(texts[path])
+            for path in changed:
+                path.write_text(texts[path])
     print(f"{killed} killed, {survived} survived, {wrong} rules wrong")
     return 1 if wrong else 0
 

@@ -1,8 +1,9 @@
 // Draws modes and seeds, runs one job after the other, and shrinks what fails to few steps, ranks and modes.
 //   torture_drive RMQRUN TORTURE [--seconds N] [--count PROGRAMS] [--first SEED]
-//     [--also TORTURE] [--deaths DEATHS] [--plant]
+//     [--also TORTURE] [--deaths DEATHS] [--plant] [--brief]
 // --also: the same program, built another way, for some jobs. --deaths: the program whose ranks die, for some jobs.
 // --plant: something of each kind is left behind, which has to show.
+// --brief: the first job that fails ends it, and is not shrunk.
 // Without --first the seeds are fresh, and the first one is printed. A job that fails prints how it is had again, its
 // output, and the shrunken program as C. Exit code 1 when one failed.
 #include <algorithm>
@@ -25,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
   std::string rmqrun, torture, also, deaths;
-  bool plants = false;
+  bool plants = false, brief = false;
   long seconds = 1000000, count = 1000000000;
   unsigned long first = 0;
 };
@@ -38,8 +39,8 @@ bool read(int argc, char** argv, Options& o) {
   o.first = device() % 1000000000;
   for (int i = 3; i < argc; i += 2) {
     const std::string word = argv[i];
-    if (word == "--plant") {
-      o.plants = true;
+    if (word == "--plant" || word == "--brief") {
+      (word == "--plant" ? o.plants : o.brief) = true;
       --i;
       continue;
     }
@@ -99,6 +100,7 @@ int main(int argc, char** argv) {
     if (outcome.good) continue;
     ++failures;
     std::cout << "FAILED: " << command(job) << "\n" << outcome.output << std::endl;
+    if (o.brief) break;
     if (!o.plants && !dies) shrink(job, outcome, std::cout);
   }
   std::cout << programs << " programs in " << jobs << " jobs, " << calls << " calls, " << elapsed() << " s, "
