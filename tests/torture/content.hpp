@@ -4,6 +4,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -419,6 +420,42 @@ TORTURE_BOTH(content_text,
     must(MPI_Info_free(&two), step, "MPI_Info_free");
   }
 
+  static inline void open_board(int step, MPI_Comm comm, unsigned** board) {
+    int me = 0;
+    int file = 0;
+    const char* folder = getenv("TMPDIR");
+    make(board, 64);
+    snprintf((char*)*board, 256, "%s/board-XXXXXX", folder ? folder : "/tmp");
+    MPI_Comm_rank(comm, &me);
+    if (me == 0) file = mkstemp((char*)*board);
+    if (file < 0) failed(step, "mkstemp", 0, 1, 0);
+    if (me == 0) close(file);
+    must(MPI_Bcast(*board, 256, MPI_CHAR, 0, comm), step, "MPI_Bcast");
+  }
+
+  static inline void leave_mark(unsigned* board) {
+    FILE* file = fopen((char*)board, "a");
+    fputc(1, file);
+    fclose(file);
+  }
+
+  static inline void await_marks(unsigned* board, long marks) {
+    for (long left = 0; left < marks; usleep(300)) {
+      FILE* file = fopen((char*)board, "r");
+      fseek(file, 0, SEEK_END);
+      left = ftell(file);
+      fclose(file);
+    }
+  }
+
+  static inline void close_board(int step, MPI_Comm comm, unsigned** board) {
+    int me = 0;
+    MPI_Comm_rank(comm, &me);
+    must(MPI_Barrier(comm), step, "MPI_Barrier");
+    if (me == 0) remove((char*)*board);
+    drop(board);
+  }
+
   static inline void expect_error(int step, const char* what, int code, int want) {
     int is = MPI_SUCCESS;
     if (code != MPI_SUCCESS) MPI_Error_class(code, &is);
@@ -449,38 +486,6 @@ TORTURE_BOTH(content_text,
     expect_equal(step, "sum after errors", one, size);
     must(MPI_Comm_free(&c), step, "MPI_Comm_free");
   }
-
-  static inline void meet_world(int step, MPI_Comm inter, int high) {
-    MPI_Comm all;
-    int size = 0;
-    int here = 0;
-    int remote = 0;
-    int one = 1;
-    MPI_Comm_size(inter, &here);
-    MPI_Comm_remote_size(inter, &remote);
-    must(MPI_Intercomm_merge(inter, high, &all), step, "MPI_Intercomm_merge");
-    must(MPI_Allreduce(&one, &size, 1, MPI_INT, MPI_SUM, all), step, "MPI_Allreduce");
-    expect_equal(step, "processes of both worlds", size, here + remote);
-    must(MPI_Comm_free(&all), step, "MPI_Comm_free");
-    must(MPI_Comm_disconnect(&inter), step, "MPI_Comm_disconnect");
-  }
-
-  static inline void be_spawned(void) {
-    MPI_Comm parent;
-    MPI_Comm_get_parent(&parent);
-    if (parent == MPI_COMM_NULL) return;
-    meet_world(-1, parent, 1);
-    MPI_Finalize();
-    exit(0);
-  }
-
-  static inline void try_spawn(int step, MPI_Comm comm, int many, int root) {
-    MPI_Comm inter;
-    const char* program = getenv("TORTURE_PROGRAM");
-    must(MPI_Comm_spawn(program, MPI_ARGV_NULL, many, MPI_INFO_NULL, root, comm, &inter, MPI_ERRCODES_IGNORE), step,
-         "MPI_Comm_spawn");
-    meet_world(step, inter, 0);
-  }
 )
 #if MPI_VERSION >= 4
 TORTURE_BOTH(content_of_4,
@@ -509,9 +514,22 @@ TORTURE_BOTH(content_of_4,
     int flag = 0;
     while (!flag) must(MPI_Parrived(request, partition, &flag), step, "MPI_Parrived");
   }
+
+  static inline void begin_partitions(int step, unsigned* at, int parts, int words, int peer, int sends, MPI_Comm comm, MPI_Request* request) {
+    if (sends) must(MPI_Psend_init(at, parts, words / parts, MPI_UNSIGNED, peer, 5, comm, MPI_INFO_NULL, request), step, "MPI_Psend_init");
+    if (!sends) must(MPI_Precv_init(at, parts, words / parts, MPI_UNSIGNED, peer, 5, comm, MPI_INFO_NULL, request), step, "MPI_Precv_init");
+    must(MPI_Start(request), step, "MPI_Start");
+    for (int part = 0; sends && part < parts; ++part) must(MPI_Pready((part + 1) % parts, *request), step, "MPI_Pready");
+  }
 )
 #else
-inline constexpr const char* content_of_4 = "";
+TORTURE_BOTH(content_of_4,
+  static inline void begin_partitions(int step, unsigned* at, int, int words, int peer, int sends, MPI_Comm comm, MPI_Request* request) {
+    if (sends) must(MPI_Send_init(at, words, MPI_UNSIGNED, peer, 5, comm, request), step, "MPI_Send_init");
+    if (!sends) must(MPI_Recv_init(at, words, MPI_UNSIGNED, peer, 5, comm, request), step, "MPI_Recv_init");
+    must(MPI_Start(request), step, "MPI_Start");
+  }
+)
 #endif
 #if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
 TORTURE_BOTH(content_of_4_1,
@@ -551,6 +569,99 @@ TORTURE_BOTH(content_of_4_1,
 #else
 inline constexpr const char* content_of_4_1 = "";
 #endif
+TORTURE_BOTH(content_of_worlds,
+  static inline void exchange_partitions(int step, MPI_Comm inter, int sends) {
+    int me = 0;
+    int remote = 0;
+    unsigned* at;
+    MPI_Request request;
+    MPI_Comm_rank(inter, &me);
+    MPI_Comm_remote_size(inter, &remote);
+    if (me >= remote) return;
+    MPI_Comm_size(inter, &remote);
+    if (me >= remote) return;
+    make(&at, 6000);
+    if (sends) fill(at, 0, 1, 1, 6000, 77u, me);
+    begin_partitions(step, at, sends ? 3 : 2, 6000, me, sends, inter, &request);
+    must(MPI_Wait(&request, MPI_STATUS_IGNORE), step, "MPI_Wait");
+    must(MPI_Request_free(&request), step, "MPI_Request_free");
+    expect(step, at, 0, 1, 1, 6000, 77u, 1, me);
+    expect_no_more(step, &at, 6000);
+  }
+
+  static inline void share_window(int step, MPI_Comm comm) {
+    int me = 0;
+    int size = 0;
+    int from = 0;
+    unsigned is = 0;
+    unsigned* memory;
+    MPI_Win window;
+    MPI_Comm_rank(comm, &me);
+    MPI_Comm_size(comm, &size);
+    from = (me + size - 1) % size;
+    must(MPI_Win_allocate(400, 4, MPI_INFO_NULL, comm, &memory, &window), step, "MPI_Win_allocate");
+    must(MPI_Win_fence(0, window), step, "MPI_Win_fence");
+    for (unsigned k = 0; k < 100; ++k) memory[k] = word(78u, k + (unsigned)me);
+    must(MPI_Win_fence(0, window), step, "MPI_Win_fence");
+    must(MPI_Get(&is, 1, MPI_UNSIGNED, from, 99, 1, MPI_UNSIGNED, window), step, "MPI_Get");
+    must(MPI_Put(&me, 1, MPI_UNSIGNED, (me + 1) % size, 7, 1, MPI_UNSIGNED, window), step, "MPI_Put");
+    must(MPI_Win_fence(0, window), step, "MPI_Win_fence");
+    expect_equal(step, "word of the rank before", (int)is, (int)word(78u, 99u + (unsigned)from));
+    expect_equal(step, "what the rank before has put", (int)memory[7], from);
+    must(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window), step, "MPI_Win_lock");
+    must(MPI_Get(&is, 1, MPI_UNSIGNED, 0, 98, 1, MPI_UNSIGNED, window), step, "MPI_Get");
+    must(MPI_Win_unlock(0, window), step, "MPI_Win_unlock");
+    expect_equal(step, "word of rank 0", (int)is, (int)word(78u, 98u));
+    must(MPI_Win_free(&window), step, "MPI_Win_free");
+  }
+
+  static inline void leave(int step, MPI_Comm* comm, unsigned frees) {
+    if (frees) must(MPI_Comm_free(comm), step, "MPI_Comm_free");
+    if (!frees) must(MPI_Comm_disconnect(comm), step, "MPI_Comm_disconnect");
+  }
+
+  static inline void meet_world(int step, MPI_Comm inter, int high, unsigned how) {
+    MPI_Comm all;
+    MPI_Comm next;
+    int size = 0;
+    int here = 0;
+    int remote = 0;
+    int one = 1;
+    MPI_Comm_size(inter, &here);
+    MPI_Comm_remote_size(inter, &remote);
+    must(MPI_Intercomm_merge(inter, high, &all), step, "MPI_Intercomm_merge");
+    must(MPI_Bcast(&how, 1, MPI_UNSIGNED, 0, all), step, "MPI_Bcast");
+    must(MPI_Allreduce(&one, &size, 1, MPI_INT, MPI_SUM, all), step, "MPI_Allreduce");
+    expect_equal(step, "processes of both worlds", size, here + remote);
+    if (how & 1) exchange_partitions(step, inter, high);
+    if (how & 2) exchange_partitions(step, inter, !high);
+    if (how & 4) share_window(step, all);
+    if (how & 8) {
+      const char* program = getenv("TORTURE_PROGRAM");
+      must(MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, all, &next, MPI_ERRCODES_IGNORE), step, "MPI_Comm_spawn");
+      meet_world(step, next, 0, how >> 6);
+    }
+    leave(step, &all, how & 16);
+    leave(step, &inter, how & 32);
+  }
+
+  static inline void be_spawned(void) {
+    MPI_Comm parent;
+    MPI_Comm_get_parent(&parent);
+    if (parent == MPI_COMM_NULL) return;
+    meet_world(-1, parent, 1, 0);
+    MPI_Finalize();
+    exit(0);
+  }
+
+  static inline void try_spawn(int step, MPI_Comm comm, int many, int root, unsigned how) {
+    MPI_Comm inter;
+    const char* program = getenv("TORTURE_PROGRAM");
+    must(MPI_Comm_spawn(program, MPI_ARGV_NULL, many, MPI_INFO_NULL, root, comm, &inter, MPI_ERRCODES_IGNORE), step,
+         "MPI_Comm_spawn");
+    meet_world(step, inter, 0, how);
+  }
+)
 // clang-format on
 #pragma GCC diagnostic pop
 }  // namespace torture

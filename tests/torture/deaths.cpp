@@ -173,12 +173,72 @@ struct Operation {
   }
 };
 
+/// Messages to three ranks that nobody will receive: the communicator is revoked while they are under way.
+class Forgotten {
+ public:
+  static constexpr int kEach = 40;
+
+  Forgotten(const Round& round, MPI_Comm comm) : data_(static_cast<std::size_t>(round.words)) {
+    int me = 0, size = 0;
+    MPI_Comm_rank(comm, &me);
+    MPI_Comm_size(comm, &size);
+    for (int n = 0; n < 3 * kEach; ++n) {
+      requests_.push_back(MPI_REQUEST_NULL);  // which stays where another has revoked it already
+      MPI_Isend(data_.data(), round.words, MPI_UNSIGNED, (me + 1 + n % 3) % size, 7777, comm, &requests_.back());
+    }
+  }
+  /// They may have left, or the communicator is revoked, or who should get them has died.
+  void end() {
+    for (MPI_Request& request : requests_) {
+      int what = MPI_SUCCESS;
+      const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+      if (code != MPI_SUCCESS) MPI_Error_class(code, &what);
+      if (what != MPI_SUCCESS && what != MPIX_ERR_REVOKED && what != MPIX_ERR_PROC_FAILED)
+        wrong("error class of a message that nobody receives", what, MPIX_ERR_REVOKED);
+    }
+  }
+
+ private:
+  std::vector<unsigned> data_;
+  std::vector<MPI_Request> requests_;
+};
+
+/// How many messages this rank keeps that it has not received.
+unsigned long kept() {
+  int provided = 0, index = 0, count = 0;
+  unsigned long is = 0;
+  MPI_T_pvar_session session;
+  MPI_T_pvar_handle handle;
+  MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+  if (MPI_T_pvar_get_index("rmq_unexpected_queue_length", MPI_T_PVAR_CLASS_LEVEL, &index) != MPI_SUCCESS) return 0;
+  MPI_T_pvar_session_create(&session);
+  MPI_T_pvar_handle_alloc(session, index, nullptr, &handle, &count);
+  MPI_T_pvar_read(session, handle, &is);
+  MPI_T_pvar_handle_free(session, &handle);
+  MPI_T_pvar_session_free(&session);
+  MPI_T_finalize();
+  return is;
+}
+
+/// All that was sent to this rank before has come when it has heard from everybody. Who is ahead has sent fewer
+/// messages of what comes next than one rank has sent in vain.
+void expect_forgotten(MPI_Comm comm) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  std::vector<int> out(static_cast<std::size_t>(size)), in(out.size());
+  if (MPI_Alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, comm) != MPI_SUCCESS) wrong("MPI_Alltoall", 1, 0);
+  const auto messages = static_cast<long>(kept());
+  if (messages >= Forgotten::kEach) wrong("messages kept", messages, 0);
+}
+
 /// A communicator of those who live, if some have died: all agree on that first.
 void go_on(MPI_Comm& comm, const Round& round, int code) {
   int good = code == MPI_SUCCESS ? 1 : 0;
   const int agreed = MPIX_Comm_agree(comm, &good);
   if (good == 1 && agreed == MPI_SUCCESS) return;
+  Forgotten forgotten(round, comm);
   MPIX_Comm_revoke(comm);
+  forgotten.end();
   MPI_Comm left;
   if (MPIX_Comm_shrink(comm, &left) != MPI_SUCCESS) wrong("MPIX_Comm_shrink", 1, 0);
   MPI_Comm_free(&comm);
@@ -187,6 +247,7 @@ void go_on(MPI_Comm& comm, const Round& round, int code) {
   MPI_Comm_size(comm, &size);
   const long want = std::count(round.dies.begin(), round.dies.end(), false);
   if (size != want) wrong("ranks that are left", size, want);
+  expect_forgotten(comm);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Draws modes and seeds, runs one job after the other, and shrinks what fails to few steps, ranks and modes.
 //   torture_drive RMQRUN TORTURE [--seconds N] [--count PROGRAMS] [--first SEED]
-//     [--also TORTURE] [--deaths DEATHS] [--plant] [--brief]
+//     [--also TORTURE] [--deaths DEATHS] [--other PROGRAM]... [--plant] [--brief]
 // --also: the same program, built another way, for some jobs. --deaths: the program whose ranks die, for some jobs.
+// --other: programs of another face, which draw from --seed and --count as well, for some jobs.
 // --plant: something of each kind is left behind, which has to show.
 // --brief: the first job that fails ends it, and is not shrunk.
 // Without --first the seeds are fresh, and the first one is printed. A job that fails prints how it is had again, its
@@ -9,12 +10,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <optional>
 #include <random>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "job.hpp"
 #include "mode.hpp"
@@ -26,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
   std::string rmqrun, torture, also, deaths;
+  std::vector<std::string> others;
   bool plants = false, brief = false;
   long seconds = 1000000, count = 1000000000;
   unsigned long first = 0;
@@ -53,6 +57,8 @@ bool read(int argc, char** argv, Options& o) {
       o.also = argv[i + 1];
     else if (word == "--deaths")
       o.deaths = argv[i + 1];
+    else if (word == "--other")
+      o.others.emplace_back(argv[i + 1]);
     else if (word == "--first")
       o.first = std::strtoul(argv[i + 1], nullptr, 10);
     else
@@ -78,15 +84,24 @@ int main(int argc, char** argv) {
   std::map<std::string, long> covered;
   long programs = 0, calls = 0, jobs = 0, failures = 0;
   for (unsigned long seed = o.first; programs < o.count && elapsed() < o.seconds;) {
-    torture::Job job{&room, o.rmqrun, o.torture, torture::draw_mode(seed), seed, 1, {}, false, o.plants};
+    torture::Job job;
+    job.room = &room;
+    job.rmqrun = o.rmqrun;
+    job.torture = o.torture;
+    job.mode = torture::draw_mode(seed);
+    job.seed = seed;
+    job.plants = o.plants;
     if (!o.also.empty() && seed % 8 == 0) job.torture = o.also;
     job.count = std::min<long>(job.mode.ranks > 9 ? 5 : 40, o.count - programs);
-    const bool dies = !o.deaths.empty() && seed % 9 == 0 && job.mode.ranks <= 17;
-    if (dies) {
+    const unsigned long other = seed % 9;
+    job.dies = !o.deaths.empty() && other == 0 && job.mode.ranks <= 17;
+    if (job.dies) {
       job.torture = o.deaths;
       job.count = 20;  // rounds
       job.mode.settings.push_back("--ft");
     }
+    const bool another = other > 0 && other <= o.others.size();
+    if (another) job.torture = o.others[other - 1];
     const torture::Outcome outcome = run(job);
     ++jobs;
     programs += job.count;
@@ -95,13 +110,13 @@ int main(int argc, char** argv) {
     for (const std::string& setting : job.mode.settings) ++covered[setting];
     if (job.mode.trace) ++covered["trace"];
     if (job.torture == o.also) ++covered["also"];
-    if (dies) ++covered["deaths"];
+    if (job.dies || another) ++covered[std::filesystem::path(job.torture).filename()];
     seed += static_cast<unsigned long>(job.count);
     if (outcome.good) continue;
     ++failures;
     std::cout << "FAILED: " << command(job) << "\n" << outcome.output << std::endl;
     if (o.brief) break;
-    if (!o.plants && !dies) shrink(job, outcome, std::cout);
+    if (!o.plants && !job.dies && !another) shrink(job, outcome, std::cout);
   }
   std::cout << programs << " programs in " << jobs << " jobs, " << calls << " calls, " << elapsed() << " s, "
             << failures << " failed; " << covered.size() << " modes:";

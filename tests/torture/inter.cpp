@@ -22,6 +22,7 @@ struct Inter : Step {
   Group group;
   std::vector<int> sides[2];  // ranks in `group`
   bool halves = false, high = false, dup = false, beside = false, by_group = false;
+  int more[2] = {0, 0};  // communicators that one side has besides
   Group merged;
   std::vector<Use> uses;
 
@@ -51,8 +52,10 @@ struct Inter : Step {
     } else {
       f.call(TORTURE_CALL(MPI_Comm_split), from, side, me, CommRef{local.index});
     }
+    for (int n = 0; n < more[side]; ++n) f.call(TORTURE_CALL(MPI_Comm_dup), local, CommRef{object(id, 5 + n)});
     f.call(TORTURE_CALL(MPI_Intercomm_create), local, 0, from, sides[other][0], id + 1, CommRef{object(id, 1)});
     f.call(TORTURE_CALL(MPI_Comm_free), CommRef{local.index});
+    for (int n = 0; n < more[side]; ++n) f.call(TORTURE_CALL(MPI_Comm_free), CommRef{object(id, 5 + n)});
     f.does(TORTURE_CALL(expect_inter), id, Comm{object(id, 1)}, size(side), size(other), rank_of(me, side));
     f.call(TORTURE_CALL(MPI_Intercomm_merge), Comm{object(id, 1)}, (side == 1) == high ? 1 : 0, CommRef{object(id, 2)});
     f.does(TORTURE_CALL(expect_size), id, Comm{object(id, 2)}, merged.size(), merged.rank_of(world));
@@ -239,6 +242,7 @@ std::unique_ptr<Step> draw_inter(Chance& chance, const Group& group, int id) {
   step->dup = chance.one_in(3);
   step->beside = chance.one_in(3);
   step->by_group = chance.one_in(3);
+  if (chance.one_in(2)) step->more[chance.below(2)] = 1 + chance.below(3);
   step->merged.comm = object(id, 2);
   step->merged.maker = id;
   // Those that say they are high come second.

@@ -17,6 +17,7 @@ struct Job {
   long count = 1;
   std::set<int> kept;  // steps, where `keeps`
   bool keeps = false;
+  bool dies = false;    // ranks are killed on purpose
   bool plants = false;  // leaves things behind, which has to show
 };
 

@@ -90,7 +90,15 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  const torture::World world{size, o.late, all_share(size), o.old, std::getenv("TORTURE_CUTS") == nullptr, o.kinds};
+  torture::World world;
+  world.ranks = size;
+  world.late = o.late;
+  world.shares = all_share(size);
+  const char* methods = std::getenv("RMQ_METHODS");
+  world.keeps = world.shares && (methods == nullptr || std::string(methods).find("tcp") == std::string::npos);
+  world.old = o.old;
+  world.spawns = std::getenv("TORTURE_CUTS") == nullptr;
+  world.kinds = o.kinds;
   trouble.begin(o.seed + static_cast<unsigned long>(rank));
   long calls = 0;
   for (unsigned long seed = o.seed; seed < o.seed + static_cast<unsigned long>(o.count); ++seed) {

@@ -73,6 +73,7 @@ Mode draw_mode(unsigned long seed) {
     default:
       break;
   }
+  if (chance.one_in(5)) mode.settings.push_back("--ft");
   for (const Setting& setting : settings())
     if (chance.one_in(setting.one_in))
       mode.settings.push_back(

@@ -12,6 +12,7 @@ struct Objects : Step {
   Group group;
   What tried = What::attributes;
   int many = 1, words = 0, root = 0;
+  unsigned how = 0;  // what worlds do when they meet: bits of meet_world
 
   void start(Face& f, int world) const override {
     const int me = group.rank_of(world);
@@ -33,7 +34,7 @@ struct Objects : Step {
         return f.does(TORTURE_CALL(try_buffers), id, c, many, words, Key{key});
 #endif
       case What::spawn:
-        return f.does(TORTURE_CALL(try_spawn), id, c, many, root);
+        return f.does(TORTURE_CALL(try_spawn), id, c, many, root, Key{how});
       default:
         f.does(TORTURE_CALL(try_errors), id, c);
     }
@@ -62,6 +63,12 @@ std::unique_ptr<Step> draw_spawn(Chance& chance, const Group& group, int id) {
   step->tried = What::spawn;
   step->many = 1 + chance.below(2);
   step->root = chance.below(group.size());
+  // One world more in four, and again; a communicator that is only freed keeps worlds joined to the end.
+  for (unsigned at = 0; at < 18; at += 6) {
+    step->how |= static_cast<unsigned>(chance.below(8) | (chance.one_in(4) ? 8 : 0) | chance.of({0, 0, 0, 16, 32, 48}))
+                 << at;
+    if ((step->how >> at & 8) == 0) break;
+  }
   return step;
 }
 

@@ -30,7 +30,10 @@ constexpr Kind kinds[] = {
     {"ring", draw_ring, 2},
     {"repeat", draw_repeat, 2},
     {"partitioned", draw_partitioned, 2},
+    {"order", draw_order, 2},
     {"cancel", draw_cancel, 2},
+    {"aside", draw_aside, 1},
+    {"quiet", draw_quiet, 1},
     {"collective", draw_collective, 8},
     {"odd", draw_odd, 2},
     {"vectors", draw_vectors, 4},
@@ -43,6 +46,7 @@ constexpr Kind kinds[] = {
 std::unique_ptr<Step> draw_step(Chance& chance, const World& world, const Group& group, int id) {
   const auto weight = [&](const Kind& kind) {
     if (world.old && kind.draw == draw_partitioned) return 0;
+    if (world.kinds.empty() && kind.draw == draw_quiet) return 0;
     if (!world.spawns && kind.draw == draw_spawn) return 0;
     return world.kinds.empty() || world.kinds.count(kind.name) != 0 ? kind.weight : 0;
   };
@@ -65,6 +69,7 @@ class Open {
   Open(Plan& plan, const World& world) : plan_(plan), world_(world) {
     Group all;
     all.shares = world.shares;
+    all.keeps = world.keeps;
     for (int r = 0; r < world.ranks; ++r) all.members.push_back(r);
     groups_.push_back(all);
   }
@@ -79,6 +84,7 @@ class Open {
     steps_.push_back({id, 1});
     for (Group made : plan_.steps.back()->groups()) {
       made.shares = group.shares;
+      made.keeps = group.keeps;
       groups_.push_back(made);
     }
   }
@@ -113,14 +119,17 @@ class Open {
 
 }  // namespace
 
-Plan draw(std::uint64_t seed, const World& world) {
+Plan draw(std::uint64_t seed, const World& given) {
+  World world = given;
   Chance chance(seed * 1000 + static_cast<std::uint64_t>(world.ranks));
+  if (world.kinds.empty() && chance.one_in(16)) world.kinds = {"quiet"};
+  const bool quiet = world.kinds.count("quiet") != 0;
   Plan plan;
   plan.ranks = world.ranks;
   plan.old = world.old;
   Open open(plan, world);
-  const int count = 2 + chance.below(40);
-  const int most = 1 + chance.below(8);
+  const int count = quiet ? 1 + chance.below(3) : 2 + chance.below(40);
+  const int most = quiet ? 0 : 1 + chance.below(8);
   for (int id = 0; id < count; ++id) {
     open.begin(chance, id);
     // The latest step can always go on: nothing uses what it makes.

@@ -19,6 +19,7 @@ struct Group {
   std::vector<int> members;  // world ranks in order
 
   bool shares = false;  // its members can share memory
+  bool keeps = false;   // a short message to a member that stays outside of MPI leaves at once
 
   int size() const { return static_cast<int>(members.size()); }
   int rank_of(int world) const;  // -1: no member
@@ -62,6 +63,7 @@ struct World {
   int ranks = 1;
   bool late = false;            // communicators are freed when nothing is under way on them, which some MPIs need
   bool shares = false;          // all ranks can share memory
+  bool keeps = false;           // and messages go by it
   bool old = false;             // calls that MPI 3.1 has only
   bool spawns = true;           // worlds may meet: not where connections break before they are made for good
   std::set<std::string> kinds;  // of steps; none: all
@@ -85,7 +87,10 @@ std::unique_ptr<Step> draw_many(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_ring(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_repeat(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_partitioned(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_order(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_cancel(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_aside(Chance&, const Group&, int id);
+std::unique_ptr<Step> draw_quiet(Chance&, const Group&, int id);  // the same, in programs of its own
 std::unique_ptr<Step> draw_collective(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_vectors(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_reduction(Chance&, const Group&, int id);

@@ -36,6 +36,7 @@ struct Op {
 /// Visits of one target under a lock.
 struct Visit {
   int origin = 0, target = 0;
+  int within = -1;  // a target that is read, too, under a shared lock inside of this one, which is shared then
   bool exclusive = false;
   bool flushes = false;  // and looks before it unlocks
   bool puts = false;

@@ -53,6 +53,8 @@ class Drawer {
     v.exclusive = v.puts || chance_.one_in(2);
     v.flushes = chance_.one_in(3);
     v.version = static_cast<unsigned>(1 + chance_.below(100));
+    if (!v.exclusive && chance_.one_in(2)) v.within = chance_.below(p_);
+    if (v.within == target) v.within = -1;
     return v;
   }
   Visit draw_visit(int origin, int target) {

@@ -211,6 +211,12 @@ struct Window : Step, WindowPlan {
     const auto kind = v.exclusive ? TORTURE_NAMED(MPI_LOCK_EXCLUSIVE) : TORTURE_NAMED(MPI_LOCK_SHARED);
     if (v.puts) f.does(TORTURE_CALL(fill_whole), out, whole, Key{key + kWholeKey}, Key{v.version});
     f.call(TORTURE_CALL(MPI_Win_lock), kind, v.target, 0, win());
+    if (v.within >= 0) {
+      f.call(TORTURE_CALL(MPI_Win_lock), kind, v.within, 0, win());
+      f.call(TORTURE_COUNTED(MPI_Get), in, whole, word, v.within, disp(v.within, whole_at()), whole, word, win());
+      f.call(TORTURE_CALL(MPI_Win_unlock), v.within, win());
+      f.does(TORTURE_CALL(expect_whole), id, in, whole, Key{key + kWholeKey});
+    }
     if (!v.puts || v.flushes) f.call(TORTURE_COUNTED(MPI_Get), in, whole, word, v.target, at, whole, word, win());
     if (v.flushes) f.call(TORTURE_CALL(MPI_Win_flush), v.target, win());
     if (v.puts) f.call(TORTURE_COUNTED(MPI_Put), out, whole, word, v.target, at, whole, word, win());
