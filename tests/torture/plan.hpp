@@ -64,6 +64,7 @@ struct World {
   bool late = false;            // communicators are freed when nothing is under way on them, which some MPIs need
   bool shares = false;          // all ranks can share memory
   bool keeps = false;           // and messages go by it
+  bool helped = false;          // what a rank owes others is done while it is outside of MPI
   bool old = false;             // calls that MPI 3.1 has only
   bool spawns = true;           // worlds may meet: not where connections break before they are made for good
   std::set<std::string> kinds;  // of steps; none: all

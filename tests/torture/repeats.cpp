@@ -156,6 +156,7 @@ struct Cancel : Step {
   Group group;
   What cancelled = What::send;
   int from = 0, to = 0, words = 0;
+  bool another = false;  // message with the same tag before the one that is taken back
   int tag() const { return id + 1; }
 
   void start(Face& f, int world) const override {
@@ -167,7 +168,16 @@ struct Cancel : Step {
     if (me != from || cancelled == What::receive_in_vain) return;
     f.does(TORTURE_CALL(make), BufRef{object(id, 0)}, words);
     f.does(TORTURE_CALL(fill), Buf{object(id, 0)}, Layout{-1}, 1, 1, words, Key{key}, 0);
+    if (another) {
+      f.does(TORTURE_CALL(make), BufRef{object(id, 2)}, words);
+      f.does(TORTURE_CALL(fill), Buf{object(id, 2)}, Layout{-1}, 1, 1, words, Key{key + 1}, 0);
+      f.call(TORTURE_COUNTED(MPI_Isend), Buf{object(id, 2)}, words, kWord, to, tag(), c, Req{object(id, 2)});
+    }
     f.call(TORTURE_COUNTED(MPI_Isend), Buf{object(id, 0)}, words, kWord, to, tag(), c, Req{object(id, 0)});
+  }
+  void receive_another(Face& f, const Buf& in) const {
+    f.call(TORTURE_COUNTED(MPI_Recv), in, words, kWord, from, tag(), Comm{group.comm}, Stat{object(id, 2)});
+    f.does(TORTURE_CALL(expect), id, in, Layout{-1}, 1, 1, words, Key{key + 1}, 1, 0);
   }
   void finish(Face& f, int world) const override {
     const int me = group.rank_of(world);
@@ -176,6 +186,7 @@ struct Cancel : Step {
     const Buf in{object(id, 1)};
     if (me == from && cancelled == What::send)
       f.does(TORTURE_CALL(cancel_send), id, Req{object(id, 0)}, Stat{object(id, 1)}, to, tag() + 1000, c);
+    if (me == to && another) receive_another(f, in);
     if (me == to) {
       if (cancelled == What::receive_in_vain) {
         f.call(TORTURE_CALL(MPI_Cancel), Req{object(id, 1)});
@@ -188,6 +199,10 @@ struct Cancel : Step {
         f.does(TORTURE_CALL(expect), id, in, Layout{-1}, 1, 1, words, Key{key}, 1, 0);
       }
       f.does(TORTURE_CALL(expect_no_more), id, BufRef{in.index}, words);
+    }
+    if (me == from && another) {
+      f.does(TORTURE_CALL(complete), id, 0, Req{object(id, 2)}, Stat{object(id, 1)});
+      f.does(TORTURE_CALL(drop), BufRef{object(id, 2)});
     }
     if (me != from || cancelled == What::receive_in_vain) return;
     if (cancelled == What::receive) f.does(TORTURE_CALL(complete), id, 0, Req{object(id, 0)}, Stat{object(id, 1)});
@@ -252,6 +267,7 @@ std::unique_ptr<Step> draw_cancel(Chance& chance, const Group& group, int) {
   step->to = chance.below(group.size());
   if (step->cancelled == What::send && step->from == step->to) step->cancelled = What::receive_in_vain;
   step->words = draw_words(chance);
+  step->another = step->cancelled == What::send && chance.one_in(2);
   return step;
 }
 

@@ -101,6 +101,62 @@ void step(torture::Chance& own, Block& block) {
   }
 }
 
+int value(int pe, int k) {
+  return 1000003 * pe + 31 * k + 7;
+}
+
+/// A collective of all PEs on memory of its own, which is right where its result is.
+void together(torture::Chance& alike) {
+  const int pes = shmem_n_pes(), me = shmem_my_pe();
+  const int n = 1 + alike.below(alike.of({4, 100, 3000}));
+  const int root = alike.below(pes);
+  const auto words = static_cast<std::size_t>(n);
+  auto* const out = static_cast<int*>(shmem_malloc(words * sizeof(int)));
+  auto* const in = static_cast<int*>(shmem_malloc(words * sizeof(int) * static_cast<std::size_t>(pes)));
+  for (int k = 0; k < n; ++k) out[k] = value(me, k);
+  const int kind = alike.below(3);
+  ++calls;
+  if (kind == 0) must(shmem_int_sum_reduce(SHMEM_TEAM_WORLD, in, out, words) == 0, "shmem_int_sum_reduce");
+  if (kind == 1) must(shmem_int_broadcast(SHMEM_TEAM_WORLD, in, out, words, root) == 0, "shmem_int_broadcast");
+  if (kind == 2) must(shmem_int_fcollect(SHMEM_TEAM_WORLD, in, out, words) == 0, "shmem_int_fcollect");
+  for (int k = 0; k < n; ++k) {
+    int sum = 0;
+    for (int pe = 0; pe < pes; ++pe) sum += value(pe, k);
+    if (kind == 0) must(in[k] == sum, "sum");
+    if (kind == 1) must(in[k] == value(root, k), "broadcast");
+    for (int pe = 0; kind == 2 && pe < pes; ++pe) must(in[pe * n + k] == value(pe, k), "fcollect");
+  }
+  std::fill_n(out, n, -1);
+  shmem_free(in);
+  shmem_free(out);
+}
+
+/// Each PE sends data with a signal to the next one, also with gaps at both ends.
+void signalled(torture::Chance& alike) {
+  const int pes = shmem_n_pes(), me = shmem_my_pe();
+  const int n = 1 + alike.below(alike.of({4, 200, 20000}));
+  const int to = (me + 1) % pes, from = (me + pes - 1) % pes;
+  const int step = 1 + alike.below(4), apart = 1 + alike.below(4);
+  const int some = std::min(n, 50);
+  auto* const data = static_cast<int*>(shmem_calloc(static_cast<std::size_t>(n), sizeof(int)));
+  auto* const gaps = static_cast<int*>(shmem_calloc(static_cast<std::size_t>(some * step), sizeof(int)));
+  auto* const signal = static_cast<std::uint64_t*>(shmem_calloc(1, sizeof(std::uint64_t)));
+  std::vector<int> mine(static_cast<std::size_t>(std::max(n, some * apart)));
+  for (std::size_t k = 0; k < mine.size(); ++k) mine[k] = value(me, static_cast<int>(k));
+  calls += 2;
+  shmem_int_iput(gaps, mine.data(), step, apart, static_cast<std::size_t>(some), to);
+  shmem_fence();
+  shmem_int_put_signal(data, mine.data(), static_cast<std::size_t>(n), signal, 1, SHMEM_SIGNAL_ADD, to);
+  must(shmem_signal_wait_until(signal, SHMEM_CMP_EQ, 1) == 1, "signal");
+  for (int k = 0; k < n; ++k) must(data[k] == value(from, k), "data of a signal");
+  for (int k = 0; k < some * step; ++k)
+    must(gaps[k] == (k % step == 0 ? value(from, k / step * apart) : 0), "data with gaps");
+  shmem_barrier_all();
+  shmem_free(signal);
+  shmem_free(gaps);
+  shmem_free(data);
+}
+
 void run(torture::Chance& alike, torture::Chance& own) {
   std::vector<Block> blocks;
   for (int rounds = 1 + alike.below(12); rounds > 0; --rounds) {
@@ -111,6 +167,8 @@ void run(torture::Chance& alike, torture::Chance& own) {
     for (const Block& block : blocks)
       for (int pe = 0; pe < shmem_n_pes(); ++pe) compare(block, pe, 0, block.part);
     shmem_barrier_all();
+    if (alike.one_in(2)) together(alike);
+    if (alike.one_in(2)) signalled(alike);
     if (!alike.one_in(3)) continue;
     const int gone = alike.below(static_cast<int>(blocks.size()));
     shmem_free(blocks[static_cast<std::size_t>(gone)].memory);
