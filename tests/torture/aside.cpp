@@ -1,5 +1,5 @@
 // Some ranks stay outside of MPI until the others have exchanged messages: nobody's progress may depend on theirs. They
-// learn of it by marks in a file.
+// learn of it by marks in a file, whose name one of the others tells: so they owe nobody anything meanwhile.
 #include <algorithm>
 
 #include "plan.hpp"
@@ -14,7 +14,7 @@ struct Aside : Step {
   Group group;
   std::vector<int> inside, aside;  // ranks of the group
   int words = 0, way = 0;
-  bool quiet = false;  // nothing else is under way: short messages to those aside are complete before they come
+  bool leaves = false;  // short messages to those aside are complete before they come
 
   int tag() const { return id + 1; }
   Buf board() const { return {object(id, 3)}; }
@@ -22,7 +22,7 @@ struct Aside : Step {
   Key short_key(int me) const { return {key + 512 + static_cast<unsigned>(me)}; }
   bool is_aside(int me) const { return std::count(aside.begin(), aside.end(), me) > 0; }
   /// Who gets short messages: all that are aside, or the first one, as a step has few requests.
-  std::vector<int> awaited() const { return quiet ? aside : std::vector<int>{aside[0]}; }
+  std::vector<int> awaited() const { return leaves ? aside : std::vector<int>{aside[0]}; }
   int neighbour(int me, int steps) const {
     const auto at = std::find(inside.begin(), inside.end(), me) - inside.begin();
     const auto n = static_cast<int>(inside.size());
@@ -32,7 +32,7 @@ struct Aside : Step {
   void start(Face& f, int world) const override {
     const int me = group.rank_of(world);
     if (me < 0) return;
-    f.does(TORTURE_CALL(open_board), id, Comm{group.comm}, BufRef{board().index});
+    f.does(TORTURE_CALL(open_board), id, Comm{group.comm}, BufRef{board().index}, inside[0]);
     if (is_aside(me)) return f.does(TORTURE_CALL(await_marks), board(), static_cast<int>(inside.size()));
     exchange(f, me);
     send_short(f, me);
@@ -58,7 +58,7 @@ struct Aside : Step {
     f.does(TORTURE_CALL(make), BufRef{out.index}, kShort);
     f.does(TORTURE_CALL(fill), out, Layout{-1}, 1, 1, kShort, short_key(me), 0);
     for (const int to : awaited())
-      if (quiet)
+      if (leaves)
         f.call(TORTURE_COUNTED(MPI_Send), out, kShort, kWord, to, tag(), Comm{group.comm});
       else
         f.call(TORTURE_COUNTED(MPI_Isend), out, kShort, kWord, to, tag(), Comm{group.comm}, Req{object(id, 2)});
@@ -70,7 +70,7 @@ struct Aside : Step {
     const std::vector<int> receivers = awaited();
     if (std::count(receivers.begin(), receivers.end(), me) > 0) receive(f);
     if (!is_aside(me)) {
-      if (!quiet) f.does(TORTURE_CALL(complete), id, way, Req{object(id, 2)}, Stat{object(id, 2)});
+      if (!leaves) f.does(TORTURE_CALL(complete), id, way, Req{object(id, 2)}, Stat{object(id, 2)});
       f.does(TORTURE_CALL(drop), BufRef{object(id, 2)});
     }
     f.does(TORTURE_CALL(close_board), id, Comm{group.comm}, BufRef{board().index});
@@ -95,6 +95,7 @@ std::unique_ptr<Step> draw_aside(Chance& chance, const Group& group, int id) {
   step->group = group;
   step->holds = true;
   step->words = draw_words(chance);
+  step->leaves = group.keeps;
   step->way = chance.below(6);
   const int one_in = chance.of({2, 4, 100});
   for (int r = 0; r < group.size(); ++r) (chance.one_in(one_in) ? step->aside : step->inside).push_back(r);
@@ -103,12 +104,6 @@ std::unique_ptr<Step> draw_aside(Chance& chance, const Group& group, int id) {
       to->push_back(from->back());
       from->pop_back();
     }
-  return step;
-}
-
-std::unique_ptr<Step> draw_quiet(Chance& chance, const Group& group, int id) {
-  auto step = draw_aside(chance, group, id);
-  if (auto* aside = dynamic_cast<Aside*>(step.get())) aside->quiet = group.keeps;
   return step;
 }
 

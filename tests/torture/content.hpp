@@ -420,17 +420,25 @@ TORTURE_BOTH(content_text,
     must(MPI_Info_free(&two), step, "MPI_Info_free");
   }
 
-  static inline void open_board(int step, MPI_Comm comm, unsigned** board) {
+  static inline void open_board(int step, MPI_Comm comm, unsigned** board, int root) {
     int me = 0;
+    int size = 0;
     int file = 0;
     const char* folder = getenv("TMPDIR");
     make(board, 64);
-    snprintf((char*)*board, 256, "%s/board-XXXXXX", folder ? folder : "/tmp");
     MPI_Comm_rank(comm, &me);
-    if (me == 0) file = mkstemp((char*)*board);
+    MPI_Comm_size(comm, &size);
+    if (me != root) {
+      must(MPI_Recv(*board, 64, MPI_UNSIGNED, root, step + 1, comm, MPI_STATUS_IGNORE), step, "MPI_Recv");
+      return;
+    }
+    snprintf((char*)*board, 256, "%s/board-XXXXXX", folder ? folder : "/tmp");
+    file = mkstemp((char*)*board);
     if (file < 0) failed(step, "mkstemp", 0, 1, 0);
-    if (me == 0) close(file);
-    must(MPI_Bcast(*board, 256, MPI_CHAR, 0, comm), step, "MPI_Bcast");
+    close(file);
+    for (int to = 0; to < size; ++to) {
+      if (to != me) must(MPI_Send(*board, 64, MPI_UNSIGNED, to, step + 1, comm), step, "MPI_Send");
+    }
   }
 
   static inline void leave_mark(unsigned* board) {

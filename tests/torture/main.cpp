@@ -96,8 +96,6 @@ int main(int argc, char** argv) {
   world.shares = all_share(size);
   const char* methods = std::getenv("RMQ_METHODS");
   world.keeps = world.shares && (methods == nullptr || std::string(methods).find("tcp") == std::string::npos);
-  const char* agent = std::getenv("RMQ_RMA_AGENT");
-  world.helped = std::getenv("RMQ_JOB") != nullptr && (agent == nullptr || std::string(agent) != "0");
   world.old = o.old;
   world.spawns = std::getenv("TORTURE_CUTS") == nullptr;
   world.kinds = o.kinds;

@@ -33,7 +33,6 @@ constexpr Kind kinds[] = {
     {"order", draw_order, 2},
     {"cancel", draw_cancel, 2},
     {"aside", draw_aside, 1},
-    {"quiet", draw_quiet, 1},
     {"collective", draw_collective, 8},
     {"odd", draw_odd, 2},
     {"vectors", draw_vectors, 4},
@@ -46,8 +45,7 @@ constexpr Kind kinds[] = {
 std::unique_ptr<Step> draw_step(Chance& chance, const World& world, const Group& group, int id) {
   const auto weight = [&](const Kind& kind) {
     if (world.old && kind.draw == draw_partitioned) return 0;
-    if (world.kinds.empty() && kind.draw == draw_quiet) return 0;
-    if (!world.helped && kind.draw == draw_aside) return 0;
+    if (world.kinds.empty() && kind.draw == draw_aside) return 0;
     if (!world.spawns && kind.draw == draw_spawn) return 0;
     return world.kinds.empty() || world.kinds.count(kind.name) != 0 ? kind.weight : 0;
   };
@@ -123,8 +121,9 @@ class Open {
 Plan draw(std::uint64_t seed, const World& given) {
   World world = given;
   Chance chance(seed * 1000 + static_cast<std::uint64_t>(world.ranks));
-  if (chance.one_in(16) && world.kinds.empty() && world.helped) world.kinds = {"quiet"};
-  const bool quiet = world.kinds.count("quiet") != 0;
+  // Of what a rank that stays outside of MPI owes others, nothing may be under way.
+  if (chance.one_in(16) && world.kinds.empty()) world.kinds = {"aside"};
+  const bool quiet = world.kinds.count("aside") != 0;
   Plan plan;
   plan.ranks = world.ranks;
   plan.old = world.old;

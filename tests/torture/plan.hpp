@@ -64,7 +64,6 @@ struct World {
   bool late = false;            // communicators are freed when nothing is under way on them, which some MPIs need
   bool shares = false;          // all ranks can share memory
   bool keeps = false;           // and messages go by it
-  bool helped = false;          // what a rank owes others is done while it is outside of MPI
   bool old = false;             // calls that MPI 3.1 has only
   bool spawns = true;           // worlds may meet: not where connections break before they are made for good
   std::set<std::string> kinds;  // of steps; none: all
@@ -90,8 +89,7 @@ std::unique_ptr<Step> draw_repeat(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_partitioned(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_order(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_cancel(Chance&, const Group&, int id);
-std::unique_ptr<Step> draw_aside(Chance&, const Group&, int id);
-std::unique_ptr<Step> draw_quiet(Chance&, const Group&, int id);  // the same, in programs of its own
+std::unique_ptr<Step> draw_aside(Chance&, const Group&, int id);  // in programs of its own
 std::unique_ptr<Step> draw_collective(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_vectors(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_reduction(Chance&, const Group&, int id);
