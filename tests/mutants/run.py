@@ -144,7 +144,7 @@ def main():
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(origin, to)
     if not (folder / "build.ninja").exists():
-        subprocess.run(["cmake", "--preset", "release", "-B", str(folder)], cwd=copy, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--preset", "release", "-DRMQ_SEEDED_FAULT=ON", "-B", str(folder)], cwd=copy, check=True, stdout=subprocess.DEVNULL)
     made = build(folder, given.build, given.jobs)
     if made.returncode:
         sys.exit(made.stdout[-4000:] + "\nthe sources do not build without a mutant")
