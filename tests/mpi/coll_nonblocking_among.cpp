@@ -9,9 +9,9 @@
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   coll_instead::form = coll_instead::Form::among;
-  coll_test::move_suite({0, 3, 6000});
-  coll_test::exchange_suite({1, 2000});
-  coll_test::reduce_suite({2, 5000});
+  coll_test::move_suite({3, 4000});
+  coll_test::exchange_suite({2000});
+  coll_test::reduce_suite({5000});
   coll_test::inter_suite();
   coll_instead::form = coll_instead::Form::wait;
   coll_test::check(coll_instead::wrong == 0, "the other collectives");

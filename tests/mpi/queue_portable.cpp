@@ -3,6 +3,6 @@
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  queue_test::suite<rmq::PortableQueueBuffer>(500);
+  queue_test::suite<rmq::PortableQueueBuffer>(200);
   return check::finish();
 }

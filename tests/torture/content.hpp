@@ -420,6 +420,15 @@ TORTURE_BOTH(content_text,
     must(MPI_Info_free(&two), step, "MPI_Info_free");
   }
 
+  static inline void scribble(unsigned* at, int words) {
+    unsigned* kept = (unsigned*)malloc((size_t)words * sizeof(unsigned));
+    for (int k = 0; k < words; ++k) kept[k] = at[k];
+    for (int k = 0; k < words; ++k) ((volatile unsigned*)at)[k] = ~kept[k];
+    usleep(100);
+    for (int k = 0; k < words; ++k) at[k] = kept[k];
+    free(kept);
+  }
+
   static inline void open_board(int step, MPI_Comm comm, unsigned** board, int root) {
     int me = 0;
     int size = 0;

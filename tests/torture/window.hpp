@@ -46,7 +46,8 @@ struct Visit {
 
 struct Round {
   Sync sync = Sync::fence;
-  bool tests = false;  // waits by MPI_Win_test
+  bool tests = false;      // waits by MPI_Win_test
+  bool scribbles = false;  // the target uses its memory for something else when its exposure has ended
   std::vector<Op> ops;
   std::vector<Visit> visits;
 };

@@ -26,6 +26,7 @@ class Drawer {
     Round round;
     round.sync = static_cast<Sync>(chance_.below(static_cast<int>(Sync::count)));
     round.tests = chance_.one_in(2);
+    round.scribbles = chance_.one_in(2);
     passive_ = passive(round.sync);
     all_gets_ = chance_.one_in(2);
     swaps_ = chance_.one_in(2);

@@ -258,6 +258,7 @@ struct Window : Step, WindowPlan {
     if (round.sync == Sync::post) {
       f.call(TORTURE_CALL(MPI_Win_complete), win());
       f.does(TORTURE_CALL(await_exposure_end), id, win(), round.tests ? 1 : 0);
+      if (round.scribbles) f.does(TORTURE_CALL(scribble), Buf{object(id, 0)}, words());
     }
     if (round.sync == Sync::lock_all) f.call(TORTURE_CALL(MPI_Win_unlock_all), win());
     for (const Op& op : round.ops)
