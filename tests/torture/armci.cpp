@@ -136,7 +136,8 @@ int main(int argc, char** argv) {
     alarm(60);
     std::snprintf(now, sizeof now, "hangs or fails: seed %lu, process %d: ", program, me);
     torture::Chance alike(program), own(program * 1000 + static_cast<unsigned long>(me));
-    Areas areas(own, 1 + alike.below(alike.of({40, 1000, 40000})));
+    const int most = 200000 / armci_msg_nproc();  // words, of one in the memory of another
+    Areas areas(own, 1 + alike.below(std::min(most, alike.of({40, 1000, 40000}))));
     const bool computes = own.one_in(3);
     for (int n = alike.below(60); n > 0; --n) {
       if (computes && own.one_in(20)) usleep(static_cast<useconds_t>(own.below(2000)));

@@ -420,6 +420,14 @@ TORTURE_BOTH(content_text,
     must(MPI_Info_free(&two), step, "MPI_Info_free");
   }
 
+  static inline void add_again(int step, unsigned* out, int words, int target, MPI_Aint at, unsigned key, int times, MPI_Win window) {
+    for (int i = 0; i < times; ++i) {
+      fill(out, 0, 1, 1, words, key + (unsigned)i, 0);
+      must(MPI_Accumulate(out, words, MPI_UNSIGNED, target, at, words, MPI_UNSIGNED, MPI_SUM, window), step, "MPI_Accumulate");
+      must(MPI_Win_flush_local(target, window), step, "MPI_Win_flush_local");
+    }
+  }
+
   static inline void scribble(unsigned* at, int words) {
     unsigned* kept = (unsigned*)malloc((size_t)words * sizeof(unsigned));
     for (int k = 0; k < words; ++k) kept[k] = at[k];

@@ -44,7 +44,7 @@ struct Block {
 Block allocate(torture::Chance& alike) {
   Block block;
   const auto pes = static_cast<std::size_t>(shmem_n_pes());
-  block.part = 1 + alike.below(alike.of({10, 300, 5000}));
+  block.part = 1 + alike.below(std::min(20000 / shmem_n_pes(), alike.of({10, 300, 5000})));
   const std::size_t bytes = sizeof(int) * pes * static_cast<std::size_t>(block.part);
   const std::size_t alignment = std::size_t{8} << alike.below(14);
   switch (alike.below(3)) {

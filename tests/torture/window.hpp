@@ -30,6 +30,7 @@ struct Op {
   int flush = 0;         // afterwards: none, flush, flush_all
   unsigned from = 0;     // key, relative to the step's
   int members = 1;       // what a get brings, or a cell's number
+  int times = 1;         // of an add to the area of all
   int out = 0, in = 0;   // words of the origin's two buffers
 };
 

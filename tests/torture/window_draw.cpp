@@ -121,7 +121,9 @@ class Drawer {
         op.members = members;
         break;
       case What::all_add:
-        op.from = kAllKey + static_cast<unsigned>(step_.all_members[index(op.target)]++);
+        if (passive_ && chance_.one_in(3)) op.times = 10;
+        op.from = kAllKey + static_cast<unsigned>(step_.all_members[index(op.target)]);
+        step_.all_members[index(op.target)] += op.times;
         break;
       case What::all_get:
         op.members = step_.all_members[index(op.target)];

@@ -139,8 +139,12 @@ struct Window : Step, WindowPlan {
         accumulate(f, op, TORTURE_NAMED(MPI_NO_OP));
         break;
       case What::all_add:
-        f.call(TORTURE_COUNTED(MPI_Accumulate), out, n, word, op.target, disp(op.target, all_at()), n, word,
-               TORTURE_NAMED(MPI_SUM), win());
+        if (op.times > 1)
+          f.does(TORTURE_CALL(add_again), id, out, n, op.target, disp(op.target, all_at()), Key{key + op.from},
+                 op.times, win());
+        else
+          f.call(TORTURE_COUNTED(MPI_Accumulate), out, n, word, op.target, disp(op.target, all_at()), n, word,
+                 TORTURE_NAMED(MPI_SUM), win());
         break;
       case What::all_get:
         f.call(TORTURE_COUNTED(MPI_Get), in, n, word, op.target, disp(op.target, all_at()), n, word, win());
@@ -181,7 +185,7 @@ struct Window : Step, WindowPlan {
     const unsigned since = op.from - static_cast<unsigned>(op.members);  // what was there before an add
     if (op.what == What::get_add) area_is(in_of(op), since, op.members);
     if (op.what == What::get || op.what == What::get_nothing) area_is(in_of(op), op.from, op.members);
-    if (op.what == What::all_add && !op.taken) plain_is(out, op.from, 1);
+    if (op.what == What::all_add && !op.taken) plain_is(out, op.from + static_cast<unsigned>(op.times - 1), 1);
     if (op.what == What::all_get) plain_is(in, kAllKey, op.members);
     if (op.what == What::cell_add || op.what == What::cell_swap || op.what == What::count_up) {
       const auto set = static_cast<unsigned>(op.what == What::cell_swap ? op.members + 1 : 1);
@@ -337,7 +341,8 @@ std::unique_ptr<Step> draw_window(Chance& chance, const Group& group, int) {
   if (step->flavour == Flavour::shared && !group.shares) step->flavour = Flavour::allocate;
   step->unit = step->flavour == Flavour::dynamic ? 1 : chance.of({1, 4});
   step->told = chance.one_in(3);
-  step->area = std::max(1, draw_words(chance) % (group.size() > 9 ? 100 : 10000));
+  const int most = group.size() > 9 ? 100 : group.size() > 3 || !chance.one_in(6) ? 10000 : 50000;
+  step->area = std::max(1, draw_words(chance) % most);
   step->whole = std::max(2, draw_words(chance) % (group.size() > 9 ? 1000 : 30000));
   if (chance.one_in(2)) {
     step->area += 48 - step->area % 48;
