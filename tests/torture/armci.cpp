@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
   signal(SIGTERM, tell);
   const int me = armci_msg_me();
   for (unsigned long program = seed; program < seed + count; ++program) {
-    alarm(60);
+    alarm(60 + 2 * static_cast<unsigned>(armci_msg_nproc()));
     std::snprintf(now, sizeof now, "hangs or fails: seed %lu, process %d: ", program, me);
     torture::Chance alike(program), own(program * 1000 + static_cast<unsigned long>(me));
     const int most = 200000 / armci_msg_nproc();  // words, of one in the memory of another

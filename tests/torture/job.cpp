@@ -43,8 +43,8 @@ bool check_trace(const Job& job, std::string& output) {
 }  // namespace
 
 std::string command(const Job& job, const std::string& more) {
-  std::string line =
-      job.rmqrun + " -n " + std::to_string(job.mode.ranks) + " --timeout 100 --hang-after 10 --hang-abort";
+  std::string line = job.rmqrun + " -n " + std::to_string(job.mode.ranks) + " --timeout " +
+                     std::to_string(100 + 4 * job.mode.ranks) + " --hang-after 10 --hang-abort";
   for (const std::string& setting : job.mode.settings) line += (setting[0] == '-' ? " " : " -x ") + setting;
   if (job.mode.trace) line += " --trace " + trace_of(job);
   line += " " + job.torture + " --seed " + std::to_string(job.seed);

@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
     }
     std::snprintf(now, sizeof now, "hangs or fails: seed %lu, rank %d\n", seed, rank);
     setenv("TORTURE_SEED", std::to_string(seed).c_str(), 1);
-    alarm(60);
+    alarm(60 + 2 * static_cast<unsigned>(size));
     torture::Face face(false, o.old);
     perform(plan, face, rank);
     calls += face.calls();

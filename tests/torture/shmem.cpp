@@ -199,7 +199,7 @@ int main(int argc, char** argv) {
   signal(SIGTERM, tell);
   const int me = shmem_my_pe();
   for (unsigned long program = seed; program < seed + count; ++program) {
-    alarm(60);
+    alarm(60 + 2 * static_cast<unsigned>(shmem_n_pes()));
     std::snprintf(now, sizeof now, "hangs or fails: seed %lu, PE %d: ", program, me);
     torture::Chance alike(program), own(program * 1000 + static_cast<unsigned long>(me));
     run(alike, own);
