@@ -428,6 +428,30 @@ TORTURE_BOTH(content_text,
     }
   }
 
+  static inline void try_comms(int step, MPI_Comm comm, int many) {
+    MPI_Comm made[100];
+    MPI_Request sent[100];
+    MPI_Request received[100];
+    int out[100];
+    int in[100];
+    int size = 0;
+    int me = 0;
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_rank(comm, &me);
+    for (int i = 0; i < many; ++i) {
+      must(MPI_Comm_dup(i == 0 || i % 3 ? comm : made[i / 2], &made[i]), step, "MPI_Comm_dup");
+      must(MPI_Irecv(&in[i], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, made[i], &received[i]), step, "MPI_Irecv");
+    }
+    for (int i = many; i-- > 0;) {
+      out[i] = 1000 * i + me;
+      must(MPI_Isend(&out[i], 1, MPI_INT, (me + 1) % size, i % 2, made[i], &sent[i]), step, "MPI_Isend");
+    }
+    must(MPI_Waitall(many, received, MPI_STATUSES_IGNORE), step, "MPI_Waitall");
+    must(MPI_Waitall(many, sent, MPI_STATUSES_IGNORE), step, "MPI_Waitall");
+    for (int i = 0; i < many; ++i) expect_equal(step, "what came on one of many communicators", in[i], 1000 * i + (me + size - 1) % size);
+    for (int i = 0; i < many; ++i) must(MPI_Comm_free(&made[(i * 7 + 3) % many]), step, "MPI_Comm_free");
+  }
+
   static inline void scribble(unsigned* at, int words) {
     unsigned* kept = (unsigned*)malloc((size_t)words * sizeof(unsigned));
     for (int k = 0; k < words; ++k) kept[k] = at[k];

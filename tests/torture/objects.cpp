@@ -1,12 +1,14 @@
-// Attributes with callbacks, infos, wrong calls and what they return, sessions, buffers of a communicator, and spawned
+// Attributes with callbacks, infos, wrong calls and what they return, many communicators at once, sessions, buffers of
+// a communicator, and spawned
 // worlds: each is a function of content.hpp that all members call.
 #include "plan.hpp"
 
 namespace torture {
 namespace {
 
-enum class What { attributes, infos, errors, session, buffers, spawn };
-const char* const names[] = {"attributes", "infos", "wrong calls", "session", "buffer of a communicator"};
+enum class What { attributes, infos, errors, comms, session, buffers, spawn };
+const char* const names[] = {"attributes",         "infos",   "wrong calls",
+                             "many communicators", "session", "buffer of a communicator"};
 
 struct Objects : Step {
   Group group;
@@ -23,6 +25,8 @@ struct Objects : Step {
         return f.does(TORTURE_CALL(try_attributes), id, c, many);
       case What::infos:
         return f.does(TORTURE_CALL(try_infos), id, many);
+      case What::comms:
+        return f.does(TORTURE_CALL(try_comms), id, c, many * many * 5);
 #if MPI_VERSION >= 4
       case What::session:
         if (f.old()) return;
