@@ -317,10 +317,8 @@ class Device {
   /// Whether the launcher has told of the death of this process, of whatever job.
   bool MPID_Is_dead(const Process& process) const;
   /// Ends the messages of these contexts with Errc::revoked, those under way and all that come later; what has been
-  /// matched already lands first, and what is not received is forgotten. `belongs`: others that go with them; nullptr:
-  /// none.
-  void MPID_Revoke(std::span<const std::uint32_t> contexts, bool (*belongs)(const Request&, const void*) = nullptr,
-                   const void* whom = nullptr);
+  /// matched already lands first, and what is not received is forgotten.
+  void MPID_Revoke(std::span<const std::uint32_t> contexts);
   /// Ends a receive that waits for messages, with this error. False: it has met all of its messages already.
   bool MPID_Give_up(Request* recv, Errc error);
 

@@ -85,13 +85,12 @@ void Device::note_loss(Rank rank) {
   }
 }
 
-void Device::MPID_Revoke(std::span<const std::uint32_t> contexts, bool (*belongs)(const Request&, const void*),
-                         const void* whom) {
+void Device::MPID_Revoke(std::span<const std::uint32_t> contexts) {
   set_careful(true);
   gate_.distrust();
   revoked_.insert(contexts.begin(), contexts.end());
   const auto is_meant = [&](const Request& r) {
-    return std::ranges::find(contexts, r.match.context) != contexts.end() || (belongs && belongs(r, whom));
+    return std::ranges::find(contexts, r.match.context) != contexts.end();
   };
   for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
     Request* const r = pool_.at(i);

@@ -19,7 +19,7 @@
 namespace rmq {
 namespace {
 
-constexpr std::string_view kGreeting = "RMQ-LINE";
+constexpr std::string_view kGreeting = "RMQ-LINE", kJoining = "RMQ-JOIN";
 constexpr std::size_t kNonce = 32, kProof = 32;
 constexpr std::uint64_t kLongest = std::uint64_t{1} << 32;  // message
 constexpr std::size_t kAhead = 64 * 1024;                   // bytes read behind a message of an open line
@@ -77,7 +77,8 @@ std::unique_ptr<Line> Line::join(int fd) {
   std::string mine(crypto_box_PUBLICKEYBYTES, '\0');
   ::crypto_box_keypair(reinterpret_cast<unsigned char*>(mine.data()),
                        reinterpret_cast<unsigned char*>(line->private_.data()));
-  line->out_ = line->nonces_ = mine;
+  line->out_ = std::string(kJoining) + mine;
+  line->nonces_ = mine;
   return line;
 }
 
@@ -126,7 +127,7 @@ std::size_t Line::wanted() const {
     case State::waits_for_proof:
       return kProof;
     case State::joins:
-      return crypto_box_PUBLICKEYBYTES;
+      return kJoining.size() + crypto_box_PUBLICKEYBYTES;
     case State::open:
       break;
   }
@@ -166,6 +167,9 @@ Result<bool> Line::step() {
   const auto same = [](const std::string& a, const std::string& b) {
     return ::sodium_memcmp(a.data(), b.data(), kProof) == 0;
   };
+  const auto begins = [this](std::string_view greeting) {
+    return greeting.starts_with(std::string_view(in_).substr(0, greeting.size()));
+  };
   std::string word;
   switch (state_) {
     case State::calls:
@@ -181,9 +185,7 @@ Result<bool> Line::step() {
       state_ = State::open;
       break;
     case State::is_called:
-      if (in_.compare(0, std::min(in_.size(), kGreeting.size()), kGreeting, 0,
-                      std::min(in_.size(), kGreeting.size())) != 0)
-        return gone("the caller is none of ours");
+      if (!begins(kGreeting)) return gone("the caller is none of ours");
       if (!take(wanted(), word)) break;
       nonces_ = word.substr(kGreeting.size()) + random_text(kNonce);
       out_ = nonces_.substr(kNonce) + proof("port");
@@ -196,12 +198,15 @@ Result<bool> Line::step() {
       state_ = State::open;
       break;
     case State::joins: {
+      constexpr const char* kNoJoin = "the other end of the socket is no MPI_Comm_join";
+      if (!begins(kJoining)) return gone(kNoJoin);
       if (!take(wanted(), word)) break;
+      word.erase(0, kJoining.size());
       Secret shared;
       if (::crypto_scalarmult(reinterpret_cast<unsigned char*>(shared.data()),
                               reinterpret_cast<const unsigned char*>(private_.data()),
                               reinterpret_cast<const unsigned char*>(word.data())) != 0)
-        return gone("the other end of the socket is no MPI_Comm_join");
+        return gone(kNoJoin);
       secret_ = derive(shared, "join");
       first_ = nonces_ < word;
       state_ = State::open;

@@ -41,9 +41,9 @@ class Line {
   /// Takes the descriptor over. The side of the port, or the caller's: then the first words are sent.
   static std::unique_ptr<Line> answer(int fd, const Secret& key);
   static std::unique_ptr<Line> call(int fd, const Secret& key);
-  /// Both ends are proven already, as a user's socket that MPI_Comm_join brings: each sends a public key (X25519), so
-  /// that they share a secret that has not travelled. Once open, `first` says which of the two ends this is. Reads not
-  /// a byte more than that, and than a message that is waited for.
+  /// Both ends are proven already, as a user's socket that MPI_Comm_join brings: each greets and sends a public key
+  /// (X25519), so that they share a secret that has not travelled. Once open, `first` says which of the two ends this
+  /// is. Reads not a byte more than that, and than a message that is waited for.
   static std::unique_ptr<Line> join(int fd);
   bool first() const { return first_; }
   ~Line();

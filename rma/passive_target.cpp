@@ -57,7 +57,9 @@ Fault PassiveTarget::lock_all(unsigned assertions) {
   core_.all = 0;
   core_.nocheck_all = (assertions & assertion::nocheck) != 0;
   core_.lock_all = true;
-  return core_.by_address ? admit_all() : admit(core_.me);
+  const Fault fault = core_.by_address ? admit_all() : admit(core_.me);
+  if (fault != Fault::none) unlock_all();  // no epoch has begun
+  return fault;
 }
 
 Fault PassiveTarget::admit(int target) {

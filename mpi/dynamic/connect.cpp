@@ -55,7 +55,12 @@ std::unique_ptr<Line> join(int fd) {
       if (!left) end(left.error());
       return *left;
     });
-    return await_caller(**port, {});
+    // What is left on the socket is the user's, who may go on at the other end as soon as that has come.
+    return await_caller(**port, {}, [&] {
+      char next = 0;
+      if (::recv(own, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+        fail_call(MPI_ERR_OTHER, "argument fd: the other side has hung up");
+    });
   }
   std::string name;
   await_fd(own, false, [&] {

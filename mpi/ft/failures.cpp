@@ -31,19 +31,12 @@ void end_messages(Comm& c) {
   std::vector<std::uint32_t> contexts;
   const auto add = [&](Comm& of) {
     of.revoked = true;
-    for (const std::uint32_t context : {of.context, of.recv_context}) {
-      contexts.push_back(context);
-      contexts.push_back(context + kCollective);
-    }
+    for (const std::uint32_t context : {of.context, of.recv_context})
+      for (const std::uint32_t one : contexts_of(context)) contexts.push_back(one);
   };
   add(c);
   if (c.local) add(*c.local);
-  c.device->MPID_Revoke(
-      contexts,
-      [](const Request& r, const void* comm) {
-        return r.kind != RequestKind::other && Partitioned::comm_of(r) == comm;
-      },
-      &c);
+  c.device->MPID_Revoke(contexts);
   makings_of(c).refuse();
 }
 
@@ -88,8 +81,9 @@ void end(Comm& c) {
   std::vector<std::uint32_t> own{std::exchange(c.context, 0)};
   if (c.local) own.push_back(std::exchange(c.local->context, 0));
   circle->on_over = [own] {
-    std::vector<std::uint32_t> all = own;
-    for (const std::uint32_t context : own) all.push_back(context + kCollective);
+    std::vector<std::uint32_t> all;
+    for (const std::uint32_t context : own)
+      for (const std::uint32_t one : contexts_of(context)) all.push_back(one);
     if (!runtime().device->MPID_Forget(all)) return;
     for (const std::uint32_t context : own) free_context(context);
   };

@@ -143,7 +143,10 @@ void Together::conclude(bool all_well, const std::function<void()>& undo) {
   if (all_well) return;
   if (!failure_) undo();
   // That the copy has been revoked says only that another member has failed.
-  if (failure_ && failure_->code != MPIX_ERR_REVOKED) throw *std::exchange(failure_, std::nullopt);
+  const bool of_copy = failure_ && failure_->code == MPIX_ERR_REVOKED && own_ &&
+                       (failure_->object == MPI_COMM_NULL || failure_->object == own_->handle ||
+                        (own_->local && failure_->object == own_->local->handle));
+  if (failure_ && !of_copy) throw *std::exchange(failure_, std::nullopt);
   fail_call(any_died_ ? MPIX_ERR_PROC_FAILED : MPI_ERR_OTHER,
             any_died_ ? "a member has failed" : "another member cannot take part; it says why");
 }

@@ -28,6 +28,7 @@ MPI_Group failed_group(const Circle& circle, std::size_t count) {
 /// failed for it comes before the list in which it is.
 const Circle& heard_of(const Circle& circle) {
   adi::Device& d = *runtime().device;
+  d.MPID_Poll(false);
   const auto any_unheard = [&] {
     for (int place = 0; place < circle.members().size(); ++place) {
       if (d.peer_error(circle.members()[place]).empty()) continue;
@@ -196,7 +197,10 @@ RMQ_MPIX(int, Comm_revoke, (MPI_Comm comm)) {
 }
 
 RMQ_MPIX(int, Comm_is_revoked, (MPI_Comm comm, int* flag)) {
-  return enter(comm, [&](Comm& c) { *out(flag, "flag") = c.revoked; });
+  return enter(comm, [&](Comm& c) {
+    runtime().device->MPID_Poll(false);  // a program may call nothing else until it is
+    *out(flag, "flag") = c.revoked;
+  });
 }
 
 RMQ_MPIX(int, Comm_agree, (MPI_Comm comm, int* flag)) {
@@ -263,6 +267,7 @@ RMQ_MPIX(int, Comm_ack_failed, (MPI_Comm comm, int num_to_ack, int* num_acked)) 
   return enter(comm, [&](Comm& c) {
     if (num_to_ack < 0) fail_call(MPI_ERR_ARG, fmt::format("argument num_to_ack is negative: {}", num_to_ack));
     Circle& circle = circle_of(c);
+    heard_of(circle);
     circle.acknowledge(static_cast<std::size_t>(num_to_ack));
     *out(num_acked, "num_acked") = static_cast<int>(circle.acknowledged());
   });

@@ -1,14 +1,22 @@
 // Filling in device requests: shared by the point-to-point chapter and internal transfers.
 #pragma once
 
+#include <array>
+
 #include "mpi/internal/datatypes.hpp"
 #include "mpi/internal/runtime.hpp"
 #include "mpi/internal/transfer.hpp"
 
 namespace rmq::mpi {
 
-/// What a communicator's collective traffic adds to its contexts.
-inline constexpr std::uint32_t kCollective = 1;
+/// What a communicator's collective traffic adds to its contexts, and what announcements and partitions of partitioned
+/// messages do. Contexts without it are even.
+inline constexpr std::uint32_t kCollective = 1, kAnnouncement = 1u << 30, kPartition = 1u << 31;
+
+/// The contexts of all messages of a communicator that has this one.
+inline std::array<std::uint32_t, 4> contexts_of(std::uint32_t context) {
+  return {context, context + kCollective, context + kAnnouncement, context + kPartition};
+}
 
 inline void attach(Request* r, const Buffer& b) {
   r->view = view_of(*b.type, b.data, b.count);

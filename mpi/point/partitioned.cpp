@@ -9,9 +9,6 @@
 namespace rmq::mpi {
 namespace {
 
-// Contexts apart from those of all other messages. Both are even: odd ones are collectives'.
-constexpr std::uint32_t kAnnouncement = 1u << 30, kPartition = 1u << 31;
-
 /// The first of as many tags of this process, which are used once until they wrap after 2^31.
 std::uint32_t next_tags(std::uint32_t count) {
   constexpr std::uint32_t kTags = 1u << 31;
@@ -89,6 +86,7 @@ const Comm* Partitioned::comm_of(const Request& message) {
 
 void Partitioned::start() {
   if (active_) throw Failure{MPI_ERR_REQUEST, "the partitioned request is active already", comm()->handle};
+  ft::check_not_revoked(*comm());
   active_ = true;
   error_ = channel_error_;
   begin();
@@ -208,6 +206,10 @@ void PartitionedSend::ready_range(int low, int high) {
 }
 
 void PartitionedSend::send(int partition) {
+  if (comm()->revoked) [[unlikely]] {
+    if (error_ == Errc::ok) error_ = Errc::revoked;
+    return;
+  }
   adi::Device& device = *runtime().device;
   const DataView view = view_at(bytes_ * static_cast<std::uint64_t>(partition), bytes_);
   const Match match = send_match(*comm(), static_cast<int>(announcement_.first_tag) + partition, kPartition);

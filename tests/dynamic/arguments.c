@@ -1,6 +1,8 @@
 /* Every wrong argument of every call of worlds that meet: the class that the handler gets, whose handler it is, and
    that the other ranks of a collective call hear of what is wrong at the root. Two ranks. */
 #include <limits.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -150,6 +152,19 @@ int main(int argc, char** argv) {
   FAILS(MPI_Comm_join(0, NOTHING), MPI_ERR_ARG);
   if (pipe(ends) != 0) return 1;
   FAILS(MPI_Comm_join(ends[0], &none), MPI_ERR_ARG);
+  /* Something else at the other end; one whose key is later than any of ours, and that comes no more; one that ends. */
+  static const char others[3][41] = {"hello, this is not MPI at all: it is 40B",
+                                     "RMQ-JOIN\376\376\376\376\376\376\376\376\376\376\376\376\376"
+                                     "\376\376\376\376\376\376\376\376\376\376\376\376\376\376\376\376\376\376\376",
+                                     ""};
+  for (int i = 0; i < 3; ++i) {
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return 1;
+    const size_t length = strlen(others[i]);
+    if (send(ends[1], others[i], length, 0) != (ssize_t)length) return 1;
+    if (i > 0 && shutdown(ends[1], SHUT_WR) != 0) return 1;
+    FAILS(MPI_Comm_join(ends[0], &none), MPI_ERR_OTHER);
+    close(ends[0]), close(ends[1]);
+  }
   MPI_Comm_test_inter(world, &flag);
   MPI_Errhandler_free(&counts);
   MPI_Info_free(&info);

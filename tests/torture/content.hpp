@@ -537,6 +537,7 @@ TORTURE_BOTH(content_text,
   }
 )
 #if MPI_VERSION >= 4
+#define TORTURE_BELOW_4(text, ...) inline constexpr const char* text = #__VA_ARGS__;
 TORTURE_BOTH(content_of_4,
   static inline void try_session(int step, int* ranks, int count, int rank) {
     MPI_Session session;
@@ -572,14 +573,17 @@ TORTURE_BOTH(content_of_4,
   }
 )
 #else
-TORTURE_BOTH(content_of_4,
-  static inline void begin_partitions(int step, unsigned* at, int, int words, int peer, int sends, MPI_Comm comm, MPI_Request* request) {
+inline constexpr const char* content_of_4 = "";
+#define TORTURE_BELOW_4 TORTURE_BOTH
+#endif
+TORTURE_BELOW_4(content_below_4,
+  static inline void begin_partitions(int step, unsigned* at, int parts, int words, int peer, int sends, MPI_Comm comm, MPI_Request* request) {
+    (void)parts;
     if (sends) must(MPI_Send_init(at, words, MPI_UNSIGNED, peer, 5, comm, request), step, "MPI_Send_init");
     if (!sends) must(MPI_Recv_init(at, words, MPI_UNSIGNED, peer, 5, comm, request), step, "MPI_Recv_init");
     must(MPI_Start(request), step, "MPI_Start");
   }
 )
-#endif
 #if MPI_VERSION * 10 + MPI_SUBVERSION >= 41
 TORTURE_BOTH(content_of_4_1,
   static inline void try_buffers(int step, MPI_Comm comm, int many, int words, unsigned key) {

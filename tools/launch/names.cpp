@@ -73,7 +73,7 @@ void Names::settle(const std::string& service, const std::string& port, int owne
 
 Result<void> Names::unpublish(const std::string& service) {
   if (names_.erase(service) == 0)
-    return fail(Errc::argument, fmt::format("the name '{}' has not been published", service));
+    return fail(Errc::argument, fmt::format("this job has not published the name '{}'", service));
   return {};
 }
 
