@@ -7,7 +7,6 @@
 
 #include "mpi/ft/faults.hpp"
 #include "mpi/internal/comms.hpp"
-#include "mpi/internal/partitioned.hpp"
 #include "mpi/internal/point.hpp"
 
 namespace rmq::mpi::ft {
@@ -28,15 +27,13 @@ Members members_of(const Comm& c) {
 
 /// Ends what is under way on it, and all that comes.
 void end_messages(Comm& c) {
-  std::vector<std::uint32_t> contexts;
-  const auto add = [&](Comm& of) {
-    of.revoked = true;
-    for (const std::uint32_t context : {of.context, of.recv_context})
-      for (const std::uint32_t one : contexts_of(context)) contexts.push_back(one);
-  };
-  add(c);
-  if (c.local) add(*c.local);
-  c.device->MPID_Revoke(contexts);
+  std::vector<std::uint32_t> own;
+  for (Comm* const of : {&c, c.local}) {
+    if (!of) continue;
+    of->revoked = true;
+    own.insert(own.end(), {of->context, of->recv_context});
+  }
+  c.device->MPID_Revoke(contexts_of(own));
   makings_of(c).refuse();
 }
 
@@ -81,10 +78,7 @@ void end(Comm& c) {
   std::vector<std::uint32_t> own{std::exchange(c.context, 0)};
   if (c.local) own.push_back(std::exchange(c.local->context, 0));
   circle->on_over = [own] {
-    std::vector<std::uint32_t> all;
-    for (const std::uint32_t context : own)
-      for (const std::uint32_t one : contexts_of(context)) all.push_back(one);
-    if (!runtime().device->MPID_Forget(all)) return;
+    if (!runtime().device->MPID_Forget(contexts_of(own))) return;
     for (const std::uint32_t context : own) free_context(context);
   };
   runtime().faults->end(circle);

@@ -1,7 +1,7 @@
 // Filling in device requests: shared by the point-to-point chapter and internal transfers.
 #pragma once
 
-#include <array>
+#include <vector>
 
 #include "mpi/internal/datatypes.hpp"
 #include "mpi/internal/runtime.hpp"
@@ -13,9 +13,12 @@ namespace rmq::mpi {
 /// messages do. Contexts without it are even.
 inline constexpr std::uint32_t kCollective = 1, kAnnouncement = 1u << 30, kPartition = 1u << 31;
 
-/// The contexts of all messages of a communicator that has this one.
-inline std::array<std::uint32_t, 4> contexts_of(std::uint32_t context) {
-  return {context, context + kCollective, context + kAnnouncement, context + kPartition};
+/// The contexts of all messages of communicators that have these.
+inline std::vector<std::uint32_t> contexts_of(const std::vector<std::uint32_t>& own) {
+  std::vector<std::uint32_t> all;
+  for (const std::uint32_t one : own)
+    for (const std::uint32_t offset : {0u, kCollective, kAnnouncement, kPartition}) all.push_back(one + offset);
+  return all;
 }
 
 inline void attach(Request* r, const Buffer& b) {

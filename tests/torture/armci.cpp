@@ -3,31 +3,22 @@
 //   torture_armci --seed N [--count PROGRAMS]
 #include <armci.h>
 #include <mpi.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <string>
 #include <vector>
 
 #include "chance.hpp"
+#include "program.hpp"
 
 namespace {
 
-char now[80];  // which program runs, for whoever ends it
 long calls = 0;
-
-void tell(int) {
-  ssize_t ignored = write(2, now, sizeof now);
-  (void)ignored;
-  _exit(4);
-}
 
 void must(bool good, const char* what) {
   if (good) return;
-  std::fprintf(stderr, "%s%s\n", now, what);
+  std::fprintf(stderr, "%s%s\n", torture::now, what);
   MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
@@ -122,19 +113,13 @@ class Areas {
 }  // namespace
 
 int main(int argc, char** argv) {
-  unsigned long seed = 1, count = 1;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::string(argv[i]) == "--seed") seed = std::strtoul(argv[i + 1], nullptr, 10);
-    if (std::string(argv[i]) == "--count") count = std::strtoul(argv[i + 1], nullptr, 10);
-  }
+  const torture::Seeds seeds = torture::read_seeds(argc, argv);
   MPI_Init(&argc, &argv);
   ARMCI_Init();
-  signal(SIGALRM, tell);
-  signal(SIGTERM, tell);
+  torture::tell_when_ended();
   const int me = armci_msg_me();
-  for (unsigned long program = seed; program < seed + count; ++program) {
-    alarm(60 + 2 * static_cast<unsigned>(armci_msg_nproc()));
-    std::snprintf(now, sizeof now, "hangs or fails: seed %lu, process %d: ", program, me);
+  for (unsigned long program = seeds.first; program < seeds.first + seeds.count; ++program) {
+    torture::begin_program(program, me, armci_msg_nproc());
     torture::Chance alike(program), own(program * 1000 + static_cast<unsigned long>(me));
     const int most = 200000 / armci_msg_nproc();  // words, of one in the memory of another
     Areas areas(own, 1 + alike.below(std::min(most, alike.of({40, 1000, 40000}))));
@@ -146,7 +131,7 @@ int main(int argc, char** argv) {
     areas.compare();
   }
   alarm(0);
-  if (me == 0) std::printf("%lu programs, %ld calls\n", count, calls);
+  if (me == 0) std::printf("%lu programs, %ld calls\n", seeds.count, calls);
   ARMCI_Finalize();
   MPI_Finalize();
   return 0;

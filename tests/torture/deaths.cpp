@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "chance.hpp"
+#include "program.hpp"
 
 namespace {
 
@@ -32,18 +33,10 @@ unsigned value(int round, int from, int k) {
   return static_cast<unsigned>(round * 7919 + from * 104729 + k * 31);
 }
 
-char now[80];  // what is under way, for whoever ends it
-
 [[noreturn]] void wrong(const char* what, long got, long want) {
-  std::fprintf(stderr, "%s%s: %ld and should be %ld\n", now, what, got, want);
+  std::fprintf(stderr, "%s%s: %ld and should be %ld\n", torture::now, what, got, want);
   MPI_Abort(MPI_COMM_WORLD, 3);
   std::exit(3);
-}
-
-void tell(int) {
-  ssize_t ignored = write(2, now, sizeof now);
-  (void)ignored;
-  _exit(4);
 }
 
 Round draw(torture::Chance& chance, int size) {
@@ -253,15 +246,11 @@ void go_on(MPI_Comm& comm, const Round& round, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  unsigned long seed = 1;
-  int rounds = 20;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::string(argv[i]) == "--seed") seed = std::strtoul(argv[i + 1], nullptr, 10);
-    if (std::string(argv[i]) == "--count") rounds = std::atoi(argv[i + 1]);
-  }
+  const torture::Seeds seeds = torture::read_seeds(argc, argv, 20);  // one, with so many rounds
+  const auto rounds = static_cast<int>(seeds.count);
+  const unsigned long seed = seeds.first;
   MPI_Init(&argc, &argv);
-  signal(SIGALRM, tell);
-  signal(SIGTERM, tell);
+  torture::tell_when_ended();
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -273,7 +262,7 @@ int main(int argc, char** argv) {
     MPI_Comm_size(comm, &size);
     MPI_Comm_rank(comm, &me);
     const Round round = draw(chance, size);
-    std::snprintf(now, sizeof now, "seed %lu, round %d (%s), rank %d of %d: ", seed, number,
+    std::snprintf(torture::now, sizeof torture::now, "seed %lu, round %d (%s), rank %d of %d: ", seed, number,
                   names[static_cast<int>(round.kind)], me, size);
     const bool dies = round.dies[static_cast<std::size_t>(me)];
     if (dies && round.before) {

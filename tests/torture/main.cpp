@@ -5,7 +5,6 @@
 // communicator is freed before what it carries is complete. --mpi3: only calls that MPI 3.1 has. --print-c: prints the
 // program as C, for the number of ranks it runs with. --list: the number of steps. Variables: trouble.hpp.
 #include <mpi.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,17 +14,10 @@
 #include <string>
 
 #include "plan.hpp"
+#include "program.hpp"
 #include "trouble.hpp"
 
 namespace {
-
-char now[64];  // which program runs, for whoever ends it
-
-void tell(int) {
-  ssize_t ignored = write(2, now, sizeof now);
-  (void)ignored;
-  _exit(4);
-}
 
 std::set<std::string> names(const std::string& list) {
   std::set<std::string> all;
@@ -82,8 +74,7 @@ int main(int argc, char** argv) {
   const Options o = read(argc, argv);
   torture::Trouble trouble;
   MPI_Init(&argc, &argv);
-  signal(SIGALRM, tell);
-  signal(SIGTERM, tell);
+  torture::tell_when_ended();
   setenv("TORTURE_PROGRAM", argv[0], 1);
   torture::be_spawned();
   int rank, size;
@@ -110,9 +101,8 @@ int main(int argc, char** argv) {
       if (rank == 0 && o.lists) std::printf("%zu steps\n", plan.steps.size());
       continue;
     }
-    std::snprintf(now, sizeof now, "hangs or fails: seed %lu, rank %d\n", seed, rank);
+    torture::begin_program(seed, rank, size);
     setenv("TORTURE_SEED", std::to_string(seed).c_str(), 1);
-    alarm(60 + 2 * static_cast<unsigned>(size));
     torture::Face face(false, o.old);
     perform(plan, face, rank);
     calls += face.calls();

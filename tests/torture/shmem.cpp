@@ -2,33 +2,24 @@
 // puts into parts of its own at random PEs, and knows what they contain.
 //   torture_shmem --seed N [--count PROGRAMS]
 #include <shmem.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <string>
 #include <vector>
 
 #include "chance.hpp"
+#include "program.hpp"
 
 namespace {
 
-char now[80];  // which program runs, for whoever ends it
 long calls = 0;
-
-void tell(int) {
-  ssize_t ignored = write(2, now, sizeof now);
-  (void)ignored;
-  _exit(4);
-}
 
 void must(bool good, const char* what) {
   if (good) return;
-  std::fprintf(stderr, "%s%s\n", now, what);
+  std::fprintf(stderr, "%s%s\n", torture::now, what);
   shmem_global_exit(3);
 }
 
@@ -188,24 +179,18 @@ void take_addresses() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  unsigned long seed = 1, count = 1;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::string(argv[i]) == "--seed") seed = std::strtoul(argv[i + 1], nullptr, 10);
-    if (std::string(argv[i]) == "--count") count = std::strtoul(argv[i + 1], nullptr, 10);
-  }
-  if (torture::Chance(seed).one_in(3)) take_addresses();
+  const torture::Seeds seeds = torture::read_seeds(argc, argv);
+  if (torture::Chance(seeds.first).one_in(3)) take_addresses();
   shmem_init();
-  signal(SIGALRM, tell);
-  signal(SIGTERM, tell);
+  torture::tell_when_ended();
   const int me = shmem_my_pe();
-  for (unsigned long program = seed; program < seed + count; ++program) {
-    alarm(60 + 2 * static_cast<unsigned>(shmem_n_pes()));
-    std::snprintf(now, sizeof now, "hangs or fails: seed %lu, PE %d: ", program, me);
+  for (unsigned long program = seeds.first; program < seeds.first + seeds.count; ++program) {
+    torture::begin_program(program, me, shmem_n_pes());
     torture::Chance alike(program), own(program * 1000 + static_cast<unsigned long>(me));
     run(alike, own);
   }
   alarm(0);
-  if (me == 0) std::printf("%lu programs, %ld calls\n", count, calls);
+  if (me == 0) std::printf("%lu programs, %ld calls\n", seeds.count, calls);
   shmem_finalize();
   return 0;
 }
