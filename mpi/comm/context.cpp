@@ -43,6 +43,22 @@ Masks& masks() {
   return *all;
 }
 
+/// Contexts of this process alone.
+Contexts take_own(int wanted) {
+  Masks& m = masks();
+  Contexts own{.list = {}, .traits = coll::own_traits(*runtime().device)};
+  for (int i = 0; i < wanted; ++i) {
+    if (m.free_own.empty()) {
+      own.list.push_back(m.next_own);
+      m.next_own += 2;
+    } else {
+      own.list.push_back(m.free_own.back());
+      m.free_own.pop_back();
+    }
+  }
+  return own;
+}
+
 /// Instead of words, once a member has failed, or its party is revoked: so nobody waits in vain, and all who depend on
 /// it fail as well.
 Buffer nothing() {
@@ -112,12 +128,18 @@ bool ContextTurn::end_round(std::span<const std::uint64_t, kWords> words, int wa
   return true;
 }
 
+void ContextTurn::end_alone(int wanted, Contexts& agreed) {
+  end();
+  agreed = take_own(wanted);
+}
+
 // ---- along the tree of a party ----
 
 ContextAgreement::ContextAgreement(Everyone all, int n, bool blocking)
     : party_(std::move(all.party)), bridge_(all.bridge), wanted_(n) {
   if (party_.size() == 1 && !bridge_.present) {
-    take_own();
+    contexts_ = take_own(wanted_);
+    done_ = true;
     return;
   }
   plan();
@@ -215,21 +237,6 @@ void ContextAgreement::end_round() {
   if (failed && !unheard_ && !failed_before_ && !(words_[kContextWords] & kOwned)) return start_round();
   if (!turn_->end_round(words_, wanted_, failed, contexts_)) return start_round();
   if (!failed && contexts_.list.empty()) error_ = MPI_ERR_OTHER;
-  done_ = true;
-}
-
-void ContextAgreement::take_own() {
-  Masks& m = masks();
-  contexts_.traits = coll::own_traits(*runtime().device);
-  for (int i = 0; i < wanted_; ++i) {
-    if (m.free_own.empty()) {
-      contexts_.list.push_back(m.next_own);
-      m.next_own += 2;
-    } else {
-      contexts_.list.push_back(m.free_own.back());
-      m.free_own.pop_back();
-    }
-  }
   done_ = true;
 }
 

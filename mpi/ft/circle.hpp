@@ -64,7 +64,8 @@ class Circle final : private Agreement::Wire {
     /// What it votes with; called as an agreement begins. As many on all members.
     std::function<std::vector<std::uint64_t>()> words;
     /// What the agreement has come to; called from a poll, or at once. Whether the question is over; else another
-    /// agreement on it begins. The same at all members.
+    /// agreement on it begins. The same at all members. Where all others have died it is over: each further agreement
+    /// would be so at once, and nothing else would come to its turn.
     std::function<bool(const Agreement::Value& agreed)> hear;
   };
   /// All members ask the same in the same order. A question begins when those before it are over, so that all members'

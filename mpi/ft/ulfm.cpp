@@ -104,6 +104,7 @@ class Shrink {
       Ranks remote = living(*comm_.remote);
       if (remote.empty()) {
         release(made.group);
+        for (const std::uint32_t context : contexts_.list) free_context(context);
         return MPI_COMM_NULL;
       }
       made.remote = new_group(std::move(remote));
@@ -121,6 +122,10 @@ class Shrink {
   bool hear(const Agreement::Value& agreed) {
     mixed_up_ = agreed.words.size() != ContextTurn::kWords;
     failed_ = agreed.failed;
+    if (!mixed_up_ && failed_.count() + 1 == comm_.circle->members().size()) {
+      turn_.end_alone(comm_.is_inter() ? 2 : 1, contexts_);
+      return over_ = true;
+    }
     std::vector<std::uint64_t> words = agreed.words;
     words.resize(ContextTurn::kWords);
     const std::span<const std::uint64_t, ContextTurn::kWords> free(words);

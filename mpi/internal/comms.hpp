@@ -190,6 +190,9 @@ class ContextTurn {
   /// `agreed` is what it has come to, with `wanted` contexts or, when there are not as many left, none; and the others
   /// of this process may go ahead, however long the caller keeps this object.
   bool end_round(std::span<const std::uint64_t, kWords> words, int wanted, bool failed, Contexts& agreed);
+  /// Instead, where nobody else takes part, or lives to: the agreement is over, with contexts of this process alone.
+  /// It waits for no other one, whose members may be long in coming.
+  void end_alone(int wanted, Contexts& agreed);
 
  private:
   void join_order();
@@ -231,7 +234,6 @@ class ContextAgreement {
   static void on_complete(Request* r);
   void settle(const Step& s);
   void end_round();
-  void take_own();
 
   const Party party_;
   const Bridge bridge_;
