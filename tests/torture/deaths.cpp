@@ -20,6 +20,12 @@ namespace {
 enum class Kind { barrier, bcast, reduce, allreduce, allgather, alltoall, ring, count };
 const char* const names[] = {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "ring"};
 
+/// A communicator beside that of the rounds: of every so-many-th of its ranks.
+struct Side {
+  int ways = 1;
+  bool shrinks = false;  // else it is duplicated
+};
+
 struct Round {
   Kind kind = Kind::barrier;
   bool background = false;
@@ -27,6 +33,7 @@ struct Round {
   std::vector<bool> dies;   // ranks of the communicator
   bool before = false;      // they die before the operation
   int pause = 0;            // microseconds until then, or from its start
+  std::vector<Side> sides;
 };
 
 unsigned value(int round, int from, int k) {
@@ -47,6 +54,9 @@ Round draw(torture::Chance& chance, int size) {
   round.root = chance.below(size);
   round.before = chance.one_in(2);
   round.pause = chance.below(3000);
+  if (chance.one_in(3))
+    for (int n = 1 + chance.below(4); n > 0; --n)
+      round.sides.push_back({chance.one_in(3) ? size : 1 + chance.below(3), chance.one_in(2)});
   round.dies.assign(static_cast<std::size_t>(size), false);
   if (size > 1 && chance.one_in(3))
     for (int n = 1 + chance.below(2); n > 0; --n)
@@ -166,6 +176,59 @@ struct Operation {
   }
 };
 
+/// What comes of the sides of a round: those who live shrink or duplicate all of them at once, each in an order of its
+/// own. Whoever dies never does.
+class Sides {
+ public:
+  Sides(const Round& round, MPI_Comm comm) {
+    int me = 0, size = 0;
+    MPI_Comm_rank(comm, &me);
+    MPI_Comm_size(comm, &size);
+    for (const Side& side : round.sides) {
+      One one{.side = side};
+      MPI_Comm_split(comm, me % side.ways, me, &one.comm);
+      for (int r = me % side.ways; r < size; r += side.ways)
+        ++(round.dies[static_cast<std::size_t>(r)] ? one.dead : one.living);
+      all_.push_back(one);
+    }
+  }
+  void begin(unsigned long seed) {
+    torture::Chance own(seed);
+    for (std::size_t left = all_.size(); left > 0; --left) {
+      std::swap(all_[static_cast<std::size_t>(own.below(static_cast<int>(left)))], all_[left - 1]);
+      One& one = all_[left - 1];  // which stays there
+      const int code = one.side.shrinks ? MPIX_Comm_ishrink(one.comm, &one.made, &one.request)
+                                        : MPI_Comm_idup(one.comm, &one.made, &one.request);
+      if (code != MPI_SUCCESS) wrong("begin of a side", code, MPI_SUCCESS);
+    }
+  }
+  void end() {
+    for (One& one : all_) {
+      int what = MPI_SUCCESS, size = 0;
+      const int code = MPI_Wait(&one.request, MPI_STATUS_IGNORE);
+      if (code != MPI_SUCCESS) MPI_Error_class(code, &what);
+      const bool lives = one.side.shrinks || one.dead == 0;
+      const int want = lives ? MPI_SUCCESS : MPIX_ERR_PROC_FAILED;
+      if (what != want) wrong(one.side.shrinks ? "shrink of a side" : "duplicate of a side", what, want);
+      if (lives) {
+        MPI_Comm_size(one.made, &size);
+        if (size != one.living) wrong("ranks of what is made of a side", size, one.living);
+      }
+      if (one.made != MPI_COMM_NULL) MPI_Comm_free(&one.made);
+      MPI_Comm_free(&one.comm);
+    }
+  }
+
+ private:
+  struct One {
+    Side side;
+    MPI_Comm comm = MPI_COMM_NULL, made = MPI_COMM_NULL;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int living = 0, dead = 0;
+  };
+  std::vector<One> all_;
+};
+
 /// Messages to three ranks that nobody will receive: the communicator is revoked while they are under way.
 class Forgotten {
  public:
@@ -265,6 +328,7 @@ int main(int argc, char** argv) {
     std::snprintf(torture::now, sizeof torture::now, "seed %lu, round %d (%s), rank %d of %d: ", seed, number,
                   names[static_cast<int>(round.kind)], me, size);
     const bool dies = round.dies[static_cast<std::size_t>(me)];
+    Sides sides(round, comm);
     if (dies && round.before) {
       usleep(static_cast<useconds_t>(round.pause));
       raise(SIGKILL);
@@ -278,7 +342,9 @@ int main(int argc, char** argv) {
     const int code = operation.call();
     while (dies) pause();
     operation.judge(code);
+    sides.begin(seed + static_cast<unsigned long>(number * 1000 + me));
     go_on(comm, round, code);
+    sides.end();
   }
   alarm(0);
   MPI_Comm_rank(comm, &me);
