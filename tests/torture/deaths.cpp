@@ -200,6 +200,11 @@ class Sides {
       const int code = one.side.shrinks ? MPIX_Comm_ishrink(one.comm, &one.made, &one.request)
                                         : MPI_Comm_idup(one.comm, &one.made, &one.request);
       if (code != MPI_SUCCESS) wrong("begin of a side", code, MPI_SUCCESS);
+      // The next begins when this one has gone some way.
+      int over = 0;
+      for (int polls = own.of({0, 3, 30, 300}); polls > 0 && !over; --polls)
+        MPI_Request_get_status(one.request, &over, MPI_STATUS_IGNORE);
+      usleep(static_cast<useconds_t>(own.of({0, 0, 0, 3000})));
     }
   }
   void end() {
