@@ -160,6 +160,7 @@ TEST(HostOptions, SayHowManyRanksAndWhere) {
   EXPECT_NE(placed({"--hosts", "a,b", "--host-split", "1,1"}).find("pretends"), std::string::npos);
   EXPECT_NE(placed({"--hosts", "a:1048576,b"}).find("at most"), std::string::npos);
   EXPECT_NE(placed({"--host-timeout", "0.1", "--hosts", "a"}).find("--host-timeout"), std::string::npos);
+  EXPECT_NE(placed({"-H", "a", "--hostfile", "/proc/sys/kernel/hostname"}).find("both name hosts"), std::string::npos);
 }
 
 TEST(HostOptions, BelongToTheirSection) {

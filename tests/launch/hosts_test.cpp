@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <set>
 #include <string_view>
+#include <thread>
 
 #include "tests/launch/family.hpp"
 #include "tests/launch/processes.hpp"
@@ -261,6 +263,60 @@ TEST(HostsKill, AHostThatSaysNothingIsLost) {
   EXPECT_NE(outcome.err.find("host b is lost: it has been silent for"), std::string::npos) << outcome.err;
   for (const pid_t pid : stopped) ::kill(pid, SIGCONT);
   job.await_nobody();
+}
+
+// What was not heard while the launcher's side was stopped says nothing of the hosts.
+TEST(Hosts, AJobThatWasSuspendedForLongerGoesOn) {
+  Process job(on_hosts("a:1,b:1", {"--host-timeout", "2", "--fan-out", "1", "sh", "-c",
+                                   "trap 'exit 0' USR1; echo up; while :; do sleep 0.05; done"}));
+  job.await_lines(2);
+  const std::vector<pid_t> all = job.family();
+  for (const pid_t pid : all) ::kill(pid, SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(4500));
+  for (const pid_t pid : all) ::kill(pid, SIGCONT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  ::kill(job.pid(), SIGUSR1);
+  const Outcome outcome = job.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+// As their own SIGPIPE does on one host. They print until then.
+TEST(Hosts, RanksEndWhenNobodyReadsTheirOutput) {
+  for (const char* fan_out : {"32", "1"})
+    for (const char* to : {"", " >&2"}) {
+      Words command = {"bash", "-c", "set -o pipefail; exec 3>&1; \"$@\" 2>&1 >&3 3>&- | head -1"};
+      if (*to == '\0') command[2] = "set -o pipefail; \"$@\" | head -1";
+      command.push_back("bash");
+      for (const std::string& word : on_hosts(
+               "a:1,b:1,c:1", {"--fan-out", fan_out, "sh", "-c", std::string("while echo x") + to + "; do :; done"}))
+        command.push_back(word);
+      const Outcome outcome = run(command);
+      EXPECT_EQ(outcome.code, 128 + SIGPIPE) << to << outcome.err;
+    }
+}
+
+TEST(Hosts, AHostThatHasNotAnsweredIsNamedToWhoAsks) {
+  Process job(rmqrun({"--launcher", "sh -c $ANSWER", "--hosts", "localhost,a", "PROBE", "init", "say", "up", "watch"}),
+              "", {{"ANSWER", "sleep 1000"}});
+  job.await_lines(1);
+  ::kill(job.pid(), SIGQUIT);
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  ::kill(job.pid(), SIGTERM);
+  const Outcome outcome = job.wait();
+  EXPECT_NE(outcome.err.find("on a host that has not answered yet"), std::string::npos) << outcome.err;
+  job.await_nobody();
+}
+
+TEST(Hosts, FewDescriptorsAreEnoughForFewRanks) {
+  Words command = {"sh", "-c", "ulimit -n 64; exec \"$@\"", "sh"};
+  for (const std::string& word : on_hosts("a:1,b:1", {"echo", "up"})) command.push_back(word);
+  const Outcome few = run(command);
+  EXPECT_EQ(few.code, 0) << few.err;
+  command[2] = "ulimit -n 48; exec \"$@\"";
+  command.insert(command.end() - 2, {"-n", "9"});
+  const Outcome many = run(command);
+  EXPECT_EQ(many.code, 127);
+  EXPECT_NE(many.err.find("but the hard limit is 48"), std::string::npos) << many.err;
 }
 
 TEST(Hosts, ASignalReachesAllRanks) {

@@ -309,13 +309,13 @@ TEST(RmqrunIo, ALongLineIsOneLineAndHasOneLabel) {
   EXPECT_EQ(job.out, "[0] " + std::string(300000, 'x') + "\n");
 }
 
-TEST(RmqrunIo, AFullDiskIsSaidAndTheRanksGoOn) {
+TEST(RmqrunIo, AFullDiskIsSaidAndToldByTheCodeAndTheRanksGoOn) {
   std::vector<std::string> command = {"sh", "-c", "exec \"$@\" >/dev/full", "sh"};
   for (const std::string& word :
        rmqrun({"-n", "2", "-l", "sh", "-c", "echo lost; sleep 0.2; echo lost, too; echo on >&2"}))
     command.push_back(word);
   const Outcome job = run(command);
-  EXPECT_EQ(job.code, 0) << job.err;
+  EXPECT_EQ(job.code, 1) << job.err;
   EXPECT_NE(job.err.find("No space left on device"), std::string::npos) << job.err;
   EXPECT_EQ(job.err.find("No space"), job.err.rfind("No space")) << job.err;
   EXPECT_NE(job.err.find("[0] on"), std::string::npos) << job.err;

@@ -229,7 +229,7 @@ int serve(UniqueFd listener, int size, const std::string& job, Care care) {
   // Two connections a rank, its own and its minder's, come through the gate and stay.
   const std::size_t connections = 2 * static_cast<std::size_t>(size);
   // Who is in has left the gate, so both together are no more than all connections and the strangers.
-  const auto raised = raise_open_files(size, Gate::descriptors(connections) + 16);
+  const auto raised = raise_open_files(size, 0, Gate::descriptors(connections) + 16);
   if (!raised)
     std::fprintf(stderr, "rmqboot: %s\n", printable(raised.error().what).c_str());  // some ranks will not come in
   auto loop = EventLoop::create();

@@ -157,7 +157,8 @@ std::string doing_text(const Rank& r) {
     case Fate::stopped:
       return "is stopped by a signal (kill -CONT continues it)";
     case Fate::starting:
-      return "has not called MPI_Init";
+      return fmt::format("has not called MPI_Init{}",
+                         r.process.starts_with("on a host") ? fmt::format(" (its process is {})", r.process) : "");
     case Fate::left:
       return "has left MPI (MPI_Finalize)";
     case Fate::gone:

@@ -63,7 +63,6 @@ class Agent final : private Agents::Upcalls, private AgentJob::Upcalls {
   void on_launcher(const Link::Frame& frame) {
     if (frame.word == Word::setup) return on_setup(frame.body);
     if (!household_) return loop_.stop();  // no launcher of ours
-    FieldReader body(frame.body);
     switch (frame.word) {
       case Word::plan:
         plans_[frame.job] += frame.body;
@@ -72,7 +71,7 @@ class Agent final : private Agents::Upcalls, private AgentJob::Upcalls {
         agents_->send(Word::start, frame.job);
         return start(frame.job);
       case Word::printed:
-        return output_->taken(body.number());
+        return output_->hear(frame.body);
       case Word::bye:
         leaving_ = true;
         agents_->send(Word::bye, 0);
@@ -114,11 +113,12 @@ class Agent final : private Agents::Upcalls, private AgentJob::Upcalls {
     for (std::size_t host = 0; host < plan->hosts.size(); ++host)
       if (plan->hosts[host] == terms_.hosts[0])
         ranks += plan->job.host_of_rank.count(static_cast<int>(host), plan->job.size);
-    constexpr int kAgent = 64 + 2 * 32, kJob = 4;  // links; flight recorder, /dev/null
+    constexpr int kJob = 4;  // flight recorder, /dev/null
     descriptors_[number] = kJob + ranks * (1 + output_->descriptors_per_rank(ranks));
-    int needed = kAgent;
+    const auto below = static_cast<int>(agents_->size());
+    int needed = kSpareDescriptors + 2 * below;
     for (const auto& [job, descriptors] : descriptors_) needed += descriptors;
-    auto raised = raise_open_files(ranks, static_cast<rlim_t>(needed));
+    auto raised = raise_open_files(ranks, below, static_cast<rlim_t>(needed));
     if (!raised) return launcher_->send(Word::failed, number, terms_.hosts[0] + ": " + raised.error().what);
     if (*raised) {
       users_limit_ = *raised;
@@ -135,14 +135,10 @@ class Agent final : private Agents::Upcalls, private AgentJob::Upcalls {
   // ---- from agents below ----
 
   void on_word(std::size_t place, const Link::Frame& frame) override {
-    if (frame.word == Word::output) {
-      FieldReader body(frame.body);
-      const int fd = static_cast<int>(body.number());
-      const std::string_view text = body.rest();
-      return output_->accept(place, fd, text, [this, place, bytes = static_cast<std::uint32_t>(text.size())] {
-        agents_->send(place, Word::printed, 0, Fields().number(bytes));
+    if (frame.word == Word::output)
+      return output_->accept(place, frame.body, [this, place](std::string_view printed) {
+        agents_->send(place, Word::printed, 0, printed);
       });
-    }
     const auto job = jobs_.find(frame.job);
     if (frame.word == Word::get || frame.word == Word::fence) {
       if (job != jobs_.end()) job->second->on_agent(place, frame);

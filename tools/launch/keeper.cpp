@@ -85,6 +85,7 @@ int Keeper::run() {
   kill_descendants();
   if (code_ != 0) return code_;
   if (!other_codes_.empty()) return other_codes_.begin()->second;
+  if (output_.has_lost()) return exit_lost_output;
   return any_left_ || died_codes_.empty() ? 0 : died_codes_.begin()->second;
 }
 
@@ -106,12 +107,11 @@ int Keeper::descriptors_for(const JobPlan& plan) const {
 }
 
 Result<void> Keeper::raise_descriptor_limit(const JobPlan& plan) {
-  constexpr int kLauncher = 64;
   const auto elsewhere = static_cast<int>(std::ranges::count(plan.here, false)) * (plan.pretended ? 0 : 1);
   const int agents = std::min(elsewhere + static_cast<int>(agents_.size()), options_.fan_out);
-  int needed = kLauncher + 2 * agents + descriptors_for(plan);
+  int needed = kSpareDescriptors + 2 * agents + descriptors_for(plan);
   for (const auto& job : jobs_) needed += descriptors_for(job->plan());
-  auto raised = raise_open_files(ranks_here(plan), static_cast<rlim_t>(needed));
+  auto raised = raise_open_files(ranks_here(plan), agents, static_cast<rlim_t>(needed));
   if (!raised) return tl::unexpected(raised.error());
   if (!*raised) return {};
   users_limit_ = *raised;
@@ -152,14 +152,10 @@ Result<void> Keeper::reach(const JobPlan& plan) {
 }
 
 void Keeper::on_word(std::size_t place, const Link::Frame& frame) {
+  if (frame.word == Word::output)
+    return output_.accept(place, frame.body,
+                          [this, place](std::string_view printed) { agents_.send(place, Word::printed, 0, printed); });
   FieldReader body(frame.body);
-  if (frame.word == Word::output) {
-    const int fd = static_cast<int>(body.number());
-    const std::string_view text = body.rest();
-    return output_.accept(place, fd, text, [this, place, bytes = static_cast<std::uint32_t>(text.size())] {
-      agents_.send(place, Word::printed, 0, Fields().number(bytes));
-    });
-  }
   if (frame.word == Word::lost) {
     const std::string why = body.text();
     std::vector<std::string> hosts(std::min<std::size_t>(body.number(), frame.body.size()));

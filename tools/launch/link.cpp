@@ -15,7 +15,6 @@ namespace {
 constexpr std::string_view kGreeting = "\nrmq-agent 1\n";
 constexpr std::size_t kMostNoise = 256 * 1024;  // before the greeting
 constexpr std::size_t kHeader = 12;
-constexpr std::chrono::milliseconds kBeat{1000};
 
 std::uint32_t number_at(const char* at) {
   std::uint32_t value = 0;
@@ -35,7 +34,8 @@ Link::Link(EventLoop& loop, UniqueFd input, UniqueFd output, bool awaits_agent, 
       silence_(silence),
       hear_(std::move(hear)),
       lost_(std::move(lost)),
-      heard_(EventLoop::Clock::now()) {
+      heard_(EventLoop::Clock::now()),
+      beaten_(heard_) {
   for (const int fd : {input_.get(), output_.get()}) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
   loop_.watch(input_.get(), EPOLLIN, [this](std::uint32_t) { on_readable(); });
   loop_.watch(output_.get(), 0, [this](std::uint32_t) { flush(); });
@@ -81,7 +81,10 @@ void Link::flush() {
 
 void Link::on_beat() {
   if (!is_up()) return;
-  const auto silent = EventLoop::Clock::now() - heard_;
+  // While this process was stopped (a job that is suspended, a machine that sleeps), it heard nobody.
+  const auto now = EventLoop::Clock::now();
+  if (const auto late = now - std::exchange(beaten_, now) - kBeat; late > kBeat) heard_ += late;
+  const auto silent = now - heard_;
   if (awaits_agent_ && silent >= kStartPatience)
     return lose(fmt::format("no agent has answered for {} s", kStartPatience.count()));
   if (!awaits_agent_ && silent >= silence_)

@@ -39,7 +39,7 @@ enum class Word : std::uint8_t {
   look,          // down  answered by `facts` for each rank
   tell,          // down  u32 rank that ends the job, u32 1: its own events are known; answered by `events` of each host
   input,         // down  text for rank 0; empty: its end
-  printed,       // down  u32 bytes of `output` that the launcher has taken
+  printed,       // down  u32 bytes of `output` that the launcher has taken, u32 1 or 2, u32 0: nobody reads it any more
   bye,           // down  end, once all output has been taken
   beat = 32,     // both  nothing: I live
   started = 33,  // up    u32 rank, u32 process, program: for debuggers
@@ -84,9 +84,12 @@ class Link {
   bool is_up() const { return input_.is_open(); }
   bool has_answered() const { return !awaits_agent_; }
   bool is_idle() const { return outgoing_.empty(); }
+  /// Nothing has been heard for so long.
+  EventLoop::Clock::duration silent() const { return EventLoop::Clock::now() - heard_; }
 
   static constexpr std::size_t kMostBody = 512 * 1024;
   static constexpr std::chrono::seconds kStartPatience{60};
+  static constexpr std::chrono::milliseconds kBeat{1000};  // between two words at least
 
  private:
   void on_readable();
@@ -104,7 +107,7 @@ class Link {
   const Lost lost_;
   std::string incoming_, outgoing_;
   bool awaits_room_ = false;
-  EventLoop::Clock::time_point heard_;
+  EventLoop::Clock::time_point heard_, beaten_;
   const std::shared_ptr<const char> alive_ = std::make_shared<const char>();  // as long as this object
 };
 

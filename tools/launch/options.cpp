@@ -206,9 +206,9 @@ class Parser {
       case Verb::placing:
         return placing_.map_by(value, word, out_);
       case Verb::hosts:
-        return placing_.take_hosts(parse_host_list(value), word, value);
+        return placing_.take_hosts(parse_host_list(value), Placing::Source::list, word, value);
       case Verb::hostfile:
-        return placing_.take_hosts(read_host_file(value, out_.notes), word, value);
+        return placing_.take_hosts(read_host_file(value, out_.notes), Placing::Source::file, word, value);
       case Verb::launcher:
         if (value.find_first_not_of(' ') == std::string::npos) return wrong(fmt::format("{} needs a command", word));
         out_.launcher = value;

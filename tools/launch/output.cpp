@@ -14,6 +14,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tools/launch/link.hpp"
 #include "tools/process/printable.hpp"
 
 namespace rmq::launch {
@@ -76,11 +77,16 @@ void OutputRelay::set_up(Sink& sink, int fd) {
   sink.plain_file = is_plain_file(fd);
 }
 
-void OutputRelay::accept(std::size_t place, int fd, std::string_view text, std::function<void()> taken) {
+void OutputRelay::accept(std::size_t place, std::string_view output, Answer answer) {
+  FieldReader body(output);
+  const std::uint32_t fd = body.number();
+  const std::string_view text = body.rest();
   Stream& stream = stream_of(place, fd == STDERR_FILENO ? error_ : output_);
   pass_lines(stream, text);
   await_more(stream);
-  stream.sink->awaits_room.push_back(std::move(taken));
+  stream.sink->awaits_room.push_back([fd, bytes = text.size(), answer = std::move(answer)](bool is_read) {
+    answer(Fields().number(static_cast<std::uint32_t>(bytes)).number(fd).number(is_read));
+  });
   write_out(*stream.sink);
 }
 
@@ -91,8 +97,11 @@ OutputRelay::Stream& OutputRelay::stream_of(std::size_t place, Sink& sink) {
   return *stream;
 }
 
-void OutputRelay::taken(std::size_t bytes) {
-  not_taken_ -= std::min(bytes, not_taken_);
+void OutputRelay::hear(std::string_view printed) {
+  FieldReader body(printed);
+  not_taken_ -= std::min<std::size_t>(body.number(), not_taken_);
+  Sink& of = body.number() == STDERR_FILENO ? error_ : output_;
+  if (body.number() == 0 && !std::exchange(of.broken, true)) write_out(of);
   for (Sink* sink : {&output_, &error_})
     if (!sink->held.empty()) resume(*sink);
   if (written_) written_();
@@ -266,12 +275,13 @@ bool OutputRelay::is_idle() const {
 
 void OutputRelay::write_out(Sink& sink) {
   if (pass_) {
-    pass_on(sink);
+    if (!sink.broken) pass_on(sink);
   } else {
     write_to_file(sink);
   }
+  if (sink.broken) close_all(sink);
   if (sink.held.size() > most_held) return;
-  for (const auto& taken : std::exchange(sink.awaits_room, {})) taken();
+  for (const auto& taken : std::exchange(sink.awaits_room, {})) taken(!sink.broken);
 }
 
 void OutputRelay::write_to_file(Sink& sink) {
@@ -288,23 +298,24 @@ void OutputRelay::write_to_file(Sink& sink) {
     }
   }
   sink.held.erase(0, done);
-  if (sink.broken) {
-    // Whoever read our output is gone. The ranks learn it as they would have without us: by SIGPIPE at their next line.
-    sink.held.clear();
-    sink.behind.clear();
-    for (Stream& stream : streams_)
-      if (stream.sink == &sink && stream.pipe.is_open()) {
-        loop_.forget(stream.pipe.get());
-        stream.pipe.reset();
-      }
-  }
-  const bool waits = !sink.held.empty();
+  const bool waits = !sink.held.empty() && !sink.broken;
   if (waits && !sink.waiting) {
     sink.waiting = loop_.watch(sink.fd, EPOLLOUT, [this, &sink](std::uint32_t) { resume(sink); });
   } else if (!waits && sink.waiting) {
     loop_.forget(sink.fd);
     sink.waiting = false;
   }
+}
+
+// Whoever read our output is gone. The ranks learn it as they would have without us: by SIGPIPE at their next line.
+void OutputRelay::close_all(Sink& sink) {
+  sink.held.clear();
+  sink.behind.clear();
+  for (Stream& stream : streams_)
+    if (stream.sink == &sink && stream.pipe.is_open()) {
+      loop_.forget(stream.pipe.get());
+      stream.pipe.reset();
+    }
 }
 
 // A full disk, for instance: the ranks go on, as one that writes for itself does.

@@ -5,8 +5,9 @@
 // than 64 KiB in pieces, between which lines of others wait, up to 1 MiB of each, as long as it goes on. What the rank
 // that reads our input leaves without an end is passed on when nothing more has come for a moment: it may be a
 // question. When the reader of our output is slow, ranks are made to wait: at most 1 MiB is held back. What cannot be
-// written, as on a full disk, is lost, and that is said once; when nobody reads it any more, ranks get SIGPIPE. Where
-// nothing could mix (one rank, a terminal, /dev/null) and no label is wanted, ranks write for themselves.
+// written, as on a full disk, is lost, and that is said once; when nobody reads it any more, ranks get SIGPIPE, on
+// other hosts as well: their agents hear of it with the answer to what they pass. Where nothing could mix (one
+// rank, a terminal, /dev/null) and no label is wanted, ranks write for themselves.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,7 @@ class OutputRelay {
   /// `tag` puts a label before each line.
   OutputRelay(EventLoop& loop, bool tag);
   /// Of an agent: hands all to `pass`, as text for stdout (1) or stderr (2), so much at most at once that is not
-  /// taken() yet. `shared`: both are one file there.
+  /// answered yet. `shared`: both are one file there.
   using Pass = std::function<void(int fd, std::string_view text)>;
   OutputRelay(EventLoop& loop, bool tag, bool shared, Pass pass);
   OutputRelay(const OutputRelay&) = delete;
@@ -51,11 +52,13 @@ class OutputRelay {
   /// Reads what the rank of this `stream` has printed so far; to be called when it has ended.
   void drain(int stream);
 
-  /// What the agent at `place` has passed, for stdout (1) or stderr (2): lines of its ranks with their labels, cut
-  /// anywhere. `taken` is called once not too much waits any more: at once, or from the event loop.
-  void accept(std::size_t place, int fd, std::string_view text, std::function<void()> taken);
-  /// The launcher has taken so many bytes of what was passed.
-  void taken(std::size_t bytes);
+  /// What the agent at `place` has passed (the body of Word::output): lines of its ranks with their labels, cut
+  /// anywhere. `answer` is called with the body of Word::printed once not too much waits any more: at once, or from the
+  /// event loop.
+  using Answer = std::function<void(std::string_view printed)>;
+  void accept(std::size_t place, std::string_view output, Answer answer);
+  /// Of an agent: what is answered to what it has passed.
+  void hear(std::string_view printed);
 
   /// Whether stdout and stderr are one file.
   bool is_shared() const { return shared_; }
@@ -64,6 +67,8 @@ class OutputRelay {
   /// of it is a command to the terminal.
   void say(std::string_view line);
 
+  /// What goes to stdout could not be written.
+  bool has_lost() const { return output_.has_failed; }
   /// All has been read and nothing waits to be written.
   bool is_idle() const;
   /// Called from the event loop each time something held back has been written.
@@ -81,10 +86,10 @@ class OutputRelay {
     bool has_failed = false;  // it has been said that something is lost
     bool terminal = false;    // or /dev/null: takes what several write line by line, or does not care
     bool plain_file = false;  // always ready, not to be waited for
-    bool broken = false;      // its reader is gone
+    bool broken = false;      // its reader is gone, here or where the agent passes it
     bool waiting = false;     // the loop watches for room
     std::string held;         // what it has not taken yet
-    std::vector<std::function<void()>> awaits_room;
+    std::vector<std::function<void(bool is_read)>> awaits_room;
   };
   static constexpr int kAgents = -1;
   struct Stream {       // one pipe from one rank, or what an agent passes
@@ -118,6 +123,7 @@ class OutputRelay {
   void close(Stream& stream);
   void write_out(Sink& sink);
   void write_to_file(Sink& sink);
+  void close_all(Sink& sink);
   void pass_on(Sink& sink);
   void resume(Sink& sink);
 

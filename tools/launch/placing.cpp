@@ -51,8 +51,12 @@ Result<void> Placing::map_by(const std::string& value, string_view word, Options
   return {};
 }
 
-Result<void> Placing::take_hosts(Result<HostList> list, string_view word, const std::string& value) {
+Result<void> Placing::take_hosts(Result<HostList> list, Source source, string_view word, const std::string& value) {
   if (!list) return wrong(fmt::format("{} {}: {}", word, value, list.error().what));
+  // Other launchers choose from the file what is listed, or ignore one of the two.
+  if (!of_section_.empty() && source != source_)
+    return wrong(fmt::format("{} and {} {} both name hosts; name all in one of them", hosts_word_, word, value));
+  source_ = source;
   for (HostSlots& host : *list) add_host(of_section_, std::move(host));
   hosts_word_ = fmt::format("{} {}", word, value);
   return {};

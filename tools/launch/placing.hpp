@@ -23,8 +23,9 @@ class Placing {
   Result<void> set_per_host(const std::string& value, std::string_view word);
   /// --map-by, --rank-by
   Result<void> map_by(const std::string& value, std::string_view word, Options& out);
-  /// --hosts, --hostfile: added to those that this section has named already.
-  Result<void> take_hosts(Result<HostList> list, std::string_view word, const std::string& value);
+  /// --hosts, --hostfile: added to those that this section has named already in the same way; both at once are refused.
+  enum class Source { list, file };
+  Result<void> take_hosts(Result<HostList> list, Source source, std::string_view word, const std::string& value);
   /// The options of one section have been read: the next hosts are the next section's.
   void end_section() { named_.emplace_back(std::move(of_section_)), of_section_.clear(); }
 
@@ -47,6 +48,7 @@ class Placing {
   bool in_turn_ = false;           // --map-by node
   std::string placing_word_;       // as it was written
   HostList of_section_;            // that the section under way has named so far
+  Source source_ = Source::list;   // of these
   std::vector<HostList> named_;    // by section: that it names; empty where it names none
   std::string hosts_word_;         // the last option that names hosts, as it was written
   std::vector<HostList> pools_;    // hosts that one section or several fill one after the other; none: this machine

@@ -150,7 +150,8 @@ bool RemoteStarter::is_ending(int rank) {
 
 ProcessFacts RemoteStarter::facts(int rank) const {
   const Rank& entry = ranks_.at(rank);
-  return {entry.program, entry.pid, entry.alive, entry.alive ? entry.state : "gone"};
+  const std::string unheard = agents_.where_unheard(place_);
+  return {entry.program, entry.pid, entry.alive, !entry.alive ? "gone" : unheard.empty() ? entry.state : unheard};
 }
 
 void RemoteStarter::prod(int rank) {

@@ -29,6 +29,7 @@ std::string signal_name(int signal);
 std::string one_line(std::string_view text);
 
 /// The exit codes of the launcher itself.
+inline constexpr int exit_lost_output = 1;     // what ranks print cannot be written
 inline constexpr int exit_usage = 2;           // the command line makes no sense
 inline constexpr int exit_timeout = 124;       // as timeout(1)
 inline constexpr int exit_hang = 125;          // --hang-abort
