@@ -21,8 +21,10 @@ struct Use {
 struct Inter : Step {
   Group group;
   std::vector<int> sides[2];  // ranks in `group`
-  bool halves = false, high = false, dup = false, beside = false, by_group = false;
-  int more[2] = {0, 0};  // communicators that one side has besides
+  bool halves = false, high = false, dup = false, by_group = false;
+  enum class Beside { none, all, last } beside = Beside::none;  // a duplicate is under way, from the beginning or late
+  int more[2] = {0, 0};                                         // communicators that one side has besides
+  bool late = false;  // of which the latest is the local one, and the others are gone
   Group merged;
   std::vector<Use> uses;
 
@@ -41,28 +43,42 @@ struct Inter : Step {
     const int me = group.rank_of(world);
     if (me < 0) return;
     const int side = side_of(me), other = 1 - side;
-    const Comm from{group.comm}, local{object(id, 0)};
-    if (beside) f.call(TORTURE_CALL(MPI_Comm_idup), from, CommRef{object(id, 4)}, Req{object(id, 4)});
+    const Comm from{group.comm};
+    if (beside == Beside::all) f.call(TORTURE_CALL(MPI_Comm_idup), from, CommRef{object(id, 4)}, Req{object(id, 4)});
+    std::vector<int> locals{object(id, 0)};
     if (by_group) {
       f.call(TORTURE_CALL(MPI_Comm_group), from, GrpRef{object(id, 0)});
       f.call(TORTURE_CALL(MPI_Group_incl), Grp{object(id, 0)}, size(side), Ints{&sides[side]}, GrpRef{object(id, 1)});
-      f.call(TORTURE_CALL(MPI_Comm_create_group), from, Grp{object(id, 1)}, id, CommRef{local.index});
+      f.call(TORTURE_CALL(MPI_Comm_create_group), from, Grp{object(id, 1)}, id, CommRef{locals[0]});
       f.call(TORTURE_CALL(MPI_Group_free), GrpRef{object(id, 0)});
       f.call(TORTURE_CALL(MPI_Group_free), GrpRef{object(id, 1)});
     } else {
-      f.call(TORTURE_CALL(MPI_Comm_split), from, side, me, CommRef{local.index});
+      f.call(TORTURE_CALL(MPI_Comm_split), from, side, me, CommRef{locals[0]});
     }
-    for (int n = 0; n < more[side]; ++n) f.call(TORTURE_CALL(MPI_Comm_dup), local, CommRef{object(id, 5 + n)});
-    f.call(TORTURE_CALL(MPI_Intercomm_create), local, 0, from, sides[other][0], id + 1, CommRef{object(id, 1)});
-    f.call(TORTURE_CALL(MPI_Comm_free), CommRef{local.index});
-    for (int n = 0; n < more[side]; ++n) f.call(TORTURE_CALL(MPI_Comm_free), CommRef{object(id, 5 + n)});
+    for (int n = 0; n < more[side]; ++n) {
+      locals.push_back(object(id, 5 + n));
+      f.call(TORTURE_CALL(MPI_Comm_dup), Comm{locals[0]}, CommRef{locals.back()});
+    }
+    if (late) std::swap(locals.front(), locals.back());
+    const auto free_but = [&](std::size_t kept) {
+      for (; locals.size() > kept; locals.pop_back()) f.call(TORTURE_CALL(MPI_Comm_free), CommRef{locals.back()});
+    };
+    if (late) free_but(1);
+    if (beside == Beside::last) {  // of a context that may be between those of the two local ones
+      f.call(TORTURE_CALL(MPI_Comm_dup), from, CommRef{object(id, 9)});
+      f.call(TORTURE_CALL(MPI_Comm_idup), Comm{object(id, 9)}, CommRef{object(id, 4)}, Req{object(id, 4)});
+    }
+    f.call(TORTURE_CALL(MPI_Intercomm_create), Comm{locals[0]}, 0, from, sides[other][0], id + 1,
+           CommRef{object(id, 1)});
+    free_but(0);
     f.does(TORTURE_CALL(expect_inter), id, Comm{object(id, 1)}, size(side), size(other), rank_of(me, side));
     f.call(TORTURE_CALL(MPI_Intercomm_merge), Comm{object(id, 1)}, (side == 1) == high ? 1 : 0, CommRef{object(id, 2)});
     f.does(TORTURE_CALL(expect_size), id, Comm{object(id, 2)}, merged.size(), merged.rank_of(world));
     if (dup) f.call(TORTURE_CALL(MPI_Comm_dup), Comm{object(id, 1)}, CommRef{object(id, 3)});
-    if (beside) {
+    if (beside != Beside::none) {
       f.does(TORTURE_CALL(complete), id, me % 6, Req{object(id, 4)}, Stat{object(id, 4)});
       f.call(TORTURE_CALL(MPI_Comm_free), CommRef{object(id, 4)});
+      if (beside == Beside::last) f.call(TORTURE_CALL(MPI_Comm_free), CommRef{object(id, 9)});
     }
     begin(f, 0, me);
   }
@@ -240,9 +256,10 @@ std::unique_ptr<Step> draw_inter(Chance& chance, const Group& group, int id) {
   for (int r = 0; r < group.size(); ++r) step->sides[step->halves ? (r < cut ? 0 : 1) : r % 2].push_back(r);
   step->high = chance.one_in(2);
   step->dup = chance.one_in(3);
-  step->beside = chance.one_in(3);
+  step->beside = static_cast<Inter::Beside>(chance.below(3));
   step->by_group = chance.one_in(3);
   if (chance.one_in(2)) step->more[chance.below(2)] = 1 + chance.below(3);
+  step->late = chance.one_in(2);
   step->merged.comm = object(id, 2);
   step->merged.maker = id;
   // Those that say they are high come second.
