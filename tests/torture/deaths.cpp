@@ -20,10 +20,10 @@ namespace {
 enum class Kind { barrier, bcast, reduce, allreduce, allgather, alltoall, ring, count };
 const char* const names[] = {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "ring"};
 
-/// A communicator beside that of the rounds: of every so-many-th of its ranks.
+/// A communicator beside that of the rounds, of every so-many-th of its ranks, and what is made of it.
 struct Side {
   int ways = 1;
-  bool shrinks = false;  // else it is duplicated
+  std::vector<bool> shrinks;  // else a duplicate
 };
 
 struct Round {
@@ -55,8 +55,10 @@ Round draw(torture::Chance& chance, int size) {
   round.before = chance.one_in(2);
   round.pause = chance.below(3000);
   if (chance.one_in(3))
-    for (int n = 1 + chance.below(4); n > 0; --n)
-      round.sides.push_back({chance.one_in(3) ? size : 1 + chance.below(3), chance.one_in(2)});
+    for (int n = 1 + chance.below(4); n > 0; --n) {
+      Side& side = round.sides.emplace_back(Side{chance.one_in(3) ? size : 1 + chance.below(3), {}});
+      for (int k = 1 + chance.below(3); k > 0; --k) side.shrinks.push_back(chance.one_in(2));
+    }
   round.dies.assign(static_cast<std::size_t>(size), false);
   if (size > 1 && chance.one_in(3))
     for (int n = 1 + chance.below(2); n > 0; --n)
@@ -176,8 +178,8 @@ struct Operation {
   }
 };
 
-/// What comes of the sides of a round: those who live shrink or duplicate all of them at once, each in an order of its
-/// own. Whoever dies never does.
+/// What comes of the sides of a round: those who live shrink or duplicate all of them at once, of each one what is made
+/// of it in its order, but each rank in an order of its own among them. Whoever dies never does.
 class Sides {
  public:
   Sides(const Round& round, MPI_Comm comm) {
@@ -185,7 +187,8 @@ class Sides {
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &size);
     for (const Side& side : round.sides) {
-      One one{.side = side};
+      One one;
+      for (const bool shrinks : side.shrinks) one.made.push_back({shrinks});
       MPI_Comm_split(comm, me % side.ways, me, &one.comm);
       for (int r = me % side.ways; r < size; r += side.ways)
         ++(round.dies[static_cast<std::size_t>(r)] ? one.dead : one.living);
@@ -194,43 +197,55 @@ class Sides {
   }
   void begin(unsigned long seed) {
     torture::Chance own(seed);
-    for (std::size_t left = all_.size(); left > 0; --left) {
-      std::swap(all_[static_cast<std::size_t>(own.below(static_cast<int>(left)))], all_[left - 1]);
-      One& one = all_[left - 1];  // which stays there
-      const int code = one.side.shrinks ? MPIX_Comm_ishrink(one.comm, &one.made, &one.request)
-                                        : MPI_Comm_idup(one.comm, &one.made, &one.request);
+    std::vector<std::size_t> left;
+    for (std::size_t i = 0; i < all_.size(); ++i) left.insert(left.end(), all_[i].made.size(), i);
+    for (; !left.empty(); left.pop_back()) {
+      std::swap(left[static_cast<std::size_t>(own.below(static_cast<int>(left.size())))], left.back());
+      One& one = all_[left.back()];
+      Made& made = one.made[one.begun++];
+      const int code = made.shrinks ? MPIX_Comm_ishrink(one.comm, &made.comm, &made.request)
+                                    : MPI_Comm_idup(one.comm, &made.comm, &made.request);
       if (code != MPI_SUCCESS) wrong("begin of a side", code, MPI_SUCCESS);
       // The next begins when this one has gone some way.
       int over = 0;
       for (int polls = own.of({0, 3, 30, 300}); polls > 0 && !over; --polls)
-        MPI_Request_get_status(one.request, &over, MPI_STATUS_IGNORE);
+        MPI_Request_get_status(made.request, &over, MPI_STATUS_IGNORE);
       usleep(static_cast<useconds_t>(own.of({0, 0, 0, 3000})));
     }
   }
   void end() {
     for (One& one : all_) {
-      int what = MPI_SUCCESS, size = 0;
-      const int code = MPI_Wait(&one.request, MPI_STATUS_IGNORE);
-      if (code != MPI_SUCCESS) MPI_Error_class(code, &what);
-      const bool lives = one.side.shrinks || one.dead == 0;
-      const int want = lives ? MPI_SUCCESS : MPIX_ERR_PROC_FAILED;
-      if (what != want) wrong(one.side.shrinks ? "shrink of a side" : "duplicate of a side", what, want);
-      if (lives) {
-        MPI_Comm_size(one.made, &size);
-        if (size != one.living) wrong("ranks of what is made of a side", size, one.living);
-      }
-      if (one.made != MPI_COMM_NULL) MPI_Comm_free(&one.made);
+      for (Made& made : one.made) end(one, made);
       MPI_Comm_free(&one.comm);
     }
   }
 
  private:
-  struct One {
-    Side side;
-    MPI_Comm comm = MPI_COMM_NULL, made = MPI_COMM_NULL;
+  struct Made {
+    bool shrinks;
+    MPI_Comm comm = MPI_COMM_NULL;
     MPI_Request request = MPI_REQUEST_NULL;
+  };
+  struct One {
+    MPI_Comm comm = MPI_COMM_NULL;
+    std::vector<Made> made;
+    std::size_t begun = 0;
     int living = 0, dead = 0;
   };
+  void end(const One& one, Made& made) {
+    int what = MPI_SUCCESS, size = 0;
+    const int code = MPI_Wait(&made.request, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) MPI_Error_class(code, &what);
+    const bool lives = made.shrinks || one.dead == 0;
+    const int want = lives ? MPI_SUCCESS : MPIX_ERR_PROC_FAILED;
+    if (what != want) wrong(made.shrinks ? "shrink of a side" : "duplicate of a side", what, want);
+    if (lives) {
+      MPI_Comm_size(made.comm, &size);
+      if (size != one.living) wrong("ranks of what is made of a side", size, one.living);
+    }
+    if (made.comm != MPI_COMM_NULL) MPI_Comm_free(&made.comm);
+  }
+
   std::vector<One> all_;
 };
 

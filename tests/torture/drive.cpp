@@ -88,13 +88,13 @@ int main(int argc, char** argv) {
     job.room = &room;
     job.rmqrun = o.rmqrun;
     job.torture = o.torture;
-    job.mode = torture::draw_mode(seed);
+    const unsigned long other = seed % 9;
+    job.dies = !o.deaths.empty() && other == 0;
+    job.mode = torture::draw_mode(seed, job.dies);
     job.seed = seed;
     job.plants = o.plants;
     if (!o.also.empty() && seed % 8 == 0) job.torture = o.also;
     job.count = std::min<long>(job.mode.ranks > 9 ? 5 : 40, o.count - programs);
-    const unsigned long other = seed % 9;
-    job.dies = !o.deaths.empty() && other == 0 && job.mode.ranks <= 17;
     if (job.dies) {
       job.torture = o.deaths;
       job.count = 20;  // rounds

@@ -1,5 +1,7 @@
 #include "mode.hpp"
 
+#include <algorithm>
+
 #include "chance.hpp"
 
 namespace torture {
@@ -56,10 +58,11 @@ std::string split(Chance& chance, int ranks) {
 
 }  // namespace
 
-Mode draw_mode(unsigned long seed) {
+Mode draw_mode(unsigned long seed, bool deaths) {
   Chance chance(seed ^ 0x6D6F6465);
   Mode mode;
   mode.ranks = chance.one_in(25) ? chance.of({16, 16, 17, 17, 33, 130}) : 1 + chance.below(chance.one_in(3) ? 9 : 4);
+  if (deaths) mode.ranks = std::min(mode.ranks + 3, 17);
   switch (chance.below(4)) {
     case 0:
       mode.settings.push_back("--method shm");

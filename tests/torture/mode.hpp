@@ -12,6 +12,7 @@ struct Mode {
   std::vector<std::string> settings;  // NAME=VALUE for the ranks, or an option of rmqrun with its value after a blank
 };
 
-Mode draw_mode(unsigned long seed);
+/// `deaths`: ranks die, of whom some are to be left for a while.
+Mode draw_mode(unsigned long seed, bool deaths);
 
 }  // namespace torture
