@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "content.hpp"
+#include "tries.hpp"
+#include "worlds.hpp"
 
 // A function with its name, for Face::call and Face::does.
 #define TORTURE_CALL(function) #function, function

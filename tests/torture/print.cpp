@@ -123,8 +123,8 @@ std::string print_c(const Plan& plan, const std::string& head) {
       body += "  if (" + who + ") {\n" + texts[r] + "  }\n";
     }
   }
-  const std::string all = content_text + (" " + std::string(plan.old ? content_below_4 : content_of_4)) + " " +
-                          content_of_4_1 + " " + content_of_worlds;
+  const std::string all = content_text + std::string(" ") + content_of_tries + " " +
+                          (plan.old ? content_below_4 : content_of_4) + " " + content_of_4_1 + " " + content_of_worlds;
   const std::string content = used_of(definitions(all), body + end + (names(body, "try_spawn") ? " be_spawned" : ""));
   const char* spawns = "  setenv(\"TORTURE_PROGRAM\", argv[0], 1);\n  be_spawned();\n";
   return "/* " + head + "; " + std::to_string(plan.ranks) + " ranks */\n#include <mpi.h>\n#include <stdio.h>\n" +
