@@ -410,7 +410,7 @@ TEST(Hosts, VariablesThatAreNamedReachOtherHosts) {
 }
 
 TEST(Hosts, OwnAddressesNeedNoAgent) {
-  for (const char* hosts : {"localhost:2", "127.0.0.1:2", "127.0.0.2:1,127.0.0.1:1"}) {
+  for (const char* hosts : {"localhost:2", "127.0.0.1:2", "127.0.0.2:1,127.0.0.1:1", "[::1]:1,localhost:1"}) {
     const Outcome job =
         run(rmqrun({"--launcher", "false", "--hosts", hosts, "PROBE", "fence", "say", "x", "finalize"}));
     EXPECT_EQ(job.code, 0) << hosts << ": " << job.err;
