@@ -45,7 +45,7 @@ std::uint8_t lock_flag(LockType type) {
 
 bool Channel::begin_epoch() {
   const bool first = !std::exchange(used_, true);
-  if (!is_closed()) return first;
+  if (state_ != State::closed) return first;
   locks_ = false;
   if (core_.lock_all && !core_.nocheck_all)
     begin_lock(LockType::shared, false);
@@ -85,9 +85,9 @@ Fault Channel::issue(Op* op, Request** request) {
     stream_.refuse(op);
     return Fault::definition;
   }
-  if (core_.is_lost(rank_)) {
+  if (state_ == State::failed || core_.is_lost(rank_)) {
     stream_.refuse(op);
-    return core_.lost_because_of(rank_, "");
+    return lost_because_of(state_ == State::failed ? gone_ : kNoRank);
   }
   if (request) {
     *request = op->request = core_.device().MPID_Request_create(RequestKind::other);
@@ -227,14 +227,16 @@ void Channel::end(const Completion& completion) {
 }
 
 Fault Channel::take_fault() {
-  const Fault fault = fault_;
-  if (fault == Fault::peer_lost) {
-    const int holder = culprit_ == kNoRank ? -1 : core_.member(culprit_);
-    core_.lost_because_of(holder < 0 ? rank_ : holder, holder < 0 ? "" : ", and held the lock of a window");
-  }
-  fault_ = Fault::none;
-  culprit_ = kNoRank;
-  return fault;
+  // The target lives, and what was done to it meanwhile, without its lock, is nothing.
+  if (state_ == State::failed && fault_ == Fault::none && gone_ != kNoRank) return lost_because_of(gone_);
+  const Rank culprit = std::exchange(culprit_, kNoRank);
+  const Fault fault = std::exchange(fault_, Fault::none);
+  return fault == Fault::peer_lost ? lost_because_of(culprit) : fault;
+}
+
+Fault Channel::lost_because_of(Rank culprit) {
+  const int holder = culprit == kNoRank ? -1 : core_.member(culprit);
+  return core_.lost_because_of(holder < 0 ? rank_ : holder, holder < 0 ? "" : ", and held the lock of a window");
 }
 
 // ---- what the target says ----
@@ -283,10 +285,13 @@ bool Channel::lost() {
   return under_way;
 }
 
+// An epoch that goes on would go on without its lock, or wait for an answer that never comes.
 void Channel::abandon(Fault fault) {
   note_fault(fault, culprit_);
-  state_ = State::closed;
+  if (used_) state_ = State::failed;
+  gone_ = culprit_;
   rider_ = 0;
+  urgent_ = false;
   stream_.end(fault);
 }
 

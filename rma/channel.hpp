@@ -39,7 +39,8 @@ struct Completion {
 class Channel {
  public:
   enum class State : std::uint8_t {
-    closed,    // no epoch, or the target is lost
+    closed,    // no epoch
+    failed,    // it cannot be gone on with: the target is lost, or the holder of its lock
     unlocked,  // the lock is needed and not asked for
     asked,     // the lock is asked for, or rides with an operation that is under way
     unposted,  // the target has not posted yet
@@ -64,7 +65,8 @@ class Channel {
   int rank() const { return rank_; }
   Rank to() const { return to_; }
   State state() const { return state_; }
-  bool is_closed() const { return state_ == State::closed; }
+  /// Nothing is under way, and nothing can be.
+  bool is_closed() const { return state_ == State::closed || state_ == State::failed; }
   bool is_of(const WindowCore& window) const { return &core_ == &window; }
   OpStream& stream() { return stream_; }
 
@@ -114,7 +116,7 @@ class Channel {
   bool drain(const Completion& completion, bool asks);
   bool is_complete(const Completion& completion) const;
   void end(const Completion& completion);
-  /// The first fault that has come up and was not reported.
+  /// The first fault that has come up and was not reported; that the lock cannot be had, again until the epoch's end.
   Fault take_fault();
 
   // ---- what the target says ----
@@ -139,6 +141,8 @@ class Channel {
   void drain_queue(const Completion& completion, bool asks);
   void acknowledged(std::uint64_t number, std::uint64_t position, Fault fault, Rank culprit);
   void abandon(Fault fault);
+  /// Says who is lost.
+  Fault lost_because_of(Rank culprit);
 
   WindowCore& core_;
   const int rank_;
@@ -157,6 +161,7 @@ class Channel {
   std::uint32_t draining_ = 0;    // calls that wait for what is queued to leave
   Fault fault_ = Fault::none;     // the first that has come up and was not reported
   Rank culprit_ = kNoRank;        // that it is about
+  Rank gone_ = kNoRank;           // why the epoch has failed, if not for the target
 };
 
 }  // namespace rmq::rma
