@@ -22,9 +22,10 @@ struct Inter : Step {
   Group group;
   std::vector<int> sides[2];  // ranks in `group`
   bool halves = false, high = false, dup = false, by_group = false;
-  enum class Beside { none, all, last } beside = Beside::none;  // a duplicate is under way, from the beginning or late
-  int more[2] = {0, 0};                                         // communicators that one side has besides
-  bool late = false;  // of which the latest is the local one, and the others are gone
+  // A duplicate is under way: from the beginning, or only from when the two sides are there.
+  enum class Beside { none, early, late } beside = Beside::none;
+  int more[2] = {0, 0};  // communicators that one side has besides
+  bool late = false;     // of which the latest is the local one, and the others are gone
   Group merged;
   std::vector<Use> uses;
 
@@ -44,7 +45,7 @@ struct Inter : Step {
     if (me < 0) return;
     const int side = side_of(me), other = 1 - side;
     const Comm from{group.comm};
-    if (beside == Beside::all) f.call(TORTURE_CALL(MPI_Comm_idup), from, CommRef{object(id, 4)}, Req{object(id, 4)});
+    if (beside == Beside::early) f.call(TORTURE_CALL(MPI_Comm_idup), from, CommRef{object(id, 4)}, Req{object(id, 4)});
     std::vector<int> locals{object(id, 0)};
     if (by_group) {
       f.call(TORTURE_CALL(MPI_Comm_group), from, GrpRef{object(id, 0)});
@@ -64,7 +65,7 @@ struct Inter : Step {
       for (; locals.size() > kept; locals.pop_back()) f.call(TORTURE_CALL(MPI_Comm_free), CommRef{locals.back()});
     };
     if (late) free_but(1);
-    if (beside == Beside::last) {  // of a context that may be between those of the two local ones
+    if (beside == Beside::late) {  // of a context that may be between those of the two local ones
       f.call(TORTURE_CALL(MPI_Comm_dup), from, CommRef{object(id, 9)});
       f.call(TORTURE_CALL(MPI_Comm_idup), Comm{object(id, 9)}, CommRef{object(id, 4)}, Req{object(id, 4)});
     }
@@ -78,7 +79,7 @@ struct Inter : Step {
     if (beside != Beside::none) {
       f.does(TORTURE_CALL(complete), id, me % 6, Req{object(id, 4)}, Stat{object(id, 4)});
       f.call(TORTURE_CALL(MPI_Comm_free), CommRef{object(id, 4)});
-      if (beside == Beside::last) f.call(TORTURE_CALL(MPI_Comm_free), CommRef{object(id, 9)});
+      if (beside == Beside::late) f.call(TORTURE_CALL(MPI_Comm_free), CommRef{object(id, 9)});
     }
     begin(f, 0, me);
   }

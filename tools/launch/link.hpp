@@ -39,7 +39,7 @@ enum class Word : std::uint8_t {
   look,          // down  answered by `facts` for each rank
   tell,          // down  u32 rank that ends the job, u32 1: its own events are known; answered by `events` of each host
   input,         // down  text for rank 0; empty: its end
-  printed,       // down  u32 bytes of `output` that the launcher has taken, u32 1 or 2, u32 0: nobody reads it any more
+  printed,       // down  u32 bytes of `output` that the launcher has taken, u32 1 or 2, u32 1: nobody reads it any more
   bye,           // down  end, once all output has been taken
   beat = 32,     // both  nothing: I live
   started = 33,  // up    u32 rank, u32 process, program: for debuggers

@@ -85,7 +85,7 @@ void OutputRelay::accept(std::size_t place, std::string_view output, Answer answ
   pass_lines(stream, text);
   await_more(stream);
   stream.sink->awaits_room.push_back([fd, bytes = text.size(), answer = std::move(answer)](bool is_read) {
-    answer(Fields().number(static_cast<std::uint32_t>(bytes)).number(fd).number(is_read));
+    answer(Fields().number(static_cast<std::uint32_t>(bytes)).number(fd).number(!is_read));
   });
   write_out(*stream.sink);
 }
@@ -101,7 +101,7 @@ void OutputRelay::hear(std::string_view printed) {
   FieldReader body(printed);
   not_taken_ -= std::min<std::size_t>(body.number(), not_taken_);
   Sink& of = body.number() == STDERR_FILENO ? error_ : output_;
-  if (body.number() == 0 && !std::exchange(of.broken, true)) write_out(of);
+  if (body.number() != 0 && !std::exchange(of.broken, true)) write_out(of);
   for (Sink* sink : {&output_, &error_})
     if (!sink->held.empty()) resume(*sink);
   if (written_) written_();
