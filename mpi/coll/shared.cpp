@@ -75,8 +75,10 @@ bool Shared::wait(Steps& s, const Open& open, int speaker) {
   return false;
 }
 
-// False: the memory is of no use any more. Who has lost a member has left a round behind that others may be in.
+// False: the memory is of no use any more. Who has lost a member has left a round behind that others may be in. Who
+// knows of a revocation stores nothing more, as it sends nothing more: it could not say why it has nothing to bring.
 bool Shared::begin(Steps& s, bool speaks) {
+  ft::check_not_revoked(comm_);
   rounds_.begin();
   if (const Rank lost = lost_among(comm_, ranks_); lost != kNoRank) {
     s.note(lost_class(lost));

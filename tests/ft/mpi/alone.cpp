@@ -1,7 +1,6 @@
 // ranks: 3
 // Whoever is alone in a communicator, or is left alone in it, shrinks it at once, whatever other agreements it takes
-// part
-// in: one whose members are long in coming may hold what this one would have to wait for.
+// part in: one whose members are long in coming may hold what this one would have to wait for.
 #include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
