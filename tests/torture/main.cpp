@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
   const char* methods = std::getenv("RMQ_METHODS");
   world.keeps = world.shares && (methods == nullptr || std::string(methods).find("tcp") == std::string::npos);
   world.old = o.old;
-  world.spawns = std::getenv("TORTURE_CUTS") == nullptr;
+  world.breaks = std::getenv("TORTURE_CUTS") != nullptr;
   world.kinds = o.kinds;
   trouble.begin(o.seed + static_cast<unsigned long>(rank));
   long calls = 0;

@@ -47,7 +47,7 @@ std::unique_ptr<Step> draw_step(Chance& chance, const World& world, const Group&
   const auto weight = [&](const Kind& kind) {
     if (world.old && kind.draw == draw_partitioned) return 0;
     if (world.kinds.empty() && kind.draw == draw_aside) return 0;
-    if (!world.spawns && kind.draw == draw_spawn) return 0;
+    if (world.breaks && kind.draw == draw_spawn) return 0;
     return world.kinds.empty() || world.kinds.count(kind.name) != 0 ? kind.weight : 0;
   };
   int all = 0;
@@ -123,7 +123,7 @@ Plan draw(std::uint64_t seed, const World& given) {
   World world = given;
   Chance chance(seed * 1000 + static_cast<std::uint64_t>(world.ranks));
   // Of what a rank that stays outside of MPI owes others, nothing may be under way.
-  if (chance.one_in(16) && world.kinds.empty()) world.kinds = {"aside"};
+  if (chance.one_in(16) && world.kinds.empty() && !world.breaks) world.kinds = {"aside"};
   const bool quiet = world.kinds.count("aside") != 0;
   Plan plan;
   plan.ranks = world.ranks;

@@ -61,11 +61,13 @@ struct Plan {
 /// What the program may rely on, alike on every rank.
 struct World {
   int ranks = 1;
-  bool late = false;            // communicators are freed when nothing is under way on them, which some MPIs need
-  bool shares = false;          // all ranks can share memory
-  bool keeps = false;           // and messages go by it
-  bool old = false;             // calls that MPI 3.1 has only
-  bool spawns = true;           // worlds may meet: not where connections break before they are made for good
+  bool late = false;    // communicators are freed when nothing is under way on them, which some MPIs need
+  bool shares = false;  // all ranks can share memory
+  bool keeps = false;   // and messages go by it
+  bool old = false;     // calls that MPI 3.1 has only
+  // TCP connections break: no worlds meet, whose connections are not made for good yet, and no rank stays outside of
+  // MPI, which may have to send once more what was on its way.
+  bool breaks = false;
   std::set<std::string> kinds;  // of steps; none: all
 };
 
