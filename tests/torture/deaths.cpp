@@ -1,6 +1,7 @@
 // A job that goes on when ranks die, for rmqrun --ft: rounds of random operations, in some of which drawn ranks kill
-// themselves, before the operation or while it is under way. Every survivor has right data or hears
-// MPIX_ERR_PROC_FAILED; then all revoke, shrink, and go on with who is left. All draw alike from the seed.
+// themselves, before the operation or while it is under way, or one revokes the communicator in place of it. Every
+// survivor has right data or hears MPIX_ERR_PROC_FAILED, or MPIX_ERR_REVOKED, just where that has happened; then all
+// revoke, shrink, and go on with who is left. All draw alike from the seed.
 //   torture_deaths --seed N [--count ROUNDS]
 #include <mpi.h>
 #include <signal.h>
@@ -32,6 +33,7 @@ struct Round {
   int words = 0, root = 0;  // a rank of the communicator
   std::vector<bool> dies;   // ranks of the communicator
   bool before = false;      // they die before the operation
+  int revoker = -1;         // the rank that revokes the communicator in place of the operation
   int pause = 0;            // microseconds until then, or from its start
   std::vector<Side> sides;
 };
@@ -46,9 +48,10 @@ unsigned value(int round, int from, int k) {
   std::exit(3);
 }
 
-Round draw(torture::Chance& chance, int size) {
+/// `deaths`: one round in so many has some.
+Round draw(torture::Chance& chance, int size, int deaths) {
   Round round;
-  round.kind = static_cast<Kind>(chance.below(static_cast<int>(Kind::count)));
+  round.kind = chance.one_in(5) ? Kind::barrier : static_cast<Kind>(chance.below(static_cast<int>(Kind::count)));
   round.background = chance.one_in(2);
   round.words = chance.of({0, 1, 7, 64, 500, 5000, 40000});
   round.root = chance.below(size);
@@ -60,10 +63,12 @@ Round draw(torture::Chance& chance, int size) {
       for (int k = 1 + chance.below(3); k > 0; --k) side.shrinks.push_back(chance.one_in(2));
     }
   round.dies.assign(static_cast<std::size_t>(size), false);
-  if (size > 1 && chance.one_in(3))
+  if (size > 1 && chance.one_in(deaths))
     for (int n = 1 + chance.below(2); n > 0; --n)
       if (std::count(round.dies.begin(), round.dies.end(), true) + 1 < size)
         round.dies[static_cast<std::size_t>(chance.below(size))] = true;
+  if (size > 1 && chance.one_in(2 * deaths)) round.revoker = chance.below(size);
+  if (round.revoker >= 0 && round.dies[static_cast<std::size_t>(round.revoker)]) round.revoker = -1;
   return round;
 }
 
@@ -155,8 +160,11 @@ struct Operation {
       deaths = true;
       if (round.before && what == MPI_SUCCESS && needs(r)) wrong("success without a rank that had died", r, -1);
     }
+    const bool revoked = round.revoker >= 0;
+    if (revoked && what == MPI_SUCCESS && needs(round.revoker)) wrong("success without the revoker", round.revoker, -1);
     if (what == MPI_SUCCESS) return check();
-    if (what != MPIX_ERR_PROC_FAILED || !deaths) wrong("error class", what, deaths ? MPIX_ERR_PROC_FAILED : 0);
+    if ((what == MPIX_ERR_PROC_FAILED && deaths) || (what == MPIX_ERR_REVOKED && revoked)) return;
+    wrong("error class", what, deaths ? MPIX_ERR_PROC_FAILED : revoked ? MPIX_ERR_REVOKED : MPI_SUCCESS);
   }
   void check() const {
     const int n = round.words;
@@ -339,12 +347,13 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   torture::Chance chance(seed);
+  const int deaths = chance.of({2, 8});
   int size = 0, me = 0;
   for (int number = 0; number < rounds; ++number) {
     alarm(60);
     MPI_Comm_size(comm, &size);
     MPI_Comm_rank(comm, &me);
-    const Round round = draw(chance, size);
+    const Round round = draw(chance, size, deaths);
     std::snprintf(torture::now, sizeof torture::now, "seed %lu, round %d (%s), rank %d of %d: ", seed, number,
                   names[static_cast<int>(round.kind)], me, size);
     const bool dies = round.dies[static_cast<std::size_t>(me)];
@@ -359,9 +368,15 @@ int main(int argc, char** argv) {
       signal(SIGALRM, [](int) { raise(SIGKILL); });
       ualarm(static_cast<useconds_t>(round.pause + 1), 0);
     }
-    const int code = operation.call();
-    while (dies) pause();
-    operation.judge(code);
+    int code = MPI_ERR_OTHER;
+    if (me == round.revoker) {
+      usleep(static_cast<useconds_t>(round.pause));
+      MPIX_Comm_revoke(comm);
+    } else {
+      code = operation.call();
+      while (dies) pause();
+      operation.judge(code);
+    }
     sides.begin(seed + static_cast<unsigned long>(number * 1000 + me));
     go_on(comm, round, code);
     sides.end();
