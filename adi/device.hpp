@@ -125,6 +125,11 @@ class Device {
   /// What the floors above record their events with; the device held.
   Trace& trace() { return trace_; }
   methods::MethodId method_of(Rank rank) { return channels_[rank].id; }
+  /// Whether messages to the rank, another one, go by memory of this host.
+  bool MPID_Shares_memory(Rank rank) {
+    const Channel& c = channels_[rank];
+    return c.method && c.method->shares_memory();
+  }
   const std::vector<std::unique_ptr<methods::Method>>& methods() const { return methods_; }
 
   // ---- requests ----

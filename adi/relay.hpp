@@ -119,6 +119,7 @@ class Relay final : public methods::Method {
   void disarm() override;
   std::uint64_t expose(Rank peer, const DataView& view) override { return inner_->expose(in(peer), view); }
   std::uint64_t reach(Rank peer, std::uint64_t at) override { return inner_->reach(in(peer), at); }
+  bool shares_memory() const override { return inner_->shares_memory(); }
   bool copies_fast(std::uint64_t address) const override { return inner_->copies_fast(address); }
   methods::Pull how_to_pull(Rank from, std::uint64_t address, std::uint64_t bytes, bool timed) override {
     return inner_->how_to_pull(in(from), address, bytes, timed);

@@ -106,6 +106,8 @@ class Method {
   virtual bool reaches(Rank rank) const = 0;
   /// How many ranks of the job those are, this one not counted.
   virtual int reached() const = 0;
+  /// Whether all of them are on this host, and packets go by memory: floors above may map memory of these ranks, too.
+  virtual bool shares_memory() const { return false; }
 
   /// Largest payload of a SHORT packet that is worth sending at once, and that send() takes; bytes.
   virtual std::size_t eager_max(Rank to) const = 0;

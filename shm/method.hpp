@@ -32,6 +32,7 @@ class ShmMethod final : public methods::Method {
   methods::MethodId id() const override { return methods::MethodId::shm; }
   bool reaches(Rank rank) const override { return host_rank_of(rank) != kElsewhere; }
   int reached() const override { return job_.host_size - 1; }
+  bool shares_memory() const override { return true; }
   std::size_t eager_max(Rank) const override { return eager_max_; }
   std::size_t fragment_max(Rank) const override { return fragment_max_; }
 

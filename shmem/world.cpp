@@ -92,7 +92,7 @@ void keep_what_is_alike() {
 
 // Whether PEs of this host are reached by memory: as messages are.
 bool shares_memory(int pe) {
-  return pe == world().me || mpi::runtime().device->method_of(pe) == methods::MethodId::shm;
+  return pe == world().me || mpi::runtime().device->MPID_Shares_memory(pe);
 }
 
 // How each PE of the host is reached: it tells where its segments can be had.

@@ -79,6 +79,9 @@ TEST(HostList, IsReadFromTheCommandLine) {
 TEST_F(HostFile, IsReadInEveryUsualForm) {
   EXPECT_EQ(text_of(of_file(holds("# all\n\na:2\n  b slots=3 max_slots=4 # the big one\nc 2\nd ib0=x\na\n"))),
             "a:3 b:3 c:2 d:1");
+  EXPECT_EQ(text_of(of_file(holds("\xef\xbb\xbf"
+                                  "a:2\r\nb\r\n"))),
+            "a:2 b:1");                                                     // of another system's editor
   EXPECT_EQ(text_of(of_file(holds("n1\nn1\nn2\nn2\nn2\n"))), "n1:2 n2:3");  // PBS_NODEFILE
   EXPECT_NE(text_of(of_file(holds("a\nb slots=x\n"))).find("line 2"), std::string::npos);
   EXPECT_NE(text_of(of_file(holds("a:0\n"))).find("line 1"), std::string::npos);

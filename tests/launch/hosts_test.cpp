@@ -54,8 +54,9 @@ TEST(Hosts, EachRankKnowsWhereItIs) {
   EXPECT_EQ(sorted_lines(two.out), (Words{"a", "b", "b"})) << two.err;
 }
 
-// What PBS leaves for its jobs: a name for each rank.
-TEST(Hosts, ThoseOfAPbsJobAreTaken) {
+// What PBS leaves for its jobs, a name for each rank; and hostfiles that other launchers find by the environment,
+// before that.
+TEST(Hosts, ThoseThatTheEnvironmentNamesAreTaken) {
   const std::string file = ::testing::TempDir() + "rmq-pbs-nodes-" + std::to_string(::getpid());
   {
     std::FILE* nodes = std::fopen(file.c_str(), "w");
@@ -65,6 +66,12 @@ TEST(Hosts, ThoseOfAPbsJobAreTaken) {
   const Outcome job = run(rmqrun({"--launcher", kLauncher, "sh", "-c", "PROBE fence finalize; echo $RMQ_HOST_NAME"}),
                           "", {{"PBS_NODEFILE", file}});
   EXPECT_EQ(sorted_lines(job.out), (Words{"a", "a", "b"})) << job.err;
+  for (const char* name : {"HYDRA_HOST_FILE", "OMPI_MCA_orte_default_hostfile"}) {
+    const Outcome other =
+        run(rmqrun({"--launcher", kLauncher, "sh", "-c", "PROBE fence finalize; echo $RMQ_HOST_NAME"}), "",
+            {{name, file}, {"PBS_NODEFILE", "/no/such/file"}});
+    EXPECT_EQ(sorted_lines(other.out), (Words{"a", "a", "b"})) << other.err;
+  }
   ::unlink(file.c_str());
 }
 

@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "tools/diag/control.hpp"
+
 namespace rmq::launch {
 namespace {
 
@@ -125,6 +127,22 @@ TEST_F(NamesTest, StrangerWhoLetsNobodyInHoldsNobodyUp) {
   tick();
   expect_works("names_test full");
   EXPECT_GT(turns, 10);
+}
+
+// What rmqps lists, whoever has taken names that look like this user's jobs.
+TEST_F(NamesTest, StrangersHideNoJobAndAreNone) {
+  if (::getuid() != 0) GTEST_SKIP() << "missing here: only root can run as somebody else";
+  const auto control = Control::open(*loop, "7777777777777777", [](const auto&) {});
+  ASSERT_NE(control, nullptr);
+  const Squatter before("rmq-job/0/0000000000000000", true), open("rmq-job/0/0000000000000001", false),
+      behind("rmq-job/0/ffffffffffffffff", true);
+  std::vector<std::string> jobs;
+  for (const Running& one : list_jobs()) jobs.push_back(one.job);
+  EXPECT_EQ(std::ranges::count(jobs, "7777777777777777"), 1);
+  for (const char* name : {"0000000000000000", "0000000000000001", "ffffffffffffffff"})
+    EXPECT_EQ(std::ranges::count(jobs, name), 0) << name;
+  EXPECT_FALSE(ask_job("0000000000000000").has_value());
+  EXPECT_FALSE(ask_job("0000000000000001").has_value());
 }
 
 }  // namespace

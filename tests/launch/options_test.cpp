@@ -60,6 +60,8 @@ TEST(Options, RefusedOneNamesTheRemedy) {
   EXPECT_NE(trouble({"--output-filename", "out", "prog"}).find("sh -c"), std::string::npos);
   EXPECT_NE(trouble({"--no-such-option", "prog"}).find("unknown option"), std::string::npos);
   EXPECT_EQ(parse({"--mca", "a", "b", "-n", "2", "prog"})->notes.size(), 1u);
+  EXPECT_EQ(parse({"-x", "PATH", "prog"})->notes.size(), 0u);
+  EXPECT_EQ(parse({"-x", "NO_SUCH_VARIABLE", "prog"})->notes.size(), 1u);
 }
 
 TEST(Options, SoftIsTheMostThatItAllows) {

@@ -164,7 +164,8 @@ Result<HostList> read_host_file(const std::string& path, std::vector<std::string
 }
 
 Result<HostList> read_host_text(const std::string& text, const std::string& path, std::vector<std::string>& notes) {
-  std::istringstream file(text);
+  constexpr string_view kByteOrderMark = "\xef\xbb\xbf";  // which some editors put before a text
+  std::istringstream file(text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text);
   HostList list;
   int line_number = 0, odd_lines = 0;
   std::string odd;  // of the first line that has some

@@ -317,7 +317,11 @@ class Parser {
   Result<void> set_export(const std::string& text) {
     const std::size_t equals = text.find('=');
     // Ranks inherit the launcher's environment; naming a variable without a value asks for what happens anyway.
-    if (equals == std::string::npos) return check_name(text);
+    if (equals == std::string::npos) {
+      if (std::getenv(text.c_str()) == nullptr)
+        out_.notes.push_back(fmt::format("-x {} is ignored: there is no such variable here", text));
+      return check_name(text);
+    }
     out_.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
     return check_name(out_.environment.back().first);
   }
@@ -413,8 +417,10 @@ int Options::size() const {
 }
 
 Defaults Defaults::of_environment() {
-  return {std::getenv("MPIEXEC_TIMEOUT"),    std::getenv("SLURM_NTASKS"),         std::getenv("SLURM_JOB_NUM_NODES"),
-          std::getenv("SLURM_JOB_NODELIST"), std::getenv("SLURM_TASKS_PER_NODE"), std::getenv("PBS_NODEFILE")};
+  return {std::getenv("MPIEXEC_TIMEOUT"),      std::getenv("SLURM_NTASKS"),
+          std::getenv("SLURM_JOB_NUM_NODES"),  std::getenv("SLURM_JOB_NODELIST"),
+          std::getenv("SLURM_TASKS_PER_NODE"), std::getenv("PBS_NODEFILE"),
+          std::getenv("HYDRA_HOST_FILE"),      std::getenv("OMPI_MCA_orte_default_hostfile")};
 }
 
 Result<Options> parse_options(std::span<const char* const> arguments, const Defaults& defaults) {

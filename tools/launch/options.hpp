@@ -70,6 +70,8 @@ struct Defaults {
   const char* slurm_list = nullptr;      // SLURM_JOB_NODELIST: "n[1-3,7],m"
   const char* slurm_per_node = nullptr;  // SLURM_TASKS_PER_NODE: "2(x3),1"
   const char* pbs_file = nullptr;        // PBS_NODEFILE: a name for each rank
+  const char* hydra_file = nullptr;      // HYDRA_HOST_FILE, of MPICH: a hostfile
+  const char* openmpi_file = nullptr;    // OMPI_MCA_orte_default_hostfile, of Open MPI: a hostfile
   static Defaults of_environment();
 };
 

@@ -62,11 +62,17 @@ Result<void> Placing::take_hosts(Result<HostList> list, Source source, string_vi
   return {};
 }
 
-// Of several nodes: their names, unless all ranks are wanted here.
+// Hostfiles that other launchers find by the environment; else of several nodes: their names, unless all ranks are
+// wanted here.
 Result<HostList> Placing::find_allocation(const Defaults& defaults, Options& out) {
   Result<HostList> list = HostList{};
   if (!split_.empty()) return list;
-  if (defaults.slurm_list != nullptr && defaults.slurm_nodes != nullptr && string_view(defaults.slurm_nodes) != "1") {
+  const char* const file = defaults.hydra_file != nullptr ? defaults.hydra_file : defaults.openmpi_file;
+  if (file != nullptr) {
+    list = read_host_file(file, out.notes);
+    hosts_word_ = defaults.hydra_file != nullptr ? "HYDRA_HOST_FILE" : "OMPI_MCA_orte_default_hostfile";
+  } else if (defaults.slurm_list != nullptr && defaults.slurm_nodes != nullptr &&
+             string_view(defaults.slurm_nodes) != "1") {
     list = read_slurm(defaults.slurm_list, defaults.slurm_per_node == nullptr ? "" : defaults.slurm_per_node);
     hosts_word_ = "the Slurm allocation";
   } else if (defaults.pbs_file != nullptr) {
