@@ -104,14 +104,17 @@ class Steps {
 
   /// nullptr: the data has left already, without a request.
   Request* start_send(int to, const Buffer& data) {
-    const Buffer& out = error_ == MPI_SUCCESS ? data : in_place_of(data);
-    const std::uint64_t bytes = bytes_of(out);
-    if (out.type->dense && bytes <= kNowMax) {
+    // A device that knows of a revocation lets nothing more leave with a request: what is missing has no reason that
+    // could be told, and whoever waits for it hears of the revocation itself.
+    if (error_ != MPI_SUCCESS) [[unlikely]]
+      return mpi::start_send(comm_, at(to), tag_, in_place_of(data));
+    const std::uint64_t bytes = bytes_of(data);
+    if (data.type->dense && bytes <= kNowMax) {
       const Match match{comm_.context + 1, comm_.rank, tag_};
-      if (device_.MPID_Send_now(comm_.world_of(at(to)), match, out.data, bytes)) [[likely]]
+      if (device_.MPID_Send_now(comm_.world_of(at(to)), match, data.data, bytes)) [[likely]]
         return nullptr;
     }
-    return mpi::start_send(comm_, at(to), tag_, out);
+    return mpi::start_send(comm_, at(to), tag_, data);
   }
   Request* start_recv(int from, const Buffer& data) { return mpi::start_recv(comm_, at(from), tag_, data); }
   /// Combines what arrives into `data`: data = arriving op data, for a dense predefined type. With MPI_ANY_SOURCE and

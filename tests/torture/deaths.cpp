@@ -310,7 +310,10 @@ void expect_forgotten(MPI_Comm comm) {
   int size = 0;
   MPI_Comm_size(comm, &size);
   std::vector<int> out(static_cast<std::size_t>(size)), in(out.size());
-  if (MPI_Alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, comm) != MPI_SUCCESS) wrong("MPI_Alltoall", 1, 0);
+  int what = MPI_SUCCESS;
+  const int code = MPI_Alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, comm);
+  if (code != MPI_SUCCESS) MPI_Error_class(code, &what);
+  if (what != MPI_SUCCESS) wrong("error class of MPI_Alltoall", what, MPI_SUCCESS);
   const auto messages = static_cast<long>(kept());
   if (messages >= Forgotten::kEach) wrong("messages kept", messages, 0);
 }
@@ -358,6 +361,7 @@ int main(int argc, char** argv) {
                   names[static_cast<int>(round.kind)], me, size);
     const bool dies = round.dies[static_cast<std::size_t>(me)];
     Sides sides(round, comm);
+    if (round.revoker >= 0) MPI_Barrier(comm);  // all are through with what was before; it may be revoked itself
     if (dies && round.before) {
       usleep(static_cast<useconds_t>(round.pause));
       raise(SIGKILL);
