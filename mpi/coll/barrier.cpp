@@ -31,7 +31,7 @@ void climb_tree(Steps& s) {
   const std::int64_t p = s.size(), me = s.rank();
   const std::int64_t first = me * kFlatRanks + 1;  // my children: [first, last)
   const std::int64_t last = std::min<std::int64_t>(first + kFlatRanks, p);
-  if (first < last && s.device().config().dest_ops && !s.repeats()) {
+  if (first < last && s.device().config().dest_ops && s.may_join_any()) {
     // One receive takes all the children's empty messages (*join*): there is nothing to tell them apart by.
     s.finish_recv(s.start_join(MPI_ANY_SOURCE, nothing(), ReduceOp::bor, static_cast<int>(last - first)));
   } else {
@@ -52,7 +52,7 @@ void climb_tree(Steps& s) {
 void tell_all(Steps& s) {
   const int p = s.size(), me = s.rank();
   for (int i = 1; i < p; ++i) s.send(me + i < p ? me + i : me + i - p, nothing());
-  if (s.device().config().dest_ops && !s.repeats()) {
+  if (s.device().config().dest_ops && s.may_join_any()) {
     s.finish_recv(s.start_join(MPI_ANY_SOURCE, nothing(), ReduceOp::bor, p - 1));
   } else {
     Batch in(s);

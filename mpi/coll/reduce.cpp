@@ -58,7 +58,7 @@ void reduce_here(Steps& s, const Reduction& r, const void* in, void* out, Groupi
   const int p = s.size(), me = s.rank();
   const Buffer mine = buffer_of(r, out);
   const bool sent = !sends || sends->empty();
-  if (sent && may_join(r) && order_of(r).free && !s.repeats()) {
+  if (sent && may_join(r) && order_of(r).free && s.may_join_any()) {
     s.note(copy_local(mine, buffer_of(r, in)));
     return s.finish_recv(s.start_join(MPI_ANY_SOURCE, mine, r.op.builtin, p - 1));
   }

@@ -81,9 +81,12 @@ class Steps {
   Rank world_of(int rank) const { return comm_.world_of(at(rank)); }
   /// The first error so far: what the collective returns.
   int error() const { return error_; }
-  /// Whether messages of a later collective, or of another part of this one, may come under this tag before those of
-  /// all ranks of this one: a receive from any source might take them.
-  bool repeats() const { return is_part() || static_cast<std::uint32_t>(tag_) >= kRepeatedTags; }
+  /// Whether one receive from any source may take messages of several ranks (*join*). Not where messages of a later
+  /// collective, or of another part of this one, may come under this tag before those of all ranks of this one. Nor
+  /// where ranks may die: it would end with the first of them, and the others would wait to be received from.
+  bool may_join_any() const {
+    return !is_part() && static_cast<std::uint32_t>(tag_) < kRepeatedTags && !ft::may_fail();
+  }
   void note(int error) {
     if (error != MPI_SUCCESS && error_ == MPI_SUCCESS) [[unlikely]]
       error_ = error;

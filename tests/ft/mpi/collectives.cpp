@@ -3,9 +3,12 @@
 // MPIX_ERR_PROC_FAILED, and never that the program has mistaken a length, whichever way the collective goes: by
 // messages, in memory that the ranks of a host share, which they do from the third call on, or first one and then the
 // other. Each collective is called on a communicator of the living, of whom one dies: every time another one of them.
+//   ft_collectives [background] [agreed]
+// agreed: nobody revokes before all have agreed, so the collective ends by itself at each of them.
 #include <signal.h>
 
 #include <array>
+#include <string_view>
 #include <vector>
 
 #include "mpi/check.hpp"
@@ -22,46 +25,48 @@ struct Sort {
   int (*call)(MPI_Comm c, int root, MPI_Request* later);
 };
 
-std::array<int, 4> in;
-std::array<int, 4 * 16> wide, out;
+constexpr int kCount = 40;
+std::array<int, kCount> in;
+std::array<int, 16 * kCount> wide, out;
 
 int barrier(MPI_Comm c, int, MPI_Request* later) {
   return later ? MPI_Ibarrier(c, later) : MPI_Barrier(c);
 }
 int bcast(MPI_Comm c, int root, MPI_Request* later) {
-  return later ? MPI_Ibcast(out.data(), 4, MPI_INT, root, c, later) : MPI_Bcast(out.data(), 4, MPI_INT, root, c);
+  return later ? MPI_Ibcast(out.data(), kCount, MPI_INT, root, c, later)
+               : MPI_Bcast(out.data(), kCount, MPI_INT, root, c);
 }
 int reduce(MPI_Comm c, int root, MPI_Request* later) {
-  return later ? MPI_Ireduce(in.data(), out.data(), 4, MPI_INT, MPI_SUM, root, c, later)
-               : MPI_Reduce(in.data(), out.data(), 4, MPI_INT, MPI_SUM, root, c);
+  return later ? MPI_Ireduce(in.data(), out.data(), kCount, MPI_INT, MPI_SUM, root, c, later)
+               : MPI_Reduce(in.data(), out.data(), kCount, MPI_INT, MPI_SUM, root, c);
 }
 int allreduce(MPI_Comm c, int, MPI_Request* later) {
-  return later ? MPI_Iallreduce(in.data(), out.data(), 4, MPI_INT, MPI_SUM, c, later)
-               : MPI_Allreduce(in.data(), out.data(), 4, MPI_INT, MPI_SUM, c);
+  return later ? MPI_Iallreduce(in.data(), out.data(), kCount, MPI_INT, MPI_SUM, c, later)
+               : MPI_Allreduce(in.data(), out.data(), kCount, MPI_INT, MPI_SUM, c);
 }
 int gather(MPI_Comm c, int root, MPI_Request* later) {
-  return later ? MPI_Igather(in.data(), 4, MPI_INT, out.data(), 4, MPI_INT, root, c, later)
-               : MPI_Gather(in.data(), 4, MPI_INT, out.data(), 4, MPI_INT, root, c);
+  return later ? MPI_Igather(in.data(), kCount, MPI_INT, out.data(), kCount, MPI_INT, root, c, later)
+               : MPI_Gather(in.data(), kCount, MPI_INT, out.data(), kCount, MPI_INT, root, c);
 }
 int scatter(MPI_Comm c, int root, MPI_Request* later) {
-  return later ? MPI_Iscatter(wide.data(), 4, MPI_INT, out.data(), 4, MPI_INT, root, c, later)
-               : MPI_Scatter(wide.data(), 4, MPI_INT, out.data(), 4, MPI_INT, root, c);
+  return later ? MPI_Iscatter(wide.data(), kCount, MPI_INT, out.data(), kCount, MPI_INT, root, c, later)
+               : MPI_Scatter(wide.data(), kCount, MPI_INT, out.data(), kCount, MPI_INT, root, c);
 }
 int allgather(MPI_Comm c, int, MPI_Request* later) {
-  return later ? MPI_Iallgather(in.data(), 4, MPI_INT, out.data(), 4, MPI_INT, c, later)
-               : MPI_Allgather(in.data(), 4, MPI_INT, out.data(), 4, MPI_INT, c);
+  return later ? MPI_Iallgather(in.data(), kCount, MPI_INT, out.data(), kCount, MPI_INT, c, later)
+               : MPI_Allgather(in.data(), kCount, MPI_INT, out.data(), kCount, MPI_INT, c);
 }
 int alltoall(MPI_Comm c, int, MPI_Request* later) {
-  return later ? MPI_Ialltoall(wide.data(), 4, MPI_INT, out.data(), 4, MPI_INT, c, later)
-               : MPI_Alltoall(wide.data(), 4, MPI_INT, out.data(), 4, MPI_INT, c);
+  return later ? MPI_Ialltoall(wide.data(), kCount, MPI_INT, out.data(), kCount, MPI_INT, c, later)
+               : MPI_Alltoall(wide.data(), kCount, MPI_INT, out.data(), kCount, MPI_INT, c);
 }
 int reduce_scatter(MPI_Comm c, int, MPI_Request* later) {
-  return later ? MPI_Ireduce_scatter_block(wide.data(), out.data(), 4, MPI_INT, MPI_SUM, c, later)
-               : MPI_Reduce_scatter_block(wide.data(), out.data(), 4, MPI_INT, MPI_SUM, c);
+  return later ? MPI_Ireduce_scatter_block(wide.data(), out.data(), kCount, MPI_INT, MPI_SUM, c, later)
+               : MPI_Reduce_scatter_block(wide.data(), out.data(), kCount, MPI_INT, MPI_SUM, c);
 }
 int scan(MPI_Comm c, int, MPI_Request* later) {
-  return later ? MPI_Iscan(in.data(), out.data(), 4, MPI_INT, MPI_SUM, c, later)
-               : MPI_Scan(in.data(), out.data(), 4, MPI_INT, MPI_SUM, c);
+  return later ? MPI_Iscan(in.data(), out.data(), kCount, MPI_INT, MPI_SUM, c, later)
+               : MPI_Scan(in.data(), out.data(), kCount, MPI_INT, MPI_SUM, c);
 }
 
 const std::array<Sort, 10> kSorts{{{"barrier", Need::all, false, barrier},
@@ -80,7 +85,7 @@ int complete(int code, MPI_Request* later) {
 }
 
 /// The collective on `c`, whose rank `victim` dies before it. Those who are left have a communicator then.
-MPI_Comm without(MPI_Comm c, const Sort& sort, int victim, bool in_background) {
+MPI_Comm without(MPI_Comm c, const Sort& sort, int victim, bool in_background, bool agreed) {
   const int me = check::rank(c), root = sort.from_dead ? victim : (victim + 1) % check::size(c);
   for (int i = 0; i < 5; ++i) CHECK(sort.call(c, root, nullptr) == MPI_SUCCESS);
   MPI_Barrier(c);
@@ -96,6 +101,8 @@ MPI_Comm without(MPI_Comm c, const Sort& sort, int victim, bool in_background) {
     std::fprintf(stderr, "%s, rank %d of %d, of whom %d has died: class %d\n", sort.name, me, check::size(c), victim,
                  error);
   CHECK(failed || (!needs && error == MPI_SUCCESS));
+  int all = 1;
+  if (agreed) MPIX_Comm_agree(c, &all);
   MPIX_Comm_revoke(c);
   MPI_Comm living;
   CHECK(MPIX_Comm_shrink(c, &living) == MPI_SUCCESS);
@@ -110,9 +117,10 @@ int main(int argc, char** argv) {
   MPI_Comm c;
   MPI_Comm_dup(MPI_COMM_WORLD, &c);
   MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
-  const bool in_background = argc > 1;
+  bool in_background = false, agreed = false;
+  for (int i = 1; i < argc; ++i) (std::string_view(argv[i]) == "agreed" ? agreed : in_background) = true;
   for (std::size_t i = 0; i < kSorts.size(); ++i)
-    c = without(c, kSorts[i], static_cast<int>(i * 5) % check::size(c), in_background);
+    c = without(c, kSorts[i], static_cast<int>(i * 5) % check::size(c), in_background, agreed);
   MPI_Comm_free(&c);
   return check::finish();
 }
