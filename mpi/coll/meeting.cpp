@@ -46,11 +46,13 @@ Rank lost_member(const Comm& comm) {
   fail_call(lost_class(lost), lost_text(lost));
 }
 
-// Null: there is none, or `error`. What decides is the same on all members. Calls in the background keep to messages:
-// several may be under way, and a task does not poll.
-Meeting* meeting_of(Comm& comm, Collective what, std::uint64_t bytes, int& error) {
+// Null: there is none, the call does not fit, or `error`. What decides is the same on all members. Calls in the
+// background keep to messages: several may be under way, and a task does not poll. So do jobs whose ranks may die: a
+// member that hears of a death leaves a round at once, and members could not tell whether others had a board to wait
+// at.
+Meeting* meeting_of(Comm& comm, Collective what, std::uint64_t bytes, bool fits, int& error) {
   error = MPI_SUCCESS;
-  if (comm.size() == 1 || Task::current()) return nullptr;
+  if (comm.size() == 1 || Task::current() || ft::may_fail()) return nullptr;
   const Choice& choice = terms_of(comm).choice();
   const Case c{what, comm.size(), bytes, traits_of(comm).crowded};
   if (!choice.forced().empty() && choice.choose(c, algorithms_of(what)) != Algorithm::board) [[unlikely]]
@@ -61,6 +63,7 @@ Meeting* meeting_of(Comm& comm, Collective what, std::uint64_t bytes, int& error
     comm.meeting = make_meeting(comm, error);
     comm.meeting_failed = error != MPI_SUCCESS;
   }
+  if (!fits) return nullptr;
   // Others may meet, and would not come to hear of this rank by messages.
   if (comm.meeting || comm.meeting_failed) {
     if (const Rank lost = lost_member(comm); lost != kNoRank) fail_for(lost);
@@ -201,24 +204,24 @@ int Meeting::alltoall(Comm& comm, const Blocks& send, const Blocks& recv) {
 
 std::optional<int> meet(Comm& comm) {
   int error;
-  Meeting* const meeting = meeting_of(comm, Collective::barrier, 0, error);
+  Meeting* const meeting = meeting_of(comm, Collective::barrier, 0, true, error);
   if (error != MPI_SUCCESS) return error;
   return meeting != nullptr ? std::optional(meeting->barrier(comm)) : std::nullopt;
 }
 
 std::optional<int> meet(Comm& comm, const void* in, void* out, const Reduction& r) {
   int error;
-  Meeting* const meeting = meeting_of(comm, Collective::allreduce, bytes_of(r), error);
-  if (error != MPI_SUCCESS) return error;
   const bool fits = bytes_of(r) <= Brought::kMost && r.op.builtin != ReduceOp::none && r.type.dense;
-  return meeting != nullptr && fits ? std::optional(meeting->allreduce(comm, in, out, r)) : std::nullopt;
+  Meeting* const meeting = meeting_of(comm, Collective::allreduce, bytes_of(r), fits, error);
+  if (error != MPI_SUCCESS) return error;
+  return meeting != nullptr ? std::optional(meeting->allreduce(comm, in, out, r)) : std::nullopt;
 }
 
 std::optional<int> meet(Comm& comm, const Buffer& own, const Blocks& recv, bool in_place) {
   if (recv.bytes(0) > Board::kRowMost) return std::nullopt;
   int error;
   Meeting* const meeting =
-      meeting_of(comm, Collective::allgather, recv.bytes(0) * static_cast<std::uint64_t>(comm.size()), error);
+      meeting_of(comm, Collective::allgather, recv.bytes(0) * static_cast<std::uint64_t>(comm.size()), true, error);
   if (error != MPI_SUCCESS) return error;
   return meeting != nullptr ? std::optional(meeting->allgather(comm, own, recv, in_place)) : std::nullopt;
 }
@@ -226,7 +229,7 @@ std::optional<int> meet(Comm& comm, const Buffer& own, const Blocks& recv, bool 
 std::optional<int> meet(Comm& comm, const Blocks& send, const Blocks& recv) {
   if (recv.bytes(0) > Board::kRowMost / static_cast<std::uint64_t>(comm.size())) return std::nullopt;
   int error;
-  Meeting* const meeting = meeting_of(comm, Collective::alltoall, recv.bytes(0), error);
+  Meeting* const meeting = meeting_of(comm, Collective::alltoall, recv.bytes(0), true, error);
   if (error != MPI_SUCCESS) return error;
   return meeting != nullptr ? std::optional(meeting->alltoall(comm, send, recv)) : std::nullopt;
 }

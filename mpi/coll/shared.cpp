@@ -34,8 +34,8 @@ void make_shared_of(Steps& s) {
 
 Shared* shared_of(Steps& s, Collective what) {
   Comm& comm = s.comm();
-  // Several tasks may be under way, and a task does not poll.
-  if (s.size() == 1 || s.borrows_tag() || Task::current()) return nullptr;
+  // Several tasks may be under way, and a task does not poll. Where ranks may die: meeting_of().
+  if (s.size() == 1 || s.borrows_tag() || Task::current() || ft::may_fail()) return nullptr;
   const Levels& l = levels_of(comm);
   if (!s.is_part(l.mine) && (s.is_part() || l.mine.size() != s.size())) return nullptr;
   if (comm.calls_before_shared <= kStagesBefore) {
