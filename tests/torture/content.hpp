@@ -191,6 +191,11 @@ TORTURE_BOTH(content_text,
     (*types)[i] = kind == 0 ? MPI_CHAR : kind == 1 ? MPI_SHORT : kind == 2 ? MPI_INT : MPI_DOUBLE;
   }
 
+  static inline void part_of_array(int step, int all, int place, const int* sizes, const int* blocks, const int* parts, MPI_Datatype from, MPI_Datatype* to) {
+    int kinds[2] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_BLOCK};
+    must(MPI_Type_create_darray(all, place, 2, sizes, kinds, blocks, parts, MPI_ORDER_C, from, to), step, "MPI_Type_create_darray");
+  }
+
   static inline void drop_types(MPI_Datatype** types) {
     free(*types);
     *types = 0;

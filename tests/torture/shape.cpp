@@ -57,7 +57,7 @@ void Shape::add(Chance& chance, int count, int block) {
   }
   if (chance.one_in(5)) starts = array_part(chance, level);
   place(starts, block);
-  if (level.kind == Kind::subarray) {  // its extent is that of the whole array
+  if (level.kind == Kind::subarray || level.kind == Kind::darray) {  // its extent is that of the whole array
     const int words = static_cast<int>(extent / 4);
     lb_ = 0, ub_ = level.sizes[0] * level.sizes[1] * words;
   }
@@ -71,20 +71,37 @@ void Shape::add(Chance& chance, int count, int block) {
     lb_ = resized.lb, ub_ = resized.ub;
     levels_.push_back(resized);
   }
+  if (chance.one_in(6)) levels_.emplace_back().kind = Kind::dup;
   low_ = *std::min_element(layout_.begin(), layout_.end());
   high_ = *std::max_element(layout_.begin(), layout_.end()) + 1;
 }
 
 /// The level's rows as a part of an array of two dimensions.
 std::vector<int> Shape::array_part(Chance& chance, Level& level) {
-  level.kind = Kind::subarray;
-  level.begin = {chance.below(2), chance.below(3)};
   level.parts = {level.count, level.block};
-  level.sizes = {level.begin[0] + level.count + chance.below(2), level.begin[1] + level.block + chance.below(2)};
+  if (chance.one_in(2)) {
+    spread(chance, level);
+  } else {
+    level.kind = Kind::subarray;
+    level.begin = {chance.below(2), chance.below(3)};
+    level.sizes = {level.begin[0] + level.count + chance.below(2), level.begin[1] + level.block + chance.below(2)};
+  }
   std::vector<int> starts;
   for (int row = 0; row < level.count; ++row)
     starts.push_back((level.begin[0] + row) * level.sizes[1] + level.begin[1]);
   return starts;
+}
+
+/// The part as that of one process among those that an array is spread over in equal blocks.
+void Shape::spread(Chance& chance, Level& level) {
+  level.kind = Kind::darray;
+  for (const int part : level.parts) {
+    const int at = chance.below(3), processes = at + 1 + chance.below(2);
+    level.begin.push_back(at * part);
+    level.sizes.push_back(processes * part);
+    level.over.push_back(processes);
+    level.place = level.place * processes + at;
+  }
 }
 
 /// Another constructor that makes the same of it.
@@ -128,6 +145,13 @@ void Shape::call(Face& face, const Level& level, Type from, TypeRef to, int id, 
     case Kind::subarray:
       face.call(TORTURE_CALL(MPI_Type_create_subarray), 2, Ints{&level.sizes}, Ints{&level.parts}, Ints{&level.begin},
                 TORTURE_NAMED(MPI_ORDER_C), from, to);
+      break;
+    case Kind::darray:
+      face.does(TORTURE_CALL(part_of_array), id, level.over[0] * level.over[1], level.place, Ints{&level.sizes},
+                Ints{&level.parts}, Ints{&level.over}, from, to);
+      break;
+    case Kind::dup:
+      face.call(TORTURE_CALL(MPI_Type_dup), from, to);
       break;
     case Kind::vector:
       face.call(TORTURE_COUNTED(MPI_Type_vector), level.count, level.block, level.stride, from, to);

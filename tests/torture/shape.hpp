@@ -27,7 +27,20 @@ class Shape {
   Layout layout(int id, int n) const { return {plain() ? -1 : object(id, n + 1)}; }
 
  private:
-  enum class Kind { vector, indexed, blocks_of, hvector, hindexed, hblock, structure, contiguous, subarray, resized };
+  enum class Kind {
+    vector,
+    indexed,
+    blocks_of,
+    hvector,
+    hindexed,
+    hblock,
+    structure,
+    contiguous,
+    subarray,
+    darray,
+    resized,
+    dup
+  };
   struct Level {
     Kind kind;
     int count = 1;
@@ -38,11 +51,14 @@ class Shape {
     int lb = 0, ub = 0;                    // words, of a resized one
     std::vector<long> bytes;               // displacements
     std::vector<int> sizes, parts, begin;  // of an array and a part of it
+    std::vector<int> over;                 // so many processes each way is it spread, of which this is the part …
+    int place = 0;                         // … of this one
   };
   void add(Chance& chance, int count, int block);
   void place(const std::vector<int>& starts, int block);
   void call(Face& face, const Level& level, Type from, TypeRef to, int id, int n) const;
   std::vector<int> array_part(Chance& chance, Level& level);
+  void spread(Chance& chance, Level& level);
   void vary(Chance& chance, Level& level, long extent);
 
   std::vector<Level> levels_;

@@ -7,19 +7,43 @@
 namespace torture {
 namespace {
 
-enum class Kind { gatherv, scatterv, allgatherv, alltoallv, alltoallw, reduce_scatter, neighbours, neighboursv, count };
-const char* const names[] = {"gatherv",   "scatterv",       "allgatherv",        "alltoallv",
-                             "alltoallw", "reduce_scatter", "neighbor_alltoall", "neighbor_alltoallv"};
+enum class Kind {
+  gatherv,
+  scatterv,
+  allgatherv,
+  alltoallv,
+  alltoallw,
+  reduce_scatter,
+  neighbours,  // from here on between neighbours
+  neighboursv,
+  neighboursw,
+  neighbours_gather,
+  neighbours_gatherv,
+  count
+};
+const char* const names[] = {"gatherv",
+                             "scatterv",
+                             "allgatherv",
+                             "alltoallv",
+                             "alltoallw",
+                             "reduce_scatter",
+                             "neighbor_alltoall",
+                             "neighbor_alltoallv",
+                             "neighbor_alltoallw",
+                             "neighbor_allgather",
+                             "neighbor_allgatherv"};
 
 /// The pieces of a rank's buffer: words each, and where they begin.
 struct Pieces {
   std::vector<int> counts, at, bytes;
+  std::vector<long> addresses;  // bytes, too
   int all = 0;
 
   void add(int words, int gap) {
     counts.push_back(words);
     at.push_back(all);
     bytes.push_back(4 * all);
+    addresses.push_back(4L * all);
     all += words + gap;
   }
 };
@@ -33,10 +57,13 @@ struct Vectors : Step {
   std::vector<Pieces> out, in;
   std::vector<std::vector<int>> sources, targets;
 
-  bool graph() const { return kind == Kind::neighbours || kind == Kind::neighboursv; }
-  int piece(int from, int to) const {
-    return kind == Kind::neighbours ? words : (from + 2 * to + salt) % 3 * words / 2;
-  }
+  bool graph() const { return kind >= Kind::neighbours; }
+  /// Of equal pieces without gaps.
+  bool even() const { return kind == Kind::neighbours || kind == Kind::neighbours_gather; }
+  /// A rank has one piece for all its neighbours.
+  bool gathers() const { return kind == Kind::neighbours_gather || kind == Kind::neighbours_gatherv; }
+  bool has_types() const { return kind == Kind::alltoallw || kind == Kind::neighboursw; }
+  int piece(int from, int to) const { return even() ? words : (from + 2 * to + salt) % 3 * words / 2; }
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
   static int first(int to) { return 100003 * to; }
 
@@ -49,7 +76,8 @@ struct Vectors : Step {
         from.push_back((me + p - d) % p);
         to.push_back((me + d) % p);
       }
-      for (int r : graph() ? to : all()) mine.add(sent(me, r), out_gap());
+      for (int r : graph() ? to : all())
+        if (!gathers() || mine.counts.empty()) mine.add(sent(me, r), out_gap());
       for (int r : graph() ? from : all()) theirs.add(received(r, me), out_gap());
       out.push_back(mine);
       in.push_back(theirs);
@@ -62,24 +90,25 @@ struct Vectors : Step {
     for (int r = 0; r < group.size(); ++r) list.push_back(r);
     return list;
   }
-  int out_gap() const { return kind == Kind::reduce_scatter || kind == Kind::neighbours ? 0 : gap; }
+  int out_gap() const { return kind == Kind::reduce_scatter || even() ? 0 : gap; }
   /// Words of `me` that belong to `r`.
   int sent(int me, int r) const {
     if (kind == Kind::gatherv) return r == root ? piece(me, root) : 0;
     if (kind == Kind::scatterv) return me == root ? piece(root, r) : 0;
     if (kind == Kind::allgatherv) return r == 0 ? piece(me, 0) : 0;
     if (kind == Kind::reduce_scatter) return piece(0, r);
+    if (gathers()) return piece(me, 0);
     return piece(me, r);
   }
   int received(int r, int me) const {
     if (kind == Kind::gatherv) return me == root ? piece(r, root) : 0;
     if (kind == Kind::scatterv) return r == root ? piece(root, me) : 0;
-    if (kind == Kind::allgatherv) return piece(r, 0);
+    if (kind == Kind::allgatherv || gathers()) return piece(r, 0);
     if (kind == Kind::reduce_scatter) return r == 0 ? piece(0, me) : 0;
     return piece(r, me);
   }
   /// To whom the words that a piece contains are said to go.
-  int addressed(int to) const { return kind == Kind::allgatherv ? 0 : to; }
+  int addressed(int to) const { return kind == Kind::allgatherv || gathers() ? 0 : to; }
 
   void fill_out(Face& f, int me) const {
     const Pieces& mine = out[index(me)];
@@ -130,6 +159,16 @@ struct Vectors : Step {
       case Kind::neighbours:
         calls(f, TORTURE_COUNTED_FORMS(Neighbor_alltoall, neighbor_alltoall), from, words, t, to, words, t, c);
         break;
+      case Kind::neighbours_gather:
+        calls(f, TORTURE_COUNTED_FORMS(Neighbor_allgather, neighbor_allgather), from, words, t, to, words, t, c);
+        break;
+      case Kind::neighbours_gatherv:
+        calls(f, TORTURE_FORMS(Neighbor_allgatherv, neighbor_allgatherv), from, o.counts[0], t, to, ic, ia, t, c);
+        break;
+      case Kind::neighboursw:
+        calls(f, TORTURE_FORMS(Neighbor_alltoallw, neighbor_alltoallw), from, oc, Longs{&o.addresses},
+              Types{object(id, 0)}, to, ic, Longs{&i.addresses}, Types{object(id, 0)}, c);
+        break;
       default:
         calls(f, TORTURE_FORMS(Neighbor_alltoallv, neighbor_alltoallv), from, oc, oa, t, to, ic, ia, t, c);
     }
@@ -143,7 +182,7 @@ struct Vectors : Step {
       f.call(TORTURE_CALL(MPI_Dist_graph_create_adjacent), Comm{group.comm}, degree, Ints{&sources[index(me)]},
              TORTURE_NAMED(MPI_UNWEIGHTED), degree, Ints{&targets[index(me)]}, TORTURE_NAMED(MPI_UNWEIGHTED),
              TORTURE_NAMED(MPI_INFO_NULL), 0, CommRef{object(id, 0)});
-    if (kind == Kind::alltoallw) f.does(TORTURE_CALL(word_types), TypesRef{object(id, 0)}, group.size());
+    if (has_types()) f.does(TORTURE_CALL(word_types), TypesRef{object(id, 0)}, group.size());
     f.does(TORTURE_CALL(make), BufRef{object(id, 0)}, out[index(me)].all);
     f.does(TORTURE_CALL(make), BufRef{object(id, 1)}, in[index(me)].all);
     fill_out(f, me);
@@ -167,7 +206,7 @@ struct Vectors : Step {
                kind == Kind::reduce_scatter ? group.size() : 1, first(addressed(me)));
     f.does(TORTURE_CALL(expect_no_more), id, BufRef{object(id, 0)}, o.all);
     f.does(TORTURE_CALL(expect_no_more), id, BufRef{object(id, 1)}, i.all);
-    if (kind == Kind::alltoallw) f.does(TORTURE_CALL(drop_types), TypesRef{object(id, 0)});
+    if (has_types()) f.does(TORTURE_CALL(drop_types), TypesRef{object(id, 0)});
     if (graph()) f.call(TORTURE_CALL(MPI_Comm_free), CommRef{object(id, 0)});
   }
 };
