@@ -310,7 +310,7 @@ TEST(Hosts, AHostThatHasNotAnsweredIsNamedToWhoAsks) {
   std::this_thread::sleep_for(std::chrono::seconds(2));
   ::kill(job.pid(), SIGTERM);
   const Outcome outcome = job.wait();
-  EXPECT_NE(outcome.err.find("on a host that has not answered yet"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("its host has not answered yet"), std::string::npos) << outcome.err;
   job.await_nobody();
 }
 

@@ -89,6 +89,7 @@ void Inquiry::conclude() {
     nlohmann::json entry{{"rank", rank}, {"program", facts.program}, {"mpi", name_of(server_.state(rank))}};
     if (facts.pid > 0) entry["pid"] = facts.pid;
     entry["process"] = !facts.alive ? "gone" : facts.state.empty() ? "unknown" : facts.state;
+    if (facts.alive && !facts.host.empty()) entry["host"] = facts.host;
     auto report = nlohmann::json::parse(answers_[r].text, nullptr, false);
     if (report.is_object()) entry["report"] = std::move(report);
     job["ranks"].push_back(std::move(entry));

@@ -22,8 +22,8 @@ namespace rmq::launch {
 class Inquiry {
  public:
   using Facts = std::function<ProcessFacts(int rank)>;
-  /// `job`: {"job", "ranks": [{"rank", "program", "pid", "process", "mpi", "report"}]}; design/diagnosis.md has the
-  /// fields.
+  /// `job`: {"job", "ranks": [{"rank", "program", "pid", "process", "host", "mpi", "report"}]}; design/diagnosis.md has
+  /// the fields.
   using Done = std::function<void(const nlohmann::json& job)>;
 
   /// Reminds a rank that is not in MPI.

@@ -178,6 +178,7 @@ Rank read_rank(const json& entry, int job_size) {
   r.rank = number<int>(entry, "rank");
   r.program = text(entry, "program");
   r.process = text(entry, "process");
+  r.host = text(entry, "host");
   r.pid = number<std::int64_t>(entry, "pid");
   const json& report = entry.contains("report") ? entry["report"] : nothing;
   for (const json& other : list(report, "foreigners"))

@@ -96,7 +96,7 @@ struct Lost {
 struct Rank {
   int rank = 0;
   Fate fate = Fate::silent;
-  std::string state, call, program, process;
+  std::string state, call, program, process, host;
   std::int64_t pid = 0;
   std::vector<Wait> waits;
   std::size_t more_waits = 0;                      // that its report had no room for

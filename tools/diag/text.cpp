@@ -151,14 +151,14 @@ std::string doing_text(const Rank& r) {
       return r.call.empty() ? "computes outside of MPI"
                             : fmt::format("computes outside of MPI (its latest call was {})", r.call);
     case Fate::silent:
+      if (!r.host.empty()) return fmt::format("does not answer (its host {})", r.host);
       return fmt::format("does not answer{}", r.process.empty() || r.process == "unknown"
                                                   ? ""
                                                   : fmt::format(" (its process is {})", r.process));
     case Fate::stopped:
       return "is stopped by a signal (kill -CONT continues it)";
     case Fate::starting:
-      return fmt::format("has not called MPI_Init{}",
-                         r.process.starts_with("on a host") ? fmt::format(" (its process is {})", r.process) : "");
+      return fmt::format("has not called MPI_Init{}", r.host.empty() ? "" : fmt::format(" (its host {})", r.host));
     case Fate::left:
       return "has left MPI (MPI_Finalize)";
     case Fate::gone:

@@ -130,12 +130,12 @@ void Agents::send(Word word, int job, std::string_view body) {
   for (std::size_t place = 0; place < agents_.size(); ++place) send(place, word, job, body);
 }
 
-std::string Agents::where_unheard(std::size_t place) const {
+std::string Agents::why_unheard(std::size_t place) const {
   if (!is_up(place)) return {};
   const Link& link = *agents_[place]->link;
-  if (!link.has_answered()) return "on a host that has not answered yet";
+  if (!link.has_answered()) return "has not answered yet";
   const auto silent = std::chrono::duration_cast<std::chrono::seconds>(link.silent());
-  return silent <= 2 * Link::kBeat ? "" : fmt::format("on a host that has been silent for {} s", silent.count());
+  return silent <= 2 * Link::kBeat ? "" : fmt::format("has been silent for {} s", silent.count());
 }
 
 void Agents::expect_ends() {

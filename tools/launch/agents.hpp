@@ -77,8 +77,8 @@ class Agents {
 
   /// Nothing when it is gone.
   void send(std::size_t place, Word word, int job, std::string_view body = {});
-  /// Where a process is of which nothing is known, if its host is why: "on a host that …". Else empty.
-  std::string where_unheard(std::size_t place) const;
+  /// What keeps a host from telling of its processes: "has not answered yet", "has been silent …". Else empty.
+  std::string why_unheard(std::size_t place) const;
   /// To all.
   void send(Word word, int job, std::string_view body = {});
 

@@ -297,7 +297,7 @@ bool LocalStarter::is_ending(int rank) {
 ProcessFacts LocalStarter::facts(int rank) const {
   const Rank& r = rank_of(rank);
   const pid_t pid = r.mpi_pid > 0 ? r.mpi_pid : r.pid;
-  return {r.program, pid, r.alive, r.alive ? process_state(pid) : "gone"};
+  return {r.program, pid, r.alive, r.alive ? process_state(pid) : "gone", ""};
 }
 
 std::string LocalStarter::last_events(int rank) {

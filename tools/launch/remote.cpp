@@ -150,8 +150,7 @@ bool RemoteStarter::is_ending(int rank) {
 
 ProcessFacts RemoteStarter::facts(int rank) const {
   const Rank& entry = ranks_.at(rank);
-  const std::string unheard = agents_.where_unheard(place_);
-  return {entry.program, entry.pid, entry.alive, !entry.alive ? "gone" : unheard.empty() ? entry.state : unheard};
+  return {entry.program, entry.pid, entry.alive, entry.alive ? entry.state : "gone", agents_.why_unheard(place_)};
 }
 
 void RemoteStarter::prod(int rank) {

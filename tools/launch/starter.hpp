@@ -17,7 +17,8 @@ struct ProcessFacts {
   std::string program;
   pid_t pid = 0;  // of the process that has initialised MPI; 0: not known
   bool alive = true;
-  std::string state;  // "running", "sleeping", "stopped" …; "on a host that …", "unknown"
+  std::string state;  // "running", "sleeping", "stopped" …, "unknown"
+  std::string host;   // why nothing new is known of it, where its host is: "has not answered yet" …
 };
 
 class Starter {
