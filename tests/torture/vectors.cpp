@@ -36,14 +36,17 @@ const char* const names[] = {"gatherv",
 /// The pieces of a rank's buffer: words each, and where they begin.
 struct Pieces {
   std::vector<int> counts, at, bytes;
-  std::vector<long> addresses;  // bytes, too
+  std::vector<MPI_Count> large_counts;
+  std::vector<MPI_Aint> large_at, large_bytes;
   int all = 0;
 
   void add(int words, int gap) {
     counts.push_back(words);
     at.push_back(all);
     bytes.push_back(4 * all);
-    addresses.push_back(4L * all);
+    large_counts.push_back(words);
+    large_at.push_back(all);
+    large_bytes.push_back(4L * all);
     all += words + gap;
   }
 };
@@ -128,7 +131,8 @@ struct Vectors : Step {
   void invoke(Face& f, int me) const {
     const Pieces& o = out[index(me)];
     const Pieces& i = in[index(me)];
-    const Ints oc{&o.counts}, oa{&o.at}, ic{&i.counts}, ia{&i.at};
+    const Counts oc{&o.counts, &o.large_counts}, ic{&i.counts, &i.large_counts};
+    const Displs oa{&o.at, &o.large_at}, ia{&i.at, &i.large_at};
     const Buf from{object(id, 0)}, to{object(id, 1)};
     const Type t{-1};
     const Comm c{graph() ? object(id, 0) : group.comm};
@@ -137,24 +141,24 @@ struct Vectors : Step {
     const Buf own_out{from.index, kind == Kind::gatherv ? o.at[index(root)] : 0};
     switch (kind) {
       case Kind::gatherv:
-        calls(f, TORTURE_FORMS(Gatherv, gatherv), own_out, mine(o, root), t, to, ic, ia, t, root, c);
+        calls(f, TORTURE_COUNTED_FORMS(Gatherv, gatherv), own_out, mine(o, root), t, to, ic, ia, t, root, c);
         break;
       case Kind::scatterv:
-        calls(f, TORTURE_FORMS(Scatterv, scatterv), from, oc, oa, t, Buf{to.index, i.at[index(root)]}, mine(i, root), t,
-              root, c);
+        calls(f, TORTURE_COUNTED_FORMS(Scatterv, scatterv), from, oc, oa, t, Buf{to.index, i.at[index(root)]},
+              mine(i, root), t, root, c);
         break;
       case Kind::allgatherv:
-        calls(f, TORTURE_FORMS(Allgatherv, allgatherv), from, mine(o, 0), t, to, ic, ia, t, c);
+        calls(f, TORTURE_COUNTED_FORMS(Allgatherv, allgatherv), from, mine(o, 0), t, to, ic, ia, t, c);
         break;
       case Kind::alltoallv:
-        calls(f, TORTURE_FORMS(Alltoallv, alltoallv), from, oc, oa, t, to, ic, ia, t, c);
+        calls(f, TORTURE_COUNTED_FORMS(Alltoallv, alltoallv), from, oc, oa, t, to, ic, ia, t, c);
         break;
       case Kind::alltoallw:
-        calls(f, TORTURE_FORMS(Alltoallw, alltoallw), from, oc, Ints{&o.bytes}, Types{object(id, 0)}, to, ic,
-              Ints{&i.bytes}, Types{object(id, 0)}, c);
+        calls(f, TORTURE_COUNTED_FORMS(Alltoallw, alltoallw), from, oc, Displs{&o.bytes, &o.large_bytes},
+              Types{object(id, 0)}, to, ic, Displs{&i.bytes, &i.large_bytes}, Types{object(id, 0)}, c);
         break;
       case Kind::reduce_scatter:
-        calls(f, TORTURE_FORMS(Reduce_scatter, reduce_scatter), from, to, oc, t, TORTURE_NAMED(MPI_SUM), c);
+        calls(f, TORTURE_COUNTED_FORMS(Reduce_scatter, reduce_scatter), from, to, oc, t, TORTURE_NAMED(MPI_SUM), c);
         break;
       case Kind::neighbours:
         calls(f, TORTURE_COUNTED_FORMS(Neighbor_alltoall, neighbor_alltoall), from, words, t, to, words, t, c);
@@ -163,14 +167,15 @@ struct Vectors : Step {
         calls(f, TORTURE_COUNTED_FORMS(Neighbor_allgather, neighbor_allgather), from, words, t, to, words, t, c);
         break;
       case Kind::neighbours_gatherv:
-        calls(f, TORTURE_FORMS(Neighbor_allgatherv, neighbor_allgatherv), from, o.counts[0], t, to, ic, ia, t, c);
+        calls(f, TORTURE_COUNTED_FORMS(Neighbor_allgatherv, neighbor_allgatherv), from, o.counts[0], t, to, ic, ia, t,
+              c);
         break;
       case Kind::neighboursw:
-        calls(f, TORTURE_FORMS(Neighbor_alltoallw, neighbor_alltoallw), from, oc, Longs{&o.addresses},
-              Types{object(id, 0)}, to, ic, Longs{&i.addresses}, Types{object(id, 0)}, c);
+        calls(f, TORTURE_COUNTED_FORMS(Neighbor_alltoallw, neighbor_alltoallw), from, oc, Longs{&o.large_bytes},
+              Types{object(id, 0)}, to, ic, Longs{&i.large_bytes}, Types{object(id, 0)}, c);
         break;
       default:
-        calls(f, TORTURE_FORMS(Neighbor_alltoallv, neighbor_alltoallv), from, oc, oa, t, to, ic, ia, t, c);
+        calls(f, TORTURE_COUNTED_FORMS(Neighbor_alltoallv, neighbor_alltoallv), from, oc, oa, t, to, ic, ia, t, c);
     }
   }
 
