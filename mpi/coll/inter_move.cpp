@@ -19,7 +19,9 @@ int barrier(Comm& comm) {
   Steps s(comm);
   Steps local(s, *s.comm().local);
   barrier_to(local);
+  s.note(local.error());  // which the other side is told …
   if (s.rank() == 0) s.exchange(0, nothing(), 0, nothing());
+  local.note(s.error());  // … and what that says all of this one
   barrier_to(local);
   s.note(local.error());
   return s.error();

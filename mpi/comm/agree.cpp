@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "mpi/dynamic/introduce.hpp"
+#include "mpi/ft/failures.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/p2p.hpp"
 #include "mpi/internal/task.hpp"
@@ -31,6 +32,7 @@ class Talk {
     take(*c.device, r);
   }
   bool has_failed() const { return error_ != MPI_SUCCESS; }
+  bool is_revoked() const { return error_ == MPIX_ERR_REVOKED; }
   void end() const {
     if (error_ != MPI_SUCCESS) fail_call(error_, "a member could not be reached");
   }
@@ -97,6 +99,8 @@ Words swap(Talk& t, const Bridge& b, const Words& ours) {
   Words theirs;
   try {
     theirs = b.line ? swap_by_line(*b.line, ours) : swap_by_messages(t, b, ours);
+    // Not the group's own communicator, nor the copy of that: what says so has to be told apart (Together::conclude).
+    if (b.comm && t.is_revoked()) ft::fail_revoked(*b.comm);
   } catch (const Failure&) {
     note_end();
     throw;
@@ -183,7 +187,8 @@ std::vector<std::uint64_t> exchange(const Party& p, const Bridge& b, const std::
       theirs = swap(t, b, ours);
     } catch (const Failure& f) {
       Words failed{word_of_failure(f)};
-      broadcast_words(t, p, failed);
+      Talk within;  // what has failed is between the leaders
+      broadcast_words(within, p, failed);
       throw;
     }
   }

@@ -30,8 +30,9 @@ void drop(Comm* c) {
   release(c);
 }
 
-/// A duplicate without contexts yet; takes the attributes along.
-Comm& duplicate(Comm& c) {
+/// A duplicate without contexts yet; takes the attributes along. `refused`: the code of a copy function that failed;
+/// the others do not know of that, and wait for this rank to agree on contexts.
+Comm& duplicate(Comm& c, int& refused) {
   retain(*c.group);
   NewComm made{0, c.group};
   if (c.is_inter()) {
@@ -40,12 +41,13 @@ Comm& duplicate(Comm& c) {
   }
   Comm* d = new_comm(c, made);
   d->topology = c.topology;
-  if (const int code = copy_attributes(d->attributes, c.attributes, c.handle); code != MPI_SUCCESS) {
-    delete_all_attributes(d->attributes, d->handle);
-    drop(d);
-    throw Failure{code, {}, c.handle};
-  }
+  refused = copy_attributes(d->attributes, c.attributes, c.handle);
   return *d;
+}
+
+void undo_duplicate(Comm& d) {
+  delete_all_attributes(d.attributes, d.handle);
+  drop(&d);
 }
 
 int contexts_of(const Comm& c) {
@@ -84,15 +86,16 @@ class ContextsFor {
 
 MPI_Comm dup(Comm& c) {
   note_collective(c);
-  Comm& d = duplicate(c);
+  int refused;
+  Comm& d = duplicate(c, refused);
   try {
     ContextsFor agreement(c, contexts_of(c), true);
     while (!agreement.done()) runtime().device->MPID_Poll(true);
     if (agreement.error() != MPI_SUCCESS) fail_call(agreement.error(), agreement.text());
     give_contexts(d, agreement.contexts());
+    if (refused != MPI_SUCCESS) throw Failure{refused, {}, c.handle};
   } catch (const Failure&) {
-    delete_all_attributes(d.attributes, d.handle);
-    drop(&d);
+    undo_duplicate(d);
     throw;
   }
   return d.handle;
@@ -101,7 +104,7 @@ MPI_Comm dup(Comm& c) {
 /// MPI_Comm_idup: the duplicate is there at once, and is usable as soon as any call can have told that it is complete.
 class Idup final : public Activity {
  public:
-  explicit Idup(Comm& c) : Activity(&c), duplicate_(duplicate(c)), agreement_(c, contexts_of(c), false) {
+  explicit Idup(Comm& c) : Activity(&c), duplicate_(begin(c)), agreement_(c, contexts_of(c), false) {
     retain(duplicate_);  // the program may free it before it waits
   }
   ~Idup() override { release(&duplicate_); }
@@ -123,6 +126,15 @@ class Idup final : public Activity {
   }
 
  private:
+  /// A copy function that fails leaves no request with which this rank could go on.
+  static Comm& begin(Comm& c) {
+    int refused;
+    Comm& d = duplicate(c, refused);
+    if (refused == MPI_SUCCESS) return d;
+    undo_duplicate(d);
+    throw Failure{refused, {}, c.handle};
+  }
+
   Comm& duplicate_;
   ContextsFor agreement_;
 };
@@ -146,9 +158,9 @@ int free_comm(Comm& c, MPI_Comm& handle) {
   if (const int code = delete_all_attributes(c.attributes, c.handle); code != MPI_SUCCESS) return code;
   adi::Envelope left;
   c.littered = c.context != 0 && runtime().device->MPID_Iprobe({c.recv_context, MPI_ANY_SOURCE, MPI_ANY_TAG}, left);
-  // Its messages can be received no more. A program that does not listen for errors would end for a mistake that harms
-  // nobody.
-  const bool tells = c.littered && !c.errhandler->is_fatal();
+  // Its messages can be received no more, which is nobody's mistake where it has been revoked. A program that does not
+  // listen for errors would end for one that harms nobody.
+  const bool tells = c.littered && !c.revoked && !c.errhandler->is_fatal();
   const auto handler = tells ? std::make_shared<const Errhandler>(*c.errhandler) : nullptr;
   drop(&c);
   handle = MPI_COMM_NULL;

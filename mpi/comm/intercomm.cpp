@@ -154,7 +154,12 @@ RMQ_MPI(int, Intercomm_create,
       }
       bridge.comm = &peer;
     }
-    *newintercomm = create_intercomm(local, local_leader, bridge);
+    try {
+      *newintercomm = create_intercomm(local, local_leader, bridge);
+    } catch (Failure& f) {
+      if (bridge.comm && f.object == bridge.comm->handle) f.object = local.handle;  // whose error handler is meant
+      throw;
+    }
   });
 }
 

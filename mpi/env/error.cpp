@@ -267,6 +267,11 @@ void null_argument(int error_class, const char* name) {
   fail_call(error_class, fmt::format("argument {} is a null pointer", name));
 }
 
+void check_odd_buffer(const void* data, const Datatype& type, const char* name) {
+  if (data) fail_call(MPI_ERR_BUFFER, fmt::format("argument {} must not be MPI_IN_PLACE", name));
+  if (type.predefined) null_argument(MPI_ERR_BUFFER, name);
+}
+
 void not_committed(const Datatype& t, const char* name) {
   fail_call(MPI_ERR_TYPE, fmt::format("the datatype{}{} of argument {} has not been committed (MPI_Type_commit)",
                                       t.name.empty() ? "" : " ", t.name, name));

@@ -19,6 +19,7 @@ namespace detail {  // the messages, out of the way of what they report
 [[noreturn]] void bad_tag(int tag, const char* name);
 [[noreturn]] void bad_root(const Comm& c, int root);
 [[noreturn]] void null_argument(int error_class, const char* name);
+void check_odd_buffer(const void* data, const Datatype& type, const char* name);
 [[noreturn]] void not_committed(const Datatype& t, const char* name);
 }  // namespace detail
 
@@ -114,16 +115,21 @@ inline T* out(T* pointer, const char* name) {
 /// Stores a string in the caller's `room` bytes, cut if need be and closed with a zero, and its length.
 void out_text(char* to, int room, int* length, std::string_view text);
 
+/// Null or MPI_IN_PLACE, by one comparison.
+inline bool is_odd_buffer(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data) + 1 <= 1;
+}
+
 /// `count` elements of a committed type at `data`. Null is only refused where it cannot be MPI_BOTTOM with a derived
-/// type.
+/// type, MPI_IN_PLACE always: who takes it asks for it before.
 inline Buffer buffer_arg(const void* data, MPI_Count count, MPI_Datatype type, const char* name = "buf",
                          const char* count_name = "count", const char* type_name = "datatype") {
   count_arg(count, count_name);
   // Where there is no data, programs written for MPICH may name no datatype either.
   const bool none = count == 0 && type == MPI_DATATYPE_NULL;
   const Datatype& t = none ? *find_datatype(MPI_BYTE) : committed_arg(type, type_name);
-  if (!data && count > 0 && t.predefined) [[unlikely]]
-    detail::null_argument(MPI_ERR_BUFFER, name);
+  if (is_odd_buffer(data) && count > 0) [[unlikely]]
+    detail::check_odd_buffer(data, t, name);
   bytes_arg(t, count, count_name);
   return {const_cast<void*>(data), count, &t};
 }

@@ -111,7 +111,7 @@ template <class Use, class InFrame>
   const Datatype* const t = builtin_types[static_cast<unsigned>(type) & 0xffu];
   if (c == nullptr || t == nullptr || t->handle != type || !t->dense) [[unlikely]]
     return in_frame();
-  if (static_cast<std::uint64_t>(count) > INT_MAX || (buf == nullptr && count != 0)) [[unlikely]]
+  if (static_cast<std::uint64_t>(count) > INT_MAX || (is_odd_buffer(buf) && count != 0)) [[unlikely]]
     return in_frame();
   if (static_cast<unsigned>(peer) >= static_cast<unsigned>(c->remote_size()) ||
       static_cast<unsigned>(tag) > static_cast<unsigned>(kTagMax)) [[unlikely]]

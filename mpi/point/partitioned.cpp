@@ -47,8 +47,8 @@ Partitioned::~Partitioned() {
 
 void Partitioned::check(int partition, const char* name) const {
   if (partition < 0 || partition >= partitions_) {
-    throw Failure{MPI_ERR_ARG,
-                  fmt::format("invalid partition {} (argument {}; allowed 0..{})", partition, name, partitions_ - 1),
+    const std::string allowed = partitions_ == 0 ? "there are none" : fmt::format("allowed 0..{}", partitions_ - 1);
+    throw Failure{MPI_ERR_ARG, fmt::format("invalid partition {} (argument {}; {})", partition, name, allowed),
                   comm()->handle};
   }
 }
@@ -266,9 +266,9 @@ void PartitionedRecv::begin() {
 void PartitionedRecv::on_complete(const Request& r) {
   if (!announced_) {
     std::uint64_t total;
-    const bool sane = r.status.bytes == sizeof announcement_ && announcement_.partitions > 0 &&
-                      announcement_.partitions <= INT32_MAX && announcement_.first_tag <= INT32_MAX &&
-                      announcement_.partitions - 1 <= INT32_MAX - announcement_.first_tag &&
+    const bool sane = r.status.bytes == sizeof announcement_ && announcement_.partitions <= INT32_MAX &&
+                      announcement_.first_tag <= INT32_MAX &&
+                      announcement_.partitions <= INT32_MAX - announcement_.first_tag + 1 &&
                       !__builtin_mul_overflow(announcement_.bytes, announcement_.partitions, &total);
     channel_error_ = r.status.error != Errc::ok ? r.status.error : sane ? Errc::ok : Errc::protocol;
     announced_ = channel_error_ == Errc::ok;

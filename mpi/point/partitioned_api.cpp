@@ -7,9 +7,9 @@ namespace rmq::mpi {
 namespace {
 
 int partitions_arg(int partitions) {
-  if (partitions < 1) {
+  if (partitions < 0) {
     fail_call(MPI_ERR_ARG,
-              fmt::format("invalid number of partitions {} (argument partitions; must be positive)", partitions));
+              fmt::format("invalid number of partitions {} (argument partitions; must not be negative)", partitions));
   }
   return partitions;
 }
@@ -48,14 +48,14 @@ RMQ_MPI(int, Psend_init,
 }
 
 RMQ_MPI(int, Precv_init,
-        (void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+        (void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
          MPI_Info info, MPI_Request* request)) {
   return enter(comm, [&](Comm& c) {
     const Buffer b = buffer_arg(buf, count, datatype);
-    dest_arg(c, dest);  // the sender, under the name that the standard gives it; no wildcards here
+    dest_arg(c, source, "source");  // no wildcards here
     optional_info_arg(info);
     out(request, "request");
-    auto recv = std::make_unique<PartitionedRecv>(c, b, partitions_arg(partitions), dest, tag_arg(tag));
+    auto recv = std::make_unique<PartitionedRecv>(c, b, partitions_arg(partitions), source, tag_arg(tag));
     PartitionedRecv& r = *recv;
     *request = new_activity_request(std::move(recv));
     r.await_announcement();

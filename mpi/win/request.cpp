@@ -29,6 +29,9 @@ class Operation final : public Activity {
     return {error_class_of(inner_->status.error), {}, win_};
   }
   void cancel() override { fail_call(MPI_ERR_REQUEST, "a one-sided operation cannot be cancelled"); }
+  int abandon(Request*) override {
+    fail_call(MPI_ERR_REQUEST, "argument request is a one-sided operation's, which has to be waited for");
+  }
 
  private:
   const MPI_Win win_;

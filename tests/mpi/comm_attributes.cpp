@@ -105,6 +105,26 @@ void on_types() {
   MPI_Type_free_keyval(&key);
 }
 
+int copy_refused_at_0(MPI_Comm comm, int, void*, void*, void*, int*) {
+  return check::rank(comm) == 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+/// A copy function that fails at some ranks does not keep the others waiting for these.
+void refused_by_some() {
+  int key;
+  MPI_Comm c, d;
+  MPI_Comm_dup(MPI_COMM_WORLD, &c);
+  MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
+  MPI_Comm_create_keyval(copy_refused_at_0, MPI_COMM_NULL_DELETE_FN, &key, nullptr);
+  MPI_Comm_set_attr(c, key, number(1));
+  const int code = MPI_Comm_dup(c, &d);
+  CHECK(check::class_of(code) == (check::rank() == 0 ? MPI_ERR_OTHER : MPI_SUCCESS));
+  if (code == MPI_SUCCESS) MPI_Comm_free(&d);
+  MPI_Comm_free_keyval(&key);
+  MPI_Barrier(c);
+  MPI_Comm_free(&c);
+}
+
 int finalizing = 0;
 int at_end(MPI_Comm, int, void* value, void*) {
   int flag = 1;
@@ -120,6 +140,7 @@ int main(int argc, char** argv) {
   predefined();
   life();
   refused();
+  refused_by_some();
   on_types();
   for (long i = 1; i <= 3; ++i) {
     int key;

@@ -226,6 +226,22 @@ void special() {
   MPI_Wait(&r, MPI_STATUS_IGNORE);
   MPI_Request_free(&s);
   MPI_Request_free(&r);
+  // No partitions at all, at either side or both.
+  for (const auto& [sends, receives] : {std::pair{0, 0}, std::pair{0, 2}}) {
+    MPI_Psend_init(a, sends, 1, MPI_INT, next(), 7, MPI_COMM_WORLD, MPI_INFO_NULL, &s);
+    MPI_Precv_init(b, receives, 1, MPI_INT, previous(), 7, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+    for (int i = 0; i < 2; ++i) {
+      MPI_Start(&r);
+      MPI_Start(&s);
+      MPI_Wait(&s, MPI_STATUS_IGNORE);
+      MPI_Wait(&r, &status);
+      int count = 1;
+      MPI_Get_count(&status, MPI_INT, &count);
+      CHECK(count == 0 && status.MPI_SOURCE == previous());
+    }
+    MPI_Request_free(&s);
+    MPI_Request_free(&r);
+  }
 }
 
 void errors() {
@@ -235,7 +251,7 @@ void errors() {
   MPI_Request s, r;
   CHECK_CLASS(MPI_Precv_init(a, 1, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &r), MPI_ERR_RANK);
   CHECK_CLASS(MPI_Precv_init(a, 1, 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_INFO_NULL, &r), MPI_ERR_TAG);
-  CHECK_CLASS(MPI_Psend_init(a, 0, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &s), MPI_ERR_ARG);
+  CHECK_CLASS(MPI_Psend_init(a, -1, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &s), MPI_ERR_ARG);
   MPI_Psend_init(a, 2, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &s);
   MPI_Precv_init(a, 1, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &r);
   CHECK_CLASS(MPI_Pready(0, s), MPI_ERR_REQUEST);

@@ -3,6 +3,7 @@
 // statuses are empty, and what was fetched is there.
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "win_test.hpp"
 
@@ -87,6 +88,32 @@ void late(int flavor) {
   CHECK(MPI_Wait(&r, MPI_STATUS_IGNORE) == MPI_SUCCESS);
 }
 
+/// A request that is under way cannot be freed, only waited for. Some are over when the call returns.
+void not_freed(int flavor) {
+  constexpr int kCount = 1 << 17;
+  const int right = (check::rank() + 1) % check::size();
+  LongWindow w(flavor, kCount);
+  w.memory[kCount - 1] = 7;
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::vector<long> got(kCount);
+  MPI_Request r;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Win_lock(MPI_LOCK_SHARED, right, 0, w.win);
+  MPI_Rget(got.data(), kCount, MPI_LONG, right, 0, kCount, MPI_LONG, w.win, &r);
+  const int code = MPI_Request_free(&r);
+  if (code == MPI_SUCCESS) {
+    CHECK(r == MPI_REQUEST_NULL);
+  } else {
+    CHECK(check::class_of(code) == MPI_ERR_REQUEST && r != MPI_REQUEST_NULL);
+    CHECK(MPI_Wait(&r, MPI_STATUS_IGNORE) == MPI_SUCCESS && got[kCount - 1] == 7);
+  }
+  MPI_Win_unlock(right, w.win);
+  CHECK(got[kCount - 1] == 7);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -95,6 +122,7 @@ int main(int argc, char** argv) {
     all_four(flavor);
     many(flavor);
     late(flavor);
+    not_freed(flavor);
   }
   to_nobody();
   return check::finish();

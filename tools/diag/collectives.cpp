@@ -53,7 +53,8 @@ std::string plain(const std::string& call) {
 
 // Whether all ranks must pass as many bytes.
 bool has_one_size(const std::string& call) {
-  for (const char* name : {"Bcast", "Reduce", "Allreduce", "Scan", "Exscan"}) {
+  for (const char* name :
+       {"Bcast", "Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan"}) {
     std::string nonblocking = std::string("MPI_I") + name;
     nonblocking[5] = static_cast<char>(nonblocking[5] | 0x20);
     if (call == std::string("MPI_") + name || call == nonblocking) return true;
