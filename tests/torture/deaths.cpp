@@ -18,8 +18,8 @@
 
 namespace {
 
-enum class Kind { barrier, bcast, reduce, allreduce, allgather, alltoall, ring, count };
-const char* const names[] = {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "ring"};
+enum class Kind { barrier, bcast, reduce, allreduce, allgather, alltoall, ring, across, count };
+const char* const names[] = {"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall", "ring", "across"};
 
 /// A communicator beside that of the rounds, of every so-many-th of its ranks, and what is made of it.
 struct Side {
@@ -72,14 +72,36 @@ Round draw(torture::Chance& chance, int size, int deaths) {
   return round;
 }
 
+/// The two sides, even and odd ranks, of an operation across an inter-communicator; null for others.
+struct Across {
+  MPI_Comm local = MPI_COMM_NULL, inter = MPI_COMM_NULL;
+
+  Across(const Round& round, MPI_Comm comm) {
+    int me = 0, size = 0;
+    MPI_Comm_rank(comm, &me);
+    MPI_Comm_size(comm, &size);
+    if (round.kind != Kind::across || size < 2) return;
+    MPI_Comm_split(comm, me % 2, me, &local);
+    const int code = MPI_Intercomm_create(local, 0, comm, 1 - me % 2, 99, &inter);
+    if (code != MPI_SUCCESS) wrong("MPI_Intercomm_create", code, MPI_SUCCESS);
+    MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+  }
+  void end() {
+    if (inter == MPI_COMM_NULL) return;
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&local);
+  }
+};
+
 /// The buffers of one operation and its result.
 struct Operation {
   const Round& round;
   MPI_Comm comm;
+  MPI_Comm across;
   int number, me = 0, size = 0;
   std::vector<unsigned> out, in;
 
-  Operation(const Round& r, MPI_Comm c, int n) : round(r), comm(c), number(n) {
+  Operation(const Round& r, MPI_Comm c, MPI_Comm a, int n) : round(r), comm(c), across(a), number(n) {
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &size);
     const int pieces = round.kind == Kind::alltoall ? size : 1;
@@ -99,6 +121,8 @@ struct Operation {
     switch (round.kind) {
       case Kind::barrier:
         return MPI_Barrier(comm);
+      case Kind::across:
+        return MPI_Barrier(across == MPI_COMM_NULL ? comm : across);
       case Kind::bcast:
         return MPI_Bcast(me == round.root ? out.data() : in.data(), n, t, round.root, comm);
       case Kind::reduce:
@@ -120,6 +144,8 @@ struct Operation {
     switch (round.kind) {
       case Kind::barrier:
         return MPI_Ibarrier(comm, later);
+      case Kind::across:
+        return MPI_Ibarrier(across == MPI_COMM_NULL ? comm : across, later);
       case Kind::bcast:
         return MPI_Ibcast(me == round.root ? out.data() : in.data(), n, t, round.root, comm, later);
       case Kind::reduce:
@@ -147,6 +173,8 @@ struct Operation {
         return dead == (me + size - 1) % size;
       case Kind::barrier:
         return true;
+      case Kind::across:  // who has heard from the other side is through, unless its own lacks a member
+        return across == MPI_COMM_NULL || dead % 2 != me % 2;
       default:
         return round.words > 0;
     }
@@ -361,12 +389,13 @@ int main(int argc, char** argv) {
                   names[static_cast<int>(round.kind)], me, size);
     const bool dies = round.dies[static_cast<std::size_t>(me)];
     Sides sides(round, comm);
+    Across across(round, comm);
     if (round.revoker >= 0) MPI_Barrier(comm);  // all are through with what was before; it may be revoked itself
     if (dies && round.before) {
       usleep(static_cast<useconds_t>(round.pause));
       raise(SIGKILL);
     }
-    Operation operation(round, comm, number);
+    Operation operation(round, comm, across.inter, number);
     // Whoever dies while it is under way is ended by a clock, wherever it is then, also behind it.
     if (dies) {
       signal(SIGALRM, [](int) { raise(SIGKILL); });
@@ -375,7 +404,7 @@ int main(int argc, char** argv) {
     int code = MPI_ERR_OTHER;
     if (me == round.revoker) {
       usleep(static_cast<useconds_t>(round.pause));
-      MPIX_Comm_revoke(comm);
+      MPIX_Comm_revoke(across.inter == MPI_COMM_NULL ? comm : across.inter);
     } else {
       code = operation.call();
       while (dies) pause();
@@ -383,6 +412,7 @@ int main(int argc, char** argv) {
     }
     sides.begin(seed + static_cast<unsigned long>(number * 1000 + me));
     go_on(comm, round, code);
+    across.end();
     sides.end();
   }
   alarm(0);
