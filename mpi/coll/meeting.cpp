@@ -47,10 +47,9 @@ Rank lost_member(const Comm& comm) {
 }
 
 // Null: there is none, the call does not fit, or `error`. What decides is the same on all members. Calls in the
-// background keep to messages: several may be under way, and a task does not poll. So do jobs whose ranks may die: a
-// member that hears of a death leaves a round at once, and members could not tell whether others had a board to wait
-// at.
-Meeting* meeting_of(Comm& comm, Collective what, std::uint64_t bytes, bool fits, int& error) {
+// background keep to messages: several may be under way, and a task does not poll. So do jobs whose ranks may die:
+// whoever hears of a death leaves a round at once, and none could tell whether the others had a board to wait at.
+Meeting* meeting_of(Comm& comm, Collective what, std::uint64_t bytes, int& error, bool fits = true) {
   error = MPI_SUCCESS;
   if (comm.size() == 1 || Task::current() || ft::may_fail()) return nullptr;
   const Choice& choice = terms_of(comm).choice();
@@ -204,7 +203,7 @@ int Meeting::alltoall(Comm& comm, const Blocks& send, const Blocks& recv) {
 
 std::optional<int> meet(Comm& comm) {
   int error;
-  Meeting* const meeting = meeting_of(comm, Collective::barrier, 0, true, error);
+  Meeting* const meeting = meeting_of(comm, Collective::barrier, 0, error);
   if (error != MPI_SUCCESS) return error;
   return meeting != nullptr ? std::optional(meeting->barrier(comm)) : std::nullopt;
 }
@@ -212,7 +211,7 @@ std::optional<int> meet(Comm& comm) {
 std::optional<int> meet(Comm& comm, const void* in, void* out, const Reduction& r) {
   int error;
   const bool fits = bytes_of(r) <= Brought::kMost && r.op.builtin != ReduceOp::none && r.type.dense;
-  Meeting* const meeting = meeting_of(comm, Collective::allreduce, bytes_of(r), fits, error);
+  Meeting* const meeting = meeting_of(comm, Collective::allreduce, bytes_of(r), error, fits);
   if (error != MPI_SUCCESS) return error;
   return meeting != nullptr ? std::optional(meeting->allreduce(comm, in, out, r)) : std::nullopt;
 }
@@ -221,7 +220,7 @@ std::optional<int> meet(Comm& comm, const Buffer& own, const Blocks& recv, bool 
   if (recv.bytes(0) > Board::kRowMost) return std::nullopt;
   int error;
   Meeting* const meeting =
-      meeting_of(comm, Collective::allgather, recv.bytes(0) * static_cast<std::uint64_t>(comm.size()), true, error);
+      meeting_of(comm, Collective::allgather, recv.bytes(0) * static_cast<std::uint64_t>(comm.size()), error);
   if (error != MPI_SUCCESS) return error;
   return meeting != nullptr ? std::optional(meeting->allgather(comm, own, recv, in_place)) : std::nullopt;
 }
@@ -229,7 +228,7 @@ std::optional<int> meet(Comm& comm, const Buffer& own, const Blocks& recv, bool 
 std::optional<int> meet(Comm& comm, const Blocks& send, const Blocks& recv) {
   if (recv.bytes(0) > Board::kRowMost / static_cast<std::uint64_t>(comm.size())) return std::nullopt;
   int error;
-  Meeting* const meeting = meeting_of(comm, Collective::alltoall, recv.bytes(0), true, error);
+  Meeting* const meeting = meeting_of(comm, Collective::alltoall, recv.bytes(0), error);
   if (error != MPI_SUCCESS) return error;
   return meeting != nullptr ? std::optional(meeting->alltoall(comm, send, recv)) : std::nullopt;
 }

@@ -69,6 +69,19 @@ struct Displs { const std::vector<int>* list; const std::vector<MPI_Aint>* large
 struct LargeCounts { const std::vector<MPI_Count>* list; };
 struct LargeDispls { const std::vector<MPI_Aint>* list; };
 // clang-format on
+/// An operand as the form for large counts takes it.
+template <class T>
+T as_large(T operand) {
+  return operand;
+}
+#if MPI_VERSION >= 4
+inline LargeCounts as_large(Counts list) {
+  return {list.large};
+}
+inline LargeDispls as_large(Displs list) {
+  return {list.large};
+}
+#endif
 /// A displacement in a window: units from its begin or, in a dynamic one, bytes from the address that `target` has
 /// told.
 struct Disp {
@@ -159,245 +172,92 @@ class Face {
  private:
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
-  template <class T>
-  static T as_large(T operand) {
-    return operand;
-  }
-#if MPI_VERSION >= 4
-  static LargeCounts as_large(Counts list) {
-    return {list.large};
-  }
-  static LargeDispls as_large(Displs list) {
-    return {list.large};
-  }
-#endif
-
-  int value(int i) {
-    return i;
-  }
-  int value(Source s) {
-    return s.rank < 0 ? MPI_ANY_SOURCE : s.rank;
-  }
-  unsigned value(Key key) {
-    return key.value;
-  }
-  unsigned* value(Buf b) {
-    return buffers_[index(b.index)] + b.at;
-  }
-  unsigned char* value(BufByte b) {
-    return reinterpret_cast<unsigned char*>(buffers_[index(b.index)]) + b.at;
-  }
-  unsigned** value(BufRef b) {
-    return &buffers_[index(b.index)];
-  }
-  const int* value(Layout l) {
-    return l.index < 0 ? nullptr : layouts_[index(l.index)].data();
-  }
-  MPI_Comm value(Comm c) {
-    return comms_[index(c.index)];
-  }
-  MPI_Comm* value(CommRef c) {
-    return &comms_[index(c.index)];
-  }
-  MPI_Datatype value(Type t) {
-    return t.index < 0 ? MPI_UNSIGNED : types_[index(t.index)];
-  }
-  MPI_Datatype* value(TypeRef t) {
-    return &types_[index(t.index)];
-  }
-  MPI_Op value(OpIn o) {
-    return ops_[index(o.index)];
-  }
-  MPI_Op* value(OpRef o) {
-    return &ops_[index(o.index)];
-  }
-  MPI_Datatype* value(Types t) {
-    return type_lists_[index(t.index)];
-  }
-  MPI_Datatype** value(TypesRef t) {
-    return &type_lists_[index(t.index)];
-  }
-  MPI_Request* value(Req r) {
-    return &requests_[index(r.index)];
-  }
-  MPI_Request value(ReqIn r) {
-    return requests_[index(r.index)];
-  }
-  MPI_Message* value(Handle h) {
-    return &messages_[index(h.index)];
-  }
-  MPI_Status* value(Stat s) {
-    return &statuses_[index(s.index)];
-  }
-  MPI_Win value(Win w) {
-    return wins_[index(w.index)];
-  }
-  MPI_Win* value(WinRef w) {
-    return &wins_[index(w.index)];
-  }
-  MPI_Group value(Grp g) {
-    return groups_[index(g.index)];
-  }
-  MPI_Group* value(GrpRef g) {
-    return &groups_[index(g.index)];
-  }
-  MPI_Info value(Info i) {
-    return i.index < 0 ? MPI_INFO_NULL : infos_[index(i.index)];
-  }
-  MPI_Info* value(InfoRef i) {
-    return &infos_[index(i.index)];
-  }
-  MPI_Aint** value(Aints d) {
-    return &addresses_[index(d.index)];
-  }
-  MPI_Aint value(Size s) {
-    return s.bytes;
-  }
-  MPI_Count value(Count c) {
-    return c.value;
-  }
+  int value(int i) { return i; }
+  int value(Source s) { return s.rank < 0 ? MPI_ANY_SOURCE : s.rank; }
+  unsigned value(Key key) { return key.value; }
+  unsigned* value(Buf b) { return buffers_[index(b.index)] + b.at; }
+  unsigned char* value(BufByte b) { return reinterpret_cast<unsigned char*>(buffers_[index(b.index)]) + b.at; }
+  unsigned** value(BufRef b) { return &buffers_[index(b.index)]; }
+  const int* value(Layout l) { return l.index < 0 ? nullptr : layouts_[index(l.index)].data(); }
+  MPI_Comm value(Comm c) { return comms_[index(c.index)]; }
+  MPI_Comm* value(CommRef c) { return &comms_[index(c.index)]; }
+  MPI_Datatype value(Type t) { return t.index < 0 ? MPI_UNSIGNED : types_[index(t.index)]; }
+  MPI_Datatype* value(TypeRef t) { return &types_[index(t.index)]; }
+  MPI_Op value(OpIn o) { return ops_[index(o.index)]; }
+  MPI_Op* value(OpRef o) { return &ops_[index(o.index)]; }
+  MPI_Datatype* value(Types t) { return type_lists_[index(t.index)]; }
+  MPI_Datatype** value(TypesRef t) { return &type_lists_[index(t.index)]; }
+  MPI_Request* value(Req r) { return &requests_[index(r.index)]; }
+  MPI_Request value(ReqIn r) { return requests_[index(r.index)]; }
+  MPI_Message* value(Handle h) { return &messages_[index(h.index)]; }
+  MPI_Status* value(Stat s) { return &statuses_[index(s.index)]; }
+  MPI_Win value(Win w) { return wins_[index(w.index)]; }
+  MPI_Win* value(WinRef w) { return &wins_[index(w.index)]; }
+  MPI_Group value(Grp g) { return groups_[index(g.index)]; }
+  MPI_Group* value(GrpRef g) { return &groups_[index(g.index)]; }
+  MPI_Info value(Info i) { return i.index < 0 ? MPI_INFO_NULL : infos_[index(i.index)]; }
+  MPI_Info* value(InfoRef i) { return &infos_[index(i.index)]; }
+  MPI_Aint** value(Aints d) { return &addresses_[index(d.index)]; }
+  MPI_Aint value(Size s) { return s.bytes; }
+  MPI_Count value(Count c) { return c.value; }
   MPI_Aint value(Disp d) {
     return d.addresses < 0 ? d.units : addresses_[index(d.addresses)][index(d.target)] + d.units;
   }
-  const char* value(Text t) {
-    return t.text;
-  }
+  const char* value(Text t) { return t.text; }
   MPI_Aint* value(Longs list) {
     static_assert(sizeof(long) == sizeof(MPI_Aint));
     return const_cast<long*>(list.list->data());
   }
-  int* value(Ints list) {
-    return const_cast<int*>(list.list->data());
-  }
-  const int* value(Counts list) {
-    return list.list->data();
-  }
-  const int* value(Displs list) {
-    return list.list->data();
-  }
-  const MPI_Count* value(LargeCounts list) {
-    return list.list->data();
-  }
-  const MPI_Aint* value(LargeDispls list) {
-    return list.list->data();
-  }
+  int* value(Ints list) { return const_cast<int*>(list.list->data()); }
+  const int* value(Counts list) { return list.list->data(); }
+  const int* value(Displs list) { return list.list->data(); }
+  const MPI_Count* value(LargeCounts list) { return list.list->data(); }
+  const MPI_Aint* value(LargeDispls list) { return list.list->data(); }
   template <class T>
   T value(Named<T> n) {
     return n.value;
   }
 
-  static std::string at(const char* array, int i) {
-    return std::string(array) + "[" + std::to_string(i) + "]";
-  }
-  std::string shown(int i) {
-    return std::to_string(i);
-  }
-  std::string shown(Source s) {
-    return s.rank < 0 ? "MPI_ANY_SOURCE" : std::to_string(s.rank);
-  }
-  std::string shown(Key key) {
-    return std::to_string(key.value) + "u";
-  }
-  std::string shown(Buf b) {
-    return at("b", b.index) + (b.at != 0 ? " + " + std::to_string(b.at) : "");
-  }
-  std::string shown(BufByte b) {
-    return "(unsigned char*)" + at("b", b.index) + " + " + std::to_string(b.at);
-  }
-  std::string shown(BufRef b) {
-    return "&" + at("b", b.index);
-  }
-  std::string shown(Layout l) {
-    return l.index < 0 ? "0" : at("m", l.index);
-  }
-  std::string shown(Comm c) {
-    return c.index == 0 ? "MPI_COMM_WORLD" : at("c", c.index);
-  }
-  std::string shown(CommRef c) {
-    return "&" + at("c", c.index);
-  }
-  std::string shown(Type t) {
-    return t.index < 0 ? "MPI_UNSIGNED" : at("t", t.index);
-  }
-  std::string shown(TypeRef t) {
-    return "&" + at("t", t.index);
-  }
-  std::string shown(OpIn o) {
-    return at("o", o.index);
-  }
-  std::string shown(OpRef o) {
-    return "&" + at("o", o.index);
-  }
-  std::string shown(Types t) {
-    return at("y", t.index);
-  }
-  std::string shown(TypesRef t) {
-    return "&" + at("y", t.index);
-  }
-  std::string shown(Req r) {
-    return "&" + at("r", r.index);
-  }
-  std::string shown(ReqIn r) {
-    return at("r", r.index);
-  }
-  std::string shown(Handle h) {
-    return "&" + at("h", h.index);
-  }
-  std::string shown(Stat s) {
-    return "&" + at("s", s.index);
-  }
-  std::string shown(Win w) {
-    return at("w", w.index);
-  }
-  std::string shown(WinRef w) {
-    return "&" + at("w", w.index);
-  }
-  std::string shown(Grp g) {
-    return at("g", g.index);
-  }
-  std::string shown(GrpRef g) {
-    return "&" + at("g", g.index);
-  }
-  std::string shown(Info i) {
-    return i.index < 0 ? "MPI_INFO_NULL" : at("i", i.index);
-  }
-  std::string shown(InfoRef i) {
-    return "&" + at("i", i.index);
-  }
-  std::string shown(Aints d) {
-    return "&" + at("d", d.index);
-  }
-  std::string shown(Count c) {
-    return std::to_string(c.value);
-  }
-  std::string shown(Size s) {
-    return std::to_string(s.bytes);
-  }
+  static std::string at(const char* array, int i) { return std::string(array) + "[" + std::to_string(i) + "]"; }
+  std::string shown(int i) { return std::to_string(i); }
+  std::string shown(Source s) { return s.rank < 0 ? "MPI_ANY_SOURCE" : std::to_string(s.rank); }
+  std::string shown(Key key) { return std::to_string(key.value) + "u"; }
+  std::string shown(Buf b) { return at("b", b.index) + (b.at != 0 ? " + " + std::to_string(b.at) : ""); }
+  std::string shown(BufByte b) { return "(unsigned char*)" + at("b", b.index) + " + " + std::to_string(b.at); }
+  std::string shown(BufRef b) { return "&" + at("b", b.index); }
+  std::string shown(Layout l) { return l.index < 0 ? "0" : at("m", l.index); }
+  std::string shown(Comm c) { return c.index == 0 ? "MPI_COMM_WORLD" : at("c", c.index); }
+  std::string shown(CommRef c) { return "&" + at("c", c.index); }
+  std::string shown(Type t) { return t.index < 0 ? "MPI_UNSIGNED" : at("t", t.index); }
+  std::string shown(TypeRef t) { return "&" + at("t", t.index); }
+  std::string shown(OpIn o) { return at("o", o.index); }
+  std::string shown(OpRef o) { return "&" + at("o", o.index); }
+  std::string shown(Types t) { return at("y", t.index); }
+  std::string shown(TypesRef t) { return "&" + at("y", t.index); }
+  std::string shown(Req r) { return "&" + at("r", r.index); }
+  std::string shown(ReqIn r) { return at("r", r.index); }
+  std::string shown(Handle h) { return "&" + at("h", h.index); }
+  std::string shown(Stat s) { return "&" + at("s", s.index); }
+  std::string shown(Win w) { return at("w", w.index); }
+  std::string shown(WinRef w) { return "&" + at("w", w.index); }
+  std::string shown(Grp g) { return at("g", g.index); }
+  std::string shown(GrpRef g) { return "&" + at("g", g.index); }
+  std::string shown(Info i) { return i.index < 0 ? "MPI_INFO_NULL" : at("i", i.index); }
+  std::string shown(InfoRef i) { return "&" + at("i", i.index); }
+  std::string shown(Aints d) { return "&" + at("d", d.index); }
+  std::string shown(Count c) { return std::to_string(c.value); }
+  std::string shown(Size s) { return std::to_string(s.bytes); }
   std::string shown(Disp d) {
     const std::string base = d.addresses < 0 ? "" : at("d", d.addresses) + "[" + std::to_string(d.target) + "] + ";
     return base + std::to_string(d.units);
   }
-  std::string shown(Text t) {
-    return "\"" + std::string(t.text) + "\"";
-  }
-  std::string shown(Ints list) {
-    return array("int", *list.list);
-  }
-  std::string shown(Counts list) {
-    return array("int", *list.list);
-  }
-  std::string shown(Displs list) {
-    return array("int", *list.list);
-  }
-  std::string shown(LargeCounts list) {
-    return array("MPI_Count", *list.list);
-  }
-  std::string shown(LargeDispls list) {
-    return array("MPI_Aint", *list.list);
-  }
-  std::string shown(Longs list) {
-    return array("MPI_Aint", *list.list);
-  }
+  std::string shown(Text t) { return "\"" + std::string(t.text) + "\""; }
+  std::string shown(Ints list) { return array("int", *list.list); }
+  std::string shown(Counts list) { return array("int", *list.list); }
+  std::string shown(Displs list) { return array("int", *list.list); }
+  std::string shown(LargeCounts list) { return array("MPI_Count", *list.list); }
+  std::string shown(LargeDispls list) { return array("MPI_Aint", *list.list); }
+  std::string shown(Longs list) { return array("MPI_Aint", *list.list); }
   template <class T>
   std::string shown(Named<T> n) {
     return n.name;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "ft/wake.hpp"
 #include "mpi/check.hpp"
 
 namespace {
@@ -18,11 +19,7 @@ void check_beside_another(MPI_Comm both, MPI_Comm c, int rank, int partner) {
   if (rank == 1) {
     usleep(100'000);
     MPI_Test(&request, &over, MPI_STATUS_IGNORE);  // hears of the first round, and of no other
-    sigset_t one;
-    sigemptyset(&one);
-    sigaddset(&one, SIGUSR1);
-    int signal;
-    sigwait(&one, &signal);
+    wake::await();
   } else {
     for (int i = 0; i < 300 && !over; ++i) {
       MPI_Test(&request, &over, MPI_STATUS_IGNORE);
@@ -45,10 +42,7 @@ void check_beside_another(MPI_Comm both, MPI_Comm c, int rank, int partner) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  sigset_t one;
-  sigemptyset(&one);
-  sigaddset(&one, SIGUSR1);
-  sigprocmask(SIG_BLOCK, &one, nullptr);
+  wake::hold();
   MPI_Init(&argc, &argv);
   int rank, partner = getpid();
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -7,19 +7,12 @@
 
 #include <vector>
 
+#include "ft/wake.hpp"
 #include "mpi/check.hpp"
 
 namespace {
 
 constexpr int kAhead = 2000;  // messages from rank 2 to rank 3, more than any link holds
-
-void await_signal() {
-  sigset_t one;
-  sigemptyset(&one);
-  sigaddset(&one, SIGUSR1);
-  int signal;
-  sigwait(&one, &signal);
-}
 
 /// Rank 3 comes to a broadcast from rank 0, who never does, when rank 2 has been told that it is revoked.
 void interrupt(int rank, int late) {
@@ -36,7 +29,7 @@ void interrupt(int rank, int late) {
     MPI_Recv(nullptr, 0, MPI_INT, 2, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPIX_Comm_revoke(c);
   } else if (rank == 3) {
-    await_signal();
+    wake::await();
   }
   if (rank != 0) CHECK(check::class_of(MPI_Bcast(&x, 1, MPI_INT, 0, c)) == MPIX_ERR_REVOKED);
   if (rank == 2) {
@@ -51,10 +44,7 @@ void interrupt(int rank, int late) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  sigset_t one;
-  sigemptyset(&one);
-  sigaddset(&one, SIGUSR1);
-  sigprocmask(SIG_BLOCK, &one, nullptr);
+  wake::hold();
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   int late = getpid();
