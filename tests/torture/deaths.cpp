@@ -72,11 +72,11 @@ Round draw(torture::Chance& chance, int size, int deaths) {
   return round;
 }
 
-/// The two sides, even and odd ranks, of an operation across an inter-communicator; null for others.
+/// The communicator of a round's operation: that of the rounds, or one across its two sides, even and odd ranks.
 struct Across {
-  MPI_Comm local = MPI_COMM_NULL, inter = MPI_COMM_NULL;
+  MPI_Comm local = MPI_COMM_NULL, inter = MPI_COMM_NULL, over;
 
-  Across(const Round& round, MPI_Comm comm) {
+  Across(const Round& round, MPI_Comm comm) : over(comm) {
     int me = 0, size = 0;
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &size);
@@ -85,6 +85,7 @@ struct Across {
     const int code = MPI_Intercomm_create(local, 0, comm, 1 - me % 2, 99, &inter);
     if (code != MPI_SUCCESS) wrong("MPI_Intercomm_create", code, MPI_SUCCESS);
     MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+    over = inter;
   }
   void end() {
     if (inter == MPI_COMM_NULL) return;
@@ -122,7 +123,7 @@ struct Operation {
       case Kind::barrier:
         return MPI_Barrier(comm);
       case Kind::across:
-        return MPI_Barrier(across == MPI_COMM_NULL ? comm : across);
+        return MPI_Barrier(across);
       case Kind::bcast:
         return MPI_Bcast(me == round.root ? out.data() : in.data(), n, t, round.root, comm);
       case Kind::reduce:
@@ -145,7 +146,7 @@ struct Operation {
       case Kind::barrier:
         return MPI_Ibarrier(comm, later);
       case Kind::across:
-        return MPI_Ibarrier(across == MPI_COMM_NULL ? comm : across, later);
+        return MPI_Ibarrier(across, later);
       case Kind::bcast:
         return MPI_Ibcast(me == round.root ? out.data() : in.data(), n, t, round.root, comm, later);
       case Kind::reduce:
@@ -174,7 +175,7 @@ struct Operation {
       case Kind::barrier:
         return true;
       case Kind::across:  // who has heard from the other side is through, unless its own lacks a member
-        return across == MPI_COMM_NULL || dead % 2 != me % 2;
+        return across == comm || dead % 2 != me % 2;
       default:
         return round.words > 0;
     }
@@ -395,7 +396,7 @@ int main(int argc, char** argv) {
       usleep(static_cast<useconds_t>(round.pause));
       raise(SIGKILL);
     }
-    Operation operation(round, comm, across.inter, number);
+    Operation operation(round, comm, across.over, number);
     // Whoever dies while it is under way is ended by a clock, wherever it is then, also behind it.
     if (dies) {
       signal(SIGALRM, [](int) { raise(SIGKILL); });
@@ -404,7 +405,7 @@ int main(int argc, char** argv) {
     int code = MPI_ERR_OTHER;
     if (me == round.revoker) {
       usleep(static_cast<useconds_t>(round.pause));
-      MPIX_Comm_revoke(across.inter == MPI_COMM_NULL ? comm : across.inter);
+      MPIX_Comm_revoke(across.over);
     } else {
       code = operation.call();
       while (dies) pause();
