@@ -30,16 +30,17 @@ function(rmq_unite target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${RMQ_UNITY} UNITY_BUILD_BATCH_SIZE ${number})
 endfunction()
 
-# rmq_unite_folders(<target> <folder>...): the same, with none beside one of another folder. Those named have the fast ways.
+# rmq_unite_folders(<target> <source>...): the same, with none beside one of another folder. Those named are what a message
+# passes: compiled alone in a release build.
 function(rmq_unite_folders target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${RMQ_UNITY} UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
-    get_filename_component(folder ${source} DIRECTORY)
-    get_filename_component(folder ${folder} NAME)
-    if(folder IN_LIST ARGN AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    file(RELATIVE_PATH name ${CMAKE_CURRENT_SOURCE_DIR} ${source})
+    if(name IN_LIST ARGN AND CMAKE_BUILD_TYPE STREQUAL "Release")
       continue()
     endif()
+    get_filename_component(folder ${name} DIRECTORY)
     list(APPEND in_${folder} ${source})
     list(LENGTH in_${folder} number)
     math(EXPR batch "(${number} - 1) / 8")

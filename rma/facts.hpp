@@ -17,18 +17,18 @@ namespace rmq::rma {
 /// What all have to know of a member.
 struct Fact {
   static constexpr std::size_t kWords = 4;
-  std::uint64_t fault = 0;       // its Fault: it has no memory
-  std::uint64_t size = 0;        // bytes of its memory
-  std::uint32_t unit = 0;        // its displacement unit, bytes
+  std::uint32_t fault = 0;       // its Fault: it has no memory
   std::uint32_t shift = 0;       // of its regions
+  std::uint64_t size = 0;        // bytes of its memory
+  std::uint64_t unit = 0;        // its displacement unit, bytes
   std::uint64_t type_bytes = 0;  // largest definition of a datatype that it keeps
   bool operator==(const Fact&) const = default;
 
   std::array<std::uint64_t, kWords> words() const {
-    return {fault, size, unit | std::uint64_t{shift} << 32, type_bytes};
+    return {fault | std::uint64_t{shift} << 32, size, unit, type_bytes};
   }
   static Fact from(std::span<const std::uint64_t> w) {
-    return {w[0], w[1], static_cast<std::uint32_t>(w[2]), static_cast<std::uint32_t>(w[2] >> 32), w[3]};
+    return {static_cast<std::uint32_t>(w[0]), static_cast<std::uint32_t>(w[0] >> 32), w[1], w[2], w[3]};
   }
 };
 

@@ -47,11 +47,11 @@ struct WindowOptions {
   /// prepare() to the last one's end. (The context of a communicator that the window has for itself serves.)
   std::uint32_t id = 0;
   Flavor flavor = Flavor::create;
-  Ranks ranks;             // world ranks of the members, in the order of the window's group
-  int me = 0;              // my place among them
-  void* base = nullptr;    // create: the caller's memory; ignored else
-  std::uint64_t size = 0;  // bytes of my memory; ignored for dynamic
-  int disp_unit = 1;       // bytes, at least 1; 1 for dynamic
+  Ranks ranks;                  // world ranks of the members, in the order of the window's group
+  int me = 0;                   // my place among them
+  void* base = nullptr;         // create: the caller's memory; ignored else
+  std::uint64_t size = 0;       // bytes of my memory; ignored for dynamic
+  std::uint64_t disp_unit = 1;  // bytes, at least 1; 1 for dynamic
   Hints hints;
   /// shared without `noncontiguous`: the sizes of all members, in their order; ignored else. (One more gather before
   /// prepare(): the first member allocates for all.)

@@ -88,9 +88,9 @@ class Window {
   Flavor flavor() const { return core_.options.flavor; }
   int size() const { return core_.size(); }
   int me() const { return core_.me; }
-  void* base() const { return core_.base; }                   // mine; what MPI_WIN_BASE shows
-  std::uint64_t bytes() const { return core_.options.size; }  // mine
-  int disp_unit() const { return core_.options.disp_unit; }   // mine
+  void* base() const { return core_.base; }                            // mine; what MPI_WIN_BASE shows
+  std::uint64_t bytes() const { return core_.options.size; }           // mine
+  std::uint64_t disp_unit() const { return core_.options.disp_unit; }  // mine
   const Hints& hints() const { return core_.options.hints; }
   const Ranks& world_ranks() const { return core_.options.ranks; }
   /// What the latest Fault::peer_lost was about: names the rank, and that it held a lock if it did. Else empty.
@@ -170,6 +170,8 @@ class Window {
   /// *Waits* until the origin's memory may be used again.
   Fault flush_local(int target) { return passive_.flush_local(target); }
   Fault flush_local_all() { return passive_.flush_local_all(); }
+  /// Whether an epoch of lock or lock_all is open here.
+  bool in_lock() const { return core_.in_lock(); }
   /// Memory barrier; allowed anywhere.
   Fault sync() { return passive_.sync(); }
   /// Of what has been issued to this target so far; nothing to wait for where it is reached directly. Under lock or

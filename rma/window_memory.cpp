@@ -155,8 +155,8 @@ Brought WindowMemory::brought() const {
   const adi::Device& d = core_.device();
   const WindowOptions& o = core_.options;
   Brought b;
-  b.fact = {static_cast<std::uint64_t>(trouble_), o.size, static_cast<std::uint32_t>(o.disp_unit),
-            Regions::shift_for(o.size, o.hints.granularity), d.config().rma_type_bytes};
+  b.fact = {static_cast<std::uint32_t>(trouble_), Regions::shift_for(o.size, o.hints.granularity), o.size, o.disp_unit,
+            d.config().rma_type_bytes};
   if (o.flavor == Flavor::shared) {
     const HostMemory& mine = host_[static_cast<std::size_t>(core_.host_me)];
     if (mine) b.to_host[kMemory] = mine.ticket();
@@ -294,7 +294,7 @@ Fault WindowMemory::query(int rank, SharedMemory& memory) const {
   memory = {};
   if (rank < 0) return Fault::none;
   const Reach& t = core_.at(rank);
-  memory.disp_unit = static_cast<int>(core_.facts[rank].unit);
+  memory.disp_unit = core_.facts[rank].unit;
   if (!t.direct || t.size == 0) return Fault::none;
   memory.base = t.base;
   memory.size = t.size;

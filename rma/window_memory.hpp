@@ -21,7 +21,7 @@ namespace rmq::rma {
 struct SharedMemory {
   void* base = nullptr;    // in this process
   std::uint64_t size = 0;  // bytes
-  int disp_unit = 1;
+  std::uint64_t disp_unit = 1;
 };
 
 class WindowMemory {

@@ -136,29 +136,30 @@ class Steps {
       note_length(came, wanted);
   }
 
-  /// How many bytes leave where so many were to: after an error none, or, where none were to leave anyway, as in a
-  /// barrier, one too many, by which a failure is told.
+  /// How many bytes leave where so many were to: after an error none. Where ranks may die, the number says to whoever
+  /// wants so many whether a process has failed or the program has mistaken a length.
   std::uint64_t leaving(std::uint64_t bytes) const {
     if (error_ == MPI_SUCCESS) [[likely]]
       return bytes;
-    return bytes == 0 && ft::may_fail() ? 1 : 0;
+    if (!ft::may_fail()) return 0;
+    return error_ == MPI_ERR_TRUNCATE ? of_mistake(bytes) : of_failure(bytes);
   }
   /// Notes that so many bytes have come from another rank, by a message or in shared memory, and not as many as were
-  /// wanted. What leaving() says of a rank that has met an error tells of a failed process; all else is the program's
-  /// mistake.
+  /// wanted.
   [[gnu::cold]] void note_length(std::uint64_t came, std::uint64_t wanted) {
-    note(ft::may_fail() && (came == 0 || wanted == 0) ? MPIX_ERR_PROC_FAILED : MPI_ERR_TRUNCATE);
+    note(ft::may_fail() && came == of_failure(wanted) ? MPIX_ERR_PROC_FAILED : MPI_ERR_TRUNCATE);
   }
 
  private:
   // Larger messages need a request in most methods; asking in vain costs little, but not nothing.
   static constexpr std::uint64_t kNowMax = 16 * 1024;
 
-  // What leaves after an error.
-  [[gnu::cold]] const Buffer& in_place_of(const Buffer& data) const {
-    static char byte = '!';
-    static const Buffer too_much = raw(&byte, 1);
-    return leaving(bytes_of(data)) > 0 ? too_much : nothing_;
+  // What leaves after an error: never as many bytes as are wanted.
+  static std::uint64_t of_failure(std::uint64_t wanted) { return wanted == 0 ? 1 : 0; }
+  static std::uint64_t of_mistake(std::uint64_t wanted) { return wanted == 2 ? 3 : 2; }
+  [[gnu::cold]] Buffer in_place_of(const Buffer& data) const {
+    static constexpr char kBytes[] = "!!!";
+    return raw(kBytes, leaving(bytes_of(data)));
   }
   int at(int place) const { return part_ && place >= 0 ? part_->at(place) : place; }
 
@@ -170,7 +171,6 @@ class Steps {
   int size_;
   const Part* part_ = nullptr;
   const bool borrows_tag_ = false;
-  Buffer nothing_ = nothing();
 };
 
 /// Any number of sends and receives at once. Must be finished before it dies.

@@ -102,9 +102,11 @@ MPI_Comm dup(Comm& c) {
 }
 
 /// MPI_Comm_idup: the duplicate is there at once, and is usable as soon as any call can have told that it is complete.
+/// A copy function that fails is told by the request, for the others wait for this rank too; the program may free the
+/// duplicate, which lacks the attributes from that one on.
 class Idup final : public Activity {
  public:
-  explicit Idup(Comm& c) : Activity(&c), duplicate_(begin(c)), agreement_(c, contexts_of(c), false) {
+  explicit Idup(Comm& c) : Activity(&c), duplicate_(duplicate(c, refused_)), agreement_(c, contexts_of(c), false) {
     retain(duplicate_);  // the program may free it before it waits
   }
   ~Idup() override { release(&duplicate_); }
@@ -116,7 +118,7 @@ class Idup final : public Activity {
   }
   int peek(MPI_Status* status) override {
     set_sent_status(status);
-    return agreement_.error();
+    return agreement_.error() != MPI_SUCCESS ? agreement_.error() : refused_;
   }
   int finish(MPI_Status* status) override { return peek(status); }
   int abandon(Request* place) override {
@@ -126,15 +128,7 @@ class Idup final : public Activity {
   }
 
  private:
-  /// A copy function that fails leaves no request with which this rank could go on.
-  static Comm& begin(Comm& c) {
-    int refused;
-    Comm& d = duplicate(c, refused);
-    if (refused == MPI_SUCCESS) return d;
-    undo_duplicate(d);
-    throw Failure{refused, {}, c.handle};
-  }
-
+  int refused_ = MPI_SUCCESS;
   Comm& duplicate_;
   ContextsFor agreement_;
 };

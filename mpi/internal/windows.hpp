@@ -22,7 +22,7 @@ struct Win {
   Info hints;  // as MPI_Win_get_info shows them
   // What predefined attributes point at.
   MPI_Aint bytes = 0;
-  int disp_unit = 1;
+  int disp_unit = 1;  // INT_MAX for larger ones, which the attribute's type cannot tell
   int flavor = 0;
   int model = MPI_WIN_UNIFIED;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdint>
 
 #include "mpi/coll/coll.hpp"
 #include "mpi/ft/failures.hpp"
@@ -56,7 +57,7 @@ rma::WindowOptions options_of(const NewWin& made, const Info* info, const Comm& 
   o.me = own.rank;
   o.base = made.base;
   o.size = static_cast<std::uint64_t>(made.size);
-  o.disp_unit = static_cast<int>(made.disp_unit);
+  o.disp_unit = static_cast<std::uint64_t>(made.disp_unit);
   o.hints = hints_of(info);
   if (o.flavor == rma::Flavor::shared && !o.hints.noncontiguous) o.sizes = gather_all(whole_party(talk), {&o.size, 1});
   return o;
@@ -74,10 +75,9 @@ int first_failed(Comm& talk, bool mine_is_well) {
 void check_new(const NewWin& made) {
   if (made.size < 0)
     fail_call(MPI_ERR_SIZE, fmt::format("invalid size {} (argument size; must not be negative)", made.size));
-  if (made.disp_unit <= 0 || made.disp_unit > INT_MAX) {
+  if (made.disp_unit <= 0)
     fail_call(MPI_ERR_DISP,
-              fmt::format("invalid displacement unit {} (argument disp_unit; allowed 1..{})", made.disp_unit, INT_MAX));
-  }
+              fmt::format("invalid displacement unit {} (argument disp_unit; must be positive)", made.disp_unit));
   if (made.flavor == rma::Flavor::create && made.size > 0 && !made.base) detail::null_argument(MPI_ERR_BASE, "base");
 }
 
@@ -114,7 +114,7 @@ void open_window(Win& w, const NewWin& made, const Info* info, Comm& talk) {
   if (made.flavor == rma::Flavor::shared) w.window->all_have_opened();
   w.hints = describe_hints(w.window->hints(), made.flavor);
   w.bytes = static_cast<MPI_Aint>(w.window->bytes());
-  w.disp_unit = w.window->disp_unit();
+  w.disp_unit = static_cast<int>(std::min<std::uint64_t>(w.window->disp_unit(), INT_MAX));
   w.flavor = flavor_number(made.flavor);
 }
 

@@ -60,6 +60,8 @@ template <class Start>
           return;
         }
         const rma::Target t = target_arg(target);
+        if (!w.window->in_lock())
+          fail_call(MPI_ERR_RMA_SYNC, "operations with a request need an epoch of MPI_Win_lock(_all)");
         Request* inner = nullptr;
         check(w, start(w, t, inner), t);
         *request = request_for(w, inner);

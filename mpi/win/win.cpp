@@ -1,6 +1,8 @@
 // Chapter 12.2: making and freeing windows, their memory, groups and names.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/windows.hpp"
 
@@ -53,7 +55,12 @@ int shared_query(MPI_Win win, int rank, MPI_Aint* size, Unit* disp_unit, void* b
         out(size, "size"), out(disp_unit, "disp_unit"), out(baseptr, "baseptr");
         const rma::SharedMemory memory = shared_memory(w, rank);
         *size = static_cast<MPI_Aint>(memory.size);
-        *disp_unit = memory.disp_unit;
+        if (!std::in_range<Unit>(memory.disp_unit)) {
+          fail_call(MPI_ERR_DISP,
+                    fmt::format("the displacement unit {} does not fit argument disp_unit (MPI_Win_shared_query_c)",
+                                memory.disp_unit));
+        }
+        *disp_unit = static_cast<Unit>(memory.disp_unit);
         *static_cast<void**>(baseptr) = memory.base;
       },
       function);

@@ -120,6 +120,10 @@ void refused_by_some() {
   const int code = MPI_Comm_dup(c, &d);
   CHECK(check::class_of(code) == (check::rank() == 0 ? MPI_ERR_OTHER : MPI_SUCCESS));
   if (code == MPI_SUCCESS) MPI_Comm_free(&d);
+  MPI_Request r;
+  CHECK(MPI_Comm_idup(c, &d, &r) == MPI_SUCCESS);
+  CHECK(check::class_of(MPI_Wait(&r, MPI_STATUS_IGNORE)) == (check::rank() == 0 ? MPI_ERR_OTHER : MPI_SUCCESS));
+  CHECK(MPI_Barrier(d) == MPI_SUCCESS && MPI_Comm_free(&d) == MPI_SUCCESS);
   MPI_Comm_free_keyval(&key);
   MPI_Barrier(c);
   MPI_Comm_free(&c);

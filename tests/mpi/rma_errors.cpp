@@ -92,6 +92,9 @@ void epochs(MPI_Win win) {
   CHECK_CLASS(MPI_Rget(&x, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win, &r), MPI_ERR_RMA_SYNC);
   CHECK_CLASS(MPI_Win_unlock(0, win), MPI_ERR_RMA_SYNC);
   CHECK_CLASS(MPI_Win_unlock_all(win), MPI_ERR_RMA_SYNC);
+  MPI_Win_fence(0, win);
+  CHECK_CLASS(MPI_Rput(&x, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win, &r), MPI_ERR_RMA_SYNC);
+  MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
   CHECK_CLASS(MPI_Win_flush(0, win), MPI_ERR_RMA_SYNC);
   CHECK_CLASS(MPI_Win_flush_local_all(win), MPI_ERR_RMA_SYNC);
   CHECK_CLASS(MPI_Win_complete(win), MPI_ERR_RMA_SYNC);

@@ -1,6 +1,7 @@
 // ranks: 2
 // The window as an object: predefined attributes and the program's own with their callbacks, names, groups, info,
 // error handlers.
+#include <climits>
 #include <cstring>
 #include <string>
 
@@ -162,6 +163,29 @@ void false_hints() {
   MPI_Win_free(&win);
 }
 
+/// The forms with large counts take any unit.
+void large_units() {
+  constexpr MPI_Aint kUnit = MPI_Aint{5} << 30;
+  int narrow;
+  MPI_Aint size, unit;
+  long *mine, *at;
+  MPI_Win win;
+  MPI_Win_allocate_c(sizeof(long), kUnit + check::rank(), MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+  const long value = 7 + check::rank();
+  const int other = 1 - check::rank();
+  MPI_Win_fence(0, win);
+  CHECK(MPI_Put(&value, 1, MPI_LONG, other, 0, 1, MPI_LONG, win) == MPI_SUCCESS);
+  CHECK_CLASS(MPI_Put(&value, 1, MPI_LONG, other, 1, 1, MPI_LONG, win), MPI_ERR_RMA_RANGE);
+  MPI_Win_fence(0, win);
+  CHECK(*mine == 7 + other);
+  CHECK(attribute<int>(win, MPI_WIN_DISP_UNIT) == INT_MAX);
+  CHECK(MPI_Win_shared_query_c(win, check::rank(), &size, &unit, &at) == MPI_SUCCESS);
+  CHECK(size == sizeof(long) && unit == kUnit + check::rank() && at == mine);
+  CHECK_CLASS(MPI_Win_shared_query(win, check::rank(), &size, &narrow, &at), MPI_ERR_DISP);
+  MPI_Win_free(&win);
+}
+
 int calls = 0, seen_class = 0;
 MPI_Win seen_win = MPI_WIN_NULL;
 void handler(MPI_Win* win, int* code, ...) {
@@ -202,6 +226,7 @@ int main(int argc, char** argv) {
   names_and_groups();
   info();
   false_hints();
+  large_units();
   error_handlers();
   return check::finish();
 }

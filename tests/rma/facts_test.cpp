@@ -29,7 +29,7 @@ Facts facts_of(const std::vector<Fact>& all) {
 
 TEST(Facts, AreThoseThatEachMemberHasBrought) {
   constexpr std::uint64_t kLargest = ~std::uint64_t{0};
-  const Fact plain{0, 4096, 8, 10, 1 << 20}, none{0, 0, 1, 0, 1 << 20}, large{0, kLargest, 0x7fffffff, 63, kLargest};
+  const Fact plain{0, 10, 4096, 8, 1 << 20}, none{0, 0, 0, 1, 1 << 20}, large{0, 63, kLargest, kLargest, kLargest};
   for (const std::vector<Fact>& all : std::vector<std::vector<Fact>>{{plain},
                                                                      {large, large, large},
                                                                      {none, none},
@@ -46,7 +46,7 @@ TEST(Facts, AreThoseThatEachMemberHasBrought) {
 }
 
 TEST(Facts, NameTheFirstMemberWithoutMemory) {
-  const Fact good{0, 8, 1, 0, 9}, bad{3, 8, 1, 0, 9};
+  const Fact good{0, 0, 8, 1, 9}, bad{3, 0, 8, 1, 9};
   EXPECT_EQ(facts_of({good, good, bad, bad}).first_fault(), 2);
   EXPECT_EQ(facts_of({bad, bad}).first_fault(), 0);
   EXPECT_EQ(facts_of({good, good}).first_fault(), -1);

@@ -42,7 +42,7 @@ class FiberFace final : public RmaFace {
     o.flavor = plan_.flavor;
     o.base = own_.data();
     o.size = plan_.bytes();
-    o.disp_unit = static_cast<int>(plan_.unit);
+    o.disp_unit = plan_.unit;
     window_ = fibers_.window(me_, o);
     std::uint64_t base = 0;
     if (plan_.flavor == rma::Flavor::dynamic) {
