@@ -153,7 +153,7 @@ void Shared::bcast(Steps& s, const Buffer& data, int root) {
   if (!good) return;
   rounds_.heard(root);
   const ReleaseGather::Said answer = rounds_.answered();
-  if (answer.bytes != bytes) return s.note_length(answer.bytes, bytes);
+  if (answer.bytes != bytes) return s.note_length(answer.bytes);
   if (bytes > 0) unpack_at(data, answer.data);
 }
 
@@ -166,7 +166,7 @@ void Shared::gather(Steps& s, const Buffer& send, const Blocks& recv, int root) 
     if (i == me_) continue;
     const ReleaseGather::Said block = rounds_.brought(i);
     if (block.bytes != recv.bytes(i))
-      s.note_length(block.bytes, recv.bytes(i));
+      s.note_length(block.bytes);
     else if (block.bytes > 0)
       unpack_at(recv[i], block.data);
   }
@@ -189,7 +189,7 @@ void Shared::reduce(Steps& s, const Reduction& r, const void* in, void* out, int
       continue;
     }
     const ReleaseGather::Said brought = rounds_.brought(member);
-    if (brought.bytes != bytes) s.note_length(brought.bytes, bytes);
+    if (brought.bytes != bytes) s.note_length(brought.bytes);
     operands.push_back(buffer_of(r, brought.data));
   }
   if (s.error() == MPI_SUCCESS && bytes > 0)

@@ -133,7 +133,7 @@ class Steps {
     if (error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE) [[unlikely]]
       return note(error);
     if (error != MPI_SUCCESS || came != wanted) [[unlikely]]
-      note_length(came, wanted);
+      note_length(came);
   }
 
   /// How many bytes leave where so many were to: after an error none. Where ranks may die, the number says to whoever
@@ -145,18 +145,19 @@ class Steps {
     return error_ == MPI_ERR_TRUNCATE ? of_mistake(bytes) : of_failure(bytes);
   }
   /// Notes that so many bytes have come from another rank, by a message or in shared memory, and not as many as were
-  /// wanted.
-  [[gnu::cold]] void note_length(std::uint64_t came, std::uint64_t wanted) {
-    note(ft::may_fail() && came == of_failure(wanted) ? MPIX_ERR_PROC_FAILED : MPI_ERR_TRUNCATE);
+  /// wanted. `came`: at most what there was room for, so none where none was wanted.
+  [[gnu::cold]] void note_length(std::uint64_t came) {
+    note(ft::may_fail() && came == 0 ? MPIX_ERR_PROC_FAILED : MPI_ERR_TRUNCATE);
   }
 
  private:
   // Larger messages need a request in most methods; asking in vain costs little, but not nothing.
   static constexpr std::uint64_t kNowMax = 16 * 1024;
 
-  // What leaves after an error: never as many bytes as are wanted.
+  // What leaves after an error: another number of bytes than is wanted. Where none are, as in a barrier, only a failure
+  // is told, since the receiver sees no more than that there were some.
   static std::uint64_t of_failure(std::uint64_t wanted) { return wanted == 0 ? 1 : 0; }
-  static std::uint64_t of_mistake(std::uint64_t wanted) { return wanted == 2 ? 3 : 2; }
+  static std::uint64_t of_mistake(std::uint64_t wanted) { return wanted == 0 ? 0 : wanted == 2 ? 3 : 2; }
   [[gnu::cold]] Buffer in_place_of(const Buffer& data) const {
     static constexpr char kBytes[] = "!!!";
     return raw(kBytes, leaving(bytes_of(data)));
