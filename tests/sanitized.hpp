@@ -9,4 +9,10 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
+/// How often to repeat something there that is repeated so often elsewhere.
+template <class Integer>
+constexpr Integer repeated(Integer times) {
+  return kSanitized ? (times + 4) / 5 : times;
+}
+
 }  // namespace rmq

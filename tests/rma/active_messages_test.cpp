@@ -12,6 +12,7 @@
 
 #include "methods/chance.hpp"
 #include "rma/fibers.hpp"
+#include "tests/sanitized.hpp"
 
 namespace rmq::active_messages {
 namespace {
@@ -140,7 +141,7 @@ class Member {
 };
 
 TEST(RmaActiveMessages, EachIsHandledOnceInOrderAndWhole) {
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= repeated(150u); ++seed) {
     Fibers f(kRanks, rules_of(seed));
     std::vector<std::string> faults;
     EXPECT_TRUE(f.run([&](int me) {
@@ -201,7 +202,7 @@ TEST(RmaActiveMessages, WaitsEndWithTheMemberThatIsLost) {
 /// Packets that no member of ours would send: memory but what is attached stays as it is, and their sender is dropped.
 TEST(RmaActiveMessages, HostilePacketsTouchNothingButWhatIsAttached) {
   int dropped = 0;
-  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= repeated(2000u); ++seed) {
     methods::InprocRules rules = rules_of(seed);
     rules.shared_memory = false;
     rules.fragment_max = std::max<std::size_t>(rules.fragment_max, 512);

@@ -9,6 +9,7 @@
 
 #include "rma/fibers.hpp"
 #include "rma/put_list.hpp"
+#include "tests/sanitized.hpp"
 
 namespace {
 
@@ -80,7 +81,7 @@ Packet draw_packet(methods::Chance& chance) {
 
 TEST(RmaHostile, RandomPacketsTouchNothingButTheWindow) {
   int dropped = 0;
-  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= repeated(2000u); ++seed) {
     methods::InprocRules rules = methods::InprocRules::drawn(seed);
     rules.shared_memory = false;
     rules.fragment_max = std::max<std::size_t>(rules.fragment_max, 512);

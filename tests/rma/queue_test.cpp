@@ -12,6 +12,7 @@
 
 #include "methods/chance.hpp"
 #include "rma/fibers.hpp"
+#include "tests/sanitized.hpp"
 
 namespace {
 
@@ -178,7 +179,7 @@ class Program {
 
 void try_seeds(bool shared) {
   int failed = 0;
-  for (std::uint64_t seed = 1; seed <= 1000 && failed < 3; ++seed) {
+  for (std::uint64_t seed = 1; seed <= repeated(1000u) && failed < 3; ++seed) {
     const auto faults = Program(seed, shared).run();
     if (faults.empty()) continue;
     ++failed;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/data_view.hpp"
+#include "tests/sanitized.hpp"
 #include "tests/unit/layout_test_model.hpp"
 
 namespace rmq {
@@ -99,7 +100,7 @@ void expect_moves(const Layout& layout, const Naive& naive, Generator& random) {
 
 TEST(LayoutTest, random_types_behave_like_their_type_maps) {
   Generator random(20260801);
-  for (int i = 0; i < 6000; ++i) {
+  for (int i = 0; i < repeated(6000); ++i) {
     SCOPED_TRACE("type " + std::to_string(i));
     const Pair made = random.type(1 + i % 5);
     ASSERT_TRUE(made.layout);
@@ -138,7 +139,7 @@ TEST(LayoutTest, index_lists_with_any_share_of_touching_blocks) {
 
 TEST(LayoutTest, copies_between_random_views) {
   Generator random(7);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < repeated(3000); ++i) {
     const Pair source = random.type(1 + i % 4);
     const Pair target = random.type(1 + i % 3);
     const auto from = source.naive.offsets(static_cast<std::uint64_t>(random.pick(1, 40)));
