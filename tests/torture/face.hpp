@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -31,7 +33,8 @@
 
 namespace torture {
 
-inline constexpr int kMost = 1024;  // objects of a kind in a program
+inline constexpr int kMost = 1024;      // objects of a kind in a program
+inline constexpr int kMostThreads = 4;  // programs of their own beside it
 
 // clang-format off
 struct Buf { int index; int at = 0; };  // word `at` of a buffer
@@ -151,7 +154,23 @@ class Face {
 
   void define(Layout layout, const std::vector<int>& words) {
     layouts_[index(layout.index)] = words;
-    if (prints_) text_ << "  m[" << layout.index << "] = " << array("int", words) << ";\n";
+    if (prints_) text_ << "  " << at("m", layout.index) << " = " << array("int", words) << ";\n";
+  }
+
+  /// Calls `body(face, i)` in a thread for each of these communicators, each with a face of its own whose world this
+  /// is; waits for all.
+  template <class Body>
+  void threads(const std::vector<Comm>& worlds, const Body& body) {
+    std::vector<std::unique_ptr<Face>> faces;
+    for (std::size_t i = 0; i < worlds.size(); ++i) {
+      faces.push_back(std::make_unique<Face>(prints_, old_));
+      faces[i]->comms_[0] = value(worlds[i]);
+    }
+    if (prints_) return print_threads(faces, worlds, body);
+    std::vector<std::thread> all;
+    for (std::size_t i = 0; i < worlds.size(); ++i) all.emplace_back([&, i] { body(*faces[i], i); });
+    for (std::thread& one : all) one.join();
+    for (const auto& face : faces) calls_ += face->calls_;
   }
 
   /// What has been printed since the last time.
@@ -167,9 +186,32 @@ class Face {
       all += "static " + arrays_[i].first + " a" + std::to_string(i) + arrays_[i].second + "\n";
     return all;
   }
+  /// The functions of threads that it names.
+  const std::string& functions() const { return functions_; }
   long calls() const { return calls_; }
 
  private:
+  template <class Body>
+  void print_threads(const std::vector<std::unique_ptr<Face>>& faces, const std::vector<Comm>& worlds,
+                     const Body& body) {
+    const std::size_t n = worlds.size();
+    std::string ends;
+    text_ << "  pthread_t threads[" << n << "];\n";
+    for (std::size_t i = 0; i < n; ++i) {
+      Face& own = *faces[i];
+      own.first_ = kMost * static_cast<int>(i + 1);
+      own.world_ = shown(worlds[i]);
+      own.arrays_.swap(arrays_);
+      body(own, i);
+      own.arrays_.swap(arrays_);
+      const std::string name = "thread" + std::to_string(functions_printed_++), at = std::to_string(i);
+      functions_ += "static void* " + name + "(void* none) {\n" + own.take() + "  return none;\n}\n\n";
+      text_ << "  pthread_create(&threads[" << at << "], 0, " << name << ", 0);\n";
+      ends += "  pthread_join(threads[" + at + "], 0);\n";
+    }
+    text_ << ends;
+  }
+
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
   int value(int i) { return i; }
@@ -218,7 +260,7 @@ class Face {
     return n.value;
   }
 
-  static std::string at(const char* array, int i) { return std::string(array) + "[" + std::to_string(i) + "]"; }
+  std::string at(const char* array, int i) const { return std::string(array) + "[" + std::to_string(first_ + i) + "]"; }
   std::string shown(int i) { return std::to_string(i); }
   std::string shown(Source s) { return s.rank < 0 ? "MPI_ANY_SOURCE" : std::to_string(s.rank); }
   std::string shown(Key key) { return std::to_string(key.value) + "u"; }
@@ -226,7 +268,7 @@ class Face {
   std::string shown(BufByte b) { return "(unsigned char*)" + at("b", b.index) + " + " + std::to_string(b.at); }
   std::string shown(BufRef b) { return "&" + at("b", b.index); }
   std::string shown(Layout l) { return l.index < 0 ? "0" : at("m", l.index); }
-  std::string shown(Comm c) { return c.index == 0 ? "MPI_COMM_WORLD" : at("c", c.index); }
+  std::string shown(Comm c) { return c.index == 0 ? world_ : at("c", c.index); }
   std::string shown(CommRef c) { return "&" + at("c", c.index); }
   std::string shown(Type t) { return t.index < 0 ? "MPI_UNSIGNED" : at("t", t.index); }
   std::string shown(TypeRef t) { return "&" + at("t", t.index); }
@@ -283,6 +325,9 @@ class Face {
 
   bool prints_, old_;
   long calls_ = 0;
+  int first_ = 0;  // of the objects that it prints
+  std::string world_ = "MPI_COMM_WORLD", functions_;
+  int functions_printed_ = 0;
   std::ostringstream text_;
   std::vector<std::pair<std::string, std::string>> arrays_;  // type, and the rest of the definition
   std::array<unsigned*, kMost> buffers_{};

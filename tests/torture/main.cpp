@@ -3,7 +3,8 @@
 //   torture --seed N [--count N] [--keep a,b,…] [--kinds a,b,…] [--late-free] [--mpi3] [--print-c] [--list]
 // --keep: only these steps. --kinds: programs of these kinds of steps only, with the names of plan.cpp. --late-free: no
 // communicator is freed before what it carries is complete. --mpi3: only calls that MPI 3.1 has. --print-c: prints the
-// program as C, for the number of ranks it runs with. --list: the number of steps. Variables: trouble.hpp.
+// program as C, for the number of ranks it runs with. --list: the number of steps. Variables: trouble.hpp, and
+// TORTURE_THREADS: some programs have threads.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -73,7 +74,8 @@ bool all_share(int size) {
 int main(int argc, char** argv) {
   const Options o = read(argc, argv);
   torture::Trouble trouble;
-  MPI_Init(&argc, &argv);
+  int level = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, std::getenv("TORTURE_THREADS") != nullptr ? MPI_THREAD_MULTIPLE : level, &level);
   torture::tell_when_ended();
   setenv("TORTURE_PROGRAM", argv[0], 1);
   torture::be_spawned();
@@ -89,6 +91,7 @@ int main(int argc, char** argv) {
   world.keeps = world.shares && (methods == nullptr || std::string(methods).find("tcp") == std::string::npos);
   world.old = o.old;
   world.breaks = std::getenv("TORTURE_CUTS") != nullptr;
+  world.threads = level == MPI_THREAD_MULTIPLE;
   world.kinds = o.kinds;
   trouble.begin(o.seed + static_cast<unsigned long>(rank));
   long calls = 0;

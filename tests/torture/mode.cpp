@@ -40,6 +40,7 @@ const std::vector<Setting>& settings() {
       {"RMQ_RMA_TYPES", {"1", "2"}, 6},
       {"RMQ_RMA_QUEUE", {"0", "1K"}, 6},
       {"RMQ_SPIN", {"0"}, 6},
+      {"TORTURE_THREADS", {"1"}, 4},
       {"TORTURE_CUTS", {"2000", "20000"}, 5},
       {"TORTURE_STOPS", {"10", "100"}, 8},
   };

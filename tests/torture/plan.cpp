@@ -41,10 +41,12 @@ constexpr Kind kinds[] = {
     {"objects", draw_objects, 2},
     {"spawn", draw_spawn, 1},
     {"window", draw_window, 3},
+    {"threads", nullptr, 3},  // draw_threads
 };
 
 std::unique_ptr<Step> draw_step(Chance& chance, const World& world, const Group& group, int id) {
   const auto weight = [&](const Kind& kind) {
+    if (!world.threads && kind.draw == nullptr) return 0;
     if (world.old && kind.draw == draw_partitioned) return 0;
     if (world.kinds.empty() && kind.draw == draw_aside) return 0;
     if (world.breaks && kind.draw == draw_spawn) return 0;
@@ -56,7 +58,7 @@ std::unique_ptr<Step> draw_step(Chance& chance, const World& world, const Group&
   int at = chance.below(all);
   const Kind* kind = kinds;
   while (at >= weight(*kind)) at -= weight(*kind++);
-  auto step = kind->draw(chance, group, id);
+  auto step = kind->draw != nullptr ? kind->draw(chance, group, id) : draw_threads(chance, world, group, id);
   step->id = id;
   step->maker = group.maker;
   step->key = static_cast<unsigned>(id + 1) * 1024;
@@ -66,13 +68,7 @@ std::unique_ptr<Step> draw_step(Chance& chance, const World& world, const Group&
 /// What is under way while a plan is drawn.
 class Open {
  public:
-  Open(Plan& plan, const World& world) : plan_(plan), world_(world) {
-    Group all;
-    all.shares = world.shares;
-    all.keeps = world.keeps;
-    for (int r = 0; r < world.ranks; ++r) all.members.push_back(r);
-    groups_.push_back(all);
-  }
+  Open(Plan& plan, const World& world, const Group& group) : plan_(plan), world_(world) { groups_.push_back(group); }
 
   int size() const { return static_cast<int>(steps_.size()); }
 
@@ -119,18 +115,11 @@ class Open {
 
 }  // namespace
 
-Plan draw(std::uint64_t seed, const World& given) {
-  World world = given;
-  Chance chance(seed * 1000 + static_cast<std::uint64_t>(world.ranks));
-  // Of what a rank that stays outside of MPI owes others, nothing may be under way.
-  if (chance.one_in(16) && world.kinds.empty() && !world.breaks) world.kinds = {"aside"};
-  const bool quiet = world.kinds.count("aside") != 0;
+Plan draw_on(Chance& chance, const World& world, const Group& group, int count, int most) {
   Plan plan;
   plan.ranks = world.ranks;
   plan.old = world.old;
-  Open open(plan, world);
-  const int count = quiet ? 1 + chance.below(3) : 2 + chance.below(40);
-  const int most = quiet ? 0 : 1 + chance.below(8);
+  Open open(plan, world, group);
   for (int id = 0; id < count; ++id) {
     open.begin(chance, id);
     // The latest step can always go on: nothing uses what it makes.
@@ -139,6 +128,21 @@ Plan draw(std::uint64_t seed, const World& given) {
   }
   while (open.size() > 0) open.advance(open.size() - 1);
   return plan;
+}
+
+Plan draw(std::uint64_t seed, const World& given) {
+  World world = given;
+  Chance chance(seed * 1000 + static_cast<std::uint64_t>(world.ranks));
+  // Of what a rank that stays outside of MPI owes others, nothing may be under way.
+  if (chance.one_in(16) && world.kinds.empty() && !world.breaks) world.kinds = {"aside"};
+  const bool quiet = world.kinds.count("aside") != 0;
+  Group all;
+  all.shares = world.shares;
+  all.keeps = world.keeps;
+  for (int r = 0; r < world.ranks; ++r) all.members.push_back(r);
+  const int count = quiet ? 1 + chance.below(3) : 2 + chance.below(40);
+  const int most = quiet ? 0 : 1 + chance.below(8);
+  return draw_on(chance, world, all, count, most);
 }
 
 void perform_part(const Step& step, int part, Face& face, int world) {

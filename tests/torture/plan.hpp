@@ -68,9 +68,12 @@ struct World {
   // TCP connections break: no worlds meet, whose connections are not made for good yet, and no rank stays outside of
   // MPI, which may have to send once more what was on its way.
   bool breaks = false;
+  bool threads = false;         // there may be threads that call MPI
   std::set<std::string> kinds;  // of steps; none: all
 };
 
+/// `count` steps, of which at most `most` are under way at once, on this communicator and what they make of it.
+Plan draw_on(Chance& chance, const World& world, const Group& group, int count, int most);
 Plan draw(std::uint64_t seed, const World& world);
 /// Does one part of a step.
 void perform_part(const Step& step, int part, Face& face, int world);
@@ -100,6 +103,8 @@ std::unique_ptr<Step> draw_objects(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_spawn(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_inter(Chance&, const Group&, int id);
 std::unique_ptr<Step> draw_window(Chance&, const Group&, int id);
+
+std::unique_ptr<Step> draw_threads(Chance&, const World&, const Group&, int id);
 
 /// Objects of step `id`, of each kind: n = 0 … 15.
 inline int object(int id, int n) {

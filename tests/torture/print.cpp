@@ -82,14 +82,14 @@ std::string used_of(std::vector<Definition> list, const std::string& body) {
   return all;
 }
 
-std::string arrays_of(const std::string& body) {
+std::string arrays_of(const std::string& body, int size) {
   const std::pair<const char*, const char*> arrays[] = {
       {"unsigned*", "b"},   {"int*", "m"},       {"MPI_Comm", "c"},     {"MPI_Datatype", "t"}, {"MPI_Request", "r"},
       {"MPI_Message", "h"}, {"MPI_Status", "s"}, {"MPI_Win", "w"},      {"MPI_Group", "g"},    {"MPI_Info", "i"},
       {"MPI_Aint*", "d"},   {"MPI_Op", "o"},     {"MPI_Datatype*", "y"}};
   std::string all;
   for (const auto& [type, name] : arrays)
-    if (names(body, name)) all += std::string("static ") + type + " " + name + "[" + std::to_string(kMost) + "];\n";
+    if (names(body, name)) all += std::string("static ") + type + " " + name + "[" + std::to_string(size) + "];\n";
   return all;
 }
 
@@ -123,15 +123,21 @@ std::string print_c(const Plan& plan, const std::string& head) {
       body += "  if (" + who + ") {\n" + texts[r] + "  }\n";
     }
   }
+  const std::string& threads = face.functions();
+  body += end;
   const std::string all = content_text + std::string(" ") + content_of_tries + " " +
                           (plan.old ? content_below_4 : content_of_4) + " " + content_of_4_1 + " " + content_of_worlds;
-  const std::string content = used_of(definitions(all), body + end + (names(body, "try_spawn") ? " be_spawned" : ""));
+  const std::string content =
+      used_of(definitions(all), threads + body + (names(body, "try_spawn") ? " be_spawned" : ""));
   const char* spawns = "  setenv(\"TORTURE_PROGRAM\", argv[0], 1);\n  be_spawned();\n";
   return "/* " + head + "; " + std::to_string(plan.ranks) + " ranks */\n#include <mpi.h>\n#include <stdio.h>\n" +
-         "#include <stdlib.h>\n#include <unistd.h>\n\n" + content + arrays_of(body) + face.arrays() +
-         "\nint main(int argc, char** argv) {\n  int rank;\n  MPI_Init(&argc, &argv);\n"
-         "  MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n" +
-         (names(body, "try_spawn") ? spawns : "") + body + end + "  MPI_Finalize();\n  return 0;\n}\n";
+         "#include <stdlib.h>\n#include <unistd.h>\n" + (threads.empty() ? "" : "#include <pthread.h>\n") + "\n" +
+         content + arrays_of(threads + body, threads.empty() ? kMost : kMost * (1 + kMostThreads)) + face.arrays() +
+         "\n" + threads + "int main(int argc, char** argv) {\n  int rank;\n" +
+         (threads.empty() ? "  MPI_Init(&argc, &argv);\n"
+                          : "  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &rank);\n") +
+         "  MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n" + (names(body, "try_spawn") ? spawns : "") + body +
+         "  MPI_Finalize();\n  return 0;\n}\n";
 }
 
 }  // namespace torture
