@@ -65,14 +65,20 @@ void Channel::begin_lock(LockType type, bool nocheck) {
 // Who comes out of lock() before it has the lock may have others wait for it, so it goes in with the readers that a
 // writer waits for. Readers that come again and again would keep that writer out for ever. So they wait here while
 // there is one: nobody counts on them then, and they stand behind it.
-Fault Channel::stand_in_line() {
-  if (!writers_ || !locks_ || type_ != LockType::shared || core_.is_lost(rank_)) return Fault::none;
-  ask_for_lock(kInLine);
+Fault Channel::stand_in_line(bool several) {
+  const bool shared = type_ == LockType::shared;
+  if (!locks_ || !(several || (writers_ && shared)) || core_.is_lost(rank_)) return Fault::none;
+  ask_for_lock(shared ? kInLine : 0);
   core_.wait_until({WaitFor::What::lock, rank_}, [&] { return state_ != State::asked; });
   return is_closed() ? take_fault() : Fault::none;
 }
 
+void Channel::want_lock() {
+  if (state_ == State::unlocked && !core_.is_lost(rank_)) ask_for_lock();
+}
+
 void Channel::close() {
+  core_.domain.forget_lone_lock(*this);
   state_ = State::closed;
   rider_ = 0;
   locks_ = urgent_ = used_ = false;
@@ -170,6 +176,8 @@ void Channel::lead_out(const Completion& completion) {
 
 bool Channel::may_drain(const Completion& completion) {
   pump();  // a post may have come through shared memory
+  // Nothing of it is queued: the lock may be one that another thread waits for.
+  if (completion.until != Until::unlock && is_complete(completion)) return true;
   // A rider that is all there is needs no more than its own answer.
   const bool alone = rider_ != 0 && stream_.is_empty() && !(completion.until == Until::unlock && locks_);
   return alone || (state_ != State::asked && state_ != State::unposted);

@@ -67,6 +67,7 @@ class Channel {
   State state() const { return state_; }
   /// Nothing is under way, and nothing can be.
   bool is_closed() const { return state_ == State::closed || state_ == State::failed; }
+  const WindowCore& core() const { return core_; }
   bool is_of(const WindowCore& window) const { return &core_ == &window; }
   OpStream& stream() { return stream_; }
 
@@ -75,9 +76,11 @@ class Channel {
   bool begin_epoch();
   /// One of lock().
   void begin_lock(LockType type, bool nocheck);
-  /// For a shared one, where others want the lock exclusively: *waits* until it is held. Fault::peer_lost when it never
-  /// will be, and the epoch has not begun.
-  Fault stand_in_line();
+  /// One of `several` locks of this rank, or a shared one where others want the lock exclusively: *waits* until it is
+  /// held. Fault::peer_lost when it never will be, and the epoch has not begun.
+  Fault stand_in_line(bool several);
+  /// Asks for the lock, unless that has been done.
+  void want_lock();
   /// The target has posted, or nobody asks.
   void open() { state_ = State::open; }
   void close();

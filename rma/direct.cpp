@@ -18,9 +18,10 @@ DataView view_at(std::byte* at, const Layout& layout, std::uint64_t count) {
 
 Fault Window::locate(const Reach& t, const Target& target, std::uint64_t& offset) const {
   std::uint64_t bytes = 0;
-  if (target.disp < 0 || __builtin_mul_overflow(static_cast<std::uint64_t>(target.disp), t.unit, &offset)) [[unlikely]]
-    return Fault::disp;
   const Layout& layout = *target.layout;
+  const bool beyond = __builtin_mul_overflow(static_cast<std::uint64_t>(target.disp), t.unit, &offset);
+  if (target.disp < 0 || beyond) [[unlikely]]
+    return target.disp < 0 || (layout.size() != 0 && target.count != 0) ? Fault::disp : Fault::none;
   if (__builtin_mul_overflow(layout.size(), target.count, &bytes)) [[unlikely]]
     return Fault::range;
   if (core_.is_dynamic()) [[unlikely]]

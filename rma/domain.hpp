@@ -84,6 +84,15 @@ class Domain final : public adi::Extension {
   void push_later(Channel& channel);
   /// Or the channel ends before.
   void forget_push(Channel& channel);
+  /// An epoch of lock() begins, in whatever window. Whether it is not the only one.
+  bool begin_lock() { return open_locks_++ > 0; }
+  void end_lock() { --open_locks_; }
+  /// The only one's, which may be asked for later; null: none, or it is held.
+  Channel* lone_lock() const { return lone_lock_; }
+  void set_lone_lock(Channel* channel) { lone_lock_ = channel; }
+  void forget_lone_lock(const Channel& channel) {
+    if (lone_lock_ == &channel) lone_lock_ = nullptr;
+  }
   /// Whether the window is served by packets, so that an agent has to be there while the program computes.
   void need_agent(bool need);
   Counters& count() { return counters_; }
@@ -139,6 +148,8 @@ class Domain final : public adi::Extension {
   std::unordered_map<std::uint32_t, Window*> windows_;
   std::vector<Server*> serving_;    // with lock requests that wait
   std::vector<Channel*> deferred_;  // push_later()
+  int open_locks_ = 0;
+  Channel* lone_lock_ = nullptr;
   Tickets tickets_;
   OpPool ops_;
   std::unordered_map<Rank, int> behind_epoch_;       // windows for which a rank is: begin_behind()

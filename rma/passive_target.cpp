@@ -9,23 +9,49 @@ namespace rmq::rma {
 Fault PassiveTarget::lock(LockType type, int target, unsigned assertions) {
   Reach& t = core_.at(target);
   if (type != LockType::shared && type != LockType::exclusive) return Fault::locktype;
-  if (is_locked(t) || core_.accessing || core_.in_fence()) return Fault::sync;
+  if (is_locked(t) || t.asked || core_.accessing || core_.in_fence()) return Fault::sync;
   core_.note(Event::win_lock, target, type == LockType::shared ? 1 : 2);
   core_.all = 0;  // a fence without operations behind it has opened nothing
   core_.poll_at_times();
   t.nocheck = (assertions & assertion::nocheck) != 0;
-  if (t.direct) {
-    if (!t.nocheck) {
-      lock_.begin(target, type);
-      if (const Fault f = lock_.wait(target); f != Fault::none) return f;
-    }
-  } else if (const Fault f = sender_.begin_lock(target, type, t.nocheck); f != Fault::none) {
-    return f;
-  }
+  t.asked = true;
+  ++core_.locking;
+  const Fault fault = take(type, target, t);
+  --core_.locking;
+  t.asked = false;
+  if (fault != Fault::none) return fault;
   t.exclusive = type == LockType::exclusive;
   t.access |= access::lock;
   core_.locked.push_back(target);
   return Fault::none;
+}
+
+// One lock alone may be asked for later, with an operation. Who locks several at once counts on their order: each is
+// held before the next one is asked for.
+Fault PassiveTarget::take(LockType type, int target, Reach& t) {
+  if (t.nocheck) return t.direct ? Fault::none : sender_.begin_lock(target, type, true, false);
+  Domain& domain = core_.domain;
+  const bool several = domain.begin_lock();
+  if (several) hold_lone_lock();
+  Fault fault = Fault::none;
+  if (t.direct) {
+    lock_.begin(target, type);
+    fault = lock_.wait(target);
+  } else {
+    fault = sender_.begin_lock(target, type, false, several);
+  }
+  if (fault != Fault::none) domain.end_lock();
+  return fault;
+}
+
+// Of whatever window. Another thread may end that epoch meanwhile, and the window.
+void PassiveTarget::hold_lone_lock() {
+  Channel* const lone = core_.domain.lone_lock();
+  if (!lone) return;
+  lone->want_lock();
+  core_.wait_until({WaitFor::What::lock, lone->rank(), &lone->core()},
+                   [&] { return core_.domain.lone_lock() != lone || lone->state() != Channel::State::asked; });
+  core_.domain.set_lone_lock(nullptr);
 }
 
 Fault PassiveTarget::unlock(int target) {
@@ -42,6 +68,7 @@ Fault PassiveTarget::unlock(int target) {
   } else {
     fault = sender_.finish(target, Until::unlock);
   }
+  if (!t.nocheck) core_.domain.end_lock();
   t.access = static_cast<std::uint8_t>(t.access & ~access::lock);
   t.exclusive = t.nocheck = false;
   std::erase(core_.locked, target);

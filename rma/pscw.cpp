@@ -13,7 +13,8 @@ bool ActiveTarget::all_completed() const {
 }
 
 Fault ActiveTarget::post(std::span<const int> group, unsigned assertions) {
-  if (core_.exposed) return Fault::sync;
+  if (core_.exposed || core_.in_fence()) return Fault::sync;
+  core_.all = 0;  // a fence without operations behind it has opened nothing
   core_.exposed = true;
   exposure_group_.assign(group.begin(), group.end());
   for (const int rank : group) {

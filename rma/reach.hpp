@@ -29,7 +29,7 @@ struct alignas(kCacheLine) Reach {
   bool exclusive = false;      // I hold its lock exclusively
   bool alone = false;          // nobody else reaches its memory: accumulates take no mutexes
   bool nocheck = false;        // locked without a lock
-  bool asked = false;          // a thread waits for its lock, under lock_all
+  bool asked = false;          // a thread waits for its lock
   std::uint8_t shift = 0;      // of its regions
   LockPlace place;             // in its lock
 };

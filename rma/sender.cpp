@@ -193,10 +193,11 @@ Channel& Sender::channel(int rank) {
   return *slot;
 }
 
-Fault Sender::begin_lock(int rank, LockType type, bool nocheck) {
+Fault Sender::begin_lock(int rank, LockType type, bool nocheck, bool several) {
   Channel& c = channel(rank);
   c.begin_lock(type, nocheck);
-  const Fault fault = c.stand_in_line();
+  if (!several && !nocheck) core_.domain.set_lone_lock(&c);
+  const Fault fault = c.stand_in_line(several);
   if (fault != Fault::none) close(c);
   return fault;
 }

@@ -48,8 +48,9 @@ class Sender {
   void wait_idle();
 
   // ---- epochs ----
-  /// Begins an epoch of lock(). *Waits* perhaps: Channel::stand_in_line.
-  Fault begin_lock(int rank, LockType type, bool nocheck);
+  /// Begins an epoch of lock(). `several`: it is not the only one of this rank, and *waits* until the lock is held;
+  /// else perhaps: Channel::stand_in_line.
+  Fault begin_lock(int rank, LockType type, bool nocheck, bool several);
   /// Ends the epoch for that target.
   void close(Channel& channel);
   /// The channel to a target, if there is one; in_use(): and an epoch is open on it.

@@ -37,7 +37,7 @@ struct WaitFor {
   };
   What what;
   int rank = 0;                      // the member that is waited for; not with complete
-  const WindowCore* core = nullptr;  // set by wait_until
+  const WindowCore* core = nullptr;  // the window; null: that which waits
 };
 
 /// What active target has counted with another member, each from the start of the window.
@@ -103,7 +103,7 @@ struct WindowCore {
   }
 
   /// Whether a lock or lock_all epoch is open here.
-  bool in_lock() const { return lock_all || !locked.empty(); }
+  bool in_lock() const { return lock_all || locking > 0 || !locked.empty(); }
   /// Whether a fence epoch is: a fence without operations behind it has opened nothing.
   bool in_fence() const { return (all & access::fence) != 0 && fence_used; }
   /// Whether that target has opened its window to the access epoch that start() has opened here.
@@ -119,7 +119,7 @@ struct WindowCore {
   template <class Done>
   void wait_until(WaitFor what, Done&& done) const {
     if (done()) return;
-    what.core = this;
+    if (!what.core) what.core = this;
     const adi::Awaited awaited{&WindowCore::tell_wait, &what};
     do {
       const adi::Watch watch(device().watches(), done);
@@ -157,6 +157,7 @@ struct WindowCore {
   bool accessing = false;      // start .. complete
   bool exposed = false;        // post .. wait
   std::vector<int> locked;     // places locked by lock()
+  int locking = 0;             // threads that wait in lock() for others
   bool by_address = false;     // a shared window, or the program has asked for addresses of others' memory
   std::vector<int> admitted;   // places that operations under lock_all have gone to
   os::Zeros<Counts> counts;    // by place

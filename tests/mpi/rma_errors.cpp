@@ -94,7 +94,13 @@ void epochs(MPI_Win win) {
   CHECK_CLASS(MPI_Win_unlock_all(win), MPI_ERR_RMA_SYNC);
   MPI_Win_fence(0, win);
   CHECK_CLASS(MPI_Rput(&x, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win, &r), MPI_ERR_RMA_SYNC);
-  MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+  // No data, however far; then the epoch of the fence has operations.
+  CHECK(MPI_Put(&x, 0, MPI_LONG, 1, MPI_Aint{1} << 62, 0, MPI_LONG, win) == MPI_SUCCESS);
+  MPI_Group all;
+  MPI_Win_get_group(win, &all);
+  CHECK_CLASS(MPI_Win_post(all, 0, win), MPI_ERR_RMA_SYNC);
+  MPI_Group_free(&all);
+  CHECK(MPI_Win_fence(MPI_MODE_NOSUCCEED, win) == MPI_SUCCESS);
   CHECK_CLASS(MPI_Win_flush(0, win), MPI_ERR_RMA_SYNC);
   CHECK_CLASS(MPI_Win_flush_local_all(win), MPI_ERR_RMA_SYNC);
   CHECK_CLASS(MPI_Win_complete(win), MPI_ERR_RMA_SYNC);
