@@ -249,15 +249,15 @@ Fault Channel::lost_because_of(Rank culprit) {
 
 // ---- what the target says ----
 
-void Channel::answer_arrived(Op* op, std::uint64_t bytes, Fault fault) {
-  if (stream_.arrived(op, bytes, fault)) return answered(op, op->fault);
+void Channel::answer_arrived(Op* op, std::uint64_t bytes, Fault fault, Rank culprit) {
+  if (stream_.arrived(op, bytes, fault)) return answered(op, op->fault, culprit);
   pump();
 }
 
-void Channel::answered(Op* op, Fault fault) {
+void Channel::answered(Op* op, Fault fault, Rank culprit) {
   const Ticket ticket = stream_.answered(op, fault);
   const bool told = op->request && fault != Fault::peer_lost;  // by the request
-  acknowledged(op->number, ticket.position, told ? Fault::none : fault, kNoRank);
+  acknowledged(op->number, ticket.position, told ? Fault::none : fault, culprit);
   stream_.part_done(op);
 }
 

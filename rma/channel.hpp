@@ -126,10 +126,10 @@ class Channel {
   void lock_answered(Fault fault, Rank culprit);
   /// Whether others hold the lock exclusively or wait for that.
   void note_writers(bool has) { writers_ = has; }
-  /// A part of the answer is there, or (`fault`) the next piece has none.
-  void answer_arrived(Op* op, std::uint64_t bytes, Fault fault);
+  /// A part of the answer is there, or (`fault`, which is about `culprit`) the next piece has none.
+  void answer_arrived(Op* op, std::uint64_t bytes, Fault fault, Rank culprit = kNoRank);
   /// All data of the answer is there, or there is none for a reason.
-  void answered(Op* op, Fault fault);
+  void answered(Op* op, Fault fault, Rank culprit = kNoRank);
   /// An acknowledgement of everything that the ticket stands for.
   void acknowledgement_arrived(const Ticket& ticket, Fault fault, Rank culprit);
   void note_fault(Fault fault, Rank culprit);

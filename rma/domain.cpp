@@ -236,7 +236,7 @@ void Domain::on_ack(Rank from, const Packet& p) {
   if (!found->channel->is_name(p.rma_ack.culprit)) return protocol_error(from, p, kNoFault);
   if (Op* const op = found->op) {
     if (fault == Fault::none || op->arrived >= op->sent) return protocol_error(from, p, kNotAsked);
-    op->channel->answer_arrived(op, 0, fault);
+    op->channel->answer_arrived(op, 0, fault, op->channel->named(p.rma_ack.culprit));
   } else {
     const Ticket t = tickets_.free(p.rma_ack.ticket);
     t.channel->note_writers((p.flags & kWriters) != 0);

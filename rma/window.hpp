@@ -213,6 +213,9 @@ class Window {
   /// shared_query() has found.
   Regions regions(int rank) const { return core_.regions(core_.at(rank), core_.at(rank).exclusive); }
 
+  /// What an operation on that target that is not complete waits for, as adi::Awaited::tell.
+  void tell_operation(int target, ReportText& to) const { tell_wait({WaitFor::What::operations, target}, to); }
+
  private:
   friend class Domain;       // brings packets to the parts
   friend struct WindowCore;  // asks for reports

@@ -136,16 +136,16 @@ class Steps {
       note_length(came);
   }
 
-  /// How many bytes leave where so many were to: after an error none. Where ranks may die, the number says to whoever
-  /// wants so many whether a process has failed or the program has mistaken a length.
+  /// How many bytes leave where so many were to: after an error none, or, where none were to leave anyway, as in a
+  /// barrier, one too many, by which a failure is told.
   std::uint64_t leaving(std::uint64_t bytes) const {
     if (error_ == MPI_SUCCESS) [[likely]]
       return bytes;
-    if (!ft::may_fail()) return 0;
-    return error_ == MPI_ERR_TRUNCATE ? of_mistake(bytes) : of_failure(bytes);
+    return bytes == 0 && ft::may_fail() ? 1 : 0;
   }
   /// Notes that so many bytes have come from another rank, by a message or in shared memory, and not as many as were
-  /// wanted. `came`: at most what there was room for, so none where none was wanted.
+  /// wanted. `came`: at most what there was room for, so none where none was wanted. Where ranks may die, nothing tells
+  /// of a failed process: also where the one that has sent it has met a mistake of the program.
   [[gnu::cold]] void note_length(std::uint64_t came) {
     note(ft::may_fail() && came == 0 ? MPIX_ERR_PROC_FAILED : MPI_ERR_TRUNCATE);
   }
@@ -154,13 +154,10 @@ class Steps {
   // Larger messages need a request in most methods; asking in vain costs little, but not nothing.
   static constexpr std::uint64_t kNowMax = 16 * 1024;
 
-  // What leaves after an error: another number of bytes than is wanted. Where none are, as in a barrier, only a failure
-  // is told, since the receiver sees no more than that there were some.
-  static std::uint64_t of_failure(std::uint64_t wanted) { return wanted == 0 ? 1 : 0; }
-  static std::uint64_t of_mistake(std::uint64_t wanted) { return wanted == 0 ? 0 : wanted == 2 ? 3 : 2; }
+  // What leaves after an error.
   [[gnu::cold]] Buffer in_place_of(const Buffer& data) const {
-    static constexpr char kBytes[] = "!!!";
-    return raw(kBytes, leaving(bytes_of(data)));
+    static constexpr char kByte = '!';
+    return raw(&kByte, leaving(bytes_of(data)));
   }
   int at(int place) const { return part_ && place >= 0 ? part_->at(place) : place; }
 

@@ -77,9 +77,10 @@ void wait_for(Request* r, adi::Awaited what) {
   adi::Device& device = *runtime().device;
   if (!what.tell) what = awaited_by(r);
   while (!is_complete(*r)) {
-    if (ft::waits_for_failed(*r)) [[unlikely]]
+    const bool pending = ft::waits_for_failed(*r);
+    device.MPID_Poll(!pending, what);
+    if (pending && !is_complete(*r)) [[unlikely]]
       throw ft::pending_failure(*r);
-    device.MPID_Poll(true, what);
   }
 }
 

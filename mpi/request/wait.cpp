@@ -156,6 +156,17 @@ int find_pending(const Requests& all) {
   }
   return -1;
 }
+/// The same while none is complete: waits for something where there is no such request, else has polled, so that
+/// whoever calls again and again gets what has come for the others.
+int poll_or_find_pending(const Requests& all) {
+  adi::Device& device = *runtime().device;
+  if (find_pending(all) < 0) {
+    device.MPID_Poll(true, all.awaited());
+    return -1;
+  }
+  device.MPID_Poll(false, all.awaited());
+  return find_complete(all) == -1 ? find_pending(all) : -1;
+}
 void check_pending(const Requests& all) {
   if (const int i = find_pending(all); i >= 0) throw ft::pending_failure(*all.at(i));
 }
@@ -163,9 +174,10 @@ void check_pending(const Requests& all) {
 /// Waits until it is complete; false: it cannot be before a failure is acknowledged.
 bool complete_or_pending(Request* r, const Requests& all) {
   while (!is_complete(*r)) {
-    if (ft::waits_for_failed(*r)) [[unlikely]]
+    const bool pending = ft::waits_for_failed(*r);
+    runtime().device->MPID_Poll(!pending, all.awaited());
+    if (pending && !is_complete(*r)) [[unlikely]]
       return false;
-    runtime().device->MPID_Poll(true, all.awaited());
   }
   return true;
 }
@@ -269,10 +281,8 @@ RMQ_MPI(int, Waitany, (int count, MPI_Request array_of_requests[], int* indx, MP
   return enter([&]() -> int {
     Requests all(array_of_requests, count);
     int& i = *out(indx, "index");
-    while ((i = find_complete(all)) == -1) {
-      if ((i = find_pending(all)) >= 0) throw ft::pending_failure(*all.at(i));
-      runtime().device->MPID_Poll(true, all.awaited());
-    }
+    while ((i = find_complete(all)) == -1)
+      if ((i = poll_or_find_pending(all)) >= 0) throw ft::pending_failure(*all.at(i));
     if (i != MPI_UNDEFINED) return finish_one(all.at(i), all.handle(i), status);
     set_empty_status(status);
     return MPI_SUCCESS;
@@ -326,14 +336,13 @@ RMQ_MPI(int, Waitsome,
     Requests all(array_of_requests, incount);
     out(outcount, "outcount");
     while (find_complete(all) == -1) {
-      if (const int i = find_pending(all); i >= 0) {
+      if (const int i = poll_or_find_pending(all); i >= 0) {
         *outcount = 1;
         out(array_of_indices, "array_of_indices")[0] = i;
         Finisher finisher(array_of_statuses);
         finisher.add_pending(*all.at(i), 0);
         return finisher.end();
       }
-      runtime().device->MPID_Poll(true, all.awaited());
     }
     finish_some(all, *outcount, array_of_indices, array_of_statuses);
   });

@@ -8,7 +8,8 @@ namespace {
 /// An operation that is under way when the call returns: the request of rma/ behind the program's.
 class Operation final : public Activity {
  public:
-  Operation(const Win& w, Request* inner) : Activity(nullptr), win_(w.handle), inner_(inner) {}
+  Operation(const Win& w, int target, Request* inner)
+      : Activity(nullptr), win_(w.handle), target_(target), inner_(inner) {}
   ~Operation() override { runtime().device->MPID_Request_free(inner_); }
 
   bool complete() override { return inner_->complete(); }
@@ -18,6 +19,7 @@ class Operation final : public Activity {
   }
   int finish(MPI_Status* status) override { return peek(status); }
   void tell(ReportText& to) const override {
+    if (const Win* w = find_win(win_)) return w->window->tell_operation(target_, to);
     to.begin_object();
     to.field("kind", "operation");
     to.end_object();
@@ -35,13 +37,14 @@ class Operation final : public Activity {
 
  private:
   const MPI_Win win_;
+  const int target_;
   Request* const inner_;
 };
 
 /// What the program gets for a request of rma/: where the operation is over already, nothing but a place.
-MPI_Request request_for(Win& w, Request* inner) {
+MPI_Request request_for(Win& w, int target, Request* inner) {
   if (!inner->complete() || inner->status.error != Errc::ok) {
-    return new_activity_request(std::make_unique<Operation>(w, inner));
+    return new_activity_request(std::make_unique<Operation>(w, target, inner));
   }
   runtime().device->MPID_Request_free(inner);
   return new_finished_request(RequestKind::send, *w.comm);
@@ -64,7 +67,7 @@ template <class Start>
           fail_call(MPI_ERR_RMA_SYNC, "operations with a request need an epoch of MPI_Win_lock(_all)");
         Request* inner = nullptr;
         check(w, start(w, t, inner), t);
-        *request = request_for(w, inner);
+        *request = request_for(w, t.rank, inner);
       },
       function);
 }
