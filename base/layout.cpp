@@ -125,6 +125,8 @@ std::uint32_t natural_alignment(Basic type, std::uint64_t size) {
     case Basic::f80:
     case Basic::c80:
     case Basic::f80_i32:
+    case Basic::f128:
+    case Basic::c128:
       return 16;
     case Basic::none:
     case Basic::character:

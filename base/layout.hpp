@@ -48,6 +48,8 @@ enum class Basic : std::uint8_t {
   f80_i32 = 25,  // MINLOC/MAXLOC pairs of C
   f32_f32 = 26,
   f64_f64 = 27,  // MPI_2REAL, MPI_2DOUBLE_PRECISION
+  f128 = 28,
+  c128 = 29,  // IEEE binary128: Fortran's REAL*16, COMPLEX*32
   packed = 30,
 };
 

@@ -182,20 +182,22 @@ template <class... Row>
 struct Rows {};
 
 // MPI-4.0 section 6.9.2. Logical operations on floating-point numbers are MPICH's extension.
-using Types = Rows<
-    TypeRow<Basic::i8, std::int8_t, integral>, TypeRow<Basic::u8, std::uint8_t, integral>,
-    TypeRow<Basic::i16, std::int16_t, integral>, TypeRow<Basic::u16, std::uint16_t, integral>,
-    TypeRow<Basic::i32, std::int32_t, integral>, TypeRow<Basic::u32, std::uint32_t, integral>,
-    TypeRow<Basic::i64, std::int64_t, integral>, TypeRow<Basic::u64, std::uint64_t, integral>,
-    TypeRow<Basic::f32, float, sums | order | logic>, TypeRow<Basic::f64, double, sums | order | logic>,
-    TypeRow<Basic::f80, long double, sums | order | logic>, TypeRow<Basic::c32, Complex<float>, sums>,
-    TypeRow<Basic::c64, Complex<double>, sums>, TypeRow<Basic::c80, Complex<long double>, sums>,
-    TypeRow<Basic::boolean, std::uint8_t, logic>, TypeRow<Basic::logical, std::int32_t, logic>,
-    TypeRow<Basic::byte, std::uint8_t, bits>, TypeRow<Basic::f32_i32, Pair<float, int>, location>,
-    TypeRow<Basic::f64_i32, Pair<double, int>, location>, TypeRow<Basic::i64_i32, Pair<std::int64_t, int>, location>,
-    TypeRow<Basic::i16_i32, Pair<std::int16_t, int>, location>, TypeRow<Basic::i32_i32, Pair<int, int>, location>,
-    TypeRow<Basic::f80_i32, Pair<long double, int>, location>, TypeRow<Basic::f32_f32, Pair<float, float>, location>,
-    TypeRow<Basic::f64_f64, Pair<double, double>, location>>;
+using Types =
+    Rows<TypeRow<Basic::i8, std::int8_t, integral>, TypeRow<Basic::u8, std::uint8_t, integral>,
+         TypeRow<Basic::i16, std::int16_t, integral>, TypeRow<Basic::u16, std::uint16_t, integral>,
+         TypeRow<Basic::i32, std::int32_t, integral>, TypeRow<Basic::u32, std::uint32_t, integral>,
+         TypeRow<Basic::i64, std::int64_t, integral>, TypeRow<Basic::u64, std::uint64_t, integral>,
+         TypeRow<Basic::f32, float, sums | order | logic>, TypeRow<Basic::f64, double, sums | order | logic>,
+         TypeRow<Basic::f80, long double, sums | order | logic>, TypeRow<Basic::c32, Complex<float>, sums>,
+         TypeRow<Basic::c64, Complex<double>, sums>, TypeRow<Basic::c80, Complex<long double>, sums>,
+         TypeRow<Basic::boolean, std::uint8_t, logic>, TypeRow<Basic::logical, std::int32_t, logic>,
+         TypeRow<Basic::byte, std::uint8_t, bits>, TypeRow<Basic::f32_i32, Pair<float, int>, location>,
+         TypeRow<Basic::f64_i32, Pair<double, int>, location>,
+         TypeRow<Basic::i64_i32, Pair<std::int64_t, int>, location>,
+         TypeRow<Basic::i16_i32, Pair<std::int16_t, int>, location>, TypeRow<Basic::i32_i32, Pair<int, int>, location>,
+         TypeRow<Basic::f80_i32, Pair<long double, int>, location>,
+         TypeRow<Basic::f32_f32, Pair<float, float>, location>, TypeRow<Basic::f64_f64, Pair<double, double>, location>,
+         TypeRow<Basic::f128, __float128, sums | order>, TypeRow<Basic::c128, Complex<__float128>, sums>>;
 
 using Ops = Rows<OpRow<ReduceOp::sum, Sum, sums>, OpRow<ReduceOp::prod, Prod, sums>, OpRow<ReduceOp::max, Max, order>,
                  OpRow<ReduceOp::min, Min, order>, OpRow<ReduceOp::land, And, logic>, OpRow<ReduceOp::lor, Or, logic>,

@@ -31,6 +31,8 @@ Arithmetic arithmetic_of(Basic type) {
     case Basic::c32:
     case Basic::c64:
     case Basic::c80:
+    case Basic::f128:
+    case Basic::c128:
       return Arithmetic::rounded;
     case Basic::f32_i32:
     case Basic::f64_i32:

@@ -77,10 +77,10 @@ constexpr BuiltinSpec kSpecs[] = {
     {MPI_INTEGER8, "MPI_INTEGER8", Basic::i64, 8},
     {MPI_REAL4, "MPI_REAL4", Basic::f32, 4},
     {MPI_REAL8, "MPI_REAL8", Basic::f64, 8},
-    {MPI_REAL16, "MPI_REAL16", Basic::none, 16},  // IEEE binary128
+    {MPI_REAL16, "MPI_REAL16", Basic::f128, 16},
     {MPI_COMPLEX8, "MPI_COMPLEX8", Basic::c32, 8},
     {MPI_COMPLEX16, "MPI_COMPLEX16", Basic::c64, 16},
-    {MPI_COMPLEX32, "MPI_COMPLEX32", Basic::none, 32},
+    {MPI_COMPLEX32, "MPI_COMPLEX32", Basic::c128, 32},
 };
 
 /// Handles 0x8c000000 and up, in this order: they sit in the table of run-time types.

@@ -84,8 +84,10 @@ Shape shape_of(const Datatype& type) {
       return {Form::swap8, 1, true};
     case Basic::f80_i32:
       return {Form::extended, 1, true};
-    case Basic::none:
-      return {Form::swap16, static_cast<std::uint8_t>(type.size / 16)};  // binary128, complex or not
+    case Basic::f128:
+      return {Form::swap16};
+    case Basic::c128:
+      return {Form::swap16, 2};
     default:
       return {};
   }

@@ -204,5 +204,6 @@ int main(int argc, char** argv) {
   elements<float>(MPI_FLOAT);
   elements<double>(MPI_DOUBLE);
   elements<long double>(MPI_LONG_DOUBLE);
+  elements<__float128>(MPI_REAL16);
   return check::finish();
 }
