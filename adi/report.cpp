@@ -8,10 +8,23 @@
 // polls that find nothing to do.
 #include "adi/report.hpp"
 
+#include <ctime>
+
 #include "adi/device.hpp"
 
 namespace rmq::adi {
 namespace {
+
+// CPU time of the process but for this thread.
+std::uint64_t cpu_of_others_ns() {
+  const auto read = [](clockid_t clock) {
+    timespec t{};
+    clock_gettime(clock, &t);
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
+  };
+  const std::uint64_t own = read(CLOCK_THREAD_CPUTIME_ID);
+  return read(CLOCK_PROCESS_CPUTIME_ID) - own;
+}
 
 const char* name_of(Doing d) {
   switch (d) {
@@ -88,6 +101,7 @@ std::string_view Device::report(Doing doing, bool all) {
   to.field("sent", counters_.sent);
   to.field("received", counters_.received);
   to.field("waits", gate_.waits());
+  if (gate_.several()) to.field("beside", cpu_of_others_ns());
   to.field("elsewhere", may_wait_elsewhere());
   if (all) {
     to.share(4);

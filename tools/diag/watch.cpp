@@ -11,6 +11,7 @@ namespace rmq::launch {
 namespace {
 
 constexpr std::chrono::milliseconds kShortest{1};  // between two looks
+constexpr int kComputes = 8;                       // who has had more than such a part of the time of a CPU
 
 }  // namespace
 
@@ -32,6 +33,9 @@ void HangWatch::on_answer(int rank, std::uint32_t number, std::string_view text)
   r.answered = true;
   const auto report = nlohmann::json::parse(text, nullptr, false);
   r.elsewhere = report.is_object() && report.value("elsewhere", false);
+  const std::uint64_t beside = report.is_object() ? report.value("beside", std::uint64_t{0}) : 0;
+  r.computes = beside > r.beside && std::chrono::nanoseconds(beside - r.beside) > interval_ / kComputes;
+  r.beside = beside;
   const std::string state = report.is_object() ? report.value("state", "") : "";
   r.counters = state != "waiting" && state != "testing"
                    ? ""
@@ -47,7 +51,7 @@ void HangWatch::look() {
     Rank& r = ranks_[i];
     const int rank = static_cast<int>(i);
     if (server_.state(rank) == RankState::finalized || server_.state(rank) == RankState::dead) continue;
-    computes = computes || !server_.is_connected(rank) || !r.answered || r.counters.empty();
+    computes = computes || r.computes || !server_.is_connected(rank) || !r.answered || r.counters.empty();
     now += r.counters + ";";
     elsewhere = elsewhere || r.elsewhere;
     if (!r.answered || !server_.is_connected(rank) || server_.state(rank) != RankState::joined) continue;

@@ -43,8 +43,10 @@ class HangWatch {
   struct Rank {
     std::uint32_t asked = 0;  // number of the latest question; 0: none
     bool answered = true;
-    std::string counters;    // of the latest answer; empty: it is not in MPI
-    bool elsewhere = false;  // it may wait for another job
+    std::string counters;      // of the latest answer; empty: it is not in MPI
+    bool elsewhere = false;    // it may wait for another job
+    std::uint64_t beside = 0;  // ns of CPU that its threads have had but for that which has answered
+    bool computes = false;     // one of those does
   };
   std::vector<Rank> ranks_;
   std::string before_;  // all ranks' counters when they last changed
