@@ -1,6 +1,7 @@
 // Threads: each runs a program of its own, on a communicator of its own, while the others run theirs. They end within
-// one
-// event: what the main thread has under way goes on meanwhile.
+// one event: what the main thread has under way goes on meanwhile.
+#include <utility>
+
 #include "plan.hpp"
 
 namespace torture {
@@ -19,10 +20,7 @@ struct Threads : Step {
       f.call(TORTURE_CALL(MPI_Comm_dup), Comm{group.comm}, CommRef{comm(i).index});
       worlds.push_back(comm(i));
     }
-    f.threads(worlds, [&](Face& own, std::size_t i) {
-      for (Event event : programs[i].events)
-        perform_part(*programs[i].steps[static_cast<std::size_t>(event.step)], event.part, own, world);
-    });
+    f.threads(worlds, [&](Face& own, std::size_t i) { perform(programs[i], own, world); });
   }
   void finish(Face& f, int world) const override {
     if (group.rank_of(world) < 0) return;
@@ -47,7 +45,7 @@ std::unique_ptr<Step> draw_threads(Chance& chance, const World& world, const Gro
   for (int i = 0; i < threads; ++i) {
     Plan program = draw_on(chance, own, all, 1 + chance.below(6), 1 + chance.below(3));
     for (const auto& part : program.steps) part->key += static_cast<unsigned>((id + 1) * kMostThreads + i) << 16;
-    step->buffered += program.buffered;
+    step->buffered += std::exchange(program.buffered, 0);  // the whole program attaches one buffer for all
     step->programs.push_back(std::move(program));
   }
   return step;
