@@ -11,9 +11,13 @@
 
 namespace rmq::adi {
 
+// Jobs that are connected with one of this launcher's, and with each other by it alone, hear of them by the lines.
 void Device::hear_of_deaths() {
   for (const Bootstrap::Departure& d : bootstrap_.departures()) {
-    if (d.job.empty() || d.job == job().job) {
+    const bool ours = d.job.empty() || d.job == job().job;
+    for (const auto& party : parties_)
+      party->lifeline().say_death(job_number(ours ? std::string_view(job().job) : d.job), d.rank);
+    if (ours) {
       if (d.rank != rank_) note_death(d.rank, d.how);
       continue;
     }

@@ -28,28 +28,25 @@ Party::Party(PartyFacts facts, const Config& config, const methods::Sink& up, st
 void Party::on_death(Rank number) {
   if (numbers_.inner(number) < 0) return;
   dead_.push_back(number);
-  tell_other_root(number);
   if (number == lifeline_.root()) end_with_root();
 }
 
-void Party::tell_other_root(Rank dead) {
-  const Process& who = facts_.members[static_cast<std::size_t>(numbers_.inner(dead))];
-  if (who.job == facts_.members[static_cast<std::size_t>(facts_.me)].job)
-    lifeline_.say_death(static_cast<int>(who.rank));
-}
-
 void Party::end_with_root() {
-  if (parted_ && lifeline_.parting() != Lifeline::Parting::agreed) parted_(lifeline_.job(), -1);
+  if (!parted_ || lifeline_.parting() == Lifeline::Parting::agreed) return;
+  for (const std::uint64_t job : lifeline_.beyond()) parted_(job, -1);
 }
 
-void Party::tie(std::unique_ptr<Line> line, std::uint64_t job) {
+void Party::tie(std::unique_ptr<Line> line, std::vector<std::uint64_t> beyond) {
   static_cast<void>(bell_->watch(line->fd()));  // else it is looked at now and then
-  lifeline_.tie(std::move(line), job);
-  for (const Rank number : dead_) tell_other_root(number);
+  lifeline_.tie(std::move(line), std::move(beyond));
+  for (const Rank number : dead_) {
+    const Process& who = facts_.members[static_cast<std::size_t>(numbers_.inner(number))];
+    lifeline_.say_death(who.job, static_cast<int>(who.rank));
+  }
 }
 
-void Party::set_root(Rank root, std::uint64_t job) {
-  lifeline_.set_root(root, job);
+void Party::set_root(Rank root, std::vector<std::uint64_t> beyond) {
+  lifeline_.set_root(root, std::move(beyond));
   if (std::ranges::find(dead_, root) != dead_.end()) end_with_root();
 }
 

@@ -43,9 +43,10 @@ class Party {
   const PartyNumbers& all_numbers() const { return numbers_; }
   const std::vector<Relay*>& relays() const { return relays_; }
   /// The line by which the roots have met; the root's party alone has it. From then on it is watched.
-  void tie(std::unique_ptr<Line> line, std::uint64_t job);
-  /// Of this side: who has the line, and the other root's job.
-  void set_root(Rank root, std::uint64_t job);
+  /// `beyond`: jobs of the other side that are none of this one's. What it is told next is Device's business.
+  void tie(std::unique_ptr<Line> line, std::vector<std::uint64_t> beyond);
+  /// Who has the line on this side.
+  void set_root(Rank root, std::vector<std::uint64_t> beyond);
   /// A process has died, as the launcher says, which tells of each. If it was the root of this side the other side
   /// takes all of this one's for dead, unless it has the same launcher; so this one does the same. It may come before
   /// tie() and set_root(): members go on without a root that has died while the sides voted, if that had said yes.
@@ -60,7 +61,6 @@ class Party {
   friend class Device;
   Result<bool> make(std::size_t candidate);
   bool all_reached() const;
-  void tell_other_root(Rank dead);
   void end_with_root();
 
   const PartyFacts facts_;

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <chrono>
+#include <cinttypes>
 #include <cstdio>
 
 #include "base/os/fd.hpp"
@@ -18,9 +19,9 @@ void Lifeline::say_goodbye() {
   static_cast<void>(line_->flush());
 }
 
-void Lifeline::say_death(int rank) {
-  if (!line_) return;
-  line_->say(fmt::format("dead {}", rank));
+void Lifeline::say_death(std::uint64_t job, int rank) {
+  if (!line_ || is_beyond(job)) return;
+  line_->say(fmt::format("dead {} {}", job, rank));
   static_cast<void>(line_->flush());
 }
 
@@ -28,10 +29,12 @@ Lifeline::News Lifeline::look() {
   if (!line_) return {};
   const auto word = line_->hear();
   if (word && !*word) return {};
-  if (int rank = -1; word && std::sscanf((*word)->c_str(), "dead %d", &rank) == 1 && rank >= 0) return {false, rank};
+  News news{.death = true};
+  if (word && std::sscanf((*word)->c_str(), "dead %" SCNu64 " %d", &news.job, &news.rank) == 2 && news.rank >= -1)
+    return news;
   const bool broken = !word && parting_ != Parting::agreed;
   line_.reset();
-  return {broken, -1};
+  return {.broken = broken};
 }
 
 bool Lifeline::has_come() const {
@@ -53,25 +56,29 @@ bool Relay::reaches(Rank rank) const {
   return shared_.numbers.met_here.contains(rank) && inner_->reaches(in(rank));
 }
 
-// All of the other root's job are lost to this process: for their launcher, or nobody, ends them.
+// All of the other side's jobs are lost to this process: for their launchers, or nobody, end them. Of its own job it
+// hears by its own launcher.
 int Relay::look_after() {
+  const auto& members = shared_.facts.members;
   Lifeline::News news = shared_.lifeline.look();
   int deaths = 0;
-  for (; news.dead >= 0; news = shared_.lifeline.look(), ++deaths)
-    if (shared_.parted && shared_.deaths_are_told) shared_.parted(shared_.lifeline.job(), news.dead);
+  for (; news.death; news = shared_.lifeline.look(), ++deaths) {
+    const bool own = news.job == members[static_cast<std::size_t>(shared_.facts.me)].job;
+    if (shared_.parted && shared_.deaths_are_told && !own) shared_.parted(news.job, news.rank);
+  }
   if (!news.broken) return deaths;
   while (inner_->poll() > 0) continue;  // what it had to say before
-  const auto& members = shared_.facts.members;
   for (int m = 0; m < static_cast<int>(members.size()) && !shared_.deaths_are_told; ++m) {
-    if (members[static_cast<std::size_t>(m)].job == shared_.lifeline.job())
+    if (shared_.lifeline.is_beyond(members[static_cast<std::size_t>(m)].job))
       on_peer_lost(this, m, {Errc::peer_lost, "its job has ended without MPI_Finalize or MPI_Comm_disconnect"});
   }
   // While the two are parting the call that does so says what has become of it; where deaths are told it waits to be
   // told of this one.
   const Lifeline::Parting parting = shared_.lifeline.parting();
-  if (shared_.parted &&
-      (parting == Lifeline::Parting::no || (parting == Lifeline::Parting::asked && shared_.deaths_are_told)))
-    shared_.parted(shared_.lifeline.job(), -1);
+  if (parting == Lifeline::Parting::no || (parting == Lifeline::Parting::asked && shared_.deaths_are_told)) {
+    for (const std::uint64_t job : shared_.lifeline.beyond())
+      if (shared_.parted) shared_.parted(job, -1);
+  }
   return 1;
 }
 

@@ -3,6 +3,8 @@
 // translates ranks, both ways, and nothing else.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,38 +34,41 @@ struct PartyNumbers {
 };
 
 /// What the roots of the two sides keep between them: it ends when the other one dies, and so tells of the end of its
-/// job, whoever of it has died. Other members have none, but know who has it.
+/// side's jobs, whoever of them has died. Other members have none, but know who has it.
 class Lifeline {
  public:
   Lifeline() = default;
-  /// `other`: the other root's job.
-  void tie(std::unique_ptr<Line> line, std::uint64_t other) {
+  /// `beyond`: jobs of the other side that are none of this one's.
+  void tie(std::unique_ptr<Line> line, std::vector<std::uint64_t> beyond) {
     line_ = std::move(line);
-    job_ = other;
+    beyond_ = std::move(beyond);
   }
-  /// Of this side: who has the line, and the other root's job.
-  void set_root(Rank root, std::uint64_t other) {
+  /// Who has the line on this side.
+  void set_root(Rank root, std::vector<std::uint64_t> beyond) {
     root_ = root;
-    job_ = other;
+    beyond_ = std::move(beyond);
   }
   Rank root() const { return root_; }
   int fd() const { return line_ ? line_->fd() : -1; }
-  std::uint64_t job() const { return job_; }
+  const std::vector<std::uint64_t>& beyond() const { return beyond_; }
+  bool is_beyond(std::uint64_t job) const { return std::ranges::find(beyond_, job) != beyond_.end(); }
   /// How far this process is with parting: an end is that of the job, but for its last message; or none at all.
   enum class Parting : std::uint8_t { no, asked, agreed };
   void set_parting(Parting p) { parting_ = p; }
   Parting parting() const { return parting_; }
   /// The end that follows is none by death.
   void say_goodbye();
-  /// A process of this side has died, whose rank in its job this is: the other side may have no link to it.
-  void say_death(int rank);
+  /// This rank of the job, or (-1) all of it, has died, as this side knows: the other side may have no link to it. What
+  /// is beyond the line needs not be told that.
+  void say_death(std::uint64_t job, int rank);
   void cut() { line_.reset(); }
   /// What has come, a system call: the other end is gone without having said good-bye, once; or it says that a rank of
-  /// its job has died.
+  /// a job, or all of them, have died.
   struct News {
     bool broken = false;
-    int dead = -1;
-    bool any() const { return broken || dead >= 0; }
+    bool death = false;
+    std::uint64_t job = 0;
+    int rank = -1;
   };
   News look();
   /// Whether something has come that look() has not taken; a system call.
@@ -71,7 +76,7 @@ class Lifeline {
 
  private:
   std::unique_ptr<Line> line_;
-  std::uint64_t job_ = 0;
+  std::vector<std::uint64_t> beyond_;
   Rank root_ = kNoRank;
   Parting parting_ = Parting::no;
 };
@@ -85,8 +90,8 @@ class Relay final : public methods::Method {
     const methods::Sink& up;  // of the device
     Doorbell& bell;           // that the members ring
     Lifeline& lifeline;
-    /// The other root's job has ended badly (rank -1), or with `deaths_are_told` at least its root has, and no member
-    /// is lost by that alone, or this rank of it; nullptr: nobody wants to know. It may end the process.
+    /// A job of the other side has ended badly (rank -1), or with `deaths_are_told` at least its root has, and no
+    /// member is lost by that alone, or this rank of some job; nullptr: nobody wants to know. It may end the process.
     void (*parted)(std::uint64_t job, int rank);
     bool deaths_are_told;
   };

@@ -236,11 +236,9 @@ bool is_one(const void* scale) {
 
 void add_far(Issued& issued, const Part& part, std::uint64_t offset, const Scaled& what, const DataView& data,
              const Layout& layout, std::uint64_t count) {
-  rma::Window& window = *part.of->window;
   const rma::Target to{part.place, static_cast<std::int64_t>(offset), &layout, count};
-  const rma::Fault fault = window.accumulate(data, to, ReduceOp::sum);
+  const rma::Fault fault = part.of->window->accumulate(data, to, ReduceOp::sum);
   const bool copied = data.is_contiguous() && data.bytes <= kCopied && what.size == data.bytes;
-  if (copied) window.push_later(part.place);
   issued.add(part, fault, copied);
 }
 

@@ -12,8 +12,9 @@
 //                             <-------------------  REPLY
 //
 // Operations are queued until the lock is held; then a few short ones still are, so that they leave together, and the
-// latest until the next call shows whether it is the last. Acknowledgements count: each says that everything up to a
-// number has been done.
+// latest until the next call shows whether it is the last. None waits for that longer than until the origin polls: a
+// program may wait, in whatever call, for what another rank does when it sees the operation's data. Acknowledgements
+// count: each says that everything up to a number has been done.
 #include "rma/channel.hpp"
 
 #include <algorithm>
@@ -102,6 +103,7 @@ Fault Channel::issue(Op* op, Request** request) {
   }
   stream_.push(op);
   pump();
+  if (!stream_.is_empty()) push_later();
   if (stream_.queued() > kQueuedMost || stream_.lists() > kListsMost) [[unlikely]] {
     core_.wait_until({WaitFor::What::operations, rank_}, [&] {
       pump();
@@ -232,6 +234,7 @@ bool Channel::is_complete(const Completion& completion) const {
 void Channel::end(const Completion& completion) {
   if (completion.draining) --draining_;
   if (completion.counted) --completing_;
+  if (completing_ == 0 && !stream_.is_empty()) push_later();  // another thread's
 }
 
 Fault Channel::take_fault() {

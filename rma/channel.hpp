@@ -90,14 +90,11 @@ class Channel {
   Fault issue(Op* op, Request** request);
   /// Sends what may leave by now.
   void pump();
-  /// What is queued may wait for company, but not longer than until this rank polls.
-  void push_later() {
-    if (!std::exchange(deferred_, true)) core_.domain.push_later(*this);
-  }
-  /// It polls: what is queued does not wait any longer, but for a lock, a post or room.
+  /// This rank polls: what is queued does not wait for company any longer, but for a lock, a post or room. What a call
+  /// completes is left to that call, which knows the last.
   void push() {
     deferred_ = false;
-    if (is_closed() || stream_.is_empty()) return;
+    if (is_closed() || stream_.is_empty() || completing_ > 0) return;
     urgent_ = true;
     pump();
   }
@@ -141,6 +138,10 @@ class Channel {
  private:
   void ask_for_lock(std::uint8_t flags = 0);
   void granted();
+  /// What is queued may wait for company, but not longer than until this rank polls.
+  void push_later() {
+    if (!std::exchange(deferred_, true)) core_.domain.push_later(*this);
+  }
   void drain_queue(const Completion& completion, bool asks);
   void acknowledged(std::uint64_t number, std::uint64_t position, Fault fault, Rank culprit);
   void abandon(Fault fault);

@@ -98,7 +98,6 @@ Fault Sender::put_gathered(const Target& target, std::uint64_t offset, const Dat
   op->list_room = static_cast<std::uint32_t>(room);
   op->data = DataView::contiguous(op->list.get(), 0);
   OpStream::add_to_list(*op, offset, origin.base, static_cast<std::uint32_t>(origin.bytes));
-  c->push_later();
   return issue(op, nullptr);
 }
 

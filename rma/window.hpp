@@ -98,19 +98,15 @@ class Window {
 
   // ---- operations ----
   // Each returns without the target's help, unless thousands are queued, or what may be under way to that target is
-  // full: then it *waits* until there is room. Fault::sync without an access epoch to that target, Fault::range,
+  // full: then it *waits* until there is room. What waits for company leaves when this rank polls, at the latest (its
+  // agent's polls are some: every 100 ms at least). Fault::sync without an access epoch to that target, Fault::range,
   // Fault::disp, Fault::op, Fault::type, Fault::peer_lost. What only the target can find out (dynamic windows:
   // Fault::range for memory that is not attached) comes from the call that completes the operation.
 
   Fault put(const DataView& origin, const Target& target);
   /// The same, where the caller waits for it much later. By packets, up to kListedMost bytes in one piece are copied,
-  /// and gathered with what follows; they leave when a list is full, when what comes after them does, or when this rank
-  /// polls (its agent's polls are some: every 100 ms at least).
+  /// and gathered with what follows.
   Fault put_gathered(const DataView& origin, const Target& target);
-  /// What has been issued to that rank leaves when this rank polls, at the latest.
-  void push_later(Rank rank) {
-    if (Channel* const c = sender_.in_use(rank)) c->push_later();
-  }
   Fault get(const DataView& origin, const Target& target);
   Fault accumulate(const DataView& origin, const Target& target, ReduceOp op);
   /// `origin` is not read with ReduceOp::no_op.

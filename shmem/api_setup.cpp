@@ -26,7 +26,6 @@ int my_pe() {
 // ---- the heap; the device held ----
 
 void meet() {
-  push_all();
   mpi::coll::barrier(*world().comm);
 }
 

@@ -18,11 +18,9 @@ namespace rmq::shmem {
 
 namespace coll = mpi::coll;
 
-/// Runs an algorithm of mpi/coll/; the device held. What is issued and waits for company may be what the others wait
-/// for before they come: it is sent first.
+/// Runs an algorithm of mpi/coll/; the device held.
 template <class... P, class... A>
 void run(Team& t, int (*algorithm)(mpi::Comm&, P...), const A&... arguments) {
-  push_all();
   if (const int code = coll::Now{}(*t.comm, algorithm, arguments...); code != MPI_SUCCESS)
     mpi::fail_call(code, fmt::format("a PE of {} is lost, or has come with other arguments", t.comm->name));
 }

@@ -96,12 +96,6 @@ void quiet_all() {
   for (std::size_t i = 0; i < w.contexts.size(); ++i) complete(*w.contexts[i], false);
 }
 
-void push_all() {
-  World& w = world();
-  complete(*w.context, true);
-  for (std::size_t i = 0; i < w.contexts.size(); ++i) complete(*w.contexts[i], true);
-}
-
 // A thread that has issued something sees its own store, or a later one, of who found it complete: acquire, for what
 // has been sent and received until then.
 void quiet(Context& c) {

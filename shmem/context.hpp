@@ -21,11 +21,10 @@ int pe_of(const char* function, const Context& c, int pe);
 /// An operation has been issued to that PE; the device held.
 void note_issued(Context& c, int pe);
 /// *Waits* until what was issued on the context, to `pes` alone when there are any, is complete: everywhere, or
-/// (`local`) as far as this PE's memory is concerned; that also sends what still waits for company. The device held.
+/// (`local`) as far as this PE's memory is concerned. The device held.
 void complete(Context& c, bool local, std::span<const int> pes = {});
 /// The same for all contexts.
 void quiet_all();
-void push_all();
 
 /// shmem_ctx_quiet.
 void quiet(Context& c);

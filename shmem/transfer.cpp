@@ -84,7 +84,6 @@ void amo_far(const mpi::Function& f, shmem_ctx_t ctx, Amo op, void* dest, const 
     rma::Window& window = *world().window;
     const rma::Fault fault = before ? window.fetch_and_op(value, before, to, reduction(op))
                                     : window.accumulate(DataView::contiguous(value, width), to, reduction(op));
-    if (!before) window.push_later(pe);
     settle(f, context_of(f, ctx), pe, fault, wait, before == nullptr);
   });
 }

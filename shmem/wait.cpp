@@ -40,8 +40,6 @@ int detail::looks_before_poll() {
 
 void detail::await_long(const mpi::Function& f, const WaitsFor& waits, bool (*done)(void*), void* what) {
   enter(f, [&] {
-    // What is issued and waits for company may be what the others wait for.
-    push_all();
     World& w = world();
     wait_for_stores(*mpi::runtime().device, *w.near[w.me].control, w.asymmetric, {tell, &waits},
                     [&] { return done(what); });
@@ -53,10 +51,7 @@ void detail::test_failed(const mpi::Function& f) {
   constexpr std::uint32_t kTestsPerPoll = 16;
   if (!world().looks.is_nth(kTestsPerPoll)) return;
   if (world().crowded) ::sched_yield();
-  enter(f, [&] {
-    push_all();
-    mpi::runtime().device->MPID_Poll(false);
-  });
+  enter(f, [&] { mpi::runtime().device->MPID_Poll(false); });
 }
 
 }  // namespace rmq::shmem

@@ -92,13 +92,17 @@ Words swap_by_messages(Talk& t, const Bridge& b, const Words& ours) {
   return theirs;
 }
 
-Words swap(Talk& t, const Bridge& b, const Words& ours) {
+/// `own`: the leader's group, who may come to have no use for it.
+Words swap(Talk& t, const Bridge& b, Comm* own, const Words& ours) {
   const auto note_end = [&] {
     if (b.over) *b.over = true;
   };
   Words theirs;
   try {
-    theirs = b.line ? swap_by_line(*b.line, ours) : swap_by_messages(t, b, ours);
+    const auto failed = [&] {
+      if (own) ft::check_whole(*own);
+    };
+    theirs = b.line ? swap_by_line(*b.line, ours, failed) : swap_by_messages(t, b, ours);
     // Not the group's own communicator, nor the copy of that: what says so has to be told apart (Together::conclude).
     if (b.comm && t.is_revoked()) ft::fail_revoked(*b.comm);
   } catch (const Failure&) {
@@ -171,7 +175,7 @@ int settle(const Bridge& b, const Failure* ours) {
   if (b.over && *b.over) return ours ? our_class : MPIX_ERR_PROC_FAILED;
   try {
     Talk t;
-    const Words theirs = swap(t, b, {ours ? word_of_failure(*ours) : 1});
+    const Words theirs = swap(t, b, nullptr, {ours ? word_of_failure(*ours) : 1});
     t.end();
     return ours ? our_class : theirs == Words{1} ? MPI_SUCCESS : MPI_ERR_INTERN;
   } catch (const Failure& f) {
@@ -184,7 +188,7 @@ std::vector<std::uint64_t> exchange(const Party& p, const Bridge& b, const std::
   Talk t;
   if (p.me == 0) {
     try {
-      theirs = swap(t, b, ours);
+      theirs = swap(t, b, &p.comm, ours);
     } catch (const Failure& f) {
       Words failed{word_of_failure(f)};
       Talk within;  // what has failed is between the leaders

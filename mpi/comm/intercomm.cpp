@@ -75,9 +75,10 @@ MPI_Comm come_together(Comm& local, int leader, ft::Together& ours, const std::f
   const bool well = ours.agree();
   int error = MPI_SUCCESS;
   if (local.rank == leader) {
-    const Failure another{MPIX_ERR_PROC_FAILED, {}};
+    // That ours is revoked is no business of the other side.
+    const Failure why{ours.error_class() == MPIX_ERR_REVOKED ? MPI_ERR_OTHER : ours.error_class(), {}};
     way.bridge.over = &over;
-    error = settle(way.bridge, well ? nullptr : ours.failure() ? ours.failure() : &another);
+    error = settle(way.bridge, well ? nullptr : &why);
   }
   const bool all_well = ours.hear(leader, error);
   if (!all_well && ft::may_fail()) {
@@ -88,8 +89,8 @@ MPI_Comm come_together(Comm& local, int leader, ft::Together& ours, const std::f
   }
   // What the other side may take for a communicator's is not used again.
   ours.conclude(all_well, [] {});
-  if (met.who.party && met.who.by_line) met.who.party->set_root(local.world_of(leader), met.who.other_job);
-  if (met.who.party && way.line) met.who.party->tie(std::move(way.line), met.who.other_job);
+  if (met.who.party && met.who.by_line) met.who.party->set_root(local.world_of(leader), met.who.beyond);
+  if (met.who.party && way.line) met.who.party->tie(std::move(way.line), met.who.beyond);
   return new_comm(local, comm_of(local, met))->handle;
 }
 

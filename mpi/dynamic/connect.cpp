@@ -210,7 +210,7 @@ RMQ_MPI(int, Comm_accept, (const char* port_name, MPI_Info info, int root, MPI_C
         if (!port)
           fail_call(MPI_ERR_PORT, fmt::format("'{}' (argument port_name) is no open port of this process", port_name));
         line = await_caller(*port, limit_of(optional_info_arg(info)), [&] {
-          ft::check_not_revoked(own);
+          ft::check_whole(own);
           if (!find_port(port->name())) fail_call(MPI_ERR_PORT, "another thread has closed the port");
         });
       });
@@ -229,7 +229,7 @@ RMQ_MPI(int, Comm_connect, (const char* port_name, MPI_Info info, int root, MPI_
       std::unique_ptr<Line> line;
       at_root(own, root, [&] {
         line = call_port(out(port_name, "port_name"), limit_of_call(optional_info_arg(info)), nullptr,
-                         [&] { ft::check_not_revoked(own); });
+                         [&] { ft::check_whole(own); });
       });
       return line;
     });

@@ -104,6 +104,16 @@ bool are_of_one_job(const Side& a, const Side& b) {
   return std::ranges::all_of(a.members, same) && std::ranges::all_of(b.members, same);
 }
 
+/// Of `theirs`, those that have no member among `ours`.
+std::vector<std::uint64_t> jobs_beyond(const Side& ours, const Side& theirs) {
+  std::vector<std::uint64_t> jobs;
+  for (const Process& p : theirs.members) {
+    const bool here = std::ranges::any_of(ours.members, [&](const Process& q) { return q.job == p.job; });
+    if (!here && std::ranges::find(jobs, p.job) == jobs.end()) jobs.push_back(p.job);
+  }
+  return jobs;
+}
+
 void check_apart(const Side& a, const Side& b) {
   for (const Process& p : b.members) {
     if (std::ranges::any_of(a.members, [&](const Process& q) { return q.is(p); }))
@@ -200,11 +210,12 @@ void await_fd(int fd, bool writable, const std::function<bool()>& done) {
   while (!done()) d.MPID_Poll(true, {&adi::tell_other_job, nullptr});
 }
 
-std::vector<std::uint64_t> swap_by_line(Line& line, const Words& ours) {
+std::vector<std::uint64_t> swap_by_line(Line& line, const Words& ours, const std::function<void()>& failed) {
   line.say({reinterpret_cast<const char*>(ours.data()), ours.size() * sizeof(std::uint64_t)});
   Words theirs;
   bool sent = false;
   await_fd(line.fd(), false, [&] {
+    failed();
     if (!sent) {
       const auto left = line.flush();
       if (!left) fail_call(MPI_ERR_PORT, "the other root is gone: " + left.error().what);
@@ -234,7 +245,7 @@ Introduction introduce(Comm& local, int leader, const Bridge& bridge) {
 
   Introduction made;
   made.order = Order::of(ours.name(), theirs.name());
-  made.other_job = theirs.name().job;
+  made.beyond = jobs_beyond(ours, theirs);
   const bool first = ours.name() < theirs.name();
   const Side &a = first ? ours : theirs, &b = first ? theirs : ours;
   made.by_line = [&] {

@@ -3,6 +3,7 @@
 // calls; all needs the device held.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -15,7 +16,7 @@ struct Introduction {
   std::vector<Rank> remote;            // this process's numbers of the other group's members, in their order
   const coll::Terms* terms = nullptr;  // of all; nullptr: those of the parent
   adi::Party* party = nullptr;         // that was made for this; nullptr: all knew each other
-  std::uint64_t other_job = 0;         // of the other leader
+  std::vector<std::uint64_t> beyond;   // jobs of the other group that are none of this one's
   bool by_line = false;                // the leaders have met by one
   Order order;                         // of what the two groups agree on
 };
@@ -24,7 +25,9 @@ struct Introduction {
 Introduction introduce(Comm& local, int leader, const Bridge& bridge);
 
 /// What two leaders tell each other by a line. Polls the device meanwhile. Throws Failure when the other one is gone.
-std::vector<std::uint64_t> swap_by_line(Line& line, const std::vector<std::uint64_t>& ours);
+/// `failed` is called often, and ends it when it throws.
+std::vector<std::uint64_t> swap_by_line(Line& line, const std::vector<std::uint64_t>& ours,
+                                        const std::function<void()>& failed);
 
 /// Polls the device until `done()`, which is called often, holds; `fd` (-1: none) wakes a call that sleeps when it is
 /// readable, or with `writable` can be written.

@@ -31,7 +31,7 @@ std::unique_ptr<Line> await_world(Port& port, const std::string& job, Comm& own)
   OpenQuestion end("ended", {{"job", job}});
   const Process first{job_number(job), 0};
   return await_caller(port, {}, [&] {
-    ft::check_not_revoked(own);
+    ft::check_whole(own);
     if (const auto ended = end.answer(); ended && ended->contains("error"))
       fail_call(MPI_ERR_SPAWN, (*ended)["error"].get<std::string>());
     if (runtime().device->MPID_Is_dead(first))
@@ -52,7 +52,7 @@ MPI_Comm spawn(Comm& c, int root, const Programs& wanted, int* codes) {
     try {
       wish["port"] = port->name();
       wish["near"] = callers == Port::Callers::on_this_machine;
-      const json answer = ask_launcher("spawn", wish, [&] { ft::check_not_revoked(own); });
+      const json answer = ask_launcher("spawn", wish, [&] { ft::check_whole(own); });
       if (answer.contains("error")) fail_call(MPI_ERR_SPAWN, answer["error"].get<std::string>());
       outcome[1] = answer.value("processes", std::uint64_t{0});
       if (!answer.value("far", false)) line = await_world(*port, answer.value("job", ""), own);
@@ -91,7 +91,7 @@ MPI_Comm spawn(Comm& c, int root, const Programs& wanted, int* codes) {
     give_codes(codes, outcome.at(1), MPI_SUCCESS);
     return made;
   } catch (const Failure& f) {
-    if (!found) throw;
+    if (!found || f.code == MPIX_ERR_PROC_FAILED || f.code == MPIX_ERR_REVOKED) throw;
     fail_call(MPI_ERR_SPAWN, "the new processes have been started, and have not connected: " + f.what);
   }
 }
@@ -107,7 +107,7 @@ void find_parents() {
   connect_job();
   rt.parent = connect_by(*rt.world, 0, [&](Comm& own) {
     std::unique_ptr<Line> line;
-    at_root(own, 0, [&] { line = call_port(port, {}, nullptr, [&] { ft::check_not_revoked(own); }); });
+    at_root(own, 0, [&] { line = call_port(port, {}, nullptr, [&] { ft::check_whole(own); }); });
     return line;
   });
   find_comm(rt.parent)->name = "MPI_COMM_PARENT";

@@ -249,9 +249,9 @@ void too_much(MPI_Count count, const char* name) {
             fmt::format("invalid count {} (argument {}; the data would be 2^63 bytes or more)", count, name));
 }
 
-void bad_rank(const Comm& c, int rank, const char* name) {
+void bad_rank(const Comm& c, int rank, const char* name, const char* also_allowed) {
   fail_call(MPI_ERR_RANK, fmt::format("invalid rank {} (argument {}; allowed 0..{} and MPI_PROC_NULL{})", rank, name,
-                                      c.remote_size() - 1, std::strcmp(name, "source") == 0 ? ", MPI_ANY_SOURCE" : ""));
+                                      c.remote_size() - 1, also_allowed));
 }
 
 void bad_tag(int tag, const char* name) {

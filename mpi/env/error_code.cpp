@@ -169,6 +169,11 @@ void remove(Codes& all, int code) {
   all.free.push_back(code);
 }
 
+/// MPI-4.1 9.5: what has a string may not be removed.
+void check_textless(const Added& a) {
+  if (!a.text.empty()) fail_call(MPI_ERR_OTHER, "its error string is still there (MPI_Remove_error_string)");
+}
+
 /// What MPI_Remove_error_class, _code and _string have in common.
 template <class Change>
 int change_added(int code, Change&& change, Function function) {
@@ -300,6 +305,7 @@ RMQ_MPI(int, Remove_error_class, (int errorclass)) {
       [&](Codes& all, const Added& a) {
         if (a.class_code != errorclass) fail_call(MPI_ERR_ARG, "argument errorclass is an error code");
         if (a.codes > 0) fail_call(MPI_ERR_OTHER, "there are still error codes of this class (MPI_Remove_error_code)");
+        check_textless(a);
         remove(all, errorclass);
       },
       __func__);
@@ -310,6 +316,7 @@ RMQ_MPI(int, Remove_error_code, (int errorcode)) {
       errorcode,
       [&](Codes& all, const Added& a) {
         if (a.class_code == errorcode) fail_call(MPI_ERR_ARG, "argument errorcode is an error class");
+        check_textless(a);
         remove(all, errorcode);
       },
       __func__);

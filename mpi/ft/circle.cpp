@@ -95,6 +95,12 @@ void Circle::revoke() {
   if (std::exchange(revoked_, true)) return;
   spread();
   if (end_messages) end_messages();
+  if (copy_) copy_->revoke();
+}
+
+Circle* Circle::set_copy(Circle* copy) {
+  if (copy && revoked_) copy->revoke();
+  return std::exchange(copy_, copy);
 }
 
 void Circle::spread() {

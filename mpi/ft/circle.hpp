@@ -58,6 +58,9 @@ class Circle final : private Agreement::Wire {
   void revoke();
   /// Ends what is under way on the communicator; set by whose it is.
   std::function<void()> end_messages;
+  /// Of a copy of the communicator, in which its members make something: it is revoked with this one. nullptr: of none.
+  /// Returns the one before.
+  Circle* set_copy(Circle* copy);
 
   /// One member's part in something that all members settle in one agreement, or in several that follow each other.
   struct Question {
@@ -125,6 +128,7 @@ class Circle final : private Agreement::Wire {
   std::vector<int> order_;
   std::size_t acknowledged_ = 0;
   bool revoked_ = false;
+  Circle* copy_ = nullptr;  // set_copy()
   bool left_ = false;
   Places leavers_;   // who have left
   Places answered_;  // who know that this one has, and have answered all before

@@ -122,6 +122,13 @@ void fail_revoked(const Comm& c) {
   throw Failure{MPIX_ERR_REVOKED, "the communicator has been revoked (MPIX_Comm_revoke)", c.handle};
 }
 
+void check_whole(Comm& c) {
+  check_not_revoked(c);
+  if (!may_fail() || runtime().faults->dead().empty()) return;
+  const Circle& circle = circle_of(c);
+  if (!circle.failed().empty()) fail_call(MPIX_ERR_PROC_FAILED, lost_text(circle.members()[circle.failed().front()]));
+}
+
 void check_acknowledged(Comm& c, int error_class) {
   if (!may_fail() || runtime().faults->dead().empty()) return;
   const Circle& circle = circle_of(c);

@@ -45,6 +45,10 @@ inline void check_not_revoked(const Comm& c) {
     fail_revoked(c);
 }
 
+/// While a member waits for others than these, in what all make together or none: fails as soon as it is known that it
+/// will be none, because the communicator is revoked or a member has died.
+void check_whole(Comm& c);
+
 /// Before it waits for any member: fails with this class if one has failed whom the program has not acknowledged.
 void check_acknowledged(Comm& c, int error_class);
 /// Before a blocking call settles its receive from any source: waits until that is complete, or fails because a member

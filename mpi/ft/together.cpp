@@ -75,11 +75,15 @@ Together::Together(Comm& c) : comm_(c), deaths_(ft::may_fail()) {
   own_ = new_comm(c, made);
   own_->terms = c.terms;
   if (c.local) own_->local->terms = c.local->terms;
-  circle_of(*own_);
+  circle_of(c);
+  whole_ = c.circle;
+  copy_before_ = whole_->set_copy(&circle_of(*own_));
 }
 
 Together::~Together() {
-  if (own_) drop(own_);
+  if (!own_) return;
+  whole_->set_copy(copy_before_);
+  drop(own_);
 }
 
 void Together::run(const std::function<void()>& step) {
@@ -93,42 +97,77 @@ void Together::run(const std::function<void()>& step) {
   }
 }
 
-namespace {
+// ---- why ----
 
-constexpr std::uint64_t kWell = 1, kNoDeath = 2;
-
-std::uint64_t vote_of(int error) {
-  return error == MPI_SUCCESS ? kWell | kNoDeath : error == MPIX_ERR_PROC_FAILED ? 0 : kNoDeath;
+void Together::Classes::add(int error_class) {
+  const auto k = static_cast<unsigned>(error_class);
+  if (error_class != MPI_SUCCESS && k < kWords * 64) words[k / 64] |= std::uint64_t{1} << k % 64;
 }
 
-}  // namespace
+void Together::Classes::add(const Classes& more) {
+  for (int i = 0; i < kWords; ++i) words[i] |= more.words[i];
+}
 
-Agreement::Value Together::vote(std::uint64_t mine) {
+bool Together::Classes::has(int error_class) const {
+  const auto k = static_cast<unsigned>(error_class);
+  return (words[k / 64] >> k % 64 & 1) != 0;
+}
+
+int Together::Classes::choose() const {
+  for (const int first : {MPIX_ERR_REVOKED, MPIX_ERR_PROC_FAILED})
+    if (has(first)) return first;
+  for (int k = 1; k < kWords * 64; ++k)
+    if (k != MPI_ERR_OTHER && has(k)) return k;
+  return MPI_ERR_OTHER;
+}
+
+// That the copy has been revoked says only that another member has failed, or that the communicator has been revoked.
+bool Together::is_of_copy(const Failure& f) const {
+  return f.code == MPIX_ERR_REVOKED && own_ &&
+         (f.object == MPI_COMM_NULL || f.object == own_->handle || (own_->local && f.object == own_->local->handle));
+}
+
+int Together::own_class() const {
+  if (!failure_) return MPI_SUCCESS;
+  if (is_of_copy(*failure_)) return comm_.revoked ? MPIX_ERR_REVOKED : MPI_SUCCESS;
+  return class_of_code(failure_->code);
+}
+
+// ---- what all say ----
+
+Agreement::Value Together::vote(bool well, const Classes& mine) {
   std::optional<Agreement::Value> value;
-  circle_of(*own_).vote({mine}, [&](const Agreement::Value& agreed) { value = agreed; });
+  std::vector<std::uint64_t> words{well ? 1u : 0u};
+  for (const std::uint64_t w : mine.words) words.push_back(~w);  // what is agreed on is the bitwise and
+  circle_of(*own_).vote(words, [&](const Agreement::Value& agreed) { value = agreed; });
   while (!value) runtime().device->MPID_Poll(true);
-  any_died_ = any_died_ || !value->failed.empty() || (value->words.at(0) & kNoDeath) == 0;
+  Classes all;
+  for (int i = 0; i < Classes::kWords; ++i) all.words[i] = ~value->words.at(1 + static_cast<std::size_t>(i));
+  classes_.add(all);
+  if (!value->failed.empty()) classes_.add(MPIX_ERR_PROC_FAILED);
   return *value;
 }
 
 bool Together::agree() {
-  const std::uint64_t mine = vote_of(failure_ ? class_of_code(failure_->code) : MPI_SUCCESS);
+  Classes mine;
+  mine.add(own_class());
   if (!own_) {
-    any_died_ = any_died_ || (mine & kNoDeath) == 0;
-    return mine == (kWell | kNoDeath);
+    classes_.add(mine);
+    return !failure_;
   }
-  const Agreement::Value agreed = vote(mine);
-  return agreed.failed.empty() && (agreed.words.at(0) & kWell) != 0;
+  const Agreement::Value agreed = vote(!failure_, mine);
+  return agreed.failed.empty() && agreed.words[0] != 0;
 }
 
 bool Together::hear(int from, int error) {
-  const std::uint64_t mine = comm_.rank == from ? vote_of(error) : kWell | kNoDeath;
+  Classes mine;
+  if (comm_.rank == from) mine.add(error);
   if (!own_) {
-    any_died_ = any_died_ || (mine & kNoDeath) == 0;
+    classes_.add(mine);
     return error == MPI_SUCCESS;
   }
-  const Agreement::Value agreed = vote(mine);
-  return !agreed.failed.has(from) && (agreed.words.at(0) & kWell) != 0;
+  const Agreement::Value agreed = vote(comm_.rank != from || error == MPI_SUCCESS, mine);
+  return !agreed.failed.has(from) && agreed.words[0] != 0;
 }
 
 bool Together::has_lost(int rank) const {
@@ -142,13 +181,14 @@ void Together::conclude(const std::function<void()>& undo) {
 void Together::conclude(bool all_well, const std::function<void()>& undo) {
   if (all_well) return;
   if (!failure_) undo();
-  // That the copy has been revoked says only that another member has failed.
-  const bool of_copy = failure_ && failure_->code == MPIX_ERR_REVOKED && own_ &&
-                       (failure_->object == MPI_COMM_NULL || failure_->object == own_->handle ||
-                        (own_->local && failure_->object == own_->local->handle));
-  if (failure_ && !of_copy) throw *std::exchange(failure_, std::nullopt);
-  fail_call(any_died_ ? MPIX_ERR_PROC_FAILED : MPI_ERR_OTHER,
-            any_died_ ? "a member has failed" : "another member cannot take part; it says why");
+  const int error_class = classes_.choose();
+  if (failure_ && !is_of_copy(*failure_)) {
+    if (class_of_code(failure_->code) != error_class) failure_->code = error_class;
+    throw *std::exchange(failure_, std::nullopt);
+  }
+  fail_call(error_class, error_class == MPIX_ERR_REVOKED       ? "the communicator has been revoked (MPIX_Comm_revoke)"
+                         : error_class == MPIX_ERR_PROC_FAILED ? "a member has failed"
+                                                               : "another member cannot take part; it says why");
 }
 
 Comm* make_together(Comm& c, const std::function<Comm*(Comm& own)>& make) {

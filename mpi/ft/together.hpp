@@ -9,6 +9,8 @@
 // communicator itself and nothing is said. Collective; everything here needs the device held.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -68,7 +70,8 @@ class Together {
   /// This member's part, or a part of it; nothing once one has failed.
   void run(const std::function<void()>& step);
   bool is_well() const { return !failure_; }
-  const Failure* failure() const { return failure_ ? &*failure_ : nullptr; }
+  /// Why not all are well, the same at all, behind agree(): an error class.
+  int error_class() const { return classes_.choose(); }
   /// Whether all who live are well, the same for all of them; also that no member has died.
   bool agree();
   /// What this member says, the same at all who live: MPI_SUCCESS, or an error class. False also if it has died before
@@ -76,19 +79,37 @@ class Together {
   bool hear(int from, int error);
   /// Whether this member has died, as the members have agreed.
   bool has_lost(int rank) const;
-  /// Throws at all members unless all are well; `undo` first gives back what this member has made.
+  /// Throws at all members unless all are well, the same class at all where ranks may die; `undo` first gives back what
+  /// this member has made.
   void conclude(const std::function<void()>& undo);
   /// The same, where `all_well` is known from agree().
   void conclude(bool all_well, const std::function<void()>& undo);
 
  private:
-  Agreement::Value vote(std::uint64_t mine);
+  /// Error classes, as one bit each.
+  class Classes {
+   public:
+    static constexpr int kWords = 2;
+    void add(int error_class);
+    void add(const Classes& more);
+    /// Of those of all members the one that tells most; MPI_ERR_OTHER if there are none.
+    int choose() const;
+    std::array<std::uint64_t, kWords> words{};
+
+   private:
+    bool has(int error_class) const;
+  };
+  Agreement::Value vote(bool well, const Classes& mine);
+  int own_class() const;
+  bool is_of_copy(const Failure& f) const;
 
   Comm& comm_;
   const bool deaths_;  // may happen
   Comm* own_ = nullptr;
+  std::shared_ptr<Circle> whole_;  // that of comm_, if there is a copy …
+  Circle* copy_before_ = nullptr;  // … and which copy it had
   std::optional<Failure> failure_;
-  bool any_died_ = false;  // here, or among those with whom the members came together
+  Classes classes_;  // why any member cannot go on, the same at all
 };
 
 /// All at once: what `make` comes to, given the communicator to talk on.

@@ -98,6 +98,10 @@ class Shrink {
   MPI_Comm make() {
     if (mixed_up_) fail_call(MPI_ERR_OTHER, kMixedUp);
     if (contexts_.list.empty()) fail_call(MPI_ERR_OTHER, kNoContextLeft);
+    if (failed_.has(comm_.circle->me())) {  // a link to it has broken, and its launcher is not theirs
+      for (const std::uint32_t context : contexts_.list) free_context(context);
+      fail_call(MPIX_ERR_PROC_FAILED, "the other members hold this process for dead");
+    }
     NewComm made{contexts_[0], new_group(living(*comm_.group))};
     made.traits = contexts_.traits;
     if (comm_.is_inter()) {

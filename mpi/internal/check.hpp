@@ -15,7 +15,7 @@ namespace detail {  // the messages, out of the way of what they report
 [[noreturn]] void bad_handle(int error_class, int handle, const char* name);
 [[noreturn]] void bad_count(MPI_Count count, const char* name);
 [[noreturn]] void too_much(MPI_Count count, const char* name);
-[[noreturn]] void bad_rank(const Comm& c, int rank, const char* name);
+[[noreturn]] void bad_rank(const Comm& c, int rank, const char* name, const char* also_allowed = "");
 [[noreturn]] void bad_tag(int tag, const char* name);
 [[noreturn]] void bad_root(const Comm& c, int root);
 [[noreturn]] void null_argument(int error_class, const char* name);
@@ -144,7 +144,7 @@ inline int dest_arg(const Comm& c, int rank, const char* name = "dest") {
 /// A rank to receive from, or MPI_PROC_NULL or MPI_ANY_SOURCE.
 inline int source_arg(const Comm& c, int rank, const char* name = "source") {
   if ((rank < 0 || rank >= c.remote_size()) && rank != MPI_PROC_NULL && rank != MPI_ANY_SOURCE) [[unlikely]] {
-    detail::bad_rank(c, rank, name);
+    detail::bad_rank(c, rank, name, ", MPI_ANY_SOURCE");
   }
   return rank;
 }

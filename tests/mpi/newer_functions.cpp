@@ -65,12 +65,16 @@ void removed() {
   MPI_Add_error_code(error_class, &code);
   MPI_Add_error_string(code, "gone soon");
   CHECK_CLASS(MPI_Remove_error_class(error_class), MPI_ERR_OTHER);
+  CHECK_CLASS(MPI_Remove_error_code(code), MPI_ERR_OTHER);
   CHECK(MPI_Remove_error_string(code) == MPI_SUCCESS);
   MPI_Error_string(code, text, &length);
   CHECK(length == 0);
   CHECK_CLASS(MPI_Remove_error_class(code), MPI_ERR_ARG);
   CHECK(MPI_Remove_error_code(code) == MPI_SUCCESS);
   CHECK_CLASS(MPI_Remove_error_code(code), MPI_ERR_ARG);
+  MPI_Add_error_string(error_class, "a class");
+  CHECK_CLASS(MPI_Remove_error_class(error_class), MPI_ERR_OTHER);
+  CHECK(MPI_Remove_error_string(error_class) == MPI_SUCCESS);
   CHECK(MPI_Remove_error_class(error_class) == MPI_SUCCESS);
   CHECK_CLASS(MPI_Error_string(code, text, &length), MPI_ERR_ARG);
   CHECK_CLASS(MPI_Remove_error_class(MPI_ERR_TAG), MPI_ERR_ARG);

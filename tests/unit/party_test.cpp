@@ -191,12 +191,12 @@ TEST_F(Party, TheDeathOfTheRootEndsTheOtherJobWhetherItComesBeforeOrAfterTheRoot
   adi::Party& party = *device(0, 1).parties().front();
   party.on_death(0);  // while the sides vote
   EXPECT_TRUE(parted_.empty());
-  party.set_root(0, other);
+  party.set_root(0, {other});
   EXPECT_EQ(parted_, once);
 
   parted_.clear();
   adi::Party& later = *device(1, 1).parties().front();
-  later.set_root(0, other);
+  later.set_root(0, {other});
   EXPECT_TRUE(parted_.empty());
   later.on_death(0);
   EXPECT_EQ(parted_, once);

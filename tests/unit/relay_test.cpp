@@ -35,7 +35,7 @@ TEST(Relay, TellsOfTheOtherRootsEndInAPollAndNotWhileItArms) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
   Lifeline lifeline;
-  lifeline.tie(Line::join(ends[0]), 7);
+  lifeline.tie(Line::join(ends[0]), {7});
   const PartyFacts facts;
   const PartyNumbers numbers;
   const methods::Sink up{};
