@@ -60,7 +60,7 @@ struct DeviceOptions {
   /// process.
   void (*on_lost)(Device& device, Rank peer) = nullptr;
   /// Hears when a job that this one is connected with has ended badly. It may end the process.
-  void (*on_parted)(std::uint64_t job, int rank) = nullptr;
+  void (*on_parted)(std::span<const std::uint64_t> jobs, int rank, bool line_has_ended) = nullptr;
   /// Methods to use instead of those that the configuration names, in order of preference (tests, simulation).
   std::vector<MethodMaker> methods;
 };
@@ -321,6 +321,10 @@ class Device {
   bool MPID_Forget(std::span<const std::uint32_t> contexts);
   /// Whether the launcher has told of the death of this process, of whatever job.
   bool MPID_Is_dead(const Process& process) const;
+  /// All of these jobs, which are of other launchers, are dead from now on.
+  void MPID_Take_for_dead(std::span<const std::uint64_t> jobs, const std::string& how);
+  /// The same of this number, where what came from it before its death is still being taken: its loss follows.
+  bool MPID_Is_dying(Rank rank);
   /// Ends the messages of these contexts with Errc::revoked, those under way and all that come later; what has been
   /// matched already lands first, and what is not received is forgotten.
   void MPID_Revoke(std::span<const std::uint32_t> contexts);
@@ -553,7 +557,7 @@ class Device {
   // ---- ranks that die: faults.cpp ----
   bool forget_kept(Request* message);
   void hear_of_deaths();
-  void note_death(Rank number, const std::string& how);
+  void note_deaths(std::vector<std::pair<Rank, std::string>> numbers);
   void lose_for_good(Rank number, const std::string& how);
   void note_deaths_elsewhere();
   void note_loss(Rank rank);
@@ -618,7 +622,7 @@ class Device {
   Watches watches_;
   bool (*minds_)(const Request& message) = nullptr;
   void (*on_lost_)(Device& device, Rank peer) = nullptr;
-  void (*on_parted_)(std::uint64_t job, int rank) = nullptr;
+  void (*on_parted_)(std::span<const std::uint64_t> jobs, int rank, bool line_has_ended) = nullptr;
   std::vector<Rank> failures_;  // whose messages have failed: not yet told to on_lost_; kNoRank: anybody's
   const Simulation* simulation_ = nullptr;
   std::uint64_t sleepless_ = 0;     // turns of sleep() that could not sleep

@@ -13,25 +13,34 @@ namespace rmq::adi {
 
 // Jobs that are connected with one of this launcher's, and with each other by it alone, hear of them by the lines.
 void Device::hear_of_deaths() {
-  for (const Bootstrap::Departure& d : bootstrap_.departures()) {
+  const std::vector<Bootstrap::Departure> departures = bootstrap_.departures();
+  std::vector<std::uint64_t> whole_jobs;
+  for (const Bootstrap::Departure& d : departures) {
     const bool ours = d.job.empty() || d.job == job().job;
+    const std::uint64_t of = job_number(ours ? std::string_view(job().job) : d.job);
+    if (d.rank < 0) whole_jobs.push_back(of);
     for (const auto& party : parties_)
-      party->lifeline().say_death(job_number(ours ? std::string_view(job().job) : d.job), d.rank);
-    if (ours) {
-      if (d.rank != rank_) note_death(d.rank, d.how);
-      continue;
-    }
-    // Of another job, which this one may meet later, or not at all.
-    dead_elsewhere_.push_back({job_number(d.job), d.rank, d.how});
-    note_deaths_elsewhere();
+      if (d.rank >= 0) party->lifeline().say_death({&of, 1}, d.rank);
+    if (!ours)
+      dead_elsewhere_.push_back({of, d.rank, d.how});  // of one that this job may meet later, or not at all
+    else if (d.rank != rank_)
+      note_deaths({{d.rank, d.how}});
   }
+  for (const auto& party : parties_) party->lifeline().say_death(whole_jobs, -1);
+  if (!departures.empty()) note_deaths_elsewhere();
 }
 
-void Device::note_death(Rank number, const std::string& how) {
-  if (std::ranges::find(dead_, number) != dead_.end()) return;
-  dead_.push_back(number);
-  for (const auto& party : parties_) party->on_death(number);
-  lose_for_good(number, how);
+// All are among the dead before the first is lost: whoever asks who is dies with one side of a broken line, or not.
+void Device::note_deaths(std::vector<std::pair<Rank, std::string>> numbers) {
+  std::erase_if(numbers, [&](const auto& one) {
+    const bool known = std::ranges::find(dead_, one.first) != dead_.end();
+    if (!known) dead_.push_back(one.first);
+    return known;
+  });
+  for (const auto& [number, how] : numbers) {
+    for (const auto& party : parties_) party->on_death(number);
+    lose_for_good(number, how);
+  }
 }
 
 // It stands among the dead, so that its loss is reported to nobody.
@@ -64,12 +73,22 @@ void Device::MPID_Leave_behind() {
 }
 
 void Device::note_deaths_elsewhere() {
+  std::vector<std::pair<Rank, std::string>> numbers;
   for (const ForeignDeath& d : dead_elsewhere_) {
-    const auto known = number_of_;  // an upcall may dismiss a party
-    for (const auto& [who, number] : known)
+    for (const auto& [who, number] : number_of_)
       if (who.first == d.job && (d.rank < 0 || who.second == static_cast<std::uint32_t>(d.rank)))
-        note_death(number, d.how);
+        numbers.emplace_back(number, d.how);
   }
+  note_deaths(std::move(numbers));
+}
+
+void Device::MPID_Take_for_dead(std::span<const std::uint64_t> jobs, const std::string& how) {
+  for (const std::uint64_t job : jobs) dead_elsewhere_.push_back({job, -1, how});
+  note_deaths_elsewhere();
+}
+
+bool Device::MPID_Is_dying(Rank rank) {
+  return !channels_[rank].lost && std::ranges::find(dead_, rank) != dead_.end();
 }
 
 bool Device::MPID_Is_dead(const Process& process) const {

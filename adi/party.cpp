@@ -7,7 +7,7 @@
 namespace rmq::adi {
 
 Party::Party(PartyFacts facts, const Config& config, const methods::Sink& up, std::vector<MethodMaker> makers,
-             bool silent, void (*parted)(std::uint64_t, int), bool deaths_are_told)
+             bool silent, void (*parted)(std::span<const std::uint64_t>, int, bool), bool deaths_are_told)
     : facts_(std::move(facts)),
       config_([&] {
         Config own = config;
@@ -32,8 +32,8 @@ void Party::on_death(Rank number) {
 }
 
 void Party::end_with_root() {
-  if (!parted_ || lifeline_.parting() == Lifeline::Parting::agreed) return;
-  for (const std::uint64_t job : lifeline_.beyond()) parted_(job, -1);
+  if (parted_ && !lifeline_.beyond().empty() && lifeline_.parting() != Lifeline::Parting::agreed)
+    parted_(lifeline_.beyond(), -1, true);
 }
 
 void Party::tie(std::unique_ptr<Line> line, std::vector<std::uint64_t> beyond) {
@@ -41,7 +41,7 @@ void Party::tie(std::unique_ptr<Line> line, std::vector<std::uint64_t> beyond) {
   lifeline_.tie(std::move(line), std::move(beyond));
   for (const Rank number : dead_) {
     const Process& who = facts_.members[static_cast<std::size_t>(numbers_.inner(number))];
-    lifeline_.say_death(who.job, static_cast<int>(who.rank));
+    lifeline_.say_death({&who.job, 1}, static_cast<int>(who.rank));
   }
 }
 

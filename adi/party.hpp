@@ -27,7 +27,7 @@ class Party {
   /// Everything outlives the party. `silent`: there is no machine, and nobody sleeps.
   /// `deaths_are_told`: the end of the line means only that the other root's job is to be asked after.
   Party(PartyFacts facts, const Config& config, const methods::Sink& up, std::vector<MethodMaker> makers, bool silent,
-        void (*parted)(std::uint64_t job, int rank), bool deaths_are_told);
+        void (*parted)(std::span<const std::uint64_t> jobs, int rank, bool line_has_ended), bool deaths_are_told);
   Party(const Party&) = delete;
   Party& operator=(const Party&) = delete;
 
@@ -71,7 +71,7 @@ class Party {
   std::unique_ptr<Doorbell> bell_;
   const methods::Sink& up_;
   const bool silent_;
-  void (*const parted_)(std::uint64_t, int);
+  void (*const parted_)(std::span<const std::uint64_t>, int, bool);
   const bool deaths_are_told_;
   Lifeline lifeline_;
   bool adrift_ = false;

@@ -4,8 +4,7 @@
 #include <poll.h>
 
 #include <chrono>
-#include <cinttypes>
-#include <cstdio>
+#include <sstream>
 
 #include "base/os/fd.hpp"
 
@@ -19,9 +18,12 @@ void Lifeline::say_goodbye() {
   static_cast<void>(line_->flush());
 }
 
-void Lifeline::say_death(std::uint64_t job, int rank) {
-  if (!line_ || is_beyond(job)) return;
-  line_->say(fmt::format("dead {} {}", job, rank));
+void Lifeline::say_death(std::span<const std::uint64_t> jobs, int rank) {
+  std::string word;
+  for (const std::uint64_t job : jobs)
+    if (!is_beyond(job)) word += fmt::format(" {}", job);
+  if (!line_ || word.empty()) return;
+  line_->say(fmt::format("dead {}{}", rank, word));
   static_cast<void>(line_->flush());
 }
 
@@ -29,12 +31,17 @@ Lifeline::News Lifeline::look() {
   if (!line_) return {};
   const auto word = line_->hear();
   if (word && !*word) return {};
-  News news{.death = true};
-  if (word && std::sscanf((*word)->c_str(), "dead %" SCNu64 " %d", &news.job, &news.rank) == 2 && news.rank >= -1)
-    return news;
-  const bool broken = !word && parting_ != Parting::agreed;
+  News news;
+  if (word) {
+    std::istringstream words(**word);
+    std::string dead;
+    words >> dead >> news.rank;
+    for (std::uint64_t job; words >> job;) news.dead_of.push_back(job);
+    if (dead == "dead" && news.rank >= -1 && !news.dead_of.empty()) return news;
+  }
+  news = {.broken = !word && parting_ != Parting::agreed, .dead_of = {}};
   line_.reset();
-  return {.broken = broken};
+  return news;
 }
 
 bool Lifeline::has_come() const {
@@ -62,9 +69,9 @@ int Relay::look_after() {
   const auto& members = shared_.facts.members;
   Lifeline::News news = shared_.lifeline.look();
   int deaths = 0;
-  for (; news.death; news = shared_.lifeline.look(), ++deaths) {
-    const bool own = news.job == members[static_cast<std::size_t>(shared_.facts.me)].job;
-    if (shared_.parted && shared_.deaths_are_told && !own) shared_.parted(news.job, news.rank);
+  for (; !news.dead_of.empty(); news = shared_.lifeline.look(), ++deaths) {
+    std::erase(news.dead_of, members[static_cast<std::size_t>(shared_.facts.me)].job);
+    if (shared_.parted && shared_.deaths_are_told && !news.dead_of.empty()) shared_.parted(news.dead_of, news.rank, false);
   }
   if (!news.broken) return deaths;
   while (inner_->poll() > 0) continue;  // what it had to say before
@@ -75,10 +82,9 @@ int Relay::look_after() {
   // While the two are parting the call that does so says what has become of it; where deaths are told it waits to be
   // told of this one.
   const Lifeline::Parting parting = shared_.lifeline.parting();
-  if (parting == Lifeline::Parting::no || (parting == Lifeline::Parting::asked && shared_.deaths_are_told)) {
-    for (const std::uint64_t job : shared_.lifeline.beyond())
-      if (shared_.parted) shared_.parted(job, -1);
-  }
+  if (shared_.parted && !shared_.lifeline.beyond().empty() &&
+      (parting == Lifeline::Parting::no || (parting == Lifeline::Parting::asked && shared_.deaths_are_told)))
+    shared_.parted(shared_.lifeline.beyond(), -1, true);
   return 1;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,16 +59,15 @@ class Lifeline {
   Parting parting() const { return parting_; }
   /// The end that follows is none by death.
   void say_goodbye();
-  /// This rank of the job, or (-1) all of it, has died, as this side knows: the other side may have no link to it. What
-  /// is beyond the line needs not be told that.
-  void say_death(std::uint64_t job, int rank);
+  /// This rank of a job, or (-1) all of some, have died, as this side knows: the other side may have no link to them.
+  /// What is beyond the line needs not be told that.
+  void say_death(std::span<const std::uint64_t> jobs, int rank);
   void cut() { line_.reset(); }
   /// What has come, a system call: the other end is gone without having said good-bye, once; or it says that a rank of
-  /// a job, or all of them, have died.
+  /// a job, or all of some, have died.
   struct News {
     bool broken = false;
-    bool death = false;
-    std::uint64_t job = 0;
+    std::vector<std::uint64_t> dead_of;  // jobs
     int rank = -1;
   };
   News look();
@@ -90,9 +90,10 @@ class Relay final : public methods::Method {
     const methods::Sink& up;  // of the device
     Doorbell& bell;           // that the members ring
     Lifeline& lifeline;
-    /// A job of the other side has ended badly (rank -1), or with `deaths_are_told` at least its root has, and no
-    /// member is lost by that alone, or this rank of some job; nullptr: nobody wants to know. It may end the process.
-    void (*parted)(std::uint64_t job, int rank);
+    /// The jobs of the other side have ended badly (rank -1), or with `deaths_are_told` at least its root has, and no
+    /// member is lost by that alone; or this rank of a job, or all of some, as the other side says. nullptr: nobody
+    /// wants to know. It may end the process.
+    void (*parted)(std::span<const std::uint64_t> jobs, int rank, bool line_has_ended);
     bool deaths_are_told;
   };
 

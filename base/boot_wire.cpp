@@ -85,13 +85,19 @@ std::string encode_code(FrameKind kind, int code, std::string_view text) {
   return encode(kind, body);
 }
 
-std::string encode_fate(FrameKind kind, std::string_view job, int rank, std::string_view text) {
+std::string encode_fate(FrameKind kind, std::string_view jobs, int rank, std::string_view text) {
   std::string body;
   append_u32(body, static_cast<std::uint32_t>(rank));
-  body.push_back(static_cast<char>(job.size()));
-  body.append(job);
+  body.push_back(static_cast<char>(jobs.size()));
+  body.append(jobs);
   body.append(text.substr(0, max_text));
   return encode(kind, body);
+}
+
+std::string_view next_word(std::string_view& words) {
+  const std::string_view word = words.substr(0, words.find(' '));
+  words.remove_prefix(std::min(words.size(), word.size() + 1));
+  return word;
 }
 
 std::string encode_ask(std::uint32_t number, bool all) {

@@ -47,10 +47,10 @@ enum class FrameKind : std::uint8_t {
               // `value` of the key that the text names ("answer.…"), to this rank alone
   wish_part = 41,  // rank → server  text, ahead of that of the next wish
   lost = 13,       // rank → server  as abort, but only because another rank is gone: how that one ended is the cause
-  accuse = 14,     // rank → server  i32 rank, u8 length, job, text: this one cannot be reached any more and should be
+  accuse = 14,     // rank → server  i32 rank, u8 length, jobs, text: this one cannot be reached any more and should be
                    // ended: --ft. As below
-  gone = 24,  // server → rank  i32 rank (-1: all), u8 length, job (empty: that of the rank), text: its process has
-              // ended, and the job goes on: --ft
+  gone = 24,  // server → rank  i32 rank (-1: all), u8 length, jobs (empty: that of the rank; with -1 one or several,
+              // separated by spaces), text: its process has ended, and the job goes on: --ft
 };
 
 inline constexpr std::uint32_t wire_version = 6;
@@ -79,7 +79,9 @@ std::array<char, header_bytes + 4> encode_answer(std::uint32_t number, std::size
 /// abort, lost, end or died; `text` is cut at max_text.
 std::string encode_code(FrameKind kind, int code, std::string_view text);
 /// accuse or gone; likewise.
-std::string encode_fate(FrameKind kind, std::string_view job, int rank, std::string_view text);
+std::string encode_fate(FrameKind kind, std::string_view jobs, int rank, std::string_view text);
+/// Takes a word and the space behind it from the front.
+std::string_view next_word(std::string_view& words);
 
 /// Reads a body field by field; every read fails softly at the end of the body, which `ok` remembers.
 class BodyReader {

@@ -194,9 +194,11 @@ Result<std::optional<Frame>> ServerBootstrap::next_frame() {
     } else if ((*frame)->kind == FrameKind::gone && job_.ft) {
       BodyReader body((*frame)->body);
       const auto rank = static_cast<int>(body.u32());
-      std::string job(body.short_text());
-      if (!body.ok() || rank < -1 || (job.empty() && (rank < 0 || rank >= job_.size))) return unasked(**frame);
-      departures_.push_back({std::move(job), rank, std::string(body.rest())});
+      std::string_view jobs = body.short_text();
+      if (!body.ok() || rank < -1 || (jobs.empty() && (rank < 0 || rank >= job_.size))) return unasked(**frame);
+      do {
+        departures_.push_back({std::string(next_word(jobs)), rank, std::string(body.rest())});
+      } while (!jobs.empty());
       has_departures_.store(true, std::memory_order_relaxed);
       answers_.fetch_add(1, std::memory_order_relaxed);
     } else if ((*frame)->kind == FrameKind::fence_done && fence_ == Fence::asked) {

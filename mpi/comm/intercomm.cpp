@@ -68,8 +68,16 @@ MPI_Comm come_together(Comm& local, int leader, ft::Together& ours, const std::f
     way.bridge.over = &over;
     over = false;
     met.who = introduce(ours.own(), leader, way.bridge);
-    // Before anybody can part again.
-    if (met.who.party && local.rank == leader) tell_bond(*met.who.party);
+    if (met.who.party) {
+      Words strangers;
+      // Before anybody can part again.
+      if (local.rank == leader) strangers = tell_bond(*met.who.party);
+      if (ft::may_fail() && met.who.by_line) {  // of its own jobs the launcher tells itself
+        broadcast(party_behind(ours.own(), leader), strangers);
+        std::erase_if(met.who.beyond,
+                      [&](std::uint64_t job) { return std::ranges::find(strangers, job) == strangers.end(); });
+      }
+    }
     met.contexts = agree_across(ours.own(), leader, way.bridge, met.who.order);
   });
   const bool well = ours.agree();

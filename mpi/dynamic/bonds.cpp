@@ -238,11 +238,14 @@ void tell_parting(const adi::Party& party) {
   if (has_launcher()) static_cast<void>(runtime().bootstrap->wish("part", name_of(party)));
 }
 
-void tell_bond(const adi::Party& party) {
-  if (!has_launcher()) return;
+std::vector<std::uint64_t> tell_bond(const adi::Party& party) {
   std::set<std::string> jobs;
   for (const Process& p : party.facts().members) jobs.insert(job_name(p.job));
-  ask_launcher("bond", {{"jobs", jobs}, {"tie", name_of(party)}});
+  std::vector<std::uint64_t> strangers;
+  if (!has_launcher()) return strangers;
+  const auto answer = ask_launcher("bond", {{"jobs", jobs}, {"tie", name_of(party)}});
+  for (const auto& job : answer.value("strangers", std::vector<std::string>{})) strangers.push_back(job_number(job));
+  return strangers;
 }
 
 void set_adrift(adi::Party& party) {
@@ -282,16 +285,20 @@ void meet_parties() {
   d.MPID_Leave_behind();
 }
 
-void end_for_parting(std::uint64_t job, int rank) {
+void end_for_parting(std::span<const std::uint64_t> jobs, int rank, bool line_has_ended) {
+  std::string names;
+  for (const std::uint64_t job : jobs) names += (names.empty() ? "" : " ") + job_name(job);
   // Where ranks may die the launcher tells of each that has; of another one's jobs it knows nothing, and takes this.
-  if (runtime().ft)
-    return runtime().bootstrap->accuse(
-        job_name(job), rank,
-        rank < 0 ? "it, or the root by which it was connected, has ended" : "its job says that it has died");
+  if (runtime().ft) {
+    const char* const how =
+        rank < 0 ? "it, or the root by which it was connected, has ended" : "its job says that it has died";
+    if (line_has_ended) runtime().device->MPID_Take_for_dead(jobs, how);
+    return runtime().bootstrap->accuse(names, rank, how);
+  }
   runtime().device->MPID_Abort(
       1,
       fmt::format("job {}, which this one is connected with, has ended without MPI_Finalize or MPI_Comm_disconnect",
-                  job_name(job)),
+                  names),
       Blame::lost_peer);
 }
 

@@ -2,7 +2,9 @@
 // here needs the device held.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "base/line.hpp"
@@ -23,8 +25,8 @@ bool is_mixed(const Comm& c);
 /// will need any more. To be dismissed when the communicator is gone.
 std::vector<adi::Party*> part_from(Comm& c);
 /// The launcher hears that all jobs of this party are connected by it; it has heard when this returns. As far as they
-/// are its own, one ends with the others.
-void tell_bond(const adi::Party& party);
+/// are its own, one ends with the others; the others are returned.
+std::vector<std::uint64_t> tell_bond(const adi::Party& party);
 /// The launcher hears that they have parted: what this process does next, and be it that it dies, comes behind that.
 void tell_parting(const adi::Party& party);
 /// What a party was made for has failed: the jobs are not connected by it, and do not wait for each other in the end.
@@ -38,7 +40,7 @@ void dismiss(adi::Party& party);
 void meet_parties();
 
 /// DeviceOptions::on_parted: a launcher ends all that is connected with a job that ends badly. Where ranks may die it
-/// hears that this rank of it has, or -1: all are taken for dead.
-void end_for_parting(std::uint64_t job, int rank);
+/// hears that this rank of it has, or -1: all of these jobs are taken for dead.
+void end_for_parting(std::span<const std::uint64_t> jobs, int rank, bool line_has_ended);
 
 }  // namespace rmq::mpi

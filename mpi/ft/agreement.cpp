@@ -91,11 +91,12 @@ void Agreement::on_vote(int from, const Message& m) {
   }
 }
 
-void Agreement::on_death(int place) {
-  if (dead_.has(place)) return;
+void Agreement::on_deaths(std::span<const int> places) {
   const int before = root();
-  dead_.add(place);
-  votes_next_.erase(place);
+  for (const int place : places) {
+    dead_.add(place);
+    votes_next_.erase(place);
+  }
   const int now = root();
   if (now != before && now != me_ && number_ > 0) {
     if (running_ && number_ > 1) {

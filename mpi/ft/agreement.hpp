@@ -25,6 +25,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <optional>
 #include <vector>
 
@@ -71,7 +72,8 @@ class Agreement {
   const Places& dead() const { return dead_; }
 
   void on_message(int from, const Message& message);
-  void on_death(int place);
+  /// Of these, at the same time.
+  void on_deaths(std::span<const int> places);
 
  private:
   using Kind = Message::Kind;

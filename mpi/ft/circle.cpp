@@ -26,7 +26,7 @@ Circle::Circle(adi::Device& device, std::uint32_t context, Members members)
 
 void Circle::note_failed(const Places& more) {
   for (int place = 0; place < members_.size(); ++place) {
-    if (!more.has(place) || failed_.has(place)) continue;
+    if (!more.has(place) || failed_.has(place) || place == me_) continue;  // what others hold for dead lives
     failed_.add(place);
     order_.push_back(place);
   }
@@ -38,7 +38,10 @@ void Circle::on_death(Rank world) {
   Places one(members_.size());
   one.add(place);
   note_failed(one);
-  agreement_.on_death(place);
+  // Those beyond a broken line are dead at the same time: else some of them would be heard by this side, and others not.
+  heard_.push_back(place);
+  if (is_any_dying()) return;
+  agreement_.on_deaths(std::exchange(heard_, {}));
   if (revoked_) spread();
   go_on();
 }
@@ -78,10 +81,17 @@ void Circle::go_on() {
         refuses_ = agreed.words.empty() || agreed.words[0] != kRefuses;  // now all do
       });
     }
+    if (!heard_.empty() || is_any_dying()) break;  // this vote names all or none: on_death() goes on
     asking_ = true;
     agreement_.begin({questions_.front().words(), failed_});
   }
   going_on_ = false;
+}
+
+bool Circle::is_any_dying() const {
+  for (int place = 0; place < members_.size(); ++place)
+    if (device_.MPID_Is_dying(members_[place])) return true;
+  return false;
 }
 
 void Circle::refuse() {

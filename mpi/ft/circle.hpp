@@ -114,6 +114,7 @@ class Circle final : private Agreement::Wire {
   void spread();
   void note_failed(const Places& more);
   void go_on();
+  bool is_any_dying() const;
 
   adi::Device& device_;
   const std::uint32_t context_;
@@ -125,6 +126,7 @@ class Circle final : private Agreement::Wire {
   bool asking_ = false;             // an agreement on it has begun
   bool going_on_ = false;           // in go_on()
   Places failed_;
+  std::vector<int> heard_;  // of them, those whose death the agreement is still to hear of
   std::vector<int> order_;
   std::size_t acknowledged_ = 0;
   bool revoked_ = false;

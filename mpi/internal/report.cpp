@@ -10,6 +10,7 @@
 #include "mpi/internal/requests.hpp"
 #include "mpi/internal/runtime.hpp"
 #include "mpi/internal/topology.hpp"
+#include "mpi/internal/windows.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -83,6 +84,7 @@ void tell_comms(ReportText& to) {
   if (rt.world) tell_comm(*rt.world, to);
   if (rt.self) tell_comm(*rt.self, to);
   rt.comms.for_each([&](const Comm& c) { tell_comm(c, to); });
+  windows().table.for_each([&](const Win& w) { tell_comm(*w.comm, to); });
   to.end_list();
 }
 

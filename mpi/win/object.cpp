@@ -25,6 +25,7 @@ Comm* window_comm(Comm& c) {
   own->terms = c.terms;
   const Contexts agreed = agree_on_contexts(whole_party(c), 1);
   own->context = own->recv_context = agreed[0];
+  own->name = fmt::format("window {}", own->context);
   own->traits = agreed.traits;
   own->group = c.group;
   retain(*own->group);
@@ -148,6 +149,7 @@ Win& make_window(Comm& c, const NewWin& made) {
 int free_window(Win& w, MPI_Win& handle) {
   check(w, w.window->may_close());
   if (const int code = delete_all_attributes(w.attributes, w.handle); code != MPI_SUCCESS) return code;
+  note_collective(*w.comm);
   if (ft::may_fail()) {
     ft::meet_living(*w.comm);
   } else if (const int error = coll::barrier(*w.comm); error != MPI_SUCCESS) {

@@ -118,7 +118,7 @@ class Crowd {
         m.agreement.on_message(e.from, message);
       } else {
         m.told.add(e.from);
-        m.agreement.on_death(e.from);
+        m.agreement.on_deaths({&e.from, 1});
       }
     });
     return true;

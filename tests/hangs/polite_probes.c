@@ -1,6 +1,6 @@
 // ranks: 2
 // code: 125
-// says: ^waiting for one rank: Rank 1 waits for rank 0, which calls MPI_Iprobe again and again
+// says: ^missing collective: rank 0 has not come to MPI_Win_free, call 1 on window [0-9]+, where rank 1 waits: it calls MPI_Iprobe again and again
 // A rank that sleeps between its probes waits as well, also while the agent of its windows looks after it.
 #include <mpi.h>
 #include <time.h>

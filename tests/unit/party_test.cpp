@@ -25,7 +25,9 @@ class Party : public ::testing::Test {
       bootstraps_[job] = local_bootstraps(kRanks);
       for (int rank = 0; rank < kRanks; ++rank) {
         adi::DeviceOptions options;
-        options.on_parted = [](std::uint64_t other, int lost) { parted_.emplace_back(other, lost); };
+        options.on_parted = [](std::span<const std::uint64_t> others, int lost, bool) {
+          for (const std::uint64_t other : others) parted_.emplace_back(other, lost);
+        };
         options.config.unexpected_max = job == 0 ? 1 << 20 : 256 << 10;
         options.methods = {[this](const methods::MethodContext& c) -> Result<std::unique_ptr<methods::Method>> {
           auto& world = worlds_[c.bootstrap.job().job];

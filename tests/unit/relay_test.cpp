@@ -41,7 +41,8 @@ TEST(Relay, TellsOfTheOtherRootsEndInAPollAndNotWhileItArms) {
   const methods::Sink up{};
   const auto bell = Doorbell::silent();
   told = 0;
-  Relay relay({facts, numbers, up, *bell, lifeline, [](std::uint64_t job, int) { told += job == 7; }, false});
+  Relay relay({facts, numbers, up, *bell, lifeline,
+               [](std::span<const std::uint64_t> jobs, int, bool) { told += jobs[0] == 7; }, false});
   relay.set_inner(std::make_unique<Idle>());
   EXPECT_TRUE(relay.arm());
   ::close(ends[1]);

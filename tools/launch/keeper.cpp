@@ -306,20 +306,30 @@ void Keeper::on_bad_end(Job& job) {
 // ---- jobs that go on when ranks die (--ft) ----
 
 // All jobs hear of each death: any may have met that one, or come to.
-void Keeper::tell_death(const std::string& job, int rank, std::string_view how) {
-  if (std::ranges::any_of(deaths_, [&](const Death& d) { return d.job == job && d.rank == rank; })) return;
-  deaths_.push_back({job, rank, std::string(how)});
+void Keeper::tell_death(std::string_view jobs, int rank, std::string_view how) {
+  std::string news;
+  while (!jobs.empty()) {
+    const std::string job(boot::next_word(jobs));
+    if (std::ranges::any_of(deaths_, [&](const Death& d) { return d.job == job && d.rank == rank; })) continue;
+    deaths_.push_back({job, rank, std::string(how)});
+    news += (news.empty() ? "" : " ") + job;
+  }
+  if (news.empty()) return;
   for (const auto& other : jobs_)
-    if (other->info().job != job) other->server().tell_death(job, rank, how);
+    if (other->info().job != news) other->server().tell_death(news, rank, how);
 }
 
 // Of another launcher's job nobody here can be ended: it is dead to all of ours.
-void Keeper::on_accuse(Job& job, int rank, std::string_view other, int accused, std::string_view why) {
-  const std::string id(other);
-  if (Job* const known = find(id))
-    known->accuse(fmt::format("rank {} of job {}", rank, job.number()), accused, why);
-  else
-    tell_death(id, accused, why);
+void Keeper::on_accuse(Job& job, int rank, std::string_view others, int accused, std::string_view why) {
+  std::string strangers;
+  while (!others.empty()) {
+    const std::string id(boot::next_word(others));
+    if (Job* const known = find(id))
+      known->accuse(fmt::format("rank {} of job {}", rank, job.number()), accused, why);
+    else
+      strangers += (strangers.empty() ? "" : " ") + id;
+  }
+  tell_death(strangers, accused, why);
 }
 
 // MPI_Finalize is collective over all that are connected: whoever leaves may be asked what has been agreed on (mpi/ft).

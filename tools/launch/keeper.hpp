@@ -98,9 +98,10 @@ class Keeper final : private Job::Upcalls, private Guest::Upcalls, private Agent
     tell_death(job.info().job, rank, how);
     wishes_.on_death(job.number(), rank);
   }
-  void on_accuse(Job& job, int rank, std::string_view other, int accused, std::string_view why) override;
+  void on_accuse(Job& job, int rank, std::string_view others, int accused, std::string_view why) override;
   void on_all_leaving() override;
-  void tell_death(const std::string& job, int rank, std::string_view how);
+  /// Of one job, or with rank -1 of several (boot_wire.hpp), which are then none of this launcher's.
+  void tell_death(std::string_view jobs, int rank, std::string_view how);
   bool on_wish(Job& job, int rank, std::string_view what, std::string_view text) override {
     return wishes_.fulfil({job.number(), job.plan(), job.server()}, rank, what, text);
   }

@@ -280,8 +280,8 @@ void Server::bury(int rank, std::string_view how) {
   finish_fence();
 }
 
-void Server::tell_death(std::string_view job, int rank, std::string_view how) {
-  const std::string& note = death_notes_.emplace_back(boot::encode_fate(FrameKind::gone, job, rank, how));
+void Server::tell_death(std::string_view jobs, int rank, std::string_view how) {
+  const std::string& note = death_notes_.emplace_back(boot::encode_fate(FrameKind::gone, jobs, rank, how));
   for (std::size_t r = 0; r < peers_.size(); ++r)
     if (peers_[r].state == RankState::joined) send(static_cast<int>(r), note);
 }

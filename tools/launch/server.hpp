@@ -111,7 +111,7 @@ class Server {
   /// it in a fence.
   void bury(int rank, std::string_view how);
   /// Tells all of the death of a rank of another job (-1: of all its ranks).
-  void tell_death(std::string_view job, int rank, std::string_view how);
+  void tell_death(std::string_view jobs, int rank, std::string_view how);
   /// Whether all who live are in the fence of MPI_Finalize; whether any of them says that it goes on.
   bool all_leaving() const;
   bool any_goes_on() const { return fence_more_; }

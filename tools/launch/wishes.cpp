@@ -240,11 +240,16 @@ bool Wishes::answer(const Asker& job, int rank, std::string_view what, const jso
   } else if (what == "bond") {
     const auto met = wish.value("jobs", std::vector<std::string>{});
     std::set<int> ours{job.number};
-    for (const std::string& one : met)
-      if (const int number = keeper_.number_of(one); number >= 0) ours.insert(number);  // else another launcher's
+    std::vector<std::string> strangers;  // another launcher's
+    for (const std::string& one : met) {
+      if (const int number = keeper_.number_of(one); number >= 0)
+        ours.insert(number);
+      else
+        strangers.push_back(one);
+    }
     if (ours.size() > 1) keeper_.bonds().tie(wish.value("tie", ""), ours);
     for (const std::string& one : met) tell_all(one);
-    answer = json::object();
+    answer = {{"strangers", strangers}};
   } else {
     return false;
   }

@@ -22,7 +22,7 @@ const char* const kMute = "/bin/sleep";
 
 int wait_in(Waits waits, MPI_Comm c, char* port) {
   MPI_Comm made = MPI_COMM_NULL;
-  char seconds[] = "5";
+  char seconds[] = "1";
   char* arguments[] = {seconds, nullptr};
   const int code = waits == Waits::accept ? MPI_Comm_accept(port, MPI_INFO_NULL, 0, c, &made)
                    : waits == Waits::connect
