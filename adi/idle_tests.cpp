@@ -20,9 +20,7 @@ constexpr std::uint64_t kTestCpuNs = 100'000;
 constexpr std::uint64_t kSilentPeriods = 8;
 
 std::uint64_t process_cpu_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
+  return os::read_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 }  // namespace

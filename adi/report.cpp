@@ -11,19 +11,15 @@
 #include <ctime>
 
 #include "adi/device.hpp"
+#include "base/os/clock.hpp"
 
 namespace rmq::adi {
 namespace {
 
 // CPU time of the process but for this thread.
 std::uint64_t cpu_of_others_ns() {
-  const auto read = [](clockid_t clock) {
-    timespec t{};
-    clock_gettime(clock, &t);
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
-  };
-  const std::uint64_t own = read(CLOCK_THREAD_CPUTIME_ID);
-  return read(CLOCK_PROCESS_CPUTIME_ID) - own;
+  const std::uint64_t own = os::read_ns(CLOCK_THREAD_CPUTIME_ID);
+  return os::read_ns(CLOCK_PROCESS_CPUTIME_ID) - own;
 }
 
 const char* name_of(Doing d) {

@@ -54,6 +54,60 @@ void Domain::want_turns() {
   device_.MPID_Want_turns(!serving_.empty() || !behind_.empty() || !again_.empty() || !deferred_.empty());
 }
 
+// ---- the order of locks ----
+
+Domain::Opener Domain::this_thread() {
+  static thread_local const char mark = 0;
+  return &mark;
+}
+
+bool Domain::begin_lock() {
+  const Opener me = this_thread();
+  for (Locks& l : locks_)
+    if (l.opener == me) return l.open++ > 0;
+  locks_.push_back({me, 1});
+  return false;
+}
+
+void Domain::end_lock(Opener opener) {
+  std::erase_if(locks_, [&](Locks& l) { return l.opener == opener && --l.open == 0; });
+}
+
+void Domain::set_lone_lock(Channel& channel) {
+  for (Locks& l : locks_)
+    if (l.opener == this_thread()) l.lone = &channel;
+}
+
+void Domain::forget_lone_lock(const Channel& channel) {
+  for (Locks& l : locks_)
+    if (l.lone == &channel) l.lone = nullptr;
+}
+
+// One that this thread has to have before it asks for another one; it is asked for. Each call looks anew: another
+// thread may end that epoch meanwhile, and its window.
+Channel* Domain::awaited_lock(Opener me) {
+  const auto is_awaited = [](Channel& c) {
+    c.want_lock();
+    return c.state() == Channel::State::asked;
+  };
+  for (Locks& l : locks_) {
+    if (l.opener != me || !l.lone) continue;
+    if (is_awaited(*l.lone)) return l.lone;
+    l.lone = nullptr;
+  }
+  for (const auto& [id, window] : windows_)
+    if (window->core_.lock_all && !window->core_.nocheck_all && window->core_.all_by == me)
+      for (Channel* const c : window->sender_.busy())
+        if (!c->stream().is_empty() && is_awaited(*c)) return c;
+  return nullptr;
+}
+
+void Domain::hold_locks(WindowCore& for_core) {
+  const Opener me = this_thread();  // another thread may look whether the wait is over
+  if (const Channel* const first = awaited_lock(me))
+    for_core.wait_until({WaitFor::What::lock, first->rank(), &first->core()}, [&] { return !awaited_lock(me); });
+}
+
 void Domain::push_later(Channel& channel) {
   deferred_.push_back(&channel);
   want_turns();

@@ -25,6 +25,7 @@ namespace rmq::rma {
 
 class Window;
 class Channel;
+struct WindowCore;
 class Agent;
 class Server;
 struct Origin;
@@ -84,15 +85,18 @@ class Domain final : public adi::Extension {
   void push_later(Channel& channel);
   /// Or the channel ends before.
   void forget_push(Channel& channel);
-  /// An epoch of lock() begins, in whatever window. Whether it is not the only one.
-  bool begin_lock() { return open_locks_++ > 0; }
-  void end_lock() { --open_locks_; }
-  /// The only one's, which may be asked for later; null: none, or it is held.
-  Channel* lone_lock() const { return lone_lock_; }
-  void set_lone_lock(Channel* channel) { lone_lock_ = channel; }
-  void forget_lone_lock(const Channel& channel) {
-    if (lone_lock_ == &channel) lone_lock_ = nullptr;
-  }
+  /// Who has opened an epoch: in what order locks are asked for is a matter of each thread.
+  using Opener = const void*;
+  static Opener this_thread();
+  /// An epoch of lock() begins, in whatever window. Whether this thread has opened another one that has not ended.
+  bool begin_lock();
+  void end_lock(Opener opener);
+  /// It is the only one of this thread, and its lock may be asked for later: behind hold_locks() it is held.
+  void set_lone_lock(Channel& channel);
+  void forget_lone_lock(const Channel& channel);
+  /// *Waits* until this thread has the locks that its calls so far ask for, for what it locks next comes behind them:
+  /// that of a lone lock() and those of its operations under lock_all(). `for_core`: of the call.
+  void hold_locks(WindowCore& for_core);
   /// Whether the window is served by packets, so that an agent has to be there while the program computes.
   void need_agent(bool need);
   Counters& count() { return counters_; }
@@ -141,15 +145,20 @@ class Domain final : public adi::Extension {
   void want_turns();
   int resume_all();
   int push_all();
+  Channel* awaited_lock(Opener me);
 
+  struct Locks {
+    Opener opener;
+    int open = 0;             // epochs of lock()
+    Channel* lone = nullptr;  // the only one's, while it may not be held
+  };
   adi::Device& device_;
   bool stored_ = false;  // operations have stored directly since the last order()
   Counters counters_;
   std::unordered_map<std::uint32_t, Window*> windows_;
   std::vector<Server*> serving_;    // with lock requests that wait
   std::vector<Channel*> deferred_;  // push_later()
-  int open_locks_ = 0;
-  Channel* lone_lock_ = nullptr;
+  std::vector<Locks> locks_;        // of those threads that have any
   Tickets tickets_;
   OpPool ops_;
   std::unordered_map<Rank, int> behind_epoch_;       // windows for which a rank is: begin_behind()

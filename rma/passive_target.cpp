@@ -23,6 +23,7 @@ Fault PassiveTarget::lock(LockType type, int target, unsigned assertions) {
   t.exclusive = type == LockType::exclusive;
   t.access |= access::lock;
   core_.locked.push_back(target);
+  core_.locked_by.push_back(Domain::this_thread());
   return Fault::none;
 }
 
@@ -31,8 +32,8 @@ Fault PassiveTarget::lock(LockType type, int target, unsigned assertions) {
 Fault PassiveTarget::take(LockType type, int target, Reach& t) {
   if (t.nocheck) return t.direct ? Fault::none : sender_.begin_lock(target, type, true, false);
   Domain& domain = core_.domain;
+  domain.hold_locks(core_);
   const bool several = domain.begin_lock();
-  if (several) hold_lone_lock();
   Fault fault = Fault::none;
   if (t.direct) {
     lock_.begin(target, type);
@@ -40,18 +41,8 @@ Fault PassiveTarget::take(LockType type, int target, Reach& t) {
   } else {
     fault = sender_.begin_lock(target, type, false, several);
   }
-  if (fault != Fault::none) domain.end_lock();
+  if (fault != Fault::none) domain.end_lock(Domain::this_thread());
   return fault;
-}
-
-// Of whatever window. Another thread may end that epoch meanwhile, and the window.
-void PassiveTarget::hold_lone_lock() {
-  Channel* const lone = core_.domain.lone_lock();
-  if (!lone) return;
-  lone->want_lock();
-  core_.wait_until({WaitFor::What::lock, lone->rank(), &lone->core()},
-                   [&] { return core_.domain.lone_lock() != lone || lone->state() != Channel::State::asked; });
-  core_.domain.set_lone_lock(nullptr);
 }
 
 Fault PassiveTarget::unlock(int target) {
@@ -68,10 +59,12 @@ Fault PassiveTarget::unlock(int target) {
   } else {
     fault = sender_.finish(target, Until::unlock);
   }
-  if (!t.nocheck) core_.domain.end_lock();
+  const auto at = std::ranges::find(core_.locked, target) - core_.locked.begin();
+  if (!t.nocheck) core_.domain.end_lock(core_.locked_by[static_cast<std::size_t>(at)]);
+  core_.locked.erase(core_.locked.begin() + at);
+  core_.locked_by.erase(core_.locked_by.begin() + at);
   t.access = static_cast<std::uint8_t>(t.access & ~access::lock);
   t.exclusive = t.nocheck = false;
-  std::erase(core_.locked, target);
   server_.serve_released();
   return fault;
 }
@@ -83,7 +76,9 @@ Fault PassiveTarget::lock_all(unsigned assertions) {
   core_.note(Event::win_lock_all, -1, assertions);
   core_.all = 0;
   core_.nocheck_all = (assertions & assertion::nocheck) != 0;
+  core_.domain.hold_locks(core_);
   core_.lock_all = true;
+  core_.all_by = Domain::this_thread();
   const Fault fault = core_.by_address ? admit_all() : admit(core_.me);
   if (fault != Fault::none) unlock_all();  // no epoch has begun
   return fault;
@@ -94,6 +89,7 @@ Fault PassiveTarget::admit(int target) {
   if (t.asked) core_.wait_until({WaitFor::What::lock, target}, [&] { return !t.asked; });  // by another thread
   if ((t.access & access::lock_all) != 0) return Fault::none;
   if (t.direct && !core_.nocheck_all) {
+    core_.domain.hold_locks(core_);
     t.asked = true;
     lock_.join(target);
     const Fault f = lock_.wait(target);

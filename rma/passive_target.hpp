@@ -36,7 +36,6 @@ class PassiveTarget {
  private:
   Fault admit_all();
   Fault take(LockType type, int target, Reach& t);
-  void hold_lone_lock();
   bool is_locked(const Reach& t) const { return (t.access & access::lock) != 0 || core_.lock_all; }
 
   WindowCore& core_;

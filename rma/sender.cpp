@@ -143,12 +143,20 @@ Fault Sender::finish(std::span<Completion> all) {
   for (const Completion& c : all) {
     if (is_open(c)) c.channel->lead_out(c);
   }
-  for (Completion& c : all) {
-    if (!is_open(c)) continue;
-    core_.wait_until({WaitFor::What::operations, c.channel->rank()}, [&] { return c.channel->may_drain(c); });
+  // What needs no lock or post any more leaves, whatever the others wait for.
+  const auto drain = [&](Completion& c) {
+    if (c.draining || !is_open(c) || !c.channel->may_drain(c)) return;
     const adi::Device::Together together(core_.device(), c.channel->to());
     c.channel->drain(c, c.until != Until::local);
     c.channel->begin_drain(c);
+  };
+  for (Completion& c : all) drain(c);
+  for (const Completion& c : all) {
+    if (c.draining || !is_open(c)) continue;
+    core_.wait_until({WaitFor::What::operations, c.channel->rank()}, [&] {
+      for (Completion& one : all) drain(one);
+      return c.draining || !is_open(c);
+    });
   }
   Fault first = Fault::none;
   for (const Completion& c : all) {
@@ -188,14 +196,17 @@ void Sender::wait_idle() {
 Channel& Sender::channel(int rank) {
   Channel*& slot = channel_of_[rank];
   if (!slot) slot = channels_.emplace_back(std::make_unique<Channel>(core_, rank)).get();
-  if (slot->begin_epoch()) busy_.push_back(slot);
+  if (slot->begin_epoch()) {
+    busy_.push_back(slot);
+    if (core_.lock_all && slot->state() == Channel::State::unlocked) core_.domain.hold_locks(core_);
+  }
   return *slot;
 }
 
 Fault Sender::begin_lock(int rank, LockType type, bool nocheck, bool several) {
   Channel& c = channel(rank);
   c.begin_lock(type, nocheck);
-  if (!several && !nocheck) core_.domain.set_lone_lock(&c);
+  if (!several && !nocheck) core_.domain.set_lone_lock(c);
   const Fault fault = c.stand_in_line(several);
   if (fault != Fault::none) close(c);
   return fault;

@@ -53,6 +53,8 @@ class Sender {
   Fault begin_lock(int rank, LockType type, bool nocheck, bool several);
   /// Ends the epoch for that target.
   void close(Channel& channel);
+  /// Those with an epoch, or with a fault to report at its end.
+  const std::vector<Channel*>& busy() const { return busy_; }
   /// The channel to a target, if there is one; in_use(): and an epoch is open on it.
   Channel* find(int rank) const { return channel_of_[rank]; }
   Channel* in_use(int rank) const {

@@ -151,16 +151,18 @@ struct WindowCore {
   std::uint8_t all = 0;     // bits of namespace access: of the epoch that has given access to all targets
   bool fence_used = false;  // operations were made since the last fence
   // ---- epochs ----
-  bool lock_all = false;       // the epoch of lock_all: PassiveTarget::admit gives access to each target
-  bool nocheck_all = false;    // of that epoch
-  bool nocheck_start = false;  // of start
-  bool accessing = false;      // start .. complete
-  bool exposed = false;        // post .. wait
-  std::vector<int> locked;     // places locked by lock()
-  int locking = 0;             // threads that wait in lock() for others
-  bool by_address = false;     // a shared window, or the program has asked for addresses of others' memory
-  std::vector<int> admitted;   // places that operations under lock_all have gone to
-  os::Zeros<Counts> counts;    // by place
+  bool lock_all = false;                  // the epoch of lock_all: PassiveTarget::admit gives access to each target
+  bool nocheck_all = false;               // of that epoch
+  bool nocheck_start = false;             // of start
+  bool accessing = false;                 // start .. complete
+  bool exposed = false;                   // post .. wait
+  std::vector<int> locked;                // places locked by lock() …
+  std::vector<Domain::Opener> locked_by;  // … and by whom, in the same order
+  Domain::Opener all_by = nullptr;        // of lock_all
+  int locking = 0;                        // threads that wait in lock() for others
+  bool by_address = false;                // a shared window, or the program has asked for addresses of others' memory
+  std::vector<int> admitted;              // places that operations under lock_all have gone to
+  os::Zeros<Counts> counts;               // by place
   // ---- this rank's part ----
   bool shares = false;  // others may reach my memory and control
   std::byte* base = nullptr;

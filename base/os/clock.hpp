@@ -9,22 +9,25 @@
 
 namespace rmq::os {
 
+/// Nanoseconds of a clock of the system: a system call where it counts the time of a CPU.
+inline std::uint64_t read_ns(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
 /// Nanoseconds of CLOCK_MONOTONIC (the same on every process of a host).
 #if defined(RMQ_EXPLORED_ATOMIC)
 std::uint64_t now_ns();  // tests/explore: the same in each run of a schedule
 #else
 inline std::uint64_t now_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
+  return read_ns(CLOCK_MONOTONIC);
 }
 #endif
 
 /// Nanoseconds since 1970, CLOCK_REALTIME.
 inline std::uint64_t wall_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_REALTIME, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
+  return read_ns(CLOCK_REALTIME);
 }
 
 /// Ticks of the fastest clock; monotonic and the same on all cores where the CPU's counter is invariant.

@@ -133,6 +133,9 @@ inline adi::Awaited awaited_by(const Request* r) {
   if (r->kind != RequestKind::other) return adi::awaited(r);
   return {[](const void* object, ReportText& to) { tell(*static_cast<const Request*>(object), to); }, r};
 }
+/// Progresses until the request is complete; false: it cannot be before a failure is acknowledged. `what`: all that the
+/// caller waits for.
+bool complete_or_pending(Request* r, adi::Awaited what);
 /// Progresses until the request is complete. Fails, and leaves it as it is, when a failure keeps it from that that is
 /// not acknowledged. `what`: all that the caller waits for; else the request.
 void wait_for(Request* r, adi::Awaited what = {});

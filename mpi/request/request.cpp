@@ -73,15 +73,20 @@ void tell(const Request& r, ReportText& to) {
   }
 }
 
-void wait_for(Request* r, adi::Awaited what) {
+bool complete_or_pending(Request* r, adi::Awaited what) {
   adi::Device& device = *runtime().device;
-  if (!what.tell) what = awaited_by(r);
   while (!is_complete(*r)) {
     const bool pending = ft::waits_for_failed(*r);
     device.MPID_Poll(!pending, what);
     if (pending && !is_complete(*r)) [[unlikely]]
-      throw ft::pending_failure(*r);
+      return false;
   }
+  return true;
+}
+
+void wait_for(Request* r, adi::Awaited what) {
+  if (!complete_or_pending(r, what.tell ? what : awaited_by(r))) [[unlikely]]
+    throw ft::pending_failure(*r);
 }
 
 Failure failure_of(const Request& r) {

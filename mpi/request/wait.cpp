@@ -171,24 +171,13 @@ void check_pending(const Requests& all) {
   if (const int i = find_pending(all); i >= 0) throw ft::pending_failure(*all.at(i));
 }
 
-/// Waits until it is complete; false: it cannot be before a failure is acknowledged.
-bool complete_or_pending(Request* r, const Requests& all) {
-  while (!is_complete(*r)) {
-    const bool pending = ft::waits_for_failed(*r);
-    runtime().device->MPID_Poll(!pending, all.awaited());
-    if (pending && !is_complete(*r)) [[unlikely]]
-      return false;
-  }
-  return true;
-}
-
 /// Ends all, in order, waiting for those that are not complete.
 void finish_all(Requests& all, MPI_Status* statuses) {
   Finisher finisher(statuses);
   for (int i = 0; i < all.size(); ++i) {
     Request* r = all.at(i);
     if (r && is_active(*r)) [[likely]] {
-      if (!is_complete(*r) && !complete_or_pending(r, all)) {
+      if (!is_complete(*r) && !complete_or_pending(r, all.awaited())) {
         finisher.add_pending(*r, i);
         continue;
       }

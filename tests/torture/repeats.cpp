@@ -156,7 +156,8 @@ struct Cancel : Step {
   Group group;
   What cancelled = What::send;
   int from = 0, to = 0, words = 0;
-  bool another = false;  // message with the same tag before the one that is taken back
+  bool another = false;  // message with the same tag before the one that is taken back …
+  bool behind = false;   // … or behind it
   int tag() const { return id + 1; }
 
   void start(Face& f, int world) const override {
@@ -171,9 +172,14 @@ struct Cancel : Step {
     if (another) {
       f.does(TORTURE_CALL(make), BufRef{object(id, 2)}, words);
       f.does(TORTURE_CALL(fill), Buf{object(id, 2)}, Layout{-1}, 1, 1, words, Key{key + 1}, 0);
-      f.call(TORTURE_COUNTED(MPI_Isend), Buf{object(id, 2)}, words, kWord, to, tag(), c, Req{object(id, 2)});
+      if (!behind) send_another(f);
     }
     f.call(TORTURE_COUNTED(MPI_Isend), Buf{object(id, 0)}, words, kWord, to, tag(), c, Req{object(id, 0)});
+    if (behind) send_another(f);
+  }
+  void send_another(Face& f) const {
+    f.call(TORTURE_COUNTED(MPI_Isend), Buf{object(id, 2)}, words, kWord, to, tag(), Comm{group.comm},
+           Req{object(id, 2)});
   }
   void receive_another(Face& f, const Buf& in) const {
     f.call(TORTURE_COUNTED(MPI_Recv), in, words, kWord, from, tag(), Comm{group.comm}, Stat{object(id, 2)});
@@ -186,14 +192,15 @@ struct Cancel : Step {
     const Buf in{object(id, 1)};
     if (me == from && cancelled == What::send)
       f.does(TORTURE_CALL(cancel_send), id, Req{object(id, 0)}, Stat{object(id, 1)}, to, tag() + 1000, c);
-    if (me == to && another) receive_another(f, in);
+    if (me == to && another && !behind) receive_another(f, in);
     if (me == to) {
       if (cancelled == What::receive_in_vain) {
         f.call(TORTURE_CALL(MPI_Cancel), Req{object(id, 1)});
         f.call(TORTURE_CALL(MPI_Wait), Req{object(id, 1)}, status);
         f.does(TORTURE_CALL(expect_cancelled), id, status);
       } else if (cancelled == What::send) {
-        f.does(TORTURE_CALL(receive_what_was_sent), id, in, words, from, tag(), c, Key{key});
+        f.does(TORTURE_CALL(receive_what_was_sent), id, in, words, from, tag(), c, Key{key}, behind ? 1 : 0);
+        if (behind) receive_another(f, in);
       } else {
         f.does(TORTURE_CALL(cancel_receive), id, Req{object(id, 1)}, status, in, words, from, tag(), c);
         f.does(TORTURE_CALL(expect), id, in, Layout{-1}, 1, 1, words, Key{key}, 1, 0);
@@ -268,6 +275,7 @@ std::unique_ptr<Step> draw_cancel(Chance& chance, const Group& group, int) {
   if (step->cancelled == What::send && step->from == step->to) step->cancelled = What::receive_in_vain;
   step->words = draw_words(chance);
   step->another = step->cancelled == What::send && chance.one_in(2);
+  step->behind = step->another && chance.one_in(2);
   return step;
 }
 

@@ -90,6 +90,32 @@ TORTURE_BOTH(content_of_tries,
     }
   }
 
+  static inline void hand_on(int step, unsigned* out, unsigned* in, int how, int target, MPI_Aint at, unsigned value, MPI_Win window) {
+    out[0] = value;
+    out[1] = value - 1;
+    if (how == 0) must(MPI_Accumulate(out, 1, MPI_UNSIGNED, target, at, 1, MPI_UNSIGNED, MPI_REPLACE, window), step, "MPI_Accumulate");
+    if (how == 1) must(MPI_Fetch_and_op(out, in, MPI_UNSIGNED, target, at, MPI_REPLACE, window), step, "MPI_Fetch_and_op");
+    if (how == 2) must(MPI_Get_accumulate(out, 1, MPI_UNSIGNED, in, 1, MPI_UNSIGNED, target, at, 1, MPI_UNSIGNED, MPI_REPLACE, window), step, "MPI_Get_accumulate");
+    if (how == 3) must(MPI_Put(out, 1, MPI_UNSIGNED, target, at, 1, MPI_UNSIGNED, window), step, "MPI_Put");
+    if (how == 4) must(MPI_Compare_and_swap(out, out + 1, in, MPI_UNSIGNED, target, at, window), step, "MPI_Compare_and_swap");
+  }
+
+  static inline void await_hand(int step, unsigned* in, unsigned* cell, int fetches, int me, MPI_Aint at, unsigned value, MPI_Comm comm, MPI_Win window) {
+    unsigned seen = 0;
+    int flag;
+    while (seen != value) {
+      if (fetches) {
+        must(MPI_Fetch_and_op(in + 1, in + 1, MPI_UNSIGNED, me, at, MPI_NO_OP, window), step, "MPI_Fetch_and_op");
+        must(MPI_Win_flush(me, window), step, "MPI_Win_flush");
+        seen = in[1];
+      } else {
+        must(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, MPI_STATUS_IGNORE), step, "MPI_Iprobe");
+        must(MPI_Win_sync(window), step, "MPI_Win_sync");
+        seen = *(volatile unsigned*)cell;
+      }
+    }
+  }
+
   static inline void try_comms(int step, MPI_Comm comm, int many) {
     MPI_Comm made[100];
     MPI_Request sent[100];

@@ -1,8 +1,9 @@
 // What a step with a window does: its epochs and their operations.
 //
 // The memory of a window, words in this order: one area for each origin; an area to which all add; one that is read and
-// written as a whole under locks; a cell for each origin; a counter for all. An area of its own origin has one right
-// outcome. What it contains is the sum of words of successive keys: a put begins anew, an accumulate adds the next one.
+// written as a whole under locks; a cell for each origin; a counter for all; a word that goes round. An area of its own
+// origin has one right outcome. What it contains is the sum of words of successive keys: a put begins anew, an
+// accumulate adds the next one.
 #pragma once
 
 #include <algorithm>
@@ -51,6 +52,11 @@ struct Round {
   bool scribbles = false;  // the target uses its memory for something else when its exposure has ended
   std::vector<Op> ops;
   std::vector<Visit> visits;
+  // A word goes round by operations that nobody flushes: each rank waits for it, and hands it on.
+  unsigned hand = 0;     // its value; 0: none
+  int first = 0;         // who begins
+  int how = 0;           // hand_on()
+  bool fetches = false;  // who waits reads by operations, too
 };
 
 inline bool passive(Sync sync) {
@@ -69,6 +75,7 @@ struct WindowPlan {
   std::vector<std::vector<int>> accessed, accessing;  // targets and origins of a rank, a round after another
   std::vector<int> counts, all_members;               // of each target
   std::map<std::pair<int, int>, int> cells;
+  unsigned hands = 0;  // of all rounds
 
   /// Words from the begin of an area to the address of its elements; a displacement may not be negative.
   int base() const { return std::max(0, there.origin()); }
@@ -77,7 +84,8 @@ struct WindowPlan {
   int all_at() const { return group.size() * room(); }
   int whole_at() const { return all_at() + area; }
   int cell_at() const { return whole_at() + whole; }
-  int words() const { return cell_at() + group.size() + 1; }
+  int hand_at() const { return cell_at() + group.size() + 1; }
+  int words() const { return hand_at() + 1; }
   /// Words of the origin's buffers that one operation takes.
   int place_words() const { return std::max({origin_room(), area, whole, 2}); }
 };

@@ -43,6 +43,12 @@ class Drawer {
       }
       modes_.clear();
     }
+    if (round.sync == Sync::lock_all && p_ > 1 && p_ <= 33 && chance_.one_in(2)) {
+      round.hand = ++step_.hands;
+      round.first = chance_.below(p_);
+      round.how = chance_.below(5);
+      round.fetches = round.how < 3 && chance_.one_in(2);
+    }
     return round;
   }
 

@@ -47,7 +47,7 @@ struct Window : Step, WindowPlan {
     f.does(TORTURE_CALL(blank), Buf{memory.index}, words());
     f.does(TORTURE_CALL(fill), Buf{memory.index, all_at()}, Layout{-1}, 1, 1, area, Key{key + kAllKey}, 0);
     f.does(TORTURE_CALL(fill_whole), Buf{memory.index, whole_at()}, whole, Key{key + kWholeKey}, Key{0});
-    for (int i = 0; i <= group.size(); ++i) f.does(TORTURE_CALL(set_number), Buf{memory.index, cell_at() + i}, Key{0});
+    for (int i = cell_at(); i < words(); ++i) f.does(TORTURE_CALL(set_number), Buf{memory.index, i}, Key{0});
     f.call(TORTURE_CALL(MPI_Win_unlock), me, win());
     f.call(TORTURE_CALL(MPI_Barrier), c);
   }
@@ -61,7 +61,8 @@ struct Window : Step, WindowPlan {
     f.does(TORTURE_CALL(expect_no_more), id, BufRef{object(id, 1)}, buffer_words(round, me));
     f.does(TORTURE_CALL(expect_no_more), id, BufRef{object(id, 2)}, buffer_words(round, me));
   }
-  int buffer_words(const Round& round, int me) const {
+  int buffer_words(const Round& round, int me) const { return op_words(round, me) + (round.hand != 0 ? 2 : 0); }
+  int op_words(const Round& round, int me) const {
     int most = 0;
     for (const Op& op : round.ops)
       if (op.origin == me) most = std::max(most, std::max(op.out, op.in) + place_words());
@@ -229,6 +230,18 @@ struct Window : Step, WindowPlan {
     if (v.puts) f.does(TORTURE_CALL(blank), out, whole);
   }
 
+  void hand_round(Face& f, const Round& round, int me) const {
+    const int at = op_words(round, me), next = (me + 1) % group.size();
+    const Buf out{object(id, 1), at}, in{object(id, 2), at}, cell{object(id, 0), hand_at()};
+    const auto pass = [&] {
+      f.does(TORTURE_CALL(hand_on), id, out, in, round.how, next, disp(next, hand_at()), Key{round.hand}, win());
+    };
+    if (me == round.first) pass();
+    f.does(TORTURE_CALL(await_hand), id, in, cell, round.fetches ? 1 : 0, me, disp(me, hand_at()), Key{round.hand},
+           Comm{group.comm}, win());
+    if (me != round.first) pass();
+  }
+
   void open(Face& f, int r, int me) const {
     const Round& round = rounds[index(r)];
     make_buffers(f, round, me);
@@ -250,6 +263,7 @@ struct Window : Step, WindowPlan {
       if (op.origin == me) issue(f, op);
     for (const Visit& v : round.visits)
       if (v.origin == me) round.sync == Sync::isolate ? isolated(f, v) : visit(f, v);
+    if (round.hand != 0) hand_round(f, round, me);
   }
 
   void close(Face& f, int r, int me) const {
@@ -265,6 +279,8 @@ struct Window : Step, WindowPlan {
       if (round.scribbles) f.does(TORTURE_CALL(scribble), Buf{object(id, 0)}, words());
     }
     if (round.sync == Sync::lock_all) f.call(TORTURE_CALL(MPI_Win_unlock_all), win());
+    for (const int n : {1, 2})
+      if (round.hand != 0) f.does(TORTURE_CALL(blank), Buf{object(id, n), op_words(round, me)}, 2);
     for (const Op& op : round.ops)
       if (op.origin == me) check(f, op);
     // A rank that has left its epoch may be ahead of a target that has not.
@@ -306,6 +322,7 @@ struct Window : Step, WindowPlan {
       const int want = i == group.size() ? counts[index(target)] : cell == cells.end() ? 0 : cell->second;
       f.does(TORTURE_CALL(expect_number), id, Buf{memory.index, cell_at() + i}, Key{static_cast<unsigned>(want)});
     }
+    f.does(TORTURE_CALL(expect_number), id, Buf{memory.index, hand_at()}, Key{hands});
     f.does(TORTURE_CALL(expect_blank), id, memory, words());
   }
 
