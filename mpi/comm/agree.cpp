@@ -26,9 +26,22 @@ class Talk {
   void recv(Comm& c, int from, int tag, std::span<std::uint64_t> words) {
     take(*c.device, start_recv(c, from, tag, buffer_of(words)));
   }
-  void swap(Comm& c, int peer, int tag, std::span<std::uint64_t> mine, std::span<std::uint64_t> theirs) {
+  /// `failed` is called often while nothing comes, and ends it when it throws: then nothing has come.
+  void swap(Comm& c, int peer, int tag, std::span<std::uint64_t> mine, std::span<std::uint64_t> theirs,
+            const std::function<void()>& failed) {
     Request* const r = start_recv(c, peer, tag, buffer_of(theirs));
     send(c, peer, tag, mine);
+    while (failed && !r->complete()) {
+      try {
+        failed();
+      } catch (const Failure& f) {
+        if (!c.device->MPID_Give_up(r, Errc::revoked)) break;  // it comes
+        wait(*c.device, r);
+        note(class_of_code(f.code));
+        throw;
+      }
+      c.device->MPID_Poll(true, adi::awaited(r));
+    }
     take(*c.device, r);
   }
   bool has_failed() const { return error_ != MPI_SUCCESS; }
@@ -69,8 +82,8 @@ void broadcast_words(Talk& t, const Party& p, std::span<std::uint64_t> words) {
 
 /// In place of how many words there are, or of the words: an error class.
 constexpr std::uint64_t kFailed = ~std::uint64_t{0xffff};
-std::uint64_t word_of_failure(const Failure& f) {
-  return kFailed | static_cast<std::uint64_t>(class_of_code(f.code));
+std::uint64_t word_of(int error_class) {
+  return kFailed | static_cast<std::uint64_t>(error_class);
 }
 [[noreturn]] void fail_as(std::uint64_t word) {
   fail_call(static_cast<int>(word & ~kFailed), "the two sides could not come together; the root says why");
@@ -84,11 +97,39 @@ void broadcast(Talk& t, const Party& p, Words& words) {
   broadcast_words(t, p, words);
 }
 
-Words swap_by_messages(Talk& t, const Bridge& b, const Words& ours) {
+/// This leader waits no more for what the other one says, who may not have come yet: so many messages are its next.
+void let_come(const Bridge& b, int messages) {
+  for (; messages > 0; --messages)
+    b.comm->device->MPID_Request_free(
+        start_recv(*b.comm, b.remote_leader, b.tag, {nullptr, 0, find_datatype(MPI_BYTE)}));
+}
+
+/// In place of a swap: tells the other leader of a failure, and waits for nothing.
+void tell_failure(const Bridge& b, int error_class) {
+  Talk t;
+  Words size{1}, word{word_of(error_class)};
+  t.send(*b.comm, b.remote_leader, b.tag, size);
+  t.send(*b.comm, b.remote_leader, b.tag, word);
+  let_come(b, 2);
+}
+
+Words swap_by_messages(Talk& t, const Bridge& b, const Words& ours, const std::function<void()>& failed) {
   Words mine = ours, my_size{ours.size()}, their_size(1);
-  t.swap(*b.comm, b.remote_leader, b.tag, my_size, their_size);
+  try {
+    t.swap(*b.comm, b.remote_leader, b.tag, my_size, their_size, failed);
+  } catch (const Failure&) {
+    t.send(*b.comm, b.remote_leader, b.tag, mine);  // empty
+    let_come(b, 2);
+    throw;
+  }
   Words theirs(their_size[0]);
-  t.swap(*b.comm, b.remote_leader, b.tag, mine, theirs);
+  try {
+    t.swap(*b.comm, b.remote_leader, b.tag, mine, theirs, failed);
+  } catch (const Failure&) {
+    let_come(b, 1);
+    tell_failure(b, MPI_ERR_OTHER);
+    throw;
+  }
   return theirs;
 }
 
@@ -99,10 +140,11 @@ Words swap(Talk& t, const Bridge& b, Comm* own, const Words& ours) {
   };
   Words theirs;
   try {
-    const auto failed = [&] {
+    const std::function<void()> failed = [&] {
       if (own) ft::check_whole(*own);
     };
-    theirs = b.line ? swap_by_line(*b.line, ours, failed) : swap_by_messages(t, b, ours);
+    theirs = b.line ? swap_by_line(*b.line, ours, failed)
+                    : swap_by_messages(t, b, ours, own && ft::may_fail() && !Task::current() ? failed : nullptr);
     // Not the group's own communicator, nor the copy of that: what says so has to be told apart (Together::conclude).
     if (b.comm && t.is_revoked()) ft::fail_revoked(*b.comm);
   } catch (const Failure&) {
@@ -173,9 +215,15 @@ void broadcast(const Party& p, std::vector<std::uint64_t>& words) {
 int settle(const Bridge& b, const Failure* ours) {
   const int our_class = ours ? class_of_code(ours->code) : MPI_SUCCESS;
   if (b.over && *b.over) return ours ? our_class : MPIX_ERR_PROC_FAILED;
+  // That ours is revoked is no business of the other side.
+  const int told = our_class == MPIX_ERR_REVOKED ? MPI_ERR_OTHER : our_class;
+  if (ours && !b.line) {
+    tell_failure(b, told);
+    return our_class;
+  }
   try {
     Talk t;
-    const Words theirs = swap(t, b, nullptr, {ours ? word_of_failure(*ours) : 1});
+    const Words theirs = swap(t, b, nullptr, {ours ? word_of(told) : 1});
     t.end();
     return ours ? our_class : theirs == Words{1} ? MPI_SUCCESS : MPI_ERR_INTERN;
   } catch (const Failure& f) {
@@ -187,10 +235,11 @@ std::vector<std::uint64_t> exchange(const Party& p, const Bridge& b, const std::
   Words theirs;
   Talk t;
   if (p.me == 0) {
+    const bool made_already = b.comm && b.comm->local == &p.comm;  // the two are an inter-communicator
     try {
-      theirs = swap(t, b, &p.comm, ours);
+      theirs = swap(t, b, made_already ? nullptr : &p.comm, ours);
     } catch (const Failure& f) {
-      Words failed{word_of_failure(f)};
+      Words failed{word_of(class_of_code(f.code))};
       Talk within;  // what has failed is between the leaders
       broadcast_words(within, p, failed);
       throw;

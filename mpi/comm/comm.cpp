@@ -106,7 +106,9 @@ MPI_Comm dup(Comm& c) {
 /// duplicate, which lacks the attributes from that one on.
 class Idup final : public Activity {
  public:
-  explicit Idup(Comm& c) : Activity(&c), duplicate_(duplicate(c, refused_)), agreement_(c, contexts_of(c), false) {
+  /// `newcomm`: where the program has the handle, until the end; null where there is none.
+  Idup(Comm& c, MPI_Comm* newcomm)
+      : Activity(&c), newcomm_(newcomm), duplicate_(duplicate(c, refused_)), agreement_(c, contexts_of(c), false) {
     retain(duplicate_);  // the program may free it before it waits
   }
   ~Idup() override { release(&duplicate_); }
@@ -120,7 +122,13 @@ class Idup final : public Activity {
     set_sent_status(status);
     return agreement_.error() != MPI_SUCCESS ? agreement_.error() : refused_;
   }
-  int finish(MPI_Status* status) override { return peek(status); }
+  int finish(MPI_Status* status) override {
+    if (agreement_.error() != MPI_SUCCESS && *newcomm_ == duplicate_.handle) {
+      drop(&duplicate_);
+      *newcomm_ = MPI_COMM_NULL;
+    }
+    return peek(status);
+  }
   int abandon(Request* place) override {
     if (!complete())
       fail_call(MPI_ERR_REQUEST, "argument request is a collective's that is not over, which cannot be freed");
@@ -129,6 +137,7 @@ class Idup final : public Activity {
 
  private:
   int refused_ = MPI_SUCCESS;
+  MPI_Comm* const newcomm_;
   Comm& duplicate_;
   ContextsFor agreement_;
 };
@@ -136,7 +145,7 @@ class Idup final : public Activity {
 void idup(Comm& c, MPI_Comm* newcomm, MPI_Request* request) {
   out(newcomm, "newcomm"), out(request, "request");
   note_collective(c);
-  auto activity = std::make_unique<Idup>(c);
+  auto activity = std::make_unique<Idup>(c, newcomm);
   *newcomm = activity->duplicate_handle();
   *request = new_activity_request(std::move(activity));
 }

@@ -83,8 +83,7 @@ MPI_Comm come_together(Comm& local, int leader, ft::Together& ours, const std::f
   const bool well = ours.agree();
   int error = MPI_SUCCESS;
   if (local.rank == leader) {
-    // That ours is revoked is no business of the other side.
-    const Failure why{ours.error_class() == MPIX_ERR_REVOKED ? MPI_ERR_OTHER : ours.error_class(), {}};
+    const Failure why{ours.error_class(), {}};
     way.bridge.over = &over;
     error = settle(way.bridge, well ? nullptr : &why);
   }

@@ -147,7 +147,7 @@ class Roll {
     place_.group = new_group(std::vector<Rank>(party.numbers()));
     place_.rank = party.facts().me;
     place_.device = runtime().device.get();
-    place_.errhandler = &runtime().unset_errhandler;
+    place_.errhandler = &runtime().builtin_errhandlers[1];  // MPI_ERRORS_RETURN: who is lost does not come, and no more
     start();
   }
   ~Roll() { release(place_.group); }

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "mpi/dynamic/bonds.hpp"
+#include "mpi/ft/failures.hpp"
 #include "mpi/ft/together.hpp"
 #include "mpi/internal/bsend.hpp"
 #include "mpi/internal/comms.hpp"
@@ -175,10 +176,17 @@ MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int rem
     ours.reset(create(local, tag, errhandler));
     broadcast(party_behind(*ours, leader), is_met);  // the leader alone has been given the other group
   } catch (const Failure& f) {
-    if (bridge.comm) static_cast<void>(settle(bridge, &f));  // the other side waits for this one
+    if (bridge.comm) static_cast<void>(settle(bridge, &f));     // the other side waits for this one
+    if (ours && ft::may_fail()) ft::circle_of(*ours).revoke();  // who has heard from the leader goes on
     throw;
   }
-  return is_met[0] != 0 ? create_intercomm(*ours, leader, bridge) : MPI_COMM_NULL;
+  if (is_met[0] == 0) return MPI_COMM_NULL;
+  try {
+    return create_intercomm(*ours, leader, bridge);
+  } catch (const Failure& f) {
+    if (f.code == MPIX_ERR_REVOKED) fail_call(MPIX_ERR_PROC_FAILED, "a member has failed");
+    throw;
+  }
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ void drop(Comm* c) {
 
 CopyAgreement::CopyAgreement(Comm& c, int wanted, bool blocking)
     : wanted_(wanted), turn_(order_of(makings_of(c)), blocking) {
+  check_not_revoked(c);  // in its circle all may have refused already, and nobody votes any more
   const std::weak_ptr alive(alive_);
   makings_of(c).ask({[this, alive] { return alive.expired() ? std::vector{Circle::kRefuses} : vote(); },
                      [this, alive](const Agreement::Value& agreed) { return alive.expired() || hear(agreed); }});
