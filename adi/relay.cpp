@@ -71,7 +71,8 @@ int Relay::look_after() {
   int deaths = 0;
   for (; !news.dead_of.empty(); news = shared_.lifeline.look(), ++deaths) {
     std::erase(news.dead_of, members[static_cast<std::size_t>(shared_.facts.me)].job);
-    if (shared_.parted && shared_.deaths_are_told && !news.dead_of.empty()) shared_.parted(news.dead_of, news.rank, false);
+    if (shared_.parted && shared_.deaths_are_told && !news.dead_of.empty())
+      shared_.parted(news.dead_of, news.rank, false);
   }
   if (!news.broken) return deaths;
   while (inner_->poll() > 0) continue;  // what it had to say before

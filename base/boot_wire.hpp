@@ -47,13 +47,13 @@ enum class FrameKind : std::uint8_t {
               // `value` of the key that the text names ("answer.…"), to this rank alone
   wish_part = 41,  // rank → server  text, ahead of that of the next wish
   lost = 13,       // rank → server  as abort, but only because another rank is gone: how that one ended is the cause
-  accuse = 14,     // rank → server  i32 rank, u8 length, jobs, text: this one cannot be reached any more and should be
-                   // ended: --ft. As below
+  accuse = 14,  // rank → server  i32 rank, u8 length, jobs, text: this one cannot be reached any more and should be
+                // ended: --ft. As below
   gone = 24,  // server → rank  i32 rank (-1: all), u8 length, jobs (empty: that of the rank; with -1 one or several,
               // separated by spaces), text: its process has ended, and the job goes on: --ft
 };
 
-inline constexpr std::uint32_t wire_version = 6;
+inline constexpr std::uint32_t wire_version = 7;
 inline constexpr std::size_t header_bytes = 8;
 inline constexpr std::size_t max_body = 66 * 1024;  // a put with the longest key and value fits
 inline constexpr std::size_t max_text = 1024;       // longer reasons are cut

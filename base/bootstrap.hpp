@@ -111,8 +111,8 @@ class Bootstrap {
   /// Whether each death is told by departures(). Else the loss of a rank is its death (tests).
   virtual bool tells_deaths() const { return false; }
   /// This rank cannot reach that one any more, which may be alive: the server ends it, so that it is dead for all. One
-  /// of a job of another launcher is dead for all of this one. `jobs`: the name of one, empty for this one; with rank -1
-  /// all of one, or of several (separated by spaces), whose departures then come at the same time.
+  /// of a job of another launcher is dead for all of this one. `jobs`: the name of one, empty for this one; with rank
+  /// -1 all of one, or of several (separated by spaces), whose departures then come at the same time.
   virtual void accuse(std::string_view jobs, int rank, std::string_view why) {
     static_cast<void>(jobs), static_cast<void>(rank), static_cast<void>(why);
   }

@@ -99,9 +99,10 @@ class Window {
   // ---- operations ----
   // Each returns without the target's help, unless thousands are queued, or what may be under way to that target is
   // full: then it *waits* until there is room. What waits for company leaves when this rank polls, at the latest (its
-  // agent's polls are some: every 100 ms; a thread that sleeps in a call does it once a second). Fault::sync without an access epoch to that target, Fault::range,
-  // Fault::disp, Fault::op, Fault::type, Fault::peer_lost. What only the target can find out (dynamic windows:
-  // Fault::range for memory that is not attached) comes from the call that completes the operation.
+  // agent's polls are some: every 100 ms; a thread that sleeps in a call does it once a second). Fault::sync without an
+  // access epoch to that target, Fault::range, Fault::disp, Fault::op, Fault::type, Fault::peer_lost. What only the
+  // target can find out (dynamic windows: Fault::range for memory that is not attached) comes from the call that
+  // completes the operation.
 
   Fault put(const DataView& origin, const Target& target);
   /// The same, where the caller waits for it much later. By packets, up to kListedMost bytes in one piece are copied,

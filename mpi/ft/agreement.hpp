@@ -25,8 +25,8 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "mpi/ft/places.hpp"

@@ -38,7 +38,8 @@ void Circle::on_death(Rank world) {
   Places one(members_.size());
   one.add(place);
   note_failed(one);
-  // Those beyond a broken line are dead at the same time: else some of them would be heard by this side, and others not.
+  // Those beyond a broken line are dead at the same time: else some of them would be heard by this side, and others
+  // not.
   heard_.push_back(place);
   if (is_any_dying()) return;
   agreement_.on_deaths(std::exchange(heard_, {}));
