@@ -286,19 +286,25 @@ void meet_parties() {
 }
 
 void end_for_parting(std::span<const std::uint64_t> jobs, int rank, bool line_has_ended) {
-  std::string names;
-  for (const std::uint64_t job : jobs) names += (names.empty() ? "" : " ") + job_name(job);
+  constexpr std::size_t kMostNames = 15;  // that a frame has room for (base/boot_wire.hpp): 255 bytes
+  const auto names_of = [](std::span<const std::uint64_t> some) {
+    std::string names;
+    for (const std::uint64_t job : some) names += (names.empty() ? "" : " ") + job_name(job);
+    return names;
+  };
   // Where ranks may die the launcher tells of each that has; of another one's jobs it knows nothing, and takes this.
   if (runtime().ft) {
     const char* const how =
         rank < 0 ? "it, or the root by which it was connected, has ended" : "its job says that it has died";
     if (line_has_ended) runtime().device->MPID_Take_for_dead(jobs, how);
-    return runtime().bootstrap->accuse(names, rank, how);
+    for (; jobs.size() > kMostNames; jobs = jobs.subspan(kMostNames))
+      runtime().bootstrap->accuse(names_of(jobs.first(kMostNames)), rank, how);
+    return runtime().bootstrap->accuse(names_of(jobs), rank, how);
   }
   runtime().device->MPID_Abort(
       1,
       fmt::format("job {}, which this one is connected with, has ended without MPI_Finalize or MPI_Comm_disconnect",
-                  names),
+                  names_of(jobs)),
       Blame::lost_peer);
 }
 

@@ -22,7 +22,7 @@ void require(bool good, const char* what, int value) {
   wrong = 1;
 }
 
-/// An intra-communicator of both; the others come behind those of `before`.
+/// An intra-communicator of both sides; `behind`: this one comes behind the other.
 MPI_Comm merged(MPI_Comm inter, bool behind) {
   MPI_Comm both;
   MPI_Intercomm_merge(inter, behind ? 1 : 0, &both);

@@ -49,17 +49,22 @@ void in_order(LongWindow& a, LongWindow& b, int first, int second, Way way) {
   MPI_Win_unlock_all(b.win);
 }
 
+/// Takes the lock of rank 1, writes to its word `at`, says so to rank 0, and lets go when `by` says so.
+void hold_until_told(LongWindow& w, int at, int by) {
+  const long one = 1;
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, w.win);
+  MPI_Put(&one, 1, MPI_LONG, 1, at, 1, MPI_LONG, w.win);
+  MPI_Win_flush(1, w.win);
+  MPI_Send(nullptr, 0, MPI_INT, 0, 1, MPI_COMM_WORLD);
+  MPI_Recv(nullptr, 0, MPI_INT, by, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Win_unlock(1, w.win);
+}
+
 /// What waits for the lock of rank 1 keeps no other thread: rank 2 has it until that one has flushed, and told.
 void beside_a_thread_that_waits() {
   LongWindow w(MPI_WIN_FLAVOR_ALLOCATE, 1);
   if (check::rank() == 2) {
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, w.win);
-    long x = 1;
-    MPI_Put(&x, 1, MPI_LONG, 1, 0, 1, MPI_LONG, w.win);
-    MPI_Win_flush(1, w.win);
-    MPI_Send(nullptr, 0, MPI_INT, 0, 1, MPI_COMM_WORLD);
-    MPI_Recv(nullptr, 0, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Win_unlock(1, w.win);
+    hold_until_told(w, 0, 0);
   } else if (check::rank() == 0) {
     MPI_Recv(nullptr, 0, MPI_INT, 2, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     long x = 5;
@@ -86,13 +91,7 @@ void beside_a_thread_that_waits() {
 void another_lock_beside_a_thread_that_waits() {
   LongWindow w(MPI_WIN_FLAVOR_ALLOCATE, 1);
   if (check::rank() == 2) {
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, w.win);
-    long x = 1;
-    MPI_Put(&x, 1, MPI_LONG, 1, 0, 1, MPI_LONG, w.win);
-    MPI_Win_flush(1, w.win);
-    MPI_Send(nullptr, 0, MPI_INT, 0, 1, MPI_COMM_WORLD);
-    MPI_Recv(nullptr, 0, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Win_unlock(1, w.win);
+    hold_until_told(w, 0, 0);
   } else if (check::rank() == 0) {
     MPI_Recv(nullptr, 0, MPI_INT, 2, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     std::atomic<bool> begun{false};
@@ -118,12 +117,7 @@ void operations_beside_a_flush_of_all(bool local) {
   LongWindow w(MPI_WIN_FLAVOR_ALLOCATE, 2);
   long one = 1;
   if (check::rank() == 3) {
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, w.win);
-    MPI_Put(&one, 1, MPI_LONG, 1, 1, 1, MPI_LONG, w.win);
-    MPI_Win_flush(1, w.win);
-    MPI_Send(nullptr, 0, MPI_INT, 0, 1, MPI_COMM_WORLD);
-    MPI_Recv(nullptr, 0, MPI_INT, 2, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Win_unlock(1, w.win);
+    hold_until_told(w, 1, 2);
   } else if (check::rank() == 2) {
     long seen = 0;
     MPI_Win_lock(MPI_LOCK_SHARED, 2, MPI_MODE_NOCHECK, w.win);

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <thread>
 
 #include "mpi/check.hpp"
