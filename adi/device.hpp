@@ -14,6 +14,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -323,8 +324,9 @@ class Device {
   bool MPID_Is_dead(const Process& process) const;
   /// All of these jobs, which are of other launchers, are dead from now on.
   void MPID_Take_for_dead(std::span<const std::uint64_t> jobs, const std::string& how);
-  /// The same of this number, where what came from it before its death is still being taken: its loss follows.
-  bool MPID_Is_dying(Rank rank);
+  /// The same of this number, whose death is still to be told to extensions: what came from it before is being taken,
+  /// or others die at the same time, and are lost first.
+  bool MPID_Is_dying(Rank rank) const;
   /// Ends the messages of these contexts with Errc::revoked, those under way and all that come later; what has been
   /// matched already lands first, and what is not received is forgotten.
   void MPID_Revoke(std::span<const std::uint32_t> contexts);
@@ -557,7 +559,13 @@ class Device {
   // ---- ranks that die: faults.cpp ----
   bool forget_kept(Request* message);
   void hear_of_deaths();
-  void note_deaths(std::vector<std::pair<Rank, std::string>> numbers);
+  struct Death {
+    Rank number;
+    std::string how;
+  };
+  void note_deaths(std::vector<Death> deaths);
+  void mark_dead(Rank number);
+  void tell_death(Rank number);
   void lose_for_good(Rank number, const std::string& how);
   void note_deaths_elsewhere();
   void note_loss(Rank rank);
@@ -612,6 +620,9 @@ class Device {
   std::atomic<bool> careful_{true};            // several threads, a record of each call, any_lost_, or any of revoked_
   std::unordered_set<std::uint32_t> revoked_;  // contexts
   std::vector<Rank> dead_;                     // that the launcher has told of
+  std::vector<Rank> dying_;                    // of them, those that extensions are still to hear of
+  std::deque<Death> unlost_;                   // whose loss is to begin
+  bool noting_deaths_ = false;                 // in note_deaths()
   struct ForeignDeath {
     std::uint64_t job;
     int rank;  // -1: all

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "adi/device.hpp"
 
@@ -30,17 +31,36 @@ void Device::hear_of_deaths() {
   if (!departures.empty()) note_deaths_elsewhere();
 }
 
-// All are among the dead before the first is lost: whoever asks who is dies with one side of a broken line, or not.
-void Device::note_deaths(std::vector<std::pair<Rank, std::string>> numbers) {
-  std::erase_if(numbers, [&](const auto& one) {
-    const bool known = std::ranges::find(dead_, one.first) != dead_.end();
-    if (!known) dead_.push_back(one.first);
+// All are among the dead before the first is lost, also those of whom a loss tells (a root's, beyond its line): whoever
+// asks who is dying hears of them together.
+void Device::note_deaths(std::vector<Death> deaths) {
+  std::erase_if(deaths, [&](const Death& one) {
+    const bool known = std::ranges::find(dead_, one.number) != dead_.end();
+    if (!known) mark_dead(one.number);
     return known;
   });
-  for (const auto& [number, how] : numbers) {
-    for (const auto& party : parties_) party->on_death(number);
-    lose_for_good(number, how);
+  unlost_.insert(unlost_.end(), deaths.begin(), deaths.end());
+  const bool is_noting = std::exchange(noting_deaths_, true);
+  for (const Death& one : deaths) {
+    for (const auto& party : parties_) party->on_death(one.number);
   }
+  if (is_noting) return;  // what is called here has told of more
+  while (!unlost_.empty()) {
+    const Death next = std::move(unlost_.front());
+    unlost_.pop_front();
+    lose_for_good(next.number, next.how);
+  }
+  noting_deaths_ = false;
+}
+
+void Device::mark_dead(Rank number) {
+  dead_.push_back(number);
+  dying_.push_back(number);
+}
+
+void Device::tell_death(Rank number) {
+  std::erase(dying_, number);
+  for (Extension* e : extensions_) e->on_peer_dead(number);
 }
 
 // It stands among the dead, so that its loss is reported to nobody.
@@ -50,7 +70,7 @@ void Device::lose_for_good(Rank number, const std::string& how) {
   const Error why{Errc::peer_lost,
                   number < size() ? fmt::format("rank {} is dead: {}", number, how) : "it is dead: " + how};
   if (c.lost) {
-    for (Extension* e : extensions_) e->on_peer_dead(number);
+    tell_death(number);
   } else if (c.method) {
     c.method->ended(number, why);  // on_peer_lost follows
   } else {
@@ -67,19 +87,19 @@ void Device::MPID_Leave_behind() {
   for (const Rank number : adrift) {
     const auto is_in = [&](const std::vector<Rank>& some) { return std::ranges::find(some, number) != some.end(); };
     if (number < size() || is_in(needed) || is_in(dead_)) continue;
-    dead_.push_back(number);
+    mark_dead(number);
     lose_for_good(number, "this process ends, and has nothing to say to it any more");
   }
 }
 
 void Device::note_deaths_elsewhere() {
-  std::vector<std::pair<Rank, std::string>> numbers;
+  std::vector<Death> deaths;
   for (const ForeignDeath& d : dead_elsewhere_) {
     for (const auto& [who, number] : number_of_)
       if (who.first == d.job && (d.rank < 0 || who.second == static_cast<std::uint32_t>(d.rank)))
-        numbers.emplace_back(number, d.how);
+        deaths.push_back({number, d.how});
   }
-  note_deaths(std::move(numbers));
+  note_deaths(std::move(deaths));
 }
 
 void Device::MPID_Take_for_dead(std::span<const std::uint64_t> jobs, const std::string& how) {
@@ -87,8 +107,8 @@ void Device::MPID_Take_for_dead(std::span<const std::uint64_t> jobs, const std::
   note_deaths_elsewhere();
 }
 
-bool Device::MPID_Is_dying(Rank rank) {
-  return !channels_[rank].lost && std::ranges::find(dead_, rank) != dead_.end();
+bool Device::MPID_Is_dying(Rank rank) const {
+  return std::ranges::find(dying_, rank) != dying_.end();
 }
 
 bool Device::MPID_Is_dead(const Process& process) const {
@@ -104,7 +124,7 @@ void Device::note_loss(Rank rank) {
     const Process who = MPID_Who(rank);
     bootstrap_.accuse(rank < size() ? std::string() : job_name(who.job), static_cast<int>(who.rank), peer_error(rank));
   } else {
-    for (Extension* e : extensions_) e->on_peer_dead(rank);
+    tell_death(rank);
   }
 }
 

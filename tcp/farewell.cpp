@@ -16,9 +16,10 @@ void TcpMethod::depart(Link& link) {
   leave(link);
 }
 
-// Nothing more comes from the peer, and nothing goes to it.
+// Nothing more comes from the peer, and nothing goes to it. Its process may have ended since: that is to be told.
 void TcpMethod::leave(Link& link) {
   if (link.state == Link::State::lost || link.state == Link::State::left) return;
+  if (link.ended) return declare_lost(link, *link.ended);
   link.state = Link::State::left;
   disconnect(link);
   link.out.fail(sink_, Errc::peer_lost);

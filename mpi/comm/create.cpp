@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "mpi/ft/failures.hpp"
+#include "mpi/ft/group.hpp"
 #include "mpi/ft/together.hpp"
-#include "mpi/internal/meeting_place.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -37,13 +37,10 @@ void check_subset(const Group& group, const Comm& c) {
   }
 }
 
-/// Agreement of the group's members alone. Where ranks may die it is of those that live, in a place of its own. When
-/// the communicator is revoked each member fails as soon as it knows, as those that knew before will not come.
+/// Agreement of the group's members alone.
 Contexts agree_in_group(Comm& c, const Group& group, int tag) {
-  if (ft::may_fail() && group.size() > 1) {
-    MeetingPlace place(fmt::format("group {} {}\n", c.context, tag), group.world);
-    return ft::agree_on_contexts(place.comm(), [&] { ft::check_not_revoked(c); });
-  }
+  ft::check_not_revoked(c);
+  if (ft::may_fail() && group.size() > 1) return ft::agree_in_group(c, group, tag);
   Party party{c, {}, group.rank, kGroupTags + tag};
   for (const Rank r : group.world) party.ranks.push_back(c.group->place_of(r));
   return agree_on_contexts(party, 1);

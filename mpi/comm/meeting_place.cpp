@@ -12,27 +12,35 @@ namespace {
 constexpr std::uint32_t kPlaces = 1u << 29;
 
 /// How often this process has come to a place, by its hash. Touched with the device held.
-std::uint32_t next_visit(std::uint64_t place) {
+std::uint32_t& visits_to(std::uint64_t place) {
   static auto* const visits = new std::map<std::uint64_t, std::uint32_t>;
-  return ++(*visits)[place];
+  return (*visits)[place];
+}
+
+void add_word(std::uint64_t& hash, std::uint64_t word, int bits) {
+  for (int shift = 0; shift < bits; shift += 8) hash = (hash ^ (word >> shift & 0xff)) * 0x100000001b3u;
+}
+
+std::uint64_t hash_of(std::string_view text, const Ranks& members) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) add_word(hash, static_cast<unsigned char>(c), 8);
+  for (const Rank r : members) {
+    const Process who = runtime().device->MPID_Who(r);
+    add_word(hash, who.job, 64);
+    add_word(hash, who.rank, 32);
+  }
+  return hash;
 }
 
 }  // namespace
 
+std::uint32_t MeetingPlace::visits(std::string_view text, const Ranks& members) {
+  return visits_to(hash_of(text, members));
+}
+
 MeetingPlace::MeetingPlace(std::string_view text, const Ranks& members) {
-  const adi::Device& device = *runtime().device;
-  std::uint64_t h = 0xcbf29ce484222325u;
-  const auto add = [&](std::uint64_t byte) { h = (h ^ byte) * 0x100000001b3u; };
-  for (const char c : text) add(static_cast<unsigned char>(c));
-  const auto add_word = [&](std::uint64_t word, int bits) {
-    for (int shift = 0; shift < bits; shift += 8) add(word >> shift & 0xff);
-  };
-  for (const Rank r : members) {
-    const Process who = device.MPID_Who(r);
-    add_word(who.job, 64);
-    add_word(who.rank, 32);
-  }
-  if (ft::may_fail()) add_word(next_visit(h), 32);
+  std::uint64_t h = hash_of(text, members);
+  if (ft::may_fail()) add_word(h, ++visits_to(h), 32);
   const Comm& world = *runtime().world;
   comm_.context = comm_.recv_context = kPlaces | (static_cast<std::uint32_t>(h >> 32) & (kPlaces - 2));
   comm_.group = new_group(members);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <span>
 #include <utility>
 
 namespace rmq::mpi::ft {
@@ -100,6 +102,11 @@ void Circle::refuse() {
   go_on();
 }
 
+void Circle::refuse_once() {
+  refuses_once_ = true;
+  makings_->vote({kRefuses}, [](const Agreement::Value&) {});
+}
+
 // ---- revocation ----
 
 void Circle::revoke() {
@@ -124,9 +131,37 @@ void Circle::spread() {
   for (std::size_t distance = 1; distance <= living.size(); distance *= 2) send(living[distance - 1], p, {});
 }
 
+// ---- agreements of groups ----
+
+constexpr std::uint32_t kOfGroup = 5;  // in place of what a voter stands for
+
+void Circle::tell(const GroupAgreement& agreement) {
+  std::vector<std::uint64_t> words{static_cast<std::uint64_t>(agreement.tag)};
+  words.insert(words.end(), agreement.places.begin(), agreement.places.end());
+  Packet p(rmq::Kind::FT_VOTE);
+  p.ft_vote = {.number = agreement.visit, .words = static_cast<std::uint32_t>(words.size()), .standing = kOfGroup};
+  for (const int place : agreement.places)
+    if (place != me_ && !agreement_.dead().has(place)) send(place, p, words);
+}
+
+bool Circle::on_group(std::uint32_t visit, const std::vector<std::uint64_t>& words) {
+  constexpr auto kMostTag = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
+  if (words.empty() || words[0] > kMostTag) return false;
+  GroupAgreement agreement{{}, static_cast<int>(words[0]), visit};
+  Places members(members_.size());
+  for (const std::uint64_t place : std::span(words).subspan(1)) {
+    if (place >= static_cast<std::uint64_t>(members_.size()) || members.has(static_cast<int>(place))) return false;
+    members.add(static_cast<int>(place));
+    agreement.places.push_back(static_cast<int>(place));
+  }
+  if (!members.has(me_)) return false;
+  revoke();
+  return refuse_in_group && refuse_in_group(*this, agreement);
+}
+
 // ---- the end ----
 
-constexpr std::uint32_t kLeaves = 3, kAnswers = 4;  // in place of what a voter stands for
+constexpr std::uint32_t kLeaves = 3, kAnswers = 4;  // in place of what a voter stands for: see also kOfGroup
 
 void Circle::leave() {
   left_ = true;
@@ -197,6 +232,7 @@ bool Circle::on_packet(int from, const Packet& p, const std::byte* payload) {
   if (p.kind == rmq::Kind::FT_REVOKE) return revoke(), p.length == 0;
   Agreement::Message m;
   std::uint64_t words = 0;
+  bool of_group = false;
   switch (p.kind) {
     case rmq::Kind::FT_VOTE:
       m.kind = Kind::vote;
@@ -206,9 +242,12 @@ bool Circle::on_packet(int from, const Packet& p, const std::byte* payload) {
         if (p.ft_vote.standing == kLeaves) say_of_end(from, kAnswers);
         return p.length == 0 && p.ft_vote.words == 0;
       }
+      words = p.ft_vote.words;
+      of_group = p.ft_vote.standing == kOfGroup;
+      if (of_group && words > 1 + static_cast<std::uint64_t>(members_.size())) return false;
+      if (of_group) break;
       if (p.ft_vote.standing > 2) return false;
       m.standing = static_cast<Standing>(p.ft_vote.standing);
-      words = p.ft_vote.words;
       break;
     case rmq::Kind::FT_PROPOSE:
       m.kind = Kind::propose;
@@ -224,7 +263,7 @@ bool Circle::on_packet(int from, const Packet& p, const std::byte* payload) {
       m.number = p.ft_commit.number;
       words = p.ft_commit.words;
   }
-  const std::size_t tail = m.kind == Kind::ack ? 0 : failed_.words().size();
+  const std::size_t tail = m.kind == Kind::ack || of_group ? 0 : failed_.words().size();
   const std::size_t bytes = (words + tail) * sizeof(std::uint64_t);
   std::vector<std::byte>& part = parts_[from];
   if (p.length > bytes - std::min(bytes, part.size()) || (p.length == 0 && bytes > 0)) return false;
@@ -233,6 +272,7 @@ bool Circle::on_packet(int from, const Packet& p, const std::byte* payload) {
   std::vector<std::uint64_t> all(words + tail);
   if (bytes > 0) std::memcpy(all.data(), part.data(), bytes);
   parts_.erase(from);
+  if (of_group) return on_group(m.number, all);
   m.value.failed = Places(std::vector<std::uint64_t>(all.begin() + static_cast<std::ptrdiff_t>(words), all.end()));
   all.resize(words);
   m.value.words = std::move(all);

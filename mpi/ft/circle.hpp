@@ -35,6 +35,13 @@ struct Members {
   }
 };
 
+/// What some members of a communicator agree on in a place of their own.
+struct GroupAgreement {
+  std::vector<int> places;  // of its members in the communicator, in the order of the group
+  int tag;
+  std::uint32_t visit;  // how many of the same members and tag there have been, with this one
+};
+
 class Circle final : private Agreement::Wire {
  public:
   /// `context` names it in packets: one for all members, of no other communicator of any of them.
@@ -61,6 +68,12 @@ class Circle final : private Agreement::Wire {
   /// Of a copy of the communicator, in which its members make something: it is revoked with this one. nullptr: of none.
   /// Returns the one before.
   Circle* set_copy(Circle* copy);
+
+  /// The communicator has been revoked while this member takes part in an agreement of a group. Who knew that before
+  /// does not come to it: tells its members, who refuse there unless they have come already.
+  void tell(const GroupAgreement& agreement);
+  /// Called when another member has told. False: no member could say this. Set by Faults.
+  bool (*refuse_in_group)(const Circle& circle, const GroupAgreement& agreement) = nullptr;
 
   /// One member's part in something that all members settle in one agreement, or in several that follow each other.
   struct Question {
@@ -99,6 +112,9 @@ class Circle final : private Agreement::Wire {
   Circle* makings() const { return makings_.get(); }
   /// From now on this member votes no by itself, as often as any other asks.
   void refuse();
+  /// The same in makings, once; then it may leave.
+  void refuse_once();
+  bool is_to_leave() const { return refuses_once_ && !left_ && makings_->questions_.empty(); }
   /// The first word of each vote in makings: one of these.
   static constexpr std::uint64_t kRefuses = 1, kTakesPart = 2;
 
@@ -113,6 +129,7 @@ class Circle final : private Agreement::Wire {
   void say_of_end(int place, std::uint32_t standing);
   void spread();
   void note_failed(const Places& more);
+  bool on_group(std::uint32_t visit, const std::vector<std::uint64_t>& words);
   void go_on();
   bool is_any_dying() const;
 
@@ -137,6 +154,7 @@ class Circle final : private Agreement::Wire {
   std::shared_ptr<Circle> makings_;
   const Circle* whose_ = nullptr;  // of makings
   bool refuses_ = false;           // of makings
+  bool refuses_once_ = false;      // refuse_once()
 };
 
 }  // namespace rmq::mpi::ft

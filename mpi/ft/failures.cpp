@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mpi/ft/faults.hpp"
+#include "mpi/ft/group.hpp"
 #include "mpi/internal/comms.hpp"
 #include "mpi/internal/point.hpp"
 
@@ -60,6 +61,7 @@ void start() {
   rt.ft = rt.device->MPID_Faults();
   rt.faults = new Faults(*rt.device);
   rt.faults->look_up = look_up;
+  rt.faults->refuse_in_group = refuse_in_group;
 }
 
 void begin(Comm& c) {

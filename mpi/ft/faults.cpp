@@ -24,6 +24,7 @@ Faults::~Faults() {
 
 std::shared_ptr<Circle> Faults::make(std::uint32_t context, Members members) {
   auto circle = std::make_shared<Circle>(device_, context, std::move(members));
+  circle->refuse_in_group = refuse_in_group;
   for (const Rank r : dead_) circle->on_death(r);
   circles_.push_back(circle);
   return circle;
@@ -42,17 +43,25 @@ void Faults::begin(Circle& circle) {
 void Faults::end(const std::shared_ptr<Circle>& circle) {
   circle->end_messages = nullptr;
   circle->leave();
-  retire_those_over();
+  settle();
 }
 
 void Faults::forget(const std::shared_ptr<Circle>& circle) {
   std::erase_if(circles_, [&](const auto& one) { return one == circle || one.get() == circle->makings(); });
 }
 
-void Faults::retire_those_over() {
+void Faults::refuse_once(const std::shared_ptr<Circle>& circle) {
+  circle->end_messages = nullptr;
+  circle->refuse_once();
+}
+
+// Who may leave does so, and those that are over retire.
+void Faults::settle() {
   std::vector<std::shared_ptr<Circle>> over;
-  for (const auto& circle : circles_)
+  for (const auto& circle : circles_) {
+    if (circle->is_to_leave()) circle->leave();
     if (circle->is_over()) over.push_back(circle);
+  }
   for (const auto& circle : over) {
     forget(circle);
     if (circle->on_over) circle->on_over();
@@ -79,8 +88,8 @@ void Faults::on_packet(Rank from, const Packet& p, const std::byte* payload) {
     if (p.length > 0) early_.back().payload.assign(payload, payload + p.length);
   } else if (!circle->on_packet(place, p, payload)) {
     device_.MPID_Protocol_error(from, p, "it is no part of an agreement");
-  } else if (p.kind == rmq::Kind::FT_VOTE) {
-    retire_those_over();
+  } else {
+    settle();
   }
 }
 
@@ -101,7 +110,7 @@ void Faults::on_peer_dead(Rank rank) {
   dead_.push_back(rank);
   const auto circles = circles_;  // an upcall may make or end one
   for (const auto& circle : circles) circle->on_death(rank);
-  retire_those_over();
+  settle();
 }
 
 }  // namespace rmq::mpi::ft

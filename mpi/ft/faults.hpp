@@ -29,6 +29,8 @@ class Faults final : public adi::Extension {
   void begin(Circle& circle);
   /// Its communicator ends. Circle::on_over is called when that is so everywhere, at once or later.
   void end(const std::shared_ptr<Circle>& circle);
+  /// In an agreement among its makings, which others are in: then its end() follows by itself.
+  void refuse_once(const std::shared_ptr<Circle>& circle);
   /// Nobody but this process has ever known it.
   void forget(const std::shared_ptr<Circle>& circle);
   /// Whose processes have ended.
@@ -38,6 +40,8 @@ class Faults final : public adi::Extension {
   /// Asked for the circle of a communicator of this process that has none yet, when something comes for it: with this
   /// context, and this member. It makes one, or says nullptr.
   Circle* (*look_up)(std::uint32_t context, Rank member) = nullptr;
+  /// Of all circles: see there.
+  bool (*refuse_in_group)(const Circle& circle, const GroupAgreement& agreement) = nullptr;
 
   void on_packet(Rank from, const Packet& packet, const std::byte* payload) override;
   methods::Landing on_arriving(Rank from, const Packet& packet) override;
@@ -54,7 +58,7 @@ class Faults final : public adi::Extension {
     std::vector<std::byte> payload;
   };
   Circle* find(std::uint32_t context, Rank from, int& place);
-  void retire_those_over();
+  void settle();
 
   adi::Device& device_;
   std::vector<std::shared_ptr<Circle>> circles_;

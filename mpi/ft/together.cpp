@@ -52,10 +52,10 @@ const char* CopyAgreement::text() const {
                                         : kNoContextLeft;
 }
 
-Contexts agree_on_contexts(Comm& c, const std::function<void()>& failed) {
+Contexts agree_on_contexts(Comm& c, const std::function<void()>& meanwhile) {
   CopyAgreement agreement(c, c.is_inter() ? 2 : 1, true);
   while (!agreement.is_over()) {
-    if (failed) failed();
+    if (meanwhile) meanwhile();
     runtime().device->MPID_Poll(true);
   }
   if (agreement.error() != MPI_SUCCESS) fail_call(agreement.error(), agreement.text());

@@ -54,9 +54,8 @@ class CopyAgreement {
   const std::shared_ptr<const char> alive_ = std::make_shared<const char>();  // as long as this object
 };
 
-/// Contexts that all who live of `c` agree on at once, or all fail. `failed`: looked at meanwhile, and ends it for this
-/// member alone when it throws.
-Contexts agree_on_contexts(Comm& c, const std::function<void()>& failed = {});
+/// Contexts that all who live of `c` agree on at once, or all fail. `meanwhile`: called again and again.
+Contexts agree_on_contexts(Comm& c, const std::function<void()>& meanwhile = {});
 
 class Together {
  public:

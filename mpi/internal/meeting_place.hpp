@@ -3,6 +3,7 @@
 // as all jobs name them. Needs the device held.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "mpi/internal/comms.hpp"
@@ -17,6 +18,9 @@ class MeetingPlace {
   ~MeetingPlace();
   MeetingPlace(const MeetingPlace&) = delete;
   MeetingPlace& operator=(const MeetingPlace&) = delete;
+
+  /// How often this process has come to a place of this text and these members. Counted only where ranks may die.
+  static std::uint32_t visits(std::string_view text, const Ranks& members);
 
   Comm& comm() { return comm_; }  // of the members, in their order; no user has it
   int tag() const { return tag_; }

@@ -90,6 +90,42 @@ TEST(DeadPeer, IsNotHiddenByAProcessThatItHasForked) {
   expect_lost_once(pair);
 }
 
+// Whoever is told of an end waits for the loss: it follows whatever the two have said to each other before.
+enum class Before { nothing, a_word, good_bye, answered_good_bye };
+
+class EndedPeer : public ::testing::TestWithParam<Before> {};
+
+TEST_P(EndedPeer, IsLost) {
+  Pair pair([](Node& node) {
+    while (node.received.empty()) node.method().poll();
+    if (text_of(node.received[0]) == "leave") node.method().close();
+    poll_for_ever(node);
+  });
+  TcpMethod& method = pair.node->method();
+  const bool leaves = GetParam() == Before::good_bye || GetParam() == Before::answered_good_bye;
+  if (GetParam() != Before::nothing) {
+    ASSERT_TRUE(pair.node->say(1, 1, leaves ? "leave" : "stay"));
+  }
+  if (leaves) {
+    while (!method.arm()) method.poll();
+    pair.node->doorbell().wait(20000000000);  // for the good-bye
+    method.disarm();
+  }
+  // It stands there as one that has left.
+  if (GetParam() == Before::answered_good_bye) {
+    for (int i = 0; i < 1000; ++i) method.poll();
+  }
+  method.ended(1, {Errc::peer_lost, "its process has ended"});
+  ASSERT_TRUE(pair.until([&] { return !pair.node->lost.empty(); }));
+  EXPECT_EQ(pair.node->lost[0].second.what, "its process has ended");
+  for (int i = 0; i < 100; ++i) method.poll();
+  EXPECT_EQ(pair.node->lost.size(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EndedPeer,
+                         ::testing::Values(Before::nothing, Before::a_word, Before::good_bye,
+                                           Before::answered_good_bye));
+
 TEST(DeadPeer, EndsASleep) {
   Pair pair(poll_for_ever);
   ASSERT_TRUE(pair.node->say(1, 1));
