@@ -185,14 +185,8 @@ bool ShmMethod::may_single_copy(std::uint32_t host_rank) {
 
 std::uint64_t ShmMethod::expose(Rank rank, const DataView& view) {
   const std::uint32_t peer = host_rank_of(rank);
-  if (peer == kElsewhere || view.bytes == 0) return 0;
-  const std::byte* start = view.base;
-  if (!view.is_contiguous()) {
-    iovec piece{};
-    std::uint64_t covered = 0;
-    if (iovecs(view, 0, view.bytes, {&piece, 1}, covered) != 1 || covered != view.bytes) return 0;
-    start = static_cast<const std::byte*>(piece.iov_base);
-  }
+  if (peer == kElsewhere || view.bytes == 0 || !view.is_contiguous()) return 0;
+  const std::byte* const start = view.base;
   if (heap_.contains(start, view.bytes)) {
     return kInSegment | static_cast<std::uint64_t>(start - directory_->segment().data());
   }

@@ -17,6 +17,7 @@
 #include <fstream>
 #include <string>
 
+#include "alike.hpp"
 #include "points.hpp"
 
 namespace {
@@ -42,14 +43,6 @@ int agree(MPI_Comm comm, bool yes) {
   int outcome = yes ? 1 : 2;
   MPIX_Comm_agree(comm, &outcome);  // which fails as somebody has died, and has agreed nevertheless
   return outcome;
-}
-
-/// All who live of `comm` have come to the same code.
-void require_alike(MPI_Comm comm, int code) {
-  int all = class_of(code), none = ~all;
-  MPIX_Comm_agree(comm, &all);
-  MPIX_Comm_agree(comm, &none);
-  require(all == ~none, "this job is not of one mind why", class_of(code));
 }
 
 void await_file(const char* path) {
@@ -105,7 +98,7 @@ void spawn(char** argv, int rank) {
   if (armed) raise(SIGKILL);
   const bool met = code == MPI_SUCCESS;
   require(agree(MPI_COMM_WORLD, met) != 0, "the spawners are not of one mind whether they have", class_of(code));
-  require_alike(MPI_COMM_WORLD, code);
+  require(are_alike(MPI_COMM_WORLD, class_of(code)), "this job is not of one mind why", class_of(code));
   if (met) use(inter);
   std::printf("rank %d: %s, class %d\n", rank, met ? "met" : "not met", class_of(code));
 }
@@ -146,7 +139,7 @@ int main(int argc, char** argv) {
   const bool met = code == MPI_SUCCESS;
   if (met && later && (rank == victim || all_die)) raise(SIGKILL);
   require(agree(MPI_COMM_WORLD, met) != 0, "this job is not of one mind whether it has met the other one", code);
-  require_alike(MPI_COMM_WORLD, code);
+  require(are_alike(MPI_COMM_WORLD, class_of(code)), "this job is not of one mind why", class_of(code));
   if (met) {
     use(inter);
     std::printf("rank %d: met\n", rank);

@@ -266,7 +266,11 @@ struct Ring : Step {
 Side draw_side(Chance& chance, int words, int n) {
   Side side;
   side.n = n;
-  if (words % 48 == 0 && chance.one_in(2)) side.shape = Shape(chance);
+  constexpr int kMostInOne = 4096;  // words of one element: a printed program lists where each lies
+  if (words > 0 && words <= kMostInOne && chance.one_in(6))
+    side.shape = Shape(chance, words);
+  else if (words % 48 == 0 && chance.one_in(2))
+    side.shape = Shape(chance);
   side.count = words / side.shape.size();
   return side;
 }

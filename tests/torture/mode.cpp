@@ -62,7 +62,7 @@ std::string split(Chance& chance, int ranks) {
 Mode draw_mode(unsigned long seed, bool deaths) {
   Chance chance(seed ^ 0x6D6F6465);
   Mode mode;
-  mode.ranks = chance.one_in(25) ? chance.of({16, 16, 17, 17, 33, 130}) : 1 + chance.below(chance.one_in(3) ? 9 : 4);
+  mode.ranks = chance.one_in(20) ? chance.of({16, 17, 17, 18, 33, 130}) : 1 + chance.below(chance.one_in(3) ? 9 : 4);
   if (deaths) mode.ranks = std::min(mode.ranks + 3, 17);
   // What one host tells another of deaths, and ranks of one host tell each other, is where most faults have been.
   switch (deaths && chance.one_in(3) ? 2 : chance.below(4)) {

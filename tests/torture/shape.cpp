@@ -18,6 +18,10 @@ Shape::Shape(Chance& chance) {
   }
 }
 
+Shape::Shape(Chance& chance, int words) {
+  add(chance, 1, words);
+}
+
 void Shape::place(const std::vector<int>& starts, int block) {
   const std::vector<int> inner = layout_;
   const int extent = ub_ - lb_, lb = lb_, ub = ub_;

@@ -12,6 +12,8 @@ class Shape {
   Shape() = default;  // one word, contiguous
   /// 1, 2, 3, 4, 6, 12, 24 … words that do not overlap: nested, with holes, with negative strides, resized.
   explicit Shape(Chance& chance);
+  /// So many words that touch each other, as one element that begins elsewhere than its buffer.
+  Shape(Chance& chance, int words);
 
   bool plain() const { return levels_.empty(); }
   int size() const { return static_cast<int>(layout_.size()); }

@@ -90,6 +90,12 @@ TORTURE_BOTH(content_of_tries,
     }
   }
 
+  static inline void add_zeros(int step, unsigned* out, int words, int target, MPI_Aint at, int times, MPI_Win window) {
+    for (int i = 0; i < words; ++i) out[i] = 0;
+    for (int i = 0; i < times; ++i)
+      must(MPI_Accumulate(out, words, MPI_UNSIGNED, target, at, words, MPI_UNSIGNED, MPI_SUM, window), step, "MPI_Accumulate");
+  }
+
   static inline void hand_on(int step, unsigned* out, unsigned* in, int how, int target, MPI_Aint at, unsigned value, MPI_Win window) {
     out[0] = value;
     out[1] = value - 1;

@@ -32,6 +32,7 @@ struct Op {
   unsigned from = 0;     // key, relative to the step's
   int members = 1;       // what a get brings, or a cell's number
   int times = 1;         // of an add to the area of all
+  int zeros = 0;         // so often, before that, nothing is added to it
   int out = 0, in = 0;   // words of the origin's two buffers
 };
 

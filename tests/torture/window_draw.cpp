@@ -127,7 +127,7 @@ class Drawer {
         op.members = members;
         break;
       case What::all_add:
-        if (passive_ && chance_.one_in(3)) op.times = 10;
+        if (chance_.one_in(3)) (passive_ ? op.times : op.zeros) = 12;  // of large areas more than may be under way
         op.from = kAllKey + static_cast<unsigned>(step_.all_members[index(op.target)]);
         step_.all_members[index(op.target)] += op.times;
         break;

@@ -140,6 +140,8 @@ struct Window : Step, WindowPlan {
         accumulate(f, op, TORTURE_NAMED(MPI_NO_OP));
         break;
       case What::all_add:
+        if (op.zeros > 0)
+          f.does(TORTURE_CALL(add_zeros), id, in, n, op.target, disp(op.target, all_at()), op.zeros, win());
         if (op.times > 1)
           f.does(TORTURE_CALL(add_again), id, out, n, op.target, disp(op.target, all_at()), Key{key + op.from},
                  op.times, win());
@@ -186,6 +188,7 @@ struct Window : Step, WindowPlan {
     const unsigned since = op.from - static_cast<unsigned>(op.members);  // what was there before an add
     if (op.what == What::get_add) area_is(in_of(op), since, op.members);
     if (op.what == What::get || op.what == What::get_nothing) area_is(in_of(op), op.from, op.members);
+    if (op.zeros > 0) f.does(TORTURE_CALL(blank), in, area);
     if (op.what == What::all_add && !op.taken) plain_is(out, op.from + static_cast<unsigned>(op.times - 1), 1);
     if (op.what == What::all_get) plain_is(in, kAllKey, op.members);
     if (op.what == What::cell_add || op.what == What::cell_swap || op.what == What::count_up) {
@@ -360,6 +363,7 @@ std::unique_ptr<Step> draw_window(Chance& chance, const Group& group, int) {
   step->told = chance.one_in(3);
   const int most = group.size() > 9 ? 100 : group.size() > 3 || !chance.one_in(6) ? 10000 : 50000;
   step->area = std::max(1, draw_words(chance) % most);
+  if (most > 10000 && chance.one_in(2)) step->area = most;
   step->whole = std::max(2, draw_words(chance) % (group.size() > 9 ? 1000 : 30000));
   if (chance.one_in(2)) {
     step->area += 48 - step->area % 48;

@@ -8,6 +8,7 @@
 
 #include <thread>
 
+#include "ft/alike.hpp"
 #include "mpi/check.hpp"
 
 namespace {
@@ -29,13 +30,6 @@ int wait_in(Waits waits, MPI_Comm c, char* port) {
                        : MPI_Comm_spawn(kMute, arguments, 1, MPI_INFO_NULL, 0, c, &made, MPI_ERRCODES_IGNORE);
   CHECK(code == MPI_SUCCESS || made == MPI_COMM_NULL);
   return class_of(code);
-}
-
-void check_of_one_mind(MPI_Comm c, int what) {
-  int all = what, none = ~what;
-  MPIX_Comm_agree(c, &all);
-  MPIX_Comm_agree(c, &none);
-  CHECK(all == ~none);
 }
 
 }  // namespace
@@ -82,7 +76,7 @@ int main(int argc, char** argv) {
     }
     const int code = wait_in(waits, c, waits == Waits::accept ? own : port);
     CHECK(code == MPIX_ERR_PROC_FAILED);
-    check_of_one_mind(c, code);
+    CHECK(are_alike(c, code));
     if (dies.joinable()) dies.join();
     MPI_Comm_free(&c);
   }
