@@ -100,7 +100,7 @@ void Device::MPID_Dismiss(Party& party) {
     return std::ranges::all_of(party.relays_, [](const Relay* r) { return r->drained(); }) &&
            std::ranges::none_of(party.numbers_.met_here, [&](const auto& one) {
              const Channel* const c = channels_.find(one.first);
-             return c && c->waits();
+             return (c && c->waits()) || MPID_Is_dying(one.first);
            });
   };
   while (!drained()) MPID_Poll(true);

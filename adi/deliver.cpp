@@ -87,7 +87,11 @@ void Device::on_landed(void* device, Rank from, const Packet& p, const methods::
   if (error != Errc::ok) d.note_failed(owner, error, from);
   if (owner->kind != RequestKind::message) return d.finish(owner);
   Request* const recv = owner->unexpected.taker;
-  if (!recv) return owner->go(Step::kept);
+  if (!recv) {
+    owner->go(Step::kept);
+    if (d.is_revoked(owner->match.context)) d.forget_kept(owner);  // meanwhile
+    return;
+  }
   if (error == Errc::ok) {
     d.deliver(recv, owner->match, owner->owned, owner->owned_bytes);
   } else {

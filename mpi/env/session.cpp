@@ -141,6 +141,12 @@ struct Drop {
   }
 };
 
+/// Goes on with a failure. Nobody but this file revokes what no user has, and does so as a member has died.
+[[noreturn]] void fail_as_death(const Failure& f) {
+  if (f.code == MPIX_ERR_REVOKED) fail_call(MPIX_ERR_PROC_FAILED, "a member has failed");
+  throw f;
+}
+
 MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int remote_leader, std::string_view tag,
                       Errhandler& errhandler) {
   connect_job();
@@ -178,14 +184,13 @@ MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int rem
   } catch (const Failure& f) {
     if (bridge.comm) static_cast<void>(settle(bridge, &f));     // the other side waits for this one
     if (ours && ft::may_fail()) ft::circle_of(*ours).revoke();  // who has heard from the leader goes on
-    throw;
+    fail_as_death(f);
   }
   if (is_met[0] == 0) return MPI_COMM_NULL;
   try {
     return create_intercomm(*ours, leader, bridge);
   } catch (const Failure& f) {
-    if (f.code == MPIX_ERR_REVOKED) fail_call(MPIX_ERR_PROC_FAILED, "a member has failed");
-    throw;
+    fail_as_death(f);
   }
 }
 

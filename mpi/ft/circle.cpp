@@ -144,9 +144,9 @@ void Circle::tell(const GroupAgreement& agreement) {
     if (place != me_ && !agreement_.dead().has(place)) send(place, p, words);
 }
 
-bool Circle::on_group(std::uint32_t visit, const std::vector<std::uint64_t>& words) {
+bool Circle::on_group(int from, std::uint32_t visit, const std::vector<std::uint64_t>& words) {
   constexpr auto kMostTag = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
-  if (words.empty() || words[0] > kMostTag) return false;
+  if (whose_ || words.empty() || words[0] > kMostTag) return false;
   GroupAgreement agreement{{}, static_cast<int>(words[0]), visit};
   Places members(members_.size());
   for (const std::uint64_t place : std::span(words).subspan(1)) {
@@ -154,7 +154,7 @@ bool Circle::on_group(std::uint32_t visit, const std::vector<std::uint64_t>& wor
     members.add(static_cast<int>(place));
     agreement.places.push_back(static_cast<int>(place));
   }
-  if (!members.has(me_)) return false;
+  if (!members.has(me_) || !members.has(from)) return false;
   revoke();
   return refuse_in_group && refuse_in_group(*this, agreement);
 }
@@ -272,7 +272,7 @@ bool Circle::on_packet(int from, const Packet& p, const std::byte* payload) {
   std::vector<std::uint64_t> all(words + tail);
   if (bytes > 0) std::memcpy(all.data(), part.data(), bytes);
   parts_.erase(from);
-  if (of_group) return on_group(m.number, all);
+  if (of_group) return on_group(from, m.number, all);
   m.value.failed = Places(std::vector<std::uint64_t>(all.begin() + static_cast<std::ptrdiff_t>(words), all.end()));
   all.resize(words);
   m.value.words = std::move(all);

@@ -129,7 +129,7 @@ class Circle final : private Agreement::Wire {
   void say_of_end(int place, std::uint32_t standing);
   void spread();
   void note_failed(const Places& more);
-  bool on_group(std::uint32_t visit, const std::vector<std::uint64_t>& words);
+  bool on_group(int from, std::uint32_t visit, const std::vector<std::uint64_t>& words);
   void go_on();
   bool is_any_dying() const;
 

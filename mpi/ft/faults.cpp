@@ -46,7 +46,12 @@ void Faults::end(const std::shared_ptr<Circle>& circle) {
   settle();
 }
 
+// Others may have voted among its makings, which this process has never had: its contexts are used again.
 void Faults::forget(const std::shared_ptr<Circle>& circle) {
+  std::erase_if(early_, [&](const Early& e) {
+    const bool is_its = e.packet.context == circle->context() || e.packet.context == circle->context() + 1;
+    return is_its && circle->members().place_of(e.from) >= 0;
+  });
   std::erase_if(circles_, [&](const auto& one) { return one == circle || one.get() == circle->makings(); });
 }
 
