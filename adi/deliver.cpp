@@ -89,7 +89,7 @@ void Device::on_landed(void* device, Rank from, const Packet& p, const methods::
   Request* const recv = owner->unexpected.taker;
   if (!recv) {
     owner->go(Step::kept);
-    if (d.is_revoked(owner->match.context)) d.forget_kept(owner);  // meanwhile
+    if (d.is_revoked(owner->match.context)) d.forget_kept(owner);  // while it landed
     return;
   }
   if (error == Errc::ok) {

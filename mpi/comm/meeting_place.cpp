@@ -11,10 +11,10 @@ namespace {
 // Apart from all contexts of communicators, and even, like these.
 constexpr std::uint32_t kPlaces = 1u << 29;
 
-/// How often this process has come to a place, by its hash. Touched with the device held.
-std::uint32_t& visits_to(std::uint64_t place) {
+/// How often this process has come to each place, by its hash. Touched with the device held.
+std::map<std::uint64_t, std::uint32_t>& all_visits() {
   static auto* const visits = new std::map<std::uint64_t, std::uint32_t>;
-  return (*visits)[place];
+  return *visits;
 }
 
 void add_word(std::uint64_t& hash, std::uint64_t word, int bits) {
@@ -35,12 +35,16 @@ std::uint64_t hash_of(std::string_view text, const Ranks& members) {
 }  // namespace
 
 std::uint32_t MeetingPlace::visits(std::string_view text, const Ranks& members) {
-  return visits_to(hash_of(text, members));
+  const auto found = all_visits().find(hash_of(text, members));
+  return found == all_visits().end() ? 0 : found->second;
 }
 
 MeetingPlace::MeetingPlace(std::string_view text, const Ranks& members) {
   std::uint64_t h = hash_of(text, members);
-  if (ft::may_fail()) add_word(h, ++visits_to(h), 32);
+  if (ft::may_fail()) {
+    visit_ = ++all_visits()[h];
+    add_word(h, visit_, 32);
+  }
   const Comm& world = *runtime().world;
   comm_.context = comm_.recv_context = kPlaces | (static_cast<std::uint32_t>(h >> 32) & (kPlaces - 2));
   comm_.group = new_group(members);

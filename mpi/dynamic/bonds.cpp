@@ -6,6 +6,7 @@
 #include <cstring>
 #include <list>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -288,9 +289,7 @@ void meet_parties() {
 void end_for_parting(std::span<const std::uint64_t> jobs, int rank, bool line_has_ended) {
   constexpr std::size_t kMostNames = 15;  // that a frame has room for (base/boot_wire.hpp): 255 bytes
   const auto names_of = [](std::span<const std::uint64_t> some) {
-    std::string names;
-    for (const std::uint64_t job : some) names += (names.empty() ? "" : " ") + job_name(job);
-    return names;
+    return fmt::format("{}", fmt::join(some | std::views::transform(job_name), " "));
   };
   // Where ranks may die the launcher tells of each that has; of another one's jobs it knows nothing, and takes this.
   if (runtime().ft) {

@@ -141,7 +141,7 @@ struct Drop {
   }
 };
 
-/// Goes on with a failure. Nobody but this file revokes what no user has, and does so as a member has died.
+/// Fails with `f`. A communicator that no user has yet is revoked only as a member has died: that is told instead.
 [[noreturn]] void fail_as_death(const Failure& f) {
   if (f.code == MPIX_ERR_REVOKED) fail_call(MPIX_ERR_PROC_FAILED, "a member has failed");
   throw f;

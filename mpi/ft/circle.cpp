@@ -14,6 +14,9 @@ namespace rmq::mpi::ft {
 using Kind = Agreement::Message::Kind;
 using Standing = Agreement::Message::Standing;
 
+// In an FT_VOTE that is none, in place of what a voter stands for.
+constexpr std::uint32_t kLeaves = 3, kAnswers = 4, kOfGroup = 5;
+
 Circle::Circle(adi::Device& device, std::uint32_t context, Members members)
     : device_(device),
       context_(context),
@@ -133,8 +136,6 @@ void Circle::spread() {
 
 // ---- agreements of groups ----
 
-constexpr std::uint32_t kOfGroup = 5;  // in place of what a voter stands for
-
 void Circle::tell(const GroupAgreement& agreement) {
   std::vector<std::uint64_t> words{static_cast<std::uint64_t>(agreement.tag)};
   words.insert(words.end(), agreement.places.begin(), agreement.places.end());
@@ -160,8 +161,6 @@ bool Circle::on_group(int from, std::uint32_t visit, const std::vector<std::uint
 }
 
 // ---- the end ----
-
-constexpr std::uint32_t kLeaves = 3, kAnswers = 4;  // in place of what a voter stands for: see also kOfGroup
 
 void Circle::leave() {
   left_ = true;
@@ -232,7 +231,7 @@ bool Circle::on_packet(int from, const Packet& p, const std::byte* payload) {
   if (p.kind == rmq::Kind::FT_REVOKE) return revoke(), p.length == 0;
   Agreement::Message m;
   std::uint64_t words = 0;
-  bool of_group = false;
+  const bool of_group = p.kind == rmq::Kind::FT_VOTE && p.ft_vote.standing == kOfGroup;
   switch (p.kind) {
     case rmq::Kind::FT_VOTE:
       m.kind = Kind::vote;
@@ -243,9 +242,10 @@ bool Circle::on_packet(int from, const Packet& p, const std::byte* payload) {
         return p.length == 0 && p.ft_vote.words == 0;
       }
       words = p.ft_vote.words;
-      of_group = p.ft_vote.standing == kOfGroup;
-      if (of_group && words > 1 + static_cast<std::uint64_t>(members_.size())) return false;
-      if (of_group) break;
+      if (of_group) {
+        if (words > 1 + static_cast<std::uint64_t>(members_.size())) return false;
+        break;
+      }
       if (p.ft_vote.standing > 2) return false;
       m.standing = static_cast<Standing>(p.ft_vote.standing);
       break;

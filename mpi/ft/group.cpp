@@ -21,13 +21,11 @@ std::string text_of(std::uint32_t context, int tag) {
 
 Contexts agree_in_group(Comm& c, const Group& group, int tag) {
   Circle& whole = circle_of(c);
-  const std::string text = text_of(whole.context(), tag);
-  MeetingPlace place(text, group.world);
-  const std::uint32_t visit = MeetingPlace::visits(text, group.world);
+  MeetingPlace place(text_of(whole.context(), tag), group.world);
   bool told = false;
   return agree_on_contexts(place.comm(), [&] {
     if (!c.revoked || std::exchange(told, true)) return;
-    GroupAgreement agreement{{}, tag, visit};
+    GroupAgreement agreement{{}, tag, place.visit()};
     for (const Rank r : group.world) agreement.places.push_back(whole.members().place_of(r));
     whole.tell(agreement);
   });

@@ -24,11 +24,14 @@ class MeetingPlace {
 
   Comm& comm() { return comm_; }  // of the members, in their order; no user has it
   int tag() const { return tag_; }
+  /// visits(), with this one.
+  std::uint32_t visit() const { return visit_; }
   Party party() { return {comm_, {}, comm_.rank, tag_}; }
 
  private:
   Comm comm_;
   int tag_;
+  std::uint32_t visit_ = 0;
 };
 
 }  // namespace rmq::mpi

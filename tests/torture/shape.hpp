@@ -12,7 +12,7 @@ class Shape {
   Shape() = default;  // one word, contiguous
   /// 1, 2, 3, 4, 6, 12, 24 … words that do not overlap: nested, with holes, with negative strides, resized.
   explicit Shape(Chance& chance);
-  /// So many words that touch each other, as one element that begins elsewhere than its buffer.
+  /// So many words that touch each other, as one element that need not begin where its buffer does.
   Shape(Chance& chance, int words);
 
   bool plain() const { return levels_.empty(); }
