@@ -38,7 +38,8 @@ Shape choose_shape(const Config& config, std::uint32_t ranks) {
   shape.cells = config.shm_cells != 0 ? power_of_two(config.shm_cells / sizeof(Cell), 8, 1u << 20) : sizes.cells;
   shape.ring_bytes = config.shm_ring != 0 ? power_of_two(config.shm_ring, kPage, 1u << 28) : sizes.ring_bytes;
   shape.first_bytes = std::min(shape.ring_bytes, kFirstBytes);
-  if (ranks > Map::kReserveAllRanks) {  // no page only for these
+  shape.has_rings = ranks <= config.shm_reserve ? 1 : 0;
+  if (shape.has_rings == 0) {  // no page only for the first bytes
     const std::uint64_t head = sizeof(RingHeader) + shape.cells * sizeof(Cell);
     const std::uint64_t room = round_up(head + kLeastFirstBytes, kPage) - head;
     shape.first_bytes = std::min(shape.first_bytes, static_cast<std::uint32_t>(std::bit_floor(room)));
@@ -55,7 +56,7 @@ Map::Map(const Shape& shape)
       inbox_stride_(sizeof(InboxHeader) + inbox_cells_ * sizeof(Cell)),
       rings_at_(round_up(inbox_at(shape.ranks), kPage)),
       ring_stride_(round_up(sizeof(RingHeader) + shape.cells * sizeof(Cell) + shape.ring_bytes,
-                            shape.ranks <= kReserveAllRanks ? kCacheLine : kPage)),
+                            shape.has_rings != 0 ? kCacheLine : kPage)),
       heaps_at_(round_up(ring_at(rings()), kPage)) {}
 
 }  // namespace rmq::shm

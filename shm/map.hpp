@@ -3,7 +3,7 @@
 //    header | controls: 320 bytes a rank | inboxes: one a rank | rings: as many as pairs, claimed one by one |
 //    heaps: one a rank
 //
-// All positions are offsets and follow from five numbers (Shape), which the header repeats so that whoever attaches can
+// All positions are offsets and follow from six numbers (Shape), which the header repeats so that whoever attaches can
 // check them. Nothing but what comes before the rings (and, on hosts of few ranks, the rings) is reserved at start.
 // A new segment is all zero, and zero is the initial state of everything in it.
 #pragma once
@@ -27,6 +27,7 @@ struct Shape {
   std::uint32_t cells = 0;        // one-line packets in a ring, power of two
   std::uint32_t ring_bytes = 0;   // payload of a ring, power of two
   std::uint32_t first_bytes = 0;  // of these in use before a ring grows, power of two
+  std::uint32_t has_rings = 0;    // 1: those of all pairs are reserved at start; 0: pairs begin by inbox
   std::uint64_t heap_bytes = 0;   // range of one rank's heap, whole pages
   friend bool operator==(const Shape&, const Shape&) = default;
 };
@@ -131,9 +132,7 @@ class Map {
   std::uint64_t heap_at(std::uint32_t rank) const { return heaps_at_ + rank * shape_.heap_bytes; }
   std::uint64_t bytes() const { return heap_at(shape_.ranks); }
 
-  /// Reserved by the creator: all rings where that is little.
-  std::uint64_t reserved_at_start() const { return shape_.ranks <= kReserveAllRanks ? heaps_at_ : rings_at_; }
-  static constexpr std::uint32_t kReserveAllRanks = 16;
+  std::uint64_t reserved_at_start() const { return shape_.has_rings != 0 ? heaps_at_ : rings_at_; }  // by the creator
 
  private:
   Shape shape_;

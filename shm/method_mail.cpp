@@ -22,7 +22,7 @@ constexpr std::uint32_t kBlockedToLook = 256;  // polls in a row that find a cel
 }  // namespace
 
 bool ShmMethod::goes_by_mail(Peer& peer, const Packet& packet) {
-  if (directory_->map().shape().ranks <= Map::kReserveAllRanks) return false;  // all rings are there
+  if (directory_->map().shape().has_rings != 0) return false;
   if (packet.length > inline_room(packet.kind)) return false;
   if (peer.no_ring_until_ns != 0 && os::now_ns() < peer.no_ring_until_ns) return true;
   if (peer.claimed) return false;

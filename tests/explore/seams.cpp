@@ -78,7 +78,7 @@ namespace shm {
 
 namespace {
 
-constexpr std::size_t kArena = 4 << 20;  // holds the rings of kReserveAllRanks + 1 ranks
+constexpr std::size_t kArena = 4 << 20;  // holds the rings of 17 ranks
 std::byte* const arena =
     static_cast<std::byte*>(::mmap(nullptr, kArena, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 

@@ -43,6 +43,7 @@ const std::vector<Setting>& settings() {
       {"TORTURE_THREADS", {"1"}, 4},
       {"TORTURE_CUTS", {"2000", "20000"}, 5},
       {"TORTURE_STOPS", {"10", "100"}, 8},
+      {"RMQ_SHM_RESERVE", {"1"}, 4},
   };
   return all;
 }
