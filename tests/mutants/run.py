@@ -8,8 +8,9 @@ A rule says which lines are taken out and which are put in their place. Where a 
 begins the next one; each fits exactly one place of the sources, in whatever file.
 The second form copies the sources to FOLDER/source and builds them in FOLDER/build (both are kept for the next time: a
 mutant costs what one source costs to compile). For each rule it changes the copy, builds the targets, runs COMMAND in
-FOLDER/build with a shell, and puts the source back. A mutant is killed when COMMAND ends with another code than 0 or is
-still running after --seconds and as many again. A mutant that does not compile is an error of its rule.
+FOLDER/build with a shell, its output to FOLDER/NAME.log, and puts the source back. A mutant is killed when COMMAND ends
+with another code than 0 or is still running after --seconds and as many again. A mutant that does not compile is an
+error of its rule.
 It prints a line for each, and "N killed, N survived" at the end; the code is 1 when a rule is wrong.
 """
 import argparse
@@ -86,9 +87,9 @@ def changed_by(rule, texts):
     return changed, ""
 
 
-def run_for(command, folder, seconds):
-    """The code of the command, ended with all that it has started when it takes longer; its output goes to last.log."""
-    with open(folder / "last.log", "wb") as log:
+def run_for(command, folder, log_file, seconds):
+    """The code of the command, ended with all that it has started when it takes longer."""
+    with open(log_file, "wb") as log:
         process = subprocess.Popen(command, shell=True, cwd=folder, stdout=log, stderr=subprocess.STDOUT,
                                    stdin=subprocess.DEVNULL, start_new_session=True)
         try:
@@ -168,7 +169,7 @@ def main():
                 wrong += 1
                 continue
             begin = time.monotonic()
-            code = run_for(" ".join(given.command), folder, 2 * given.seconds)
+            code = run_for(" ".join(given.command), folder, work / f"{rule.name}.log", 2 * given.seconds)
             took = time.monotonic() - begin
             if code == 0:
                 survived += 1

@@ -9,8 +9,8 @@ int Group::rank_of(int world) const {
   return at == members.end() ? -1 : static_cast<int>(at - members.begin());
 }
 
-int draw_words(Chance& chance) {
-  if (chance.one_in(30))
+int draw_words(Chance& chance, int one_is_long) {
+  if (chance.one_in(one_is_long))
     return chance.one_in(2) ? 32768 * (1 + chance.below(3)) + chance.below(5) - 2 : 65536 + 12 * chance.below(3 * 4096);
   if (chance.one_in(6)) return 1024 * chance.of({1, 2, 4, 8, 16}) + chance.below(5) - 2;
   return chance.of({0, 1, 2, 6, 9, 10, 11, 12, 13, 14, 15, 16, 17, 31, 32, 33, 60, 120, 240, 512});

@@ -110,7 +110,7 @@ std::unique_ptr<Step> draw_threads(Chance&, const World&, const Group&, int id);
 inline int object(int id, int n) {
   return id * 16 + n + 1;
 }
-/// Words around the protocols' thresholds.
-int draw_words(Chance& chance);
+/// Words around the protocols' thresholds; one in so many is long.
+int draw_words(Chance& chance, int one_is_long = 30);
 
 }  // namespace torture

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "combine.hpp"
 #include "plan.hpp"
 
 namespace torture {
@@ -125,7 +126,7 @@ std::string print_c(const Plan& plan, const std::string& head) {
   }
   const std::string& threads = face.functions();
   body += end;
-  const std::string all = content_text + std::string(" ") + content_of_tries + " " +
+  const std::string all = content_text + std::string(" ") + content_of_tries + " " + content_of_combine + " " +
                           (plan.old ? content_below_4 : content_of_4) + " " + content_of_4_1 + " " + content_of_worlds;
   const std::string content =
       used_of(definitions(all), threads + body + (names(body, "try_spawn") ? " be_spawned" : ""));

@@ -5,7 +5,10 @@
 namespace torture {
 
 Shape::Shape(Chance& chance) {
-  switch (chance.below(4)) {
+  switch (chance.below(5)) {
+    case 4:
+      add_runs(chance);
+      break;
     case 0:
       add(chance, chance.of({1, 2, 3, 4, 6}), chance.of({1, 2}));
       break;
@@ -22,14 +25,14 @@ Shape::Shape(Chance& chance, int words) {
   add(chance, 1, words);
 }
 
-void Shape::place(const std::vector<int>& starts, int block) {
+void Shape::place(const std::vector<int>& starts, const std::vector<int>& blocks) {
   const std::vector<int> inner = layout_;
   const int extent = ub_ - lb_, lb = lb_, ub = ub_;
   layout_.clear();
   lb_ = 1 << 30, ub_ = -(1 << 30);
-  for (int start : starts)
-    for (int j = 0; j < block; ++j) {
-      const int base = (start + j) * extent;
+  for (std::size_t i = 0; i < starts.size(); ++i)
+    for (int j = 0; j < blocks[i]; ++j) {
+      const int base = (starts[i] + j) * extent;
       for (int at : inner) layout_.push_back(base + at);
       lb_ = std::min(lb_, base + lb);
       ub_ = std::max(ub_, base + ub);
@@ -60,13 +63,38 @@ void Shape::add(Chance& chance, int count, int block) {
     }
   }
   if (chance.one_in(5)) starts = array_part(chance, level);
-  place(starts, block);
+  place(starts, std::vector<int>(static_cast<std::size_t>(count), block));
   if (level.kind == Kind::subarray || level.kind == Kind::darray) {  // its extent is that of the whole array
     const int words = static_cast<int>(extent / 4);
     lb_ = 0, ub_ = level.sizes[0] * level.sizes[1] * words;
   }
   vary(chance, level, extent);
   levels_.push_back(level);
+  finish(chance);
+}
+
+void Shape::add_runs(Chance& chance) {
+  Level level;
+  level.kind = Kind::blocks_of;
+  level.count = 8 + chance.below(6);
+  int left = chance.of({16, 24, 48}), at = chance.below(5) - 2;
+  for (int more = level.count - 1; more >= 0; --more) {
+    const int block = more == 0 ? left : 1 + chance.below(std::min(4, left - more));
+    level.at.push_back(at);
+    level.blocks.push_back(block);
+    left -= block;
+    at += block + chance.below(3);
+  }
+  if (chance.one_in(2))
+    std::reverse(level.at.begin(), level.at.end()), std::reverse(level.blocks.begin(), level.blocks.end());
+  place(level.at, level.blocks);
+  vary(chance, level, 4);
+  levels_.push_back(level);
+  finish(chance);
+}
+
+/// What may follow a level, and where the data lies now.
+void Shape::finish(Chance& chance) {
   if (chance.one_in(3)) {
     Level resized;
     resized.kind = Kind::resized;

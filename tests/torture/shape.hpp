@@ -10,7 +10,7 @@ namespace torture {
 class Shape {
  public:
   Shape() = default;  // one word, contiguous
-  /// 1, 2, 3, 4, 6, 12, 24 … words that do not overlap: nested, with holes, with negative strides, resized.
+  /// 1, 2, 3, 4, 6, 12, 16, 24, 48 … words that do not overlap: nested, with holes, with negative strides, resized.
   explicit Shape(Chance& chance);
   /// So many words that touch each other, as one element that need not begin where its buffer does.
   Shape(Chance& chance, int words);
@@ -57,7 +57,10 @@ class Shape {
     int place = 0;                         // … of this one
   };
   void add(Chance& chance, int count, int block);
-  void place(const std::vector<int>& starts, int block);
+  /// Many runs of several lengths.
+  void add_runs(Chance& chance);
+  void place(const std::vector<int>& starts, const std::vector<int>& blocks);
+  void finish(Chance& chance);
   void call(Face& face, const Level& level, Type from, TypeRef to, int id, int n) const;
   std::vector<int> array_part(Chance& chance, Level& level);
   void spread(Chance& chance, Level& level);

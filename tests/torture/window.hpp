@@ -1,9 +1,9 @@
 // What a step with a window does: its epochs and their operations.
 //
 // The memory of a window, words in this order: one area for each origin; an area to which all add; one that is read and
-// written as a whole under locks; a cell for each origin; a counter for all; a word that goes round. An area of its own
-// origin has one right outcome. What it contains is the sum of words of successive keys: a put begins anew, an
-// accumulate adds the next one.
+// written as a whole under locks; a cell for each origin; a counter for all; a word that goes round; elements that all
+// combine (combine.hpp). An area of its own origin has one right outcome. What it contains is the sum of words of
+// successive keys: a put begins anew, an accumulate adds the next one.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "combine.hpp"
 #include "plan.hpp"
 #include "shape.hpp"
 
@@ -18,7 +19,20 @@ namespace torture {
 
 enum class Flavour { create, allocate, shared, dynamic, count };
 enum class Sync { fence, post, lock_all, lock, isolate, count };
-enum class What { put, add, replace, get, get_add, get_nothing, all_add, all_get, cell_add, cell_swap, count_up };
+enum class What {
+  put,
+  add,
+  replace,
+  get,
+  get_add,
+  get_nothing,
+  all_add,
+  all_get,
+  cell_add,
+  cell_swap,
+  count_up,
+  combine
+};
 
 constexpr unsigned kAllKey = 512;    // of the area to which all add
 constexpr unsigned kWholeKey = 900;  // of the one that is read and written as a whole
@@ -30,7 +44,8 @@ struct Op {
   bool taken = false;    // MPI_Win_flush_local, and then the origin's buffer is used for something else
   int flush = 0;         // afterwards: none, flush, flush_all
   unsigned from = 0;     // key, relative to the step's
-  int members = 1;       // what a get brings, or a cell's number
+  int members = 1;       // what a get brings, a cell's number, or the one that is combined
+  int how = 0;           // of combine()
   int times = 1;         // of an add to the area of all
   int zeros = 0;         // so often, before that, nothing is added to it
   int out = 0, in = 0;   // words of the origin's two buffers
@@ -74,7 +89,8 @@ struct WindowPlan {
   std::vector<Round> rounds;
   std::map<std::pair<int, int>, std::pair<unsigned, int>> state;  // origin, target: first key, members
   std::vector<std::vector<int>> accessed, accessing;  // targets and origins of a rank, a round after another
-  std::vector<int> counts, all_members;               // of each target
+  int kind = 0, elements = 1;                         // that all combine
+  std::vector<int> counts, all_members, combined;     // of each target
   std::map<std::pair<int, int>, int> cells;
   unsigned hands = 0;  // of all rounds
 
@@ -86,9 +102,13 @@ struct WindowPlan {
   int whole_at() const { return all_at() + area; }
   int cell_at() const { return whole_at() + whole; }
   int hand_at() const { return cell_at() + group.size() + 1; }
-  int words() const { return hand_at() + 1; }
+  int combine_at() const { return (hand_at() + kCombineWords) / kCombineWords * kCombineWords; }  // aligned
+  int words() const { return combine_at() + elements * kCombineWords; }
   /// Words of the origin's buffers that one operation takes.
-  int place_words() const { return std::max({origin_room(), area, whole, 2}); }
+  int place_words() const {
+    const int least = std::max({origin_room(), area, whole, 2, elements * kCombineWords});
+    return (least + kCombineWords - 1) / kCombineWords * kCombineWords;
+  }
 };
 
 inline std::size_t index(int i) {

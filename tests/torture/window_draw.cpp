@@ -15,6 +15,7 @@ class Drawer {
   void draw(int rounds) {
     step_.counts.assign(index(p_), 0);
     step_.all_members.assign(index(p_), 1);
+    step_.combined.assign(index(p_), 0);
     for (int r = 0; r < rounds; ++r) {
       step_.rounds.push_back(draw_round());
       for (int rank = 0; rank < p_; ++rank) note_partners(rank);
@@ -30,6 +31,7 @@ class Drawer {
     passive_ = passive(round.sync);
     all_gets_ = chance_.one_in(2);
     swaps_ = chance_.one_in(2);
+    const int crowded = passive_ && !all_gets_ && chance_.one_in(3) ? chance_.below(p_) : -1;  // all add to its area
     for (int origin = 0; origin < p_; ++origin) {
       places_ = 0;
       for (int n = chance_.below(p_ > 9 ? 2 : 4); n > 0; --n) {
@@ -41,6 +43,9 @@ class Drawer {
         else
           draw_ops(round.ops, origin, target);
       }
+      if (crowded >= 0 && round.sync == Sync::lock_all) round.ops.push_back(draw_of_crowd(origin, crowded));
+      if (crowded >= 0 && round.sync == Sync::lock)
+        round.visits.push_back({origin, crowded, -1, false, false, false, 0, {draw_of_crowd(origin, crowded)}});
       modes_.clear();
     }
     if (round.sync == Sync::lock_all && p_ > 1 && p_ <= 33 && chance_.one_in(2)) {
@@ -74,9 +79,18 @@ class Drawer {
     return v;
   }
 
+  /// One of many accumulates on one place at a time.
+  Op draw_of_crowd(int origin, int target) {
+    Op op{origin, target, What::all_add};
+    op.times = p_ > 9 ? 2 : 12;
+    note_all_add(op);
+    take_place(op);
+    return op;
+  }
+
   What draw_what(bool empty) {
     if (empty) return chance_.one_in(3) ? What::replace : What::put;
-    return static_cast<What>(chance_.below(static_cast<int>(What::count_up) + 1));
+    return static_cast<What>(chance_.below(static_cast<int>(What::combine) + 1));
   }
 
   /// Some operations of one origin on one target, in its own area and those of all.
@@ -102,7 +116,7 @@ class Drawer {
       follow(op, from, members);
       op.request = passive_ && own && chance_.one_in(4);
       op.taken = passive_ && chance_.one_in(5) && op.what <= What::replace;
-      op.out = op.in = places_++ * step_.place_words();
+      take_place(op);
       ops.push_back(op);
     }
     if (step_.state[{origin, target}].second == 0) step_.state.erase({origin, target});
@@ -128,8 +142,7 @@ class Drawer {
         break;
       case What::all_add:
         if (chance_.one_in(3)) (passive_ ? op.times : op.zeros) = 12;  // of large areas more than may be under way
-        op.from = kAllKey + static_cast<unsigned>(step_.all_members[index(op.target)]);
-        step_.all_members[index(op.target)] += op.times;
+        note_all_add(op);
         break;
       case What::all_get:
         op.members = step_.all_members[index(op.target)];
@@ -137,10 +150,20 @@ class Drawer {
       case What::count_up:
         ++step_.counts[index(op.target)];
         break;
+      case What::combine:
+        op.how = chance_.below(passive_ ? 5 : 3);
+        op.members = ++step_.combined[index(op.target)];
+        break;
       default:
         op.members = step_.cells[{op.origin, op.target}]++;
     }
   }
+
+  void note_all_add(Op& op) {
+    op.from = kAllKey + static_cast<unsigned>(step_.all_members[index(op.target)]);
+    step_.all_members[index(op.target)] += op.times;
+  }
+  void take_place(Op& op) { op.out = op.in = places_++ * step_.place_words(); }
 
   void note_partners(int rank) {
     const Round& round = step_.rounds.back();

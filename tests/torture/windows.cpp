@@ -47,7 +47,8 @@ struct Window : Step, WindowPlan {
     f.does(TORTURE_CALL(blank), Buf{memory.index}, words());
     f.does(TORTURE_CALL(fill), Buf{memory.index, all_at()}, Layout{-1}, 1, 1, area, Key{key + kAllKey}, 0);
     f.does(TORTURE_CALL(fill_whole), Buf{memory.index, whole_at()}, whole, Key{key + kWholeKey}, Key{0});
-    for (int i = cell_at(); i < words(); ++i) f.does(TORTURE_CALL(set_number), Buf{memory.index, i}, Key{0});
+    for (int i = cell_at(); i <= hand_at(); ++i) f.does(TORTURE_CALL(set_number), Buf{memory.index, i}, Key{0});
+    f.does(TORTURE_CALL(begin_combined), Buf{memory.index, combine_at()}, kind, elements);
     f.call(TORTURE_CALL(MPI_Win_unlock), me, win());
     f.call(TORTURE_CALL(MPI_Barrier), c);
   }
@@ -156,6 +157,10 @@ struct Window : Step, WindowPlan {
         f.call(TORTURE_CALL(MPI_Compare_and_swap), out, Buf{in.index, in.at + 1}, in, word, op.target,
                disp(op.target, cell_at() + op.origin), win());
         break;
+      case What::combine:
+        f.does(TORTURE_CALL(combine), id, out, in, kind, elements, op.members, op.how, op.target,
+               disp(op.target, combine_at()), flavour == Flavour::dynamic ? 1 : unit, win());
+        break;
       default: {
         const int cell = op.what == What::count_up ? group.size() : op.origin;
         f.call(TORTURE_CALL(MPI_Fetch_and_op), out, in, word, op.target, disp(op.target, cell_at() + cell),
@@ -189,6 +194,8 @@ struct Window : Step, WindowPlan {
     if (op.what == What::get_add) area_is(in_of(op), since, op.members);
     if (op.what == What::get || op.what == What::get_nothing) area_is(in_of(op), op.from, op.members);
     if (op.zeros > 0) f.does(TORTURE_CALL(blank), in, area);
+    for (const Buf b : {out, in})
+      if (op.what == What::combine) f.does(TORTURE_CALL(blank), b, place_words());
     if (op.what == What::all_add && !op.taken) plain_is(out, op.from + static_cast<unsigned>(op.times - 1), 1);
     if (op.what == What::all_get) plain_is(in, kAllKey, op.members);
     if (op.what == What::cell_add || op.what == What::cell_swap || op.what == What::count_up) {
@@ -204,8 +211,8 @@ struct Window : Step, WindowPlan {
   }
 
   void visit(Face& f, const Visit& v) const {
-    const auto kind = v.exclusive ? TORTURE_NAMED(MPI_LOCK_EXCLUSIVE) : TORTURE_NAMED(MPI_LOCK_SHARED);
-    f.call(TORTURE_CALL(MPI_Win_lock), kind, v.target, 0, win());
+    const auto lock = v.exclusive ? TORTURE_NAMED(MPI_LOCK_EXCLUSIVE) : TORTURE_NAMED(MPI_LOCK_SHARED);
+    f.call(TORTURE_CALL(MPI_Win_lock), lock, v.target, 0, win());
     for (const Op& op : v.ops) issue(f, op);
     f.call(TORTURE_CALL(MPI_Win_unlock), v.target, win());
     for (const Op& op : v.ops) check(f, op);
@@ -216,11 +223,11 @@ struct Window : Step, WindowPlan {
     const Type word{-1};
     const Buf out{object(id, 1)}, in{object(id, 2)};
     const Disp at = disp(v.target, whole_at());
-    const auto kind = v.exclusive ? TORTURE_NAMED(MPI_LOCK_EXCLUSIVE) : TORTURE_NAMED(MPI_LOCK_SHARED);
+    const auto lock = v.exclusive ? TORTURE_NAMED(MPI_LOCK_EXCLUSIVE) : TORTURE_NAMED(MPI_LOCK_SHARED);
     if (v.puts) f.does(TORTURE_CALL(fill_whole), out, whole, Key{key + kWholeKey}, Key{v.version});
-    f.call(TORTURE_CALL(MPI_Win_lock), kind, v.target, 0, win());
+    f.call(TORTURE_CALL(MPI_Win_lock), lock, v.target, 0, win());
     if (v.within >= 0) {
-      f.call(TORTURE_CALL(MPI_Win_lock), kind, v.within, 0, win());
+      f.call(TORTURE_CALL(MPI_Win_lock), lock, v.within, 0, win());
       f.call(TORTURE_COUNTED(MPI_Get), in, whole, word, v.within, disp(v.within, whole_at()), whole, word, win());
       f.call(TORTURE_CALL(MPI_Win_unlock), v.within, win());
       f.does(TORTURE_CALL(expect_whole), id, in, whole, Key{key + kWholeKey});
@@ -326,6 +333,8 @@ struct Window : Step, WindowPlan {
       f.does(TORTURE_CALL(expect_number), id, Buf{memory.index, cell_at() + i}, Key{static_cast<unsigned>(want)});
     }
     f.does(TORTURE_CALL(expect_number), id, Buf{memory.index, hand_at()}, Key{hands});
+    f.does(TORTURE_CALL(expect_combined), id, Buf{memory.index, combine_at()}, kind, elements, combined[index(target)]);
+    f.does(TORTURE_CALL(blank), Buf{memory.index, combine_at()}, elements * kCombineWords);
     f.does(TORTURE_CALL(expect_blank), id, memory, words());
   }
 
@@ -370,6 +379,8 @@ std::unique_ptr<Step> draw_window(Chance& chance, const Group& group, int) {
     step->here = Shape(chance);
     step->there = Shape(chance);
   }
+  step->kind = chance.below(kCombineKinds);
+  step->elements = group.size() > 9 ? chance.of({1, 3}) : chance.of({1, 3, 40, 700});
   step->middles = chance.below(4);
   draw_epochs(chance, *step, 1 + step->middles);
   return step;
