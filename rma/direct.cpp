@@ -24,8 +24,12 @@ Fault Window::locate(const Reach& t, const Target& target, std::uint64_t& offset
     return target.disp < 0 || (layout.size() != 0 && target.count != 0) ? Fault::disp : Fault::none;
   if (__builtin_mul_overflow(layout.size(), target.count, &bytes)) [[unlikely]]
     return Fault::range;
-  if (core_.is_dynamic()) [[unlikely]]
-    return !t.direct || core_.attached.covers(layout, target.count, offset, 0, bytes) ? Fault::none : Fault::range;
+  if (core_.is_dynamic()) [[unlikely]] {
+    if (!t.direct) return Fault::none;
+    if (!core_.attached.covers(layout, target.count, offset, 0, bytes)) return Fault::range;
+    offset = reinterpret_cast<std::uintptr_t>(core_.attached.at(offset));
+    return Fault::none;
+  }
   if (layout.is_dense() && layout.true_lb() == 0) [[likely]] {
     return bytes == 0 || (offset <= t.size && bytes <= t.size - offset) ? Fault::none : Fault::range;
   }

@@ -44,7 +44,8 @@ TEST(RmaDynamic, MemoryMustBeAttached) {
   }));
 }
 
-TEST(RmaDynamic, NamesStandForAddressesAndACompletionForItsOwnOperations) {
+// `distance`: to the target, in places; 0: its own memory.
+void use_names(int distance) {
   methods::InprocRules rules;
   Fibers f(3, rules);
   EXPECT_TRUE(f.run([&](int me) {
@@ -58,7 +59,7 @@ TEST(RmaDynamic, NamesStandForAddressesAndACompletionForItsOwnOperations) {
     EXPECT_EQ(w->attach(second.data(), 80, kSecond + 8), Fault::attach);
     f.barrier(me);
     EXPECT_EQ(w->lock_all(rma::assertion::nocheck), Fault::none);
-    const int to = (me + 1) % 3;
+    const int to = (me + distance) % 3;
     const auto at = [&](std::uint64_t name) { return Target{to, static_cast<std::int64_t>(name), kLong.get(), 1}; };
     std::int64_t x = 7 + me, before = -1;
     EXPECT_EQ(w->put(DataView::contiguous(&x, 8), at(kSecond + 16)), Fault::none);
@@ -75,14 +76,22 @@ TEST(RmaDynamic, NamesStandForAddressesAndACompletionForItsOwnOperations) {
     EXPECT_EQ(before, 10);
     std::int64_t two[2] = {};
     const Target across{to, static_cast<std::int64_t>(kFirst + 72), kLong.get(), 2};
-    EXPECT_EQ(w->put(DataView::contiguous(two, 16), across), Fault::none);
-    EXPECT_EQ(w->flush(to), Fault::range);
+    EXPECT_EQ(w->put(DataView::contiguous(two, 16), across), distance == 0 ? Fault::range : Fault::none);
+    EXPECT_EQ(w->flush(to), distance == 0 ? Fault::none : Fault::range);
     EXPECT_EQ(w->unlock_all(), Fault::none);
     f.barrier(me);
-    EXPECT_EQ(second[2], 7 + (me + 2) % 3);
+    EXPECT_EQ(second[2], 7 + (me + 3 - distance) % 3);
     EXPECT_EQ(first[1], -3);
     f.close(me, std::move(w));
   }));
+}
+
+TEST(RmaDynamic, NamesStandForAddressesAndACompletionForItsOwnOperations) {
+  use_names(1);
+}
+
+TEST(RmaDynamic, NamesStandForAddressesInOnesOwnMemoryToo) {
+  use_names(0);
 }
 
 TEST(RmaDynamic, AnEmptyRegionIsInNobodysWay) {

@@ -181,7 +181,7 @@ std::unique_ptr<Step> draw_collective(Chance& chance, const Group& group, int) {
   step->form = static_cast<Form>(chance.below(static_cast<int>(Form::count)));
   step->holds = step->form == Form::persistent;
   step->root = chance.below(group.size());
-  step->words = draw_words(chance, 8) % (group.size() > 9 ? 1000 : group.size() > 4 ? 30000 : 120000);
+  step->words = draw_words(chance, 3) % (group.size() > 9 ? 1000 : group.size() > 4 ? 30000 : 120000);
   step->way = chance.below(6);
   step->in_place = (step->kind == Kind::allreduce || step->kind == Kind::allgather) && chance.one_in(3);
   return step;

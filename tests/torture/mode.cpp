@@ -33,7 +33,7 @@ const std::vector<Setting>& settings() {
        {"allreduce=ring,bcast=chain,alltoall=bruck", "allreduce=tree,bcast=binomial,alltoall=pairwise",
         "allreduce=doubling,bcast=bruck,allgather=ring", "allreduce=halving,bcast=scatter,allgather=bruck",
         "barrier=tree,reduce=flat,gather=linear,scatter=linear", "barrier=dissemination,reduce=binomial,bcast=flat",
-        "reduce=halving,reduce_scatter=halving,allgather=doubling",
+        "reduce=halving,reduce_scatter=halving,allgather=doubling,bcast=chain",
         "reduce_scatter=pairwise,bcast=trees,allreduce=flat"},
        2},
       {"RMQ_FLIGHT", {"0"}, 6},

@@ -13,6 +13,10 @@
 #include "chance.hpp"
 #include "program.hpp"
 
+extern "C" {
+int *torture_data_1(), *torture_data_2(), *torture_data_3(), *torture_data_4(), *torture_data_5(), *torture_data_6();
+}
+
 namespace {
 
 long calls = 0;
@@ -23,31 +27,38 @@ void must(bool good, const char* what) {
   shmem_global_exit(3);
 }
 
-/// Symmetric memory: of the heap, or static.
-int statics[4][20480];
-bool taken[4];
+/// Symmetric memory: of the heap, or static, here and in libraries.
+constexpr std::size_t kStaticWords = 20480;
+alignas(64) int here[2][kStaticWords];
+struct Static {
+  int* memory;
+  bool taken = false;
+};
+std::vector<Static>& statics() {
+  static std::vector<Static> all{{&here[0][0]},      {&here[1][0]},      {torture_data_1()}, {torture_data_2()},
+                                 {torture_data_3()}, {torture_data_4()}, {torture_data_5()}, {torture_data_6()}};
+  return all;
+}
 
-int* static_memory(std::size_t bytes) {
-  for (int i = 0; i < 4; ++i)
-    if (!taken[i] && bytes <= sizeof statics[i]) {
-      taken[i] = true;
-      return &statics[i][0];
-    }
-  return nullptr;
+int* static_memory(torture::Chance& alike, std::size_t words) {
+  Static& one = statics()[static_cast<std::size_t>(alike.below(static_cast<int>(statics().size())))];
+  if (one.taken || words > kStaticWords) return nullptr;
+  one.taken = true;
+  return one.memory;
 }
 
 int* memory_for(torture::Chance& alike, std::size_t words) {
-  int* const fixed = alike.one_in(4) ? static_memory(words * sizeof(int)) : nullptr;
+  int* const fixed = alike.one_in(3) ? static_memory(alike, words) : nullptr;
   auto* const memory = fixed ? fixed : static_cast<int*>(shmem_malloc(words * sizeof(int)));
   must(memory != nullptr, "memory");
   return memory;
 }
 
 void release(int* memory) {
-  for (int i = 0; i < 4; ++i)
-    if (memory == &statics[i][0]) {
+  for (Static& one : statics())
+    if (memory == one.memory) {
       shmem_barrier_all();  // as shmem_free
-      taken[i] = false;
+      one.taken = false;
       return;
     }
   shmem_free(memory);
@@ -301,11 +312,10 @@ void signalled(torture::Chance& alike) {
   const int to = (me + 1) % pes, from = (me + pes - 1) % pes;
   const int step = 1 + alike.below(4), apart = 1 + alike.below(4);
   const int some = std::min(n, 50);
-  static std::uint64_t fixed;
   int* const data = memory_for(alike, static_cast<std::size_t>(n));
   auto* const gaps = static_cast<int*>(shmem_calloc(static_cast<std::size_t>(some * step), sizeof(int)));
-  auto* const heap = static_cast<std::uint64_t*>(shmem_calloc(1, sizeof(std::uint64_t)));
-  std::uint64_t* const signal = alike.one_in(3) ? &fixed : heap;
+  int* const word = memory_for(alike, 2);
+  auto* const signal = reinterpret_cast<std::uint64_t*>(word);
   *signal = 0;
   std::fill_n(data, n, -1);
   shmem_barrier_all();
@@ -324,7 +334,7 @@ void signalled(torture::Chance& alike) {
   for (int k = 0; k < some * step; ++k)
     must(gaps[k] == (k % step == 0 ? value(from, k / step * apart) : 0), "data with gaps");
   shmem_barrier_all();
-  shmem_free(heap);
+  release(word);
   shmem_free(gaps);
   release(data);
 }
