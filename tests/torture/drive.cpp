@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
     job.seed = seed;
     job.plants = o.plants;
     if (!o.also.empty() && seed % 8 == 0) job.torture = o.also;
-    job.count = std::min<long>(job.mode.ranks > 9 ? 5 : 40, o.count - programs);
+    job.count = std::min<long>(job.mode.ranks > 33 ? 1 : job.mode.ranks > 9 ? 5 : 40, o.count - programs);
     if (job.dies) {
       job.torture = o.deaths;
       job.count = 20;  // rounds
