@@ -221,6 +221,8 @@ class Window {
 
   // ---- what all operations do, and direct ones: direct.cpp ----
   Reach* plainly(int rank, std::int64_t disp, std::uint64_t bytes, std::uint64_t& offset);
+  /// Checks that the target's memory has all of it. `offset`: from `t.base` where that is mapped here; else what the
+  /// target calls it.
   Fault locate(const Reach& t, const Target& target, std::uint64_t& offset) const;
   Fault begin(const Target& target, std::uint64_t& offset);
   Fault begin_combining(const Target& target, ReduceOp op, std::uint64_t& offset, Element& element);

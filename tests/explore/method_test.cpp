@@ -119,7 +119,7 @@ TEST(Sleep, NeedsItsFencesAndOrders) {
 
 // ---- by inbox ----
 
-constexpr int kManyRanks = 17;  // where pairs begin without rings
+const int kManyRanks = static_cast<int>(Config{}.shm_reserve) + 1;  // where pairs begin without rings
 
 Program by_inbox(std::uint32_t packets) {
   auto world = std::make_shared<World>(2, kManyRanks);

@@ -78,7 +78,8 @@ namespace shm {
 
 namespace {
 
-constexpr std::size_t kArena = 4 << 20;  // holds the rings of 17 ranks
+constexpr std::size_t kArena =
+    4 << 20;  // holds the rings of as many ranks as method_test.cpp has where pairs begin without them
 std::byte* const arena =
     static_cast<std::byte*>(::mmap(nullptr, kArena, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 

@@ -1,5 +1,6 @@
-// Static memory of a library. OpenSHMEM programs have several of these: more than PEs of one host reach directly.
+#include "statics.hpp"
+
 extern "C" [[gnu::visibility("default")]] int* RMQ_TORTURE_DATA() {
-  alignas(64) static int words[20480];
+  alignas(64) static int words[kStaticWords];
   return &words[0];
 }

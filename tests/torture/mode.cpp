@@ -20,6 +20,7 @@ const std::vector<Setting>& settings() {
       {"RMQ_SHM_RING", {"4K", "16K", "64K"}, 4},
       {"RMQ_SHM_SINGLE_COPY", {"0"}, 3},
       {"RMQ_SHM_SEGMENT", {"posix", "sysv"}, 4},
+      {"RMQ_SHM_RESERVE", {"1"}, 4},
       {"RMQ_EAGER_MAX", {"64", "1K", "256K"}, 4},
       {"RMQ_UNEXPECTED_MAX", {"64K", "1M"}, 4},
       {"RMQ_ENVELOPES_MAX", {"64", "1024"}, 6},
@@ -43,7 +44,6 @@ const std::vector<Setting>& settings() {
       {"TORTURE_THREADS", {"1"}, 4},
       {"TORTURE_CUTS", {"2000", "20000"}, 5},
       {"TORTURE_STOPS", {"10", "100"}, 8},
-      {"RMQ_SHM_RESERVE", {"1"}, 4},
   };
   return all;
 }

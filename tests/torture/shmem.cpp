@@ -12,10 +12,7 @@
 
 #include "chance.hpp"
 #include "program.hpp"
-
-extern "C" {
-int *torture_data_1(), *torture_data_2(), *torture_data_3(), *torture_data_4(), *torture_data_5(), *torture_data_6();
-}
+#include "statics.hpp"
 
 namespace {
 
@@ -28,7 +25,6 @@ void must(bool good, const char* what) {
 }
 
 /// Symmetric memory: of the heap, or static, here and in libraries.
-constexpr std::size_t kStaticWords = 20480;
 alignas(64) int here[2][kStaticWords];
 struct Static {
   int* memory;
@@ -79,9 +75,8 @@ Block allocate(torture::Chance& alike) {
   block.part = 1 + alike.below(std::min(20000 / shmem_n_pes(), alike.of({10, 300, 5000})));
   const std::size_t bytes = sizeof(int) * pes * static_cast<std::size_t>(block.part);
   const std::size_t alignment = std::size_t{8} << alike.below(14);
-  switch (alike.below(4)) {
+  switch (alike.below(3)) {
     case 0:
-    case 3:
       block.memory = memory_for(alike, bytes / sizeof(int));
       break;
     case 1:
@@ -196,10 +191,12 @@ void collect_in(torture::Chance& alike, shmem_team_t team, int* in, int* out, in
   const int root = alike.below(pes), kind = alike.below(8);
   const int apart = 1 + alike.below(3), step = 1 + alike.below(3);  // of alltoalls
   const auto is = [&](int at, int want, const char* what) { must(in[at] == want, what); };
+  int filled = 0;
   const auto fill = [&](int many) {
     for (int k = 0; k < many; ++k) out[k] = value(me, k);
+    filled = many;
   };
-  calls += 1;
+  ++calls;
   fill(n);
   switch (kind) {
     case 0:
@@ -212,11 +209,10 @@ void collect_in(torture::Chance& alike, shmem_team_t team, int* in, int* out, in
         is(k, sum, "reduce");
       }
       break;
-    case 2: {  // into where it comes from
+    case 2:  // into where it comes from
       must(shmem_int_min_reduce(team, out, out, words) == 0, "reduce");
       for (int k = 0; k < n; ++k) must(out[k] == value(0, k), "reduce in place");
       break;
-    }
     case 3:
       must(shmem_int_broadcast(team, in, out, words, root) == 0, "broadcast");
       for (int k = 0; k < n; ++k) is(k, value(root, k), "broadcast");
@@ -252,6 +248,7 @@ void collect_in(torture::Chance& alike, shmem_team_t team, int* in, int* out, in
           is(pe * each * apart + k, k % apart == 0 ? value(pe, (me * each + k / apart) * step) : -2, "alltoalls");
     }
   }
+  std::fill_n(out, filled, -1);  // a call that is over has left its source
 }
 
 /// Collectives of all PEs, or of some that are a team.

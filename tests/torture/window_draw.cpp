@@ -44,8 +44,13 @@ class Drawer {
           draw_ops(round.ops, origin, target);
       }
       if (crowded >= 0 && round.sync == Sync::lock_all) round.ops.push_back(draw_of_crowd(origin, crowded));
-      if (crowded >= 0 && round.sync == Sync::lock)
-        round.visits.push_back({origin, crowded, -1, false, false, false, 0, {draw_of_crowd(origin, crowded)}});
+      if (crowded >= 0 && round.sync == Sync::lock) {
+        Visit visit;
+        visit.origin = origin;
+        visit.target = crowded;
+        visit.ops.push_back(draw_of_crowd(origin, crowded));
+        round.visits.push_back(visit);
+      }
       modes_.clear();
     }
     if (round.sync == Sync::lock_all && p_ > 1 && p_ <= 33 && chance_.one_in(2)) {
