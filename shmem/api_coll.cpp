@@ -122,22 +122,17 @@ void on_set(const mpi::Function& f, int start, int log_stride, int size, Body&& 
 }
 
 // What was issued before a barrier is complete behind it.
-void settle() {
-  order_all();
-  complete(*world().context, false);
-}
-
 }  // namespace
 
 RMQ_SHMEM(void, barrier_all, (void)) {
   enter(fn::barrier_all, [] {
     settle();
-    barrier(*world().teams[0]);
+    barrier(*world().all);
   });
 }
 
 RMQ_SHMEM(void, sync_all, (void)) {
-  enter(fn::sync_all, [] { barrier(*world().teams[0]); });
+  enter(fn::sync_all, [] { barrier(*world().all); });
 }
 
 RMQ_SHMEM(int, team_sync, (shmem_team_t team)) {

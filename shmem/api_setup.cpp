@@ -25,7 +25,9 @@ int my_pe() {
 
 // ---- the heap; the device held ----
 
+// As shmem_barrier_all: what was put before is complete, so that memory which is given again is nobody's target.
 void meet() {
+  settle();
   mpi::coll::barrier(*world().comm);
 }
 

@@ -96,6 +96,11 @@ void quiet_all() {
   for (std::size_t i = 0; i < w.contexts.size(); ++i) complete(*w.contexts[i], false);
 }
 
+void settle() {
+  order_all();
+  complete(*world().context, false);
+}
+
 // A thread that has issued something sees its own store, or a later one, of who found it complete: acquire, for what
 // has been sent and received until then.
 void quiet(Context& c) {

@@ -26,6 +26,10 @@ void complete(Context& c, bool local, std::span<const int> pes = {});
 /// The same for all contexts.
 void quiet_all();
 
+/// What shmem_barrier_all and the functions of the heap do before they meet: quiets the default context. The device
+/// held.
+void settle();
+
 /// shmem_ctx_quiet.
 void quiet(Context& c);
 

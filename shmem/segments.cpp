@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <initializer_list>
 #include <string_view>
+#include <utility>
 
 namespace rmq::shmem {
 namespace {
@@ -70,12 +71,16 @@ bool has_any(std::initializer_list<const char*> functions) {
 
 struct Objects {
   std::vector<Segment> data;
-  bool first = true;  // the executable
+  std::vector<std::string> libraries;  // that data belongs to
+  bool first = true;                   // the executable
 };
 
 int on_object(dl_phdr_info* object, std::size_t, void* list) {
   auto& all = *static_cast<Objects*>(list);
-  if (is_of_program(*object, all.first)) add_data(*object, all.data);
+  if (is_of_program(*object, all.first)) {
+    add_data(*object, all.data);
+    if (!all.first) all.libraries.emplace_back(object->dlpi_name);
+  }
   all.first = false;
   return 0;
 }
@@ -102,24 +107,57 @@ bool is_zero(const std::byte* page) {
   return std::memcmp(page, kZero.data(), kPage) == 0;
 }
 
+// Copies the pages that hold anything; `to` is all zero.
+void copy_pages(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  for (std::uint64_t at = 0; at < bytes; at += kPage)
+    if (!is_zero(from + at)) std::memcpy(to + at, from + at, kPage);
+}
+
 // ---- children ----
 
 struct Moved {
   std::byte* begin;
   std::uint64_t bytes;
 };
-std::array<Moved, 16> moved_data;
-std::size_t moved_count = 0;
+/// Written while the process has one thread; never destroyed, for a destructor of the program may fork.
+std::vector<Moved>& moved_data() {
+  static auto* const all = new std::vector<Moved>;
+  return *all;
+}
 
-// In a child that the program forks: data becomes its own again, as in any process. Only system calls.
-void on_fork() {
-  for (std::size_t i = 0; i < moved_count; ++i) {
-    const auto [begin, bytes] = moved_data[i];
-    void* const own = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (own == MAP_FAILED) ::_exit(127);
-    for (std::uint64_t at = 0; at < bytes; at += kPage)
-      if (!is_zero(begin + at)) std::memcpy(static_cast<std::byte*>(own) + at, begin + at, kPage);
-    if (::mremap(own, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, begin) == MAP_FAILED) ::_exit(127);
+// A child that the program forks has data of its own, as it was when the fork was asked for: the parent changes what is
+// shared while the child begins. So the copy is made before, by the thread that forks, and the child moves it there.
+thread_local std::byte* copies = nullptr;
+
+std::uint64_t bytes_of_copies() {
+  std::uint64_t all = 0;
+  for (const Moved& data : moved_data()) all += data.bytes;
+  return all;
+}
+
+void before_fork() {
+  void* const room =
+      ::mmap(nullptr, bytes_of_copies(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  copies = room == MAP_FAILED ? nullptr : static_cast<std::byte*>(room);
+  if (!copies) return;
+  std::byte* to = copies;
+  for (const Moved& data : moved_data()) {
+    copy_pages(to, data.begin, data.bytes);
+    to += data.bytes;
+  }
+}
+
+void in_parent() {
+  if (copies) ::munmap(std::exchange(copies, nullptr), bytes_of_copies());
+}
+
+// Only system calls.
+void in_child() {
+  if (!copies) ::_exit(127);  // without memory for its data it would write to that of its parent
+  std::byte* from = std::exchange(copies, nullptr);
+  for (const auto& [begin, bytes] : moved_data()) {
+    if (::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, begin) == MAP_FAILED) ::_exit(127);
+    from += bytes;
   }
 }
 
@@ -128,26 +166,27 @@ void on_fork() {
 std::vector<Segment> find_data() {
   Objects all;
   ::dl_iterate_phdr(on_object, &all);
+  // Other PEs reach it until the end: dlclose() may not take it away.
+  for (const std::string& library : all.libraries) ::dlopen(library.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
   return std::move(all.data);
 }
 
 void share_data(Segment& data) {
   // A sanitizer has its own idea of that memory.
   if (has_any({"__asan_init", "__hwasan_init", "__msan_init", "__tsan_init"})) return;
-  if (moved_count == moved_data.size() || !has_one_thread()) return;
+  if (!has_one_thread()) return;
   rma::HostMemory file = rma::HostMemory::make_sparse(data.bytes, nullptr);
   if (!file) return;
-  if (moved_count == 0) ::pthread_atfork(nullptr, nullptr, on_fork);
+  if (moved_data().empty()) ::pthread_atfork(before_fork, in_parent, in_child);
   // No handler may write to what has been copied.
   sigset_t all, before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  for (std::uint64_t at = 0; at < data.bytes; at += kPage)
-    if (!is_zero(data.begin + at)) std::memcpy(file.data() + at, data.begin + at, kPage);
+  copy_pages(file.data(), data.begin, data.bytes);
   const bool done = file.map_over(data.begin);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (!done) return;
-  moved_data[moved_count++] = {data.begin, data.bytes};
+  moved_data().push_back({data.begin, data.bytes});
   data.file = std::move(file);
 }
 

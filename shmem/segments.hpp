@@ -34,10 +34,11 @@ constexpr std::uint64_t segment_name(std::size_t index) {
   return static_cast<std::uint64_t>(index + 1) << Segment::kNameShift;
 }
 
-/// The data segments of the program, the executable's first: their addresses and sizes.
+/// The data segments of the program, the executable's first: their addresses and sizes. The libraries they belong to
+/// stay loaded until the process ends.
 std::vector<Segment> find_data();
-/// Moves a data segment into a file. Nothing happens where that is impossible. No other thread may run; a child that
-/// the process forks later has a copy of its own.
+/// Moves a data segment into a file. Nothing happens where that is impossible. No other thread may run. A child that
+/// the process forks later has a copy of its own, as it was when fork() was called.
 void share_data(Segment& data);
 
 /// Where a heap may lie in all PEs: the `attempt`-th address to try; null: any will do, there are no more.

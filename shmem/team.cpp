@@ -62,16 +62,16 @@ shmem_team_t handle_or_invalid(const Team* team) {
 Team& team_of(const char* function, shmem_team_t handle) {
   World& w = world();
   if (w.size == 0) refuse(function);
-  if (handle == SHMEM_TEAM_WORLD) return *w.teams[0];
-  if (handle == SHMEM_TEAM_SHARED) return *w.teams[1];
+  if (handle == SHMEM_TEAM_WORLD) return *w.all;
+  if (handle == SHMEM_TEAM_SHARED) return *w.shared;
   if (handle == SHMEM_TEAM_INVALID) die(function, "the team is SHMEM_TEAM_INVALID");
   return *reinterpret_cast<Team*>(handle);
 }
 
 shmem_team_t handle_of(const Team& team) {
   const World& w = world();
-  if (&team == w.teams[0].get()) return SHMEM_TEAM_WORLD;
-  if (&team == w.teams[1].get()) return SHMEM_TEAM_SHARED;
+  if (&team == w.all) return SHMEM_TEAM_WORLD;
+  if (&team == w.shared) return SHMEM_TEAM_SHARED;
   return reinterpret_cast<shmem_team_t>(const_cast<Team*>(&team));
 }
 
@@ -79,12 +79,12 @@ void make_first_teams() {
   World& w = world();
   auto all = std::make_unique<Team>();
   all->comm = w.comm;
-  w.teams.push_back(std::move(all));
+  w.all = w.teams.emplace_back(std::move(all)).get();
   // Those whose memory this PE reaches by loads and stores.
   std::vector<Rank> mine;
   for (int pe = 0; pe < static_cast<int>(w.size); ++pe)
     if (w.near[pe].base[0]) mine.push_back(pe);
-  make_team(*w.teams[0], mine, nullptr, 0, "SHMEM_TEAM_SHARED");
+  w.shared = make_team(*w.all, mine, nullptr, 0, "SHMEM_TEAM_SHARED");
 }
 
 void end_teams() {
@@ -92,17 +92,18 @@ void end_teams() {
   active_sets().clear();
   for (auto& team : world().teams) drop(*team);
   world().teams.clear();
+  world().all = world().shared = nullptr;
   world().comm = nullptr;
 }
 
 Team& active_set(int start, int log_stride, int size) {
   World& w = world();
-  if (start == 0 && log_stride == 0 && size == static_cast<int>(w.size)) return *w.teams[0];
+  if (start == 0 && log_stride == 0 && size == static_cast<int>(w.size)) return *w.all;
   auto& slot = active_sets()[{start, log_stride, size}];
   if (slot) return *slot;
   const char* const call = mpi::runtime().device->call_name();
   const std::vector<Rank> pes =
-      log_stride < 0 || log_stride > 30 ? std::vector<Rank>{} : pes_of(*w.teams[0], start, 1 << log_stride, size);
+      log_stride < 0 || log_stride > 30 ? std::vector<Rank>{} : pes_of(*w.all, start, 1 << log_stride, size);
   const auto me = std::find(pes.begin(), pes.end(), w.me);
   if (me == pes.end()) {
     die(call, fmt::format("this PE is not in the active set (PE_start {}, logPE_stride {}, PE_size {})", start,

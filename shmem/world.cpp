@@ -75,18 +75,23 @@ void place_heap() {
 
 // Programs may differ from PE to PE: what is not alike in all is not symmetric.
 void keep_what_is_alike() {
+  constexpr std::size_t kAtOnce = 16;
   World& w = world();
   std::size_t alike = 0;
-  std::vector<std::uint64_t> words(2 * 16, ~std::uint64_t{0});
-  for (std::size_t i = 0; i < 16; ++i) {
-    const std::uint64_t bytes = i < w.segments.size() ? w.segments[i].bytes : 0;
-    words[2 * i] = bytes;
-    words[2 * i + 1] = ~bytes;
+  for (bool more = true; more;) {
+    std::array<std::uint64_t, 2 * kAtOnce> words;
+    for (std::size_t i = 0; i < kAtOnce; ++i) {
+      const std::uint64_t bytes = alike + i < w.segments.size() ? w.segments[alike + i].bytes : 0;
+      words[2 * i] = bytes;
+      words[2 * i + 1] = ~bytes;
+    }
+    mpi::and_all(all_pes(), words);
+    // All PEs see the same words, and stop at the same one: that differs, or is of a segment which nobody has.
+    for (std::size_t i = 0; i < kAtOnce && more; ++i) {
+      more = (words[2 * i] | words[2 * i + 1]) == ~std::uint64_t{0} && words[2 * i] != 0;
+      if (more) ++alike;
+    }
   }
-  mpi::and_all(all_pes(), words);
-  while (alike < std::min<std::size_t>(w.segments.size(), 16) &&
-         (words[2 * alike] | words[2 * alike + 1]) == ~std::uint64_t{0})
-    ++alike;
   w.segments.resize(alike);
 }
 
@@ -235,11 +240,10 @@ bool all_say(bool yes) {
 
 std::byte* detail::near_data(const void* address, int pe) {
   const World& w = world();
-  const std::size_t count = std::min<std::size_t>(w.segments.size(), Near::kSegments);
-  for (std::size_t i = 1; i < count; ++i) {
+  for (std::size_t i = 1; i < w.segments.size(); ++i) {
     const Segment& s = w.segments[i];
     if (!s.contains(address)) continue;
-    std::byte* const base = w.near[pe].base[i];
+    std::byte* const base = pe == w.me ? s.begin : i < Near::kSegments ? w.near[pe].base[i] : nullptr;
     return base ? base + (static_cast<const std::byte*>(address) - s.begin) : nullptr;
   }
   return nullptr;

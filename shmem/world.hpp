@@ -57,7 +57,9 @@ struct World {
   mpi::Session* session = nullptr;   // keeps MPI's runtime alive
   std::unique_ptr<Context> context;  // the default one
   std::vector<std::unique_ptr<Context>> contexts;
-  std::vector<std::unique_ptr<Team>> teams;  // the world and the shared one first
+  std::vector<std::unique_ptr<Team>> teams;
+  Team* all = nullptr;     // SHMEM_TEAM_WORLD
+  Team* shared = nullptr;  // SHMEM_TEAM_SHARED
 };
 
 namespace detail {

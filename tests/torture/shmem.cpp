@@ -3,6 +3,7 @@
 //   torture_shmem --seed N [--count PROGRAMS]
 #include <shmem.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,6 +58,15 @@ void release(int* memory) {
       one.taken = false;
       return;
     }
+  shmem_free(memory);
+}
+
+/// All PEs meet, and what they have put is there: by a barrier, or by a function of the heap, which is one too.
+void meet(torture::Chance& alike) {
+  if (alike.one_in(2)) return shmem_barrier_all();
+  void* const memory =
+      alike.one_in(2) ? shmem_malloc(1 + static_cast<std::size_t>(alike.below(5000))) : shmem_align(64, 8);
+  must(memory != nullptr, "memory");
   shmem_free(memory);
 }
 
@@ -336,19 +346,68 @@ void signalled(torture::Chance& alike) {
   release(data);
 }
 
+/// Memory is freed while the next PE still puts there, and given again: nothing of that comes behind.
+void handed_on(torture::Chance& alike) {
+  const auto n = static_cast<std::size_t>(1 + alike.below(alike.of({10, 3000, 300000})));
+  const int pes = shmem_n_pes(), me = shmem_my_pe(), to = (me + 1) % pes, from = (me + pes - 1) % pes;
+  auto* const first = static_cast<int*>(shmem_malloc(n * sizeof(int)));
+  must(first != nullptr, "memory");
+  std::vector<int> data(n, value(me, 1));
+  ++calls;
+  shmem_int_put_nbi(first, data.data(), n, to);
+  if (alike.one_in(2)) {
+    shmem_free(first);
+    std::fill(data.begin(), data.end(), -2);  // complete
+    auto* const second = static_cast<int*>(shmem_malloc(n * sizeof(int)));
+    must(second != nullptr, "memory");
+    std::fill_n(second, n, me);
+    shmem_int_put_nbi(second, data.data(), n / 2, me);
+    meet(alike);
+    for (std::size_t k = 0; k < n; ++k) must(second[k] == (k < n / 2 ? -2 : me), "memory that is given again");
+    return shmem_free(second);
+  }
+  void* const other = shmem_calloc(3, 5);
+  std::fill(data.begin(), data.end(), -2);
+  for (std::size_t k = 0; k < n; ++k) must(first[k] == value(from, 1), "a put before an allocation");
+  shmem_free(other);
+  shmem_free(first);
+}
+
+/// A child has static memory as it was when the fork began, and changes its own.
+void forked() {
+  static int number;
+  int* const far = torture_data_6();
+  const int was = far[0];
+  for (int i = 0; i < 3; ++i) {
+    number = i;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const bool right = number == i && far[0] == was;
+      far[0] = number = -1;
+      ::_exit(right ? 0 : 1);
+    }
+    number = -1;
+    int status = -1;
+    must(child > 0 && ::waitpid(child, &status, 0) == child && status == 0, "static memory of a child");
+    must(number == -1 && far[0] == was, "static memory after a fork");
+  }
+}
+
 void run(torture::Chance& alike, torture::Chance& own) {
   std::vector<Block> blocks;
   for (int rounds = 1 + alike.below(12); rounds > 0; --rounds) {
     blocks.push_back(allocate(alike));
     for (int n = own.below(20); n > 0; --n)
       step(own, blocks[static_cast<std::size_t>(own.below(static_cast<int>(blocks.size())))]);
-    shmem_barrier_all();
+    meet(alike);
     for (const Block& block : blocks)
       for (int pe = 0; pe < shmem_n_pes(); ++pe) compare(own, block, pe, 0, block.part);
     shmem_barrier_all();
     if (alike.one_in(2)) together(alike);
     if (alike.one_in(2)) signalled(alike);
     if (alike.one_in(3)) counted(alike);
+    if (alike.one_in(3)) handed_on(alike);
+    if (alike.one_in(20) && own.one_in(shmem_n_pes())) forked();
     if (!alike.one_in(3)) continue;
     const int gone = alike.below(static_cast<int>(blocks.size()));
     release(blocks[static_cast<std::size_t>(gone)].memory);
