@@ -12,10 +12,10 @@
 
 #include "adi/counters.hpp"
 #include "adi/gate.hpp"
-#include "base/packet.hpp"
-#include "base/request.hpp"
-#include "base/request_pool.hpp"
-#include "base/trace.hpp"
+#include "base/packet/packet.hpp"
+#include "base/packet/request.hpp"
+#include "base/packet/request_pool.hpp"
+#include "base/record/trace.hpp"
 #include "methods/method.hpp"
 
 namespace rmq::adi {

@@ -35,14 +35,14 @@
 #include "adi/simulation.hpp"
 #include "adi/wait.hpp"
 #include "adi/watch.hpp"
-#include "base/bootstrap.hpp"
 #include "base/config.hpp"
-#include "base/doorbell.hpp"
 #include "base/os/atomic.hpp"
+#include "base/os/doorbell.hpp"
+#include "base/packet/request_pool.hpp"
 #include "base/ranks.hpp"
-#include "base/request_pool.hpp"
-#include "base/trace.hpp"
+#include "base/record/trace.hpp"
 #include "methods/method.hpp"
+#include "start/bootstrap.hpp"
 
 namespace rmq::adi {
 
@@ -532,7 +532,7 @@ class Device {
   void note_failed(Request* r, Errc error, Rank other);
   void tell_failures(Rank lost);
   void complete(Request* r, Errc error);  // now, whatever is outstanding
-  // The values of `protocol` in base/trace.def.
+  // The values of `protocol` in base/record/trace.def.
   enum Way : std::uint8_t { kShort = 1, kRendezvous, kGet, kPut, kPackets };
   enum Because : std::uint8_t {
     kFits = 1,

@@ -4,8 +4,8 @@
 // extension.
 #pragma once
 
-#include "base/packet.hpp"
-#include "base/report_text.hpp"
+#include "base/packet/packet.hpp"
+#include "base/record/report_text.hpp"
 #include "methods/method.hpp"
 
 namespace rmq::adi {

@@ -24,11 +24,11 @@
 #include <utility>
 
 #include "adi/report.hpp"
-#include "base/doorbell.hpp"
 #include "base/os/atomic.hpp"
 #include "base/os/bunk.hpp"
+#include "base/os/doorbell.hpp"
 #include "base/os/fence.hpp"
-#include "base/trace.hpp"
+#include "base/record/trace.hpp"
 
 namespace rmq::adi {
 

@@ -17,7 +17,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/request.hpp"
+#include "base/packet/request.hpp"
 
 namespace rmq::adi {
 

@@ -16,7 +16,7 @@
 
 #include "adi/relay.hpp"
 #include "base/config.hpp"
-#include "base/party.hpp"
+#include "start/party.hpp"
 
 namespace rmq::adi {
 

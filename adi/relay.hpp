@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/doorbell.hpp"
-#include "base/line.hpp"
-#include "base/party.hpp"
-#include "base/trace.hpp"
+#include "base/os/doorbell.hpp"
+#include "base/record/trace.hpp"
 #include "methods/method.hpp"
+#include "start/line.hpp"
+#include "start/party.hpp"
 
 namespace rmq::adi {
 

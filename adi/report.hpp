@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "base/report_text.hpp"
-#include "base/request.hpp"
+#include "base/packet/request.hpp"
+#include "base/record/report_text.hpp"
 
 namespace rmq::adi {
 

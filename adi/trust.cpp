@@ -1,7 +1,7 @@
 // What a peer may do. The handshake has proved that it belongs to the job, not that its memory is sound or that it runs
-// the same code: so each packet is held against what this rank knows (base/protocol.def says what may follow what), and
-// a peer that sends one which no rank of ours could send is dropped. Requests that wait for it end with peer_lost, and
-// the error handlers decide whether the job does.
+// the same code: so each packet is held against what this rank knows (base/packet/protocol.def says what may follow
+// what), and a peer that sends one which no rank of ours could send is dropped. Requests that wait for it end with
+// peer_lost, and the error handlers decide whether the job does.
 #include <fmt/format.h>
 
 #include "adi/device.hpp"

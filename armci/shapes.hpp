@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "armci/transfer.hpp"
-#include "base/layout.hpp"
+#include "base/data/layout.hpp"
 
 namespace rmq::armci {
 

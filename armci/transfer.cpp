@@ -11,7 +11,7 @@
 
 #include "armci/call.hpp"
 #include "armci/shapes.hpp"
-#include "base/reduction.hpp"
+#include "base/data/reduction.hpp"
 #include "rma/put_list.hpp"
 #include "rma/regions.hpp"
 #include "rma/short_way.hpp"

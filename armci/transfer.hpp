@@ -7,7 +7,7 @@
 #include <span>
 
 #include "armci/world.hpp"
-#include "base/os/copy.hpp"
+#include "base/data/copy.hpp"
 #include "mpi/internal/function.hpp"
 #include "rma/store.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/packet.hpp"
+#include "base/rank.hpp"
 
 namespace rmq {
 
@@ -76,7 +76,7 @@ class Ranks {
   /// As a list of its own.
   std::vector<Rank> list() const { return {begin(), end()}; }
 
-  /// Where a debugger finds the fields: base/debug_root.hpp.
+  /// Where a debugger finds the fields: base/record/debug_root.hpp.
   struct Offsets {
     std::uint32_t list, first, stride, size;
   };

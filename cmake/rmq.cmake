@@ -49,11 +49,11 @@ function(rmq_unite_folders target)
 endfunction()
 
 # rmq_floor(<folder> [LIBS <lib>...] [EXCLUDE <regex>...] [FAST <source>...] [PCH <header>...]): the static library rmq_<folder>
-# from all sources of one folder. Those that a message passes (FAST) are compiled alone in a release build: among others they
+# from all sources of one folder and those below. Those that a message passes (FAST) are compiled alone in a release build: among others they
 # cost instructions. In other builds they are few enough units that precompiled headers cost more than they save.
 function(rmq_floor name)
   cmake_parse_arguments(ARG "" "" "LIBS;EXCLUDE;FAST;PCH" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS *.cpp os/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp */*.cpp)
   foreach(pattern ${ARG_EXCLUDE})
     list(FILTER sources EXCLUDE REGEX "${pattern}")
   endforeach()

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 
 namespace rmq::methods {
 

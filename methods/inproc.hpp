@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 #include "methods/blocks.hpp"
 #include "methods/chance.hpp"
 #include "methods/method.hpp"

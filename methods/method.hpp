@@ -16,14 +16,14 @@
 #include <memory>
 #include <string_view>
 
-#include "base/bootstrap.hpp"
 #include "base/config.hpp"
-#include "base/data_view.hpp"
-#include "base/doorbell.hpp"
+#include "base/data/data_view.hpp"
 #include "base/error.hpp"
-#include "base/packet.hpp"
-#include "base/request.hpp"
-#include "base/trace.hpp"
+#include "base/os/doorbell.hpp"
+#include "base/packet/packet.hpp"
+#include "base/packet/request.hpp"
+#include "base/record/trace.hpp"
+#include "start/bootstrap.hpp"
 
 namespace rmq::methods {
 

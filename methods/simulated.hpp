@@ -23,10 +23,10 @@
 #include <span>
 #include <vector>
 
-#include "base/hosts.hpp"
 #include "base/os/fiber.hpp"
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 #include "methods/method.hpp"
+#include "start/hosts.hpp"
 
 namespace rmq::methods {
 

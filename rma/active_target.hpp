@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 #include "rma/fault.hpp"
 #include "rma/sender.hpp"
 #include "rma/window_core.hpp"

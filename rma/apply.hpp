@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/data_view.hpp"
-#include "base/layout.hpp"
-#include "base/reduction.hpp"
+#include "base/data/data_view.hpp"
+#include "base/data/layout.hpp"
+#include "base/data/reduction.hpp"
 #include "rma/fault.hpp"
 #include "rma/regions.hpp"
 

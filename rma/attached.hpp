@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "base/layout.hpp"
+#include "base/data/layout.hpp"
 
 namespace rmq::rma {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/packet.hpp"
-#include "base/request.hpp"
+#include "base/packet/request.hpp"
+#include "base/rank.hpp"
 #include "rma/fault.hpp"
 #include "rma/op_stream.hpp"
 #include "rma/options.hpp"

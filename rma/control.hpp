@@ -9,7 +9,7 @@
 #include <new>
 
 #include "base/os/atomic.hpp"
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 #include "rma/rw_lock.hpp"
 
 namespace rmq::rma {

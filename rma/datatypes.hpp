@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "adi/device.hpp"
-#include "base/layout.hpp"
+#include "base/data/layout.hpp"
 
 namespace rmq::rma {
 

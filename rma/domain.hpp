@@ -15,7 +15,7 @@
 
 #include "adi/device.hpp"
 #include "adi/extension.hpp"
-#include "base/layout.hpp"
+#include "base/data/layout.hpp"
 #include "rma/datatypes.hpp"
 #include "rma/fault.hpp"
 #include "rma/op.hpp"

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/data_view.hpp"
-#include "base/request.hpp"
+#include "base/data/data_view.hpp"
+#include "base/packet/request.hpp"
 #include "rma/fault.hpp"
 #include "rma/lock.hpp"
 #include "rma/origin.hpp"

@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
-#include "base/data_view.hpp"
-#include "base/layout.hpp"
-#include "base/packet.hpp"
-#include "base/request.hpp"
+#include "base/data/data_view.hpp"
+#include "base/data/layout.hpp"
+#include "base/packet/packet.hpp"
+#include "base/packet/request.hpp"
 #include "rma/datatypes.hpp"
 #include "rma/fault.hpp"
 

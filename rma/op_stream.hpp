@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "base/request.hpp"
+#include "base/packet/request.hpp"
 #include "rma/fault.hpp"
 #include "rma/flight.hpp"
 #include "rma/op.hpp"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "base/packet.hpp"
+#include "base/rank.hpp"
 #include "base/ranks.hpp"
 
 namespace rmq::rma {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <utility>
 
-#include "base/packet.hpp"
-#include "base/request.hpp"
+#include "base/packet/packet.hpp"
+#include "base/packet/request.hpp"
 #include "rma/flight.hpp"
 #include "rma/rw_lock.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 
 namespace rmq::rma {
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/data/copy.hpp"
 #include "base/os/clock.hpp"
-#include "base/os/copy.hpp"
 
 namespace rmq::rma {
 

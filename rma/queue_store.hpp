@@ -16,9 +16,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/data/copy.hpp"
 #include "base/os/atomic.hpp"
-#include "base/os/copy.hpp"
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 
 namespace rmq::rma {
 

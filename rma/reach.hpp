@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 #include "rma/rw_lock.hpp"
 
 namespace rmq::rma {

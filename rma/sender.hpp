@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "base/data_view.hpp"
-#include "base/reduction.hpp"
+#include "base/data/data_view.hpp"
+#include "base/data/reduction.hpp"
 #include "rma/apply.hpp"
 #include "rma/channel.hpp"
 #include "rma/target.hpp"

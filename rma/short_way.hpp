@@ -11,7 +11,7 @@
 #include <atomic>
 #include <type_traits>
 
-#include "base/os/copy.hpp"
+#include "base/data/copy.hpp"
 #include "rma/control.hpp"
 #include "rma/store.hpp"
 #include "rma/window.hpp"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/os/copy.hpp"
+#include "base/data/copy.hpp"
 
 namespace rmq::rma {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/layout.hpp"
+#include "base/data/layout.hpp"
 
 namespace rmq::rma {
 

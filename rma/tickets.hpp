@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/packet.hpp"
+#include "base/rank.hpp"
 #include "rma/fault.hpp"
 
 namespace rmq::rma {

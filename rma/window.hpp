@@ -26,10 +26,10 @@
 #include <string>
 #include <vector>
 
-#include "base/data_view.hpp"
-#include "base/layout.hpp"
-#include "base/reduction.hpp"
-#include "base/request.hpp"
+#include "base/data/data_view.hpp"
+#include "base/data/layout.hpp"
+#include "base/data/reduction.hpp"
+#include "base/packet/request.hpp"
 #include "rma/active_target.hpp"
 #include "rma/apply.hpp"
 #include "rma/domain.hpp"

@@ -25,7 +25,7 @@
 
 #include "base/os/atomic.hpp"
 #include "base/os/own_line.hpp"
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 
 namespace rmq::shm {
 

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/bootstrap.hpp"
 #include "base/config.hpp"
 #include "base/error.hpp"
 #include "base/os/atomic.hpp"
 #include "shm/inbox.hpp"
 #include "shm/map.hpp"
 #include "shm/segment.hpp"
+#include "start/bootstrap.hpp"
 
 namespace rmq::shm {
 

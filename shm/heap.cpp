@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 
 namespace rmq::shm {
 namespace {

@@ -1,13 +1,13 @@
 // A rank's heap in the shared segment, for mem_alloc: peers reach what lies here with plain loads and stores.
 //
-// Best fit (base/best_fit.hpp). The book-keeping is private memory, so that no program error in the shared blocks can
-// break it. Memory is reserved from the system as the heap grows; only much of it goes back.
+// Best fit (base/data/best_fit.hpp). The book-keeping is private memory, so that no program error in the shared blocks
+// can break it. Memory is reserved from the system as the heap grows; only much of it goes back.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "base/best_fit.hpp"
+#include "base/data/best_fit.hpp"
 #include "shm/segment.hpp"
 
 namespace rmq::shm {

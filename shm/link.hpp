@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/data_view.hpp"
+#include "base/data/copy.hpp"
+#include "base/data/data_view.hpp"
 #include "base/os/atomic.hpp"
-#include "base/os/copy.hpp"
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 #include "shm/byte_ring.hpp"
 #include "shm/cell_ring.hpp"
 #include "shm/directory.hpp"

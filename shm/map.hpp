@@ -16,7 +16,7 @@
 
 #include "base/config.hpp"
 #include "base/os/atomic.hpp"
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 #include "shm/cell_ring.hpp"
 
 namespace rmq::shm {

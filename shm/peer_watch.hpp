@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/doorbell.hpp"
+#include "base/os/doorbell.hpp"
 #include "shm/directory.hpp"
 
 namespace rmq::shm {

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <memory>
 
+#include "base/data/copy.hpp"
 #include "base/os/clock.hpp"
-#include "base/os/copy.hpp"
 
 namespace rmq::shm {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "base/data_view.hpp"
+#include "base/data/data_view.hpp"
 
 namespace rmq::shm {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/os/copy.hpp"
+#include "base/data/copy.hpp"
 #include "shm/single_copy.hpp"
 
 namespace rmq::shm {

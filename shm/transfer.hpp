@@ -19,8 +19,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/data_view.hpp"
-#include "base/request.hpp"
+#include "base/data/data_view.hpp"
+#include "base/packet/request.hpp"
 #include "methods/method.hpp"
 #include "shm/directory.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "base/os/copy.hpp"
+#include "base/data/copy.hpp"
 #include "mpi/coll/combine.hpp"
 #include "shmem/collective.hpp"
 

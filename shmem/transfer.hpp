@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "base/os/copy.hpp"
+#include "base/data/copy.hpp"
 #include "mpi/internal/function.hpp"
 #include "rma/store.hpp"
 #include "shmem/atomics.hpp"

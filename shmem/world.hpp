@@ -13,7 +13,7 @@
 #include <mutex>
 #include <vector>
 
-#include "base/best_fit.hpp"
+#include "base/data/best_fit.hpp"
 #include "base/os/zeros.hpp"
 #include "rma/window.hpp"
 #include "shmem/objects.hpp"

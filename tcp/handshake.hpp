@@ -31,7 +31,7 @@
 #include <optional>
 #include <span>
 
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 #include "tcp/received.hpp"
 
 namespace rmq::tcp {

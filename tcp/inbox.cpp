@@ -15,7 +15,7 @@ struct Known {
 #define RMQ_PACKET_BEGIN(KIND, member, number, meaning) kind[number] = true;
 #define RMQ_PACKET_FIELD(type, name, meaning)
 #define RMQ_PACKET_END(KIND, member)
-#include "base/packet.def"
+#include "base/packet/packet.def"
 #undef RMQ_PACKET_BEGIN
 #undef RMQ_PACKET_FIELD
 #undef RMQ_PACKET_END

@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 #include "methods/method.hpp"
 #include "tcp/journal.hpp"
 #include "tcp/memory.hpp"

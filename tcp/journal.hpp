@@ -23,8 +23,8 @@
 #include <span>
 #include <vector>
 
-#include "base/packet.hpp"
-#include "base/request.hpp"
+#include "base/packet/packet.hpp"
+#include "base/packet/request.hpp"
 #include "tcp/memory.hpp"
 #include "tcp/received.hpp"
 

@@ -21,7 +21,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 #include "methods/method.hpp"
 #include "tcp/inbox.hpp"
 #include "tcp/journal.hpp"

@@ -44,7 +44,7 @@
 #include <string>
 #include <vector>
 
-#include "base/bootstrap.hpp"
+#include "start/bootstrap.hpp"
 #include "tcp/greeting.hpp"
 #include "tcp/listener.hpp"
 #include "tcp/ready_set.hpp"

@@ -9,19 +9,20 @@ cmake_minimum_required(VERSION 3.25)
 
 # What a file of each floor may include, by the first folder of the path.
 set(may_base base)
-set(may_methods base methods)
-set(may_shm base methods shm)
-set(may_tcp base methods tcp)
-set(may_adi base methods adi)
-set(may_rma base methods adi rma)
-set(may_mpi base methods adi rma mpi)
-set(may_shmem base methods adi rma mpi shmem)
-set(may_armci base methods adi rma mpi armci)
-set(may_tools base methods shm tcp adi rma mpi shmem armci tools)
-set(floors base methods shm tcp adi rma mpi shmem armci tools)
+set(may_start base start)
+set(may_methods base start methods)
+set(may_shm base start methods shm)
+set(may_tcp base start methods tcp)
+set(may_adi base start methods adi)
+set(may_rma base start methods adi rma)
+set(may_mpi base start methods adi rma mpi)
+set(may_shmem base start methods adi rma mpi shmem)
+set(may_armci base start methods adi rma mpi armci)
+set(may_tools base start methods shm tcp adi rma mpi shmem armci tools)
+set(floors base start methods shm tcp adi rma mpi shmem armci tools)
 # The only files that name the concrete methods: one makes them, one switches between them.
-set(may_adi_boot.cpp base methods shm tcp adi)
-set(may_adi_dispatch.hpp base methods shm tcp adi)
+set(may_adi_boot.cpp base start methods shm tcp adi)
+set(may_adi_dispatch.hpp base start methods shm tcp adi)
 
 # Appends to `result` one line for each include of `file` (path below `root`) that it may not have.
 function(check_file root file result)
@@ -70,6 +71,8 @@ function(self_test root)
   set(cases
     "base/up.hpp|#include \"methods/method.hpp\"|1"
     "base/os/deep.cpp|  #  include <adi/device.hpp>  // far up|1"
+    "base/record/up.cpp|#include \"start/line.hpp\"|1"
+    "start/up.cpp|#include \"methods/method.hpp\"|1"
     "methods/up.hpp|#include \"shm/ring.hpp\"|1"
     "shm/sideways.cpp|#include \"tcp/link.hpp\"|1"
     "tcp/up.cpp|#include \"adi/device.hpp\"|1"
@@ -81,7 +84,7 @@ function(self_test root)
     "shm/dodges.cpp|#include \"../tcp/link.hpp\"|1"
     "adi/boot.cpp|#include \"tcp/tcp.hpp\"|0"
     "adi/dispatch.hpp|#include \"shm/shm.hpp\"|0"
-    "adi/down.cpp|#include \"base/packet.hpp\"|0"
+    "adi/down.cpp|#include \"base/packet/packet.hpp\"|0"
     "base/system.cpp|#include <sys/uio.h>|0"
     "base/beside.cpp|#include \"layout_node.hpp\"|0"
     "shmem/face.cpp|#include \"mpi/coll/coll.hpp\"|0"

@@ -6,7 +6,7 @@ set(RMQ_LIBEXEC_DIR ${CMAKE_BINARY_DIR}/libexec/rmq)
 # Children, descriptors, signals, the event loop: for launchers, rmqperf and the tests that start processes.
 add_library(rmq_process STATIC process/fd.cpp process/acceptor.cpp process/elf.cpp process/loop.cpp process/printable.cpp
   process/reap.cpp process/spawn.cpp)
-target_link_libraries(rmq_process PUBLIC rmq_base)
+target_link_libraries(rmq_process PUBLIC rmq_start)
 rmq_unite(rmq_process)
 
 # What hangs, and why: for rmqrun and rmqps.

@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/bootstrap_env.hpp"
-#include "base/pmi_server.hpp"
+#include "start/bootstrap_env.hpp"
+#include "start/pmi_server.hpp"
 #include "tools/boot/minder.hpp"
 #include "tools/boot/server.hpp"
 #include "tools/launch/env.hpp"

@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "base/launcher.hpp"
+#include "start/launcher.hpp"
 #include "tools/launch/agent.hpp"
 #include "tools/launch/agents.hpp"
 #include "tools/launch/debug.hpp"
@@ -40,7 +40,7 @@ int complain(const std::string& what, int code) {
 int main(int argc, char** argv) {
   open_standard_descriptors();
   const std::span<const char* const> arguments(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0));
-  // What base/launcher.cpp starts: --serve DESCRIPTOR JOB.
+  // What start/launcher.cpp starts: --serve DESCRIPTOR JOB.
   if (arguments.size() == 3 && arguments[0] == std::string_view(rmq::boot::guest_option)) {
     Options guest;
     guest.apps.emplace_back();

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/os/copy.hpp"
+#include "base/data/copy.hpp"
 #include "mpi/internal/datatypes.hpp"
 
 namespace rmq::mpi::coll {

@@ -23,7 +23,7 @@
 #include <new>
 
 #include "base/os/atomic.hpp"
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 
 namespace rmq::mpi::coll {
 

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <utility>
 
-#include "base/bootstrap.hpp"
 #include "mpi/coll/guests.hpp"
 #include "mpi/coll/rules.hpp"
 #include "mpi/coll/traits.hpp"
+#include "start/bootstrap.hpp"
 
 namespace rmq::adi {
 class Device;

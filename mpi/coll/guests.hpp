@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/os/atomic.hpp"
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 
 namespace rmq::adi {
 class Device;

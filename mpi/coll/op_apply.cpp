@@ -1,4 +1,4 @@
-// What an operation does to data: base/reduction.hpp, or the program's own function.
+// What an operation does to data: base/data/reduction.hpp, or the program's own function.
 #include <algorithm>
 #include <climits>
 

@@ -287,7 +287,7 @@ void meet_parties() {
 }
 
 void end_for_parting(std::span<const std::uint64_t> jobs, int rank, bool line_has_ended) {
-  constexpr std::size_t kMostNames = 15;  // that a frame has room for (base/boot_wire.hpp): 255 bytes
+  constexpr std::size_t kMostNames = 15;  // that a frame has room for (start/boot_wire.hpp): 255 bytes
   const auto names_of = [](std::span<const std::uint64_t> some) {
     return fmt::format("{}", fmt::join(some | std::views::transform(job_name), " "));
   };

@@ -7,8 +7,8 @@
 #include <span>
 #include <string_view>
 
-#include "base/line.hpp"
 #include "mpi/internal/comms.hpp"
+#include "start/line.hpp"
 
 namespace rmq::mpi {
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "base/line.hpp"
 #include "mpi/internal/comms.hpp"
+#include "start/line.hpp"
 
 namespace rmq::mpi {
 

@@ -9,8 +9,8 @@
 #include <map>
 #include <span>
 
-#include "base/bootstrap_env.hpp"
 #include "mpi/dynamic/bonds.hpp"
+#include "start/bootstrap_env.hpp"
 
 namespace rmq::mpi {
 namespace {

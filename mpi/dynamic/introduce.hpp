@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/line.hpp"
 #include "mpi/internal/comms.hpp"
+#include "start/line.hpp"
 
 namespace rmq::mpi {
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/byte_text.hpp"
+#include "base/record/byte_text.hpp"
 #include "mpi/dynamic/wish.hpp"
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/life.hpp"

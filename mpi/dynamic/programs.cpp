@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/byte_text.hpp"
+#include "base/record/byte_text.hpp"
 #include "mpi/internal/call.hpp"
 
 namespace rmq::mpi {

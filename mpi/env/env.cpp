@@ -9,10 +9,10 @@
 #include <string>
 #include <unordered_map>
 
-#include "base/bootstrap_env.hpp"
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/life.hpp"
 #include "mpi/internal/windows.hpp"
+#include "start/bootstrap_env.hpp"
 
 namespace rmq::mpi {
 

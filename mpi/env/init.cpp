@@ -5,10 +5,10 @@
 
 #include <cstdio>
 
-#include "base/exit.hpp"
 #include "mpi/dynamic/spawn.hpp"
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/life.hpp"
+#include "start/exit.hpp"
 
 namespace rmq::mpi {
 namespace {

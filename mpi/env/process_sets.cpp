@@ -6,8 +6,8 @@
 #include <charconv>
 #include <optional>
 
-#include "base/process_sets.hpp"
 #include "mpi/internal/check.hpp"
+#include "start/process_sets.hpp"
 
 namespace rmq::mpi {
 namespace {

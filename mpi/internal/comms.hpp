@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
-#include "base/line.hpp"
 #include "mpi/internal/call.hpp"
 #include "mpi/internal/report.hpp"
 #include "mpi/internal/transfer.hpp"
+#include "start/line.hpp"
 
 namespace rmq::mpi {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/data_view.hpp"
+#include "base/data/data_view.hpp"
 #include "mpi/internal/objects.hpp"
 #include "mpi/internal/runtime.hpp"
 
@@ -58,7 +58,7 @@ void op_release(Op& op);
 
 /// Whether a reduction may use the operation on the type: a user operation on any, a predefined one on the predefined
 /// types that MPI names. Never MPI_REPLACE and MPI_NO_OP, which are for accumulate. Where it holds for a predefined
-/// operation, base/reduction.hpp does the work.
+/// operation, base/data/reduction.hpp does the work.
 bool op_valid_for(const Op& op, const Datatype& type);
 /// Throws a Failure of class MPI_ERR_OP unless it holds.
 void check_op(const Op& op, const Datatype& type);

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "base/debug_root.hpp"
+#include "base/record/debug_root.hpp"
 #include "mpi/internal/life.hpp"
 #include "mpi/internal/runtime.hpp"
 

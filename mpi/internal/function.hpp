@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/trace.hpp"
+#include "base/record/trace.hpp"
 
 // Clang 14 would evaluate such a default argument where it is declared, not where it is used.
 #if defined(__clang__)

@@ -89,7 +89,7 @@ class Table {
       if (s) f(*s);
     }
   }
-  /// Address of the array of objects: pointers to its begin and its end (base/debug_root.hpp).
+  /// Address of the array of objects: pointers to its begin and its end (base/record/debug_root.hpp).
   const void* slots_for_debugger() const { return &slots_; }
 
  private:

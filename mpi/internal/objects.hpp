@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/layout.hpp"
-#include "base/packet.hpp"
+#include "base/data/layout.hpp"
+#include "base/data/reduction.hpp"
+#include "base/packet/packet.hpp"
 #include "base/ranks.hpp"
-#include "base/reduction.hpp"
 #include "mpi/coll/traits.hpp"
 #include "mpi/include/mpi.h"
 #include "mpi/internal/handles.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/party.hpp"
+#include "start/party.hpp"
 
 namespace rmq::mpi {
 

@@ -1,4 +1,4 @@
-// Events of the tools interface: those of base/trace.def, as the recorder sees them.
+// Events of the tools interface: those of base/record/trace.def, as the recorder sees them.
 #pragma once
 
 #include <array>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/trace.hpp"
+#include "base/record/trace.hpp"
 #include "mpi/internal/tool.hpp"
 
 namespace rmq::mpi::tool {

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "adi/device.hpp"
-#include "base/bootstrap_local.hpp"
+#include "start/bootstrap_local.hpp"
 
 namespace rmq::testing {
 namespace {

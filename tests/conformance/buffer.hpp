@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/data_view.hpp"
-#include "base/layout.hpp"
+#include "base/data/data_view.hpp"
+#include "base/data/layout.hpp"
 #include "methods/chance.hpp"
 
 namespace rmq::testing {

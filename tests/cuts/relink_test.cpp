@@ -13,7 +13,7 @@
 #include <random>
 #include <thread>
 
-#include "base/layout.hpp"
+#include "base/data/layout.hpp"
 #include "base/os/clock.hpp"
 #include "cuts/cutter.hpp"
 #include "tcp/node.hpp"

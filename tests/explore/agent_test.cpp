@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "adi/device.hpp"
-#include "base/bootstrap_local.hpp"
+#include "start/bootstrap_local.hpp"
 #include "tests/explore/check.hpp"
 #include "tests/explore/seams.hpp"
 

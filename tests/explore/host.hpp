@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/bootstrap.hpp"
 #include "shm/directory.hpp"
+#include "start/bootstrap.hpp"
 #include "tests/explore/seams.hpp"
 
 namespace rmq::explore {

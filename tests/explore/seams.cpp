@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "base/doorbell.hpp"
+#include "base/os/doorbell.hpp"
 #include "base/os/fence.hpp"
 #include "shm/segment.hpp"
 #include "shm/single_copy.hpp"
@@ -48,7 +48,7 @@ void heavy_fence(bool asymmetric) {
 
 }  // namespace os
 
-// ---- base/doorbell.cpp ----
+// ---- base/os/doorbell.cpp ----
 
 Result<std::unique_ptr<Doorbell>> Doorbell::open(std::string_view, Rank rank) {
   std::unique_ptr<Doorbell> bell(new Doorbell);

@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
-#include "base/data_view.hpp"
-#include "base/packet.hpp"
+#include "base/data/data_view.hpp"
+#include "base/rank.hpp"
 #include "tests/explore/explorer.hpp"
 
 namespace rmq::explore {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/bootstrap.hpp"
+#include "start/bootstrap.hpp"
 
 namespace rmq::test {
 

@@ -31,7 +31,7 @@ void point() {
   if (armed && words_left == 0 && points_left-- == 0) raise(SIGKILL);
 }
 
-/// "Well" is a message of one word, a 1, with its length before it (base/line.hpp).
+/// "Well" is a message of one word, a 1, with its length before it (start/line.hpp).
 void note_sent(const void* data, std::size_t bytes) {
   std::uint64_t words[2];
   if (words_left == 0 || bytes != sizeof words) return;

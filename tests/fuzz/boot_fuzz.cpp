@@ -7,9 +7,9 @@
 #include <array>
 #include <string>
 
-#include "base/boot_ticket.hpp"
-#include "base/bootstrap_env.hpp"
 #include "fuzz/fuzz.hpp"
+#include "start/boot_ticket.hpp"
+#include "start/bootstrap_env.hpp"
 #include "tools/launch/server.hpp"
 
 namespace rmq::fuzz {

@@ -18,8 +18,8 @@ namespace rmq::fuzz {
 
 using Script = std::vector<std::uint8_t>;
 
-/// Inputs that reach everything there is to reach, made from the declarations (base/packet.def …), so that a new packet
-/// has a seed at once. Each fuzzer defines it.
+/// Inputs that reach everything there is to reach, made from the declarations (base/packet/packet.def …), so that a new
+/// packet has a seed at once. Each fuzzer defines it.
 std::vector<Script> seeds();
 
 /// A script from its beginning; behind its end everything is zero.

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 #include "fuzz/fuzz.hpp"
 
 namespace rmq::fuzz {

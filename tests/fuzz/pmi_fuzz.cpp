@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "base/pmi_start.hpp"
-#include "base/pmi_wire.hpp"
 #include "fuzz/fuzz.hpp"
+#include "start/pmi_start.hpp"
+#include "start/pmi_wire.hpp"
 #include "tools/launch/pmi.hpp"
 
 namespace rmq::fuzz {

@@ -14,8 +14,8 @@
 #include <optional>
 #include <string>
 
-#include "base/protocol.hpp"
-#include "base/trace_stream.hpp"
+#include "base/packet/protocol.hpp"
+#include "base/record/trace_stream.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/packet_script.hpp"
 #include "tools/trace/chart.hpp"

@@ -1,5 +1,5 @@
 // The rank's side of start-up, without a launcher: frames, variables, the board in memory, and who starts alone.
-#include "base/bootstrap.hpp"
+#include "start/bootstrap.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <random>
 #include <thread>
 
-#include "base/boot_wire.hpp"
-#include "base/bootstrap_env.hpp"
+#include "start/boot_wire.hpp"
+#include "start/bootstrap_env.hpp"
 #include "tests/launch/processes.hpp"
 
 namespace rmq::test {

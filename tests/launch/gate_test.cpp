@@ -12,7 +12,7 @@
 #include <chrono>
 #include <thread>
 
-#include "base/boot_join.hpp"
+#include "start/boot_join.hpp"
 #include "tools/boot/address.hpp"
 
 namespace rmq::launch {

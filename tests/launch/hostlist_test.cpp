@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/bootstrap_env.hpp"
+#include "start/bootstrap_env.hpp"
 #include "tools/launch/agents.hpp"
 #include "tools/launch/options.hpp"
 #include "tools/launch/plan.hpp"

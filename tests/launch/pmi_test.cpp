@@ -1,6 +1,6 @@
 // The wire clients against a launcher of our own making: PMI-1 with a launcher that keeps or breaks the rules, what
 // rank 0 spreads, and the types that are handed to libpmix.
-#include "base/pmi.hpp"
+#include "start/pmi.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -13,10 +13,10 @@
 #include <string>
 #include <thread>
 
-#include "base/boot_wire.hpp"
-#include "base/pmi_start.hpp"
-#include "base/pmi_wire.hpp"
-#include "base/pmix_abi.hpp"
+#include "start/boot_wire.hpp"
+#include "start/pmi_start.hpp"
+#include "start/pmi_wire.hpp"
+#include "start/pmix_abi.hpp"
 #include "tools/process/fd.hpp"
 
 #ifdef RMQ_PMIX_HEADER

@@ -30,7 +30,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/bootstrap.hpp"
+#include "start/bootstrap.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/reap.hpp"
 

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "base/request.hpp"
+#include "base/packet/request.hpp"
 
 namespace rmq::testing {
 

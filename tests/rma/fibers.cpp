@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "base/bootstrap.hpp"
 #include "rma/heard.hpp"
+#include "start/bootstrap.hpp"
 
 namespace rmq::testing {
 namespace {

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "base/reduction.hpp"
+#include "base/data/reduction.hpp"
 #include "methods/chance.hpp"
 #include "rma/options.hpp"
 

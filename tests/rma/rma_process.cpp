@@ -22,11 +22,11 @@
 #include <vector>
 
 #include "adi/device.hpp"
-#include "base/bootstrap.hpp"
 #include "base/os/clock.hpp"
 #include "rma/domain.hpp"
 #include "rma/heard.hpp"
 #include "rma/window.hpp"
+#include "start/bootstrap.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "adi/device.hpp"
-#include "base/bootstrap.hpp"
+#include "start/bootstrap.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/bootstrap.hpp"
+#include "start/bootstrap.hpp"
 #include "tcp/method.hpp"
 
 namespace rmq::tcp::test {

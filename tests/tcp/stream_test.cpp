@@ -1,7 +1,7 @@
 // What flows over an open connection: order, numbers, partial writes, landings, bursts.
 #include <gtest/gtest.h>
 
-#include "base/layout.hpp"
+#include "base/data/layout.hpp"
 #include "base/os/clock.hpp"
 #include "tcp/node.hpp"
 

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/protocol.hpp"
+#include "base/packet/protocol.hpp"
 #include "tests/tools/rank_file.hpp"
 #include "tools/trace/check.hpp"
 #include "tools/trace/words.hpp"

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "adi/device.hpp"
-#include "base/handle.hpp"
+#include "base/packet/handle.hpp"
 #include "tests/tools/rank_file.hpp"
 
 namespace {

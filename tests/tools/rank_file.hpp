@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "base/trace_stream.hpp"
+#include "base/record/trace_stream.hpp"
 
 namespace rmq::trace {
 

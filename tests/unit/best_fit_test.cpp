@@ -1,5 +1,5 @@
 // The allocator of shared memory: blocks do not overlap, nothing is lost, and the same calls give the same places.
-#include "base/best_fit.hpp"
+#include "base/data/best_fit.hpp"
 
 #include <gtest/gtest.h>
 

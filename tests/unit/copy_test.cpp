@@ -1,4 +1,4 @@
-#include "base/os/copy.hpp"
+#include "base/data/copy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // A wait that should end has no limit here: if it does not end, the test's watchdog reports it.
-#include "base/doorbell.hpp"
+#include "base/os/doorbell.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

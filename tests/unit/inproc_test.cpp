@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-#include "base/request_pool.hpp"
+#include "base/packet/request_pool.hpp"
 
 namespace rmq::methods {
 namespace {

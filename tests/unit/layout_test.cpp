@@ -1,6 +1,6 @@
 // The datatype engine against the naive one of layout_test_model.hpp: everything a Layout can do is compared with a
 // loop over the plain type map of the same type.
-#include "base/layout.hpp"
+#include "base/data/layout.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "base/data_view.hpp"
+#include "base/data/data_view.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/unit/layout_test_model.hpp"
 

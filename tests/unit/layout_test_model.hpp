@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/layout.hpp"
-#include "base/os/copy.hpp"
+#include "base/data/copy.hpp"
+#include "base/data/layout.hpp"
 
 namespace rmq::test {
 

@@ -1,5 +1,5 @@
 // Ports and lines: who gets through, who does not, and what the ends share.
-#include "base/line.hpp"
+#include "start/line.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <set>
 #include <sstream>
 
-#include "base/protocol.hpp"
-#include "base/request.hpp"
+#include "base/packet/protocol.hpp"
+#include "base/packet/request.hpp"
 
 namespace rmq {
 namespace {
@@ -77,7 +77,7 @@ TEST(Packet, DeclaredFieldsLieWhereTheCompilerPutsThem){
   EXPECT_EQ(wire_bytes(Kind::KIND), end); \
   EXPECT_LE(end, sizeof(Packet));         \
   }
-#include "base/packet.def"
+#include "base/packet/packet.def"
 #undef RMQ_PACKET_BEGIN
 #undef RMQ_PACKET_FIELD
 #undef RMQ_PACKET_END
@@ -163,7 +163,7 @@ struct StepMove {
 constexpr StepMove kStepMoves[] = {
 #define RMQ_STEP(name, kind, what)
 #define RMQ_STEP_MOVE(from, KIND, to) {Step::from, Kind::KIND, Step::to},
-#include "base/request_step.def"
+#include "base/packet/request_step.def"
 #undef RMQ_STEP
 #undef RMQ_STEP_MOVE
 };
@@ -182,7 +182,7 @@ std::string step_table() {
   };
 #define RMQ_STEP(name, kind, what) row(Step::name, #kind, what);
 #define RMQ_STEP_MOVE(from, KIND, to)
-#include "base/request_step.def"
+#include "base/packet/request_step.def"
 #undef RMQ_STEP
 #undef RMQ_STEP_MOVE
   return out;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "adi/device.hpp"
-#include "base/bootstrap.hpp"
 #include "methods/inproc.hpp"
+#include "start/bootstrap.hpp"
 
 namespace rmq::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/bootstrap.hpp"
+#include "start/bootstrap.hpp"
 
 namespace rmq::methods {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/process_sets.hpp"
+#include "start/process_sets.hpp"
 
 #include <gtest/gtest.h>
 

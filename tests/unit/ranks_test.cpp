@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/hosts.hpp"
+#include "start/hosts.hpp"
 
 namespace rmq {
 namespace {

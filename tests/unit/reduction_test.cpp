@@ -1,6 +1,6 @@
 // reduce() against plain scalar code written per operation, for every defined pair of operation and type, at lengths
 // around the vector blocks and at unaligned addresses.
-#include "base/reduction.hpp"
+#include "base/data/reduction.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/reduction_table.hpp"
+#include "base/data/reduction_table.hpp"
 
 namespace rmq {
 namespace {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/doorbell.hpp"
+#include "base/os/doorbell.hpp"
 
 namespace rmq::adi {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/request_pool.hpp"
+#include "base/packet/request_pool.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/trace.hpp"
+#include "base/record/trace.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 #include <random>
 #include <vector>
 
-#include "base/trace_stream.hpp"
+#include "base/record/trace_stream.hpp"
 
 namespace rmq {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/boot_wire.hpp"
 #include "base/error.hpp"
+#include "start/boot_wire.hpp"
 #include "tools/process/fd.hpp"
 
 namespace rmq::launch {

@@ -1,4 +1,4 @@
-// The gate of rmqboot's connection server: lets in who shows that it knows a rank's ticket (base/boot_ticket.hpp),
+// The gate of rmqboot's connection server: lets in who shows that it knows a rank's ticket (start/boot_ticket.hpp),
 // once for the rank and once for its minder, and nobody else.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/boot_ticket.hpp"
+#include "start/boot_ticket.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/loop.hpp"
 

@@ -4,7 +4,7 @@
 //   rank 0  starts the connection server (rmqboot --serve) and makes job id, secret and a ticket for each rank
 //   all     learn them (MPI_Bcast, MPI_Scatter), connect to the server and show their ticket
 //   all     MPI_Finalize, then become the program, with the connected socket and the variables of
-//   base/bootstrap_env.hpp
+//   start/bootstrap_env.hpp
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
-#include "base/boot_join.hpp"
-#include "base/boot_wire.hpp"
-#include "base/bootstrap_env.hpp"
+#include "start/boot_join.hpp"
+#include "start/boot_wire.hpp"
+#include "start/bootstrap_env.hpp"
 #include "tools/boot/address.hpp"
 #include "tools/boot/host_mpi.h"
 #include "tools/boot/minder.hpp"

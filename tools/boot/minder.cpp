@@ -14,9 +14,9 @@
 #include <set>
 #include <string>
 
-#include "base/boot_wire.hpp"
-#include "base/exit.hpp"
-#include "base/launcher.hpp"
+#include "start/boot_wire.hpp"
+#include "start/exit.hpp"
+#include "start/launcher.hpp"
 #include "tools/boot/address.hpp"
 #include "tools/launch/flight.hpp"
 #include "tools/launch/verdict.hpp"
@@ -33,7 +33,7 @@ namespace {
 constexpr std::chrono::milliseconds end_grace{300};      // for a rank that hears of the end itself
 constexpr std::chrono::milliseconds report_grace{2000};  // for a server that is busy
 
-// Launchers that the rank has started for what it spawned (base/launcher.hpp): they have lost their parent on purpose.
+// Launchers that the rank has started for what it spawned (start/launcher.hpp): they have lost their parent on purpose.
 std::set<pid_t> launchers() {
   std::set<pid_t> all;
   for (const pid_t pid : descendants()) {

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "base/bootstrap_env.hpp"
-#include "base/exit.hpp"
-#include "base/pmi_wire.hpp"
+#include "start/bootstrap_env.hpp"
+#include "start/exit.hpp"
+#include "start/pmi_wire.hpp"
 #include "tools/boot/address.hpp"
 #include "tools/boot/gate.hpp"
 #include "tools/diag/control.hpp"

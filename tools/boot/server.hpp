@@ -18,7 +18,7 @@ inline constexpr const char* serve_option = "--serve";
 /// process.
 int serve_remote_ranks(UniqueFd listener, int size, const std::string& job);
 
-/// The same for ranks that a launcher has started which knows nothing of us (base/pmi_server.hpp): nobody but them
+/// The same for ranks that a launcher has started which knows nothing of us (start/pmi_server.hpp): nobody but them
 /// tells how they end. Says on stdout where it listens, and goes on as nobody's child. Over `launcher`, where it is
 /// open, the launcher hears of the job's end (PMI-1): some do not end it for the death of one rank.
 int serve_started_ranks(int size, const std::string& job, bool loopback, UniqueFd launcher);

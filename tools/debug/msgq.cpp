@@ -1,5 +1,5 @@
 // Reads the message queues of a stopped rank for a debugger. What it looks at is copied in one go: communicators when
-// their list is asked for, requests when a queue of one is. base/debug_root.hpp says where everything is.
+// their list is asked for, requests when a queue of one is. base/record/debug_root.hpp says where everything is.
 #include "tools/debug/msgq.hpp"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/debug_root.hpp"
-#include "base/request.hpp"
+#include "base/packet/request.hpp"
+#include "base/record/debug_root.hpp"
 
 namespace {
 

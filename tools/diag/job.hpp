@@ -54,7 +54,7 @@ struct Message {
   int peer = -1;            // world rank; -1: any, or not known
   std::uint64_t bytes = 0;
   bool matched = false;
-  std::string step;  // of its protocol: base/request_step.def
+  std::string step;  // of its protocol: base/packet/request_step.def
 };
 
 struct Wait {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/boot_wire.hpp"
+#include "start/boot_wire.hpp"
 #include "tools/launch/line.hpp"
 #include "tools/launch/link.hpp"
 #include "tools/process/loop.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/bootstrap_env.hpp"
+#include "start/bootstrap_env.hpp"
 
 namespace rmq::launch {
 

@@ -1,11 +1,11 @@
 // The environment of a rank: the launcher's own, what the command line sets, and the variables of
-// base/bootstrap_env.hpp.
+// start/bootstrap_env.hpp.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "base/bootstrap.hpp"
+#include "start/bootstrap.hpp"
 #include "tools/launch/options.hpp"
 #include "tools/process/spawn.hpp"
 

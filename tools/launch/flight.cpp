@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "base/bootstrap_env.hpp"
+#include "start/bootstrap_env.hpp"
 
 namespace rmq::launch {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/exit.hpp"
+#include "start/exit.hpp"
 #include "tools/launch/verdict.hpp"
 
 namespace rmq::launch {

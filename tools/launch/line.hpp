@@ -1,4 +1,4 @@
-// One rank's socket on this host: frames (base/boot_wire.hpp) in both directions.
+// One rank's socket on this host: frames (start/boot_wire.hpp) in both directions.
 #pragma once
 
 #include <sys/types.h>
@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "base/boot_wire.hpp"
+#include "start/boot_wire.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/loop.hpp"
 

@@ -18,7 +18,7 @@ constexpr std::size_t kHeader = 12;
 
 std::uint32_t number_at(const char* at) {
   std::uint32_t value = 0;
-  std::memcpy(&value, at, sizeof value);  // little-endian, as this machine (base/packet.hpp insists)
+  std::memcpy(&value, at, sizeof value);  // little-endian, as this machine (base/packet/packet.hpp insists)
   return value;
 }
 

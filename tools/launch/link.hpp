@@ -28,7 +28,7 @@ enum class Word : std::uint8_t {
   setup = 1,     // down  what the agent is to be (Setup): the first frame
   plan,          // down  a part of a job's plan (plan_text)
   start,         // down  the plan is complete: start the ranks that are yours
-  to_rank,       // down  u32 rank, frame of base/boot_wire.hpp
+  to_rank,       // down  u32 rank, frame of start/boot_wire.hpp
   value,         // down  u8 length, key, value: the answer to `get`
   fence_done,    // down  all ranks have come
   signal,        // down  u32 signal, for all ranks
@@ -44,7 +44,7 @@ enum class Word : std::uint8_t {
   beat = 32,     // both  nothing: I live
   started = 33,  // up    u32 rank, u32 process, program: for debuggers
   failed,        // up    text: a rank cannot be started
-  from_rank,     // up    u32 rank, frame of base/boot_wire.hpp
+  from_rank,     // up    u32 rank, frame of start/boot_wire.hpp
   get,           // up    key
   fence,         // up    u32 ranks that have come since the last
   left,          // up    u32 rank: its socket has ended

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/config.hpp"
-#include "base/process_sets.hpp"
+#include "start/process_sets.hpp"
 #include "tools/launch/option_table.hpp"
 #include "tools/launch/placing.hpp"
 #include "tools/launch/soft.hpp"

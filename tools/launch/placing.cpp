@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/bootstrap_env.hpp"
+#include "start/bootstrap_env.hpp"
 #include "tools/launch/words.hpp"
 
 namespace rmq::launch {

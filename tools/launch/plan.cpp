@@ -12,7 +12,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "base/bootstrap_env.hpp"
+#include "start/bootstrap_env.hpp"
 #include "tools/launch/env.hpp"
 #include "tools/launch/link.hpp"
 #include "tools/process/fd.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bootstrap.hpp"
+#include "start/bootstrap.hpp"
 #include "tools/launch/options.hpp"
 #include "tools/process/spawn.hpp"
 

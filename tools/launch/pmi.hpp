@@ -1,6 +1,6 @@
-// rmqrun --pmi: ranks of another MPI's library, which speaks PMI-1 (base/pmi_wire.hpp) where ours speaks to the
+// rmqrun --pmi: ranks of another MPI's library, which speaks PMI-1 (start/pmi_wire.hpp) where ours speaks to the
 // connection server. Each such rank has a translator in the keeper: lines of PMI on one side, a rank's frames
-// (base/boot_wire.hpp) to the connection server on the other, so that who runs the job sees ranks like any other.
+// (start/boot_wire.hpp) to the connection server on the other, so that who runs the job sees ranks like any other.
 //
 //   rank ── PMI-1 ── translator ── frames ── Server        init, barrier, finalize, abort become frames;
 //                        │                                 put and get, and names, stay here
@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/boot_wire.hpp"
-#include "base/bootstrap.hpp"
-#include "base/pmi_wire.hpp"
+#include "start/boot_wire.hpp"
+#include "start/bootstrap.hpp"
+#include "start/pmi_wire.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/loop.hpp"
 #include "tools/process/spawn.hpp"

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/bootstrap_env.hpp"
 #include "base/os/clock.hpp"
+#include "start/bootstrap_env.hpp"
 
 namespace rmq::launch {
 
@@ -85,7 +85,7 @@ void Server::handle(int rank, const boot::Frame& frame) {
     case FrameKind::clock: {
       const std::uint64_t now = os::now_ns();
       std::string text(sizeof now, '\0');
-      std::memcpy(text.data(), &now, sizeof now);  // little-endian, as this machine (base/packet.hpp insists)
+      std::memcpy(text.data(), &now, sizeof now);  // little-endian, as this machine (base/packet/packet.hpp insists)
       return send(rank, boot::encode(FrameKind::time, text));
     }
     case FrameKind::abort:

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/boot_wire.hpp"
-#include "base/hosts.hpp"
+#include "start/boot_wire.hpp"
+#include "start/hosts.hpp"
 #include "tools/launch/line.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/loop.hpp"

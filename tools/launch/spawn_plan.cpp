@@ -13,8 +13,8 @@
 #include <sstream>
 #include <system_error>
 
-#include "base/bootstrap_env.hpp"
-#include "base/byte_text.hpp"
+#include "base/record/byte_text.hpp"
+#include "start/bootstrap_env.hpp"
 #include "tools/launch/soft.hpp"
 #include "tools/process/fd.hpp"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/boot_wire.hpp"
-#include "base/bootstrap.hpp"
+#include "start/boot_wire.hpp"
+#include "start/bootstrap.hpp"
 #include "tools/diag/json_text.hpp"
 #include "tools/launch/keeper.hpp"
 #include "tools/launch/spawn_plan.hpp"

@@ -16,7 +16,7 @@
 //   part       a name                nothing: they have parted
 //   adrift     a name                nothing: they have parted, as not all of both know that they had connected
 //
-// Text of programs is as base/byte_text.hpp has it. An answer {error} says why not.
+// Text of programs is as base/record/byte_text.hpp has it. An answer {error} says why not.
 #pragma once
 
 #include <deque>

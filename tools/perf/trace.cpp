@@ -10,7 +10,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "base/trace.hpp"
+#include "base/record/trace.hpp"
 #include "tools/perf/process.hpp"
 
 namespace rmq::perf {

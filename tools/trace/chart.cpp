@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/protocol.hpp"
+#include "base/packet/protocol.hpp"
 #include "methods/method.hpp"
 
 namespace rmq::trace {

@@ -1,4 +1,4 @@
-// A trace held against the protocol (base/protocol.def): the first packet that breaks it.
+// A trace held against the protocol (base/packet/protocol.def): the first packet that breaks it.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace rmq::trace {
 /// One broken rule.
 struct Violation {
   Entry entry;            // where it shows
-  std::string_view rule;  // name of a machine or a rule in base/protocol.def
+  std::string_view rule;  // name of a machine or a rule in base/packet/protocol.def
   std::string why;        // what was there, and what the rule allows
 };
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/protocol.hpp"
+#include "base/packet/protocol.hpp"
 #include "tools/trace/check.hpp"
 
 namespace rmq::trace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/trace.hpp"
+#include "base/record/trace.hpp"
 
 namespace rmq::trace {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/trace.hpp"
+#include "base/record/trace.hpp"
 
 namespace rmq::trace {
 

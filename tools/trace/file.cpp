@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/trace_stream.hpp"
+#include "base/record/trace_stream.hpp"
 
 namespace rmq::trace {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/trace.hpp"
+#include "base/record/trace.hpp"
 
 namespace rmq::trace {
 

@@ -5,7 +5,7 @@
 #include <list>
 #include <unordered_map>
 
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 
 namespace rmq::trace {
 

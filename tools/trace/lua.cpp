@@ -6,7 +6,7 @@
 #include <cctype>
 #include <iterator>
 
-#include "base/packet.hpp"
+#include "base/packet/packet.hpp"
 #include "methods/method.hpp"
 #include "tools/trace/pcap.hpp"
 
@@ -35,7 +35,7 @@ bool is_opaque(std::string_view field) {
 }
 
 constexpr std::string_view kHead =
-    R"lua(-- RMQ packets for Wireshark and tshark. Written by `rmqtrace lua` from base/packet.def; do not edit.
+    R"lua(-- RMQ packets for Wireshark and tshark. Written by `rmqtrace lua` from base/packet/packet.def; do not edit.
 --
 --   tshark -X lua_script:rmq.lua -r capture.pcapng                     what rmqtrace pcap has written
 --   tshark -X lua_script:rmq.lua -i lo -f tcp                          a job over tcp: found by the packet that opens a connection

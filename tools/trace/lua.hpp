@@ -1,4 +1,4 @@
-// The dissector for Wireshark and tshark, made from base/packet.def.
+// The dissector for Wireshark and tshark, made from base/packet/packet.def.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/trace.hpp"
+#include "base/record/trace.hpp"
 #include "tools/trace/entry.hpp"
 
 namespace rmq::trace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/packet.hpp"
-#include "base/trace.hpp"
+#include "base/packet/packet.hpp"
+#include "base/record/trace.hpp"
 
 namespace rmq::trace {
 

@@ -1,7 +1,0 @@
-#include "base/reduction_kernels.hpp"
-
-namespace rmq::reduction_detail {
-
-constinit const KernelTable baseline_kernels = make_table(Types{});
-
-}  // namespace rmq::reduction_detail
