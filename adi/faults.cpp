@@ -2,7 +2,7 @@
 //
 // A rank is lost to this one when its link breaks, and dead when the launcher says so. Who is lost to one is to be dead
 // for all: so a loss that is not known to be a death is reported, and the launcher ends that rank. Whatever needs all
-// to be of one mind (mpi/ft) goes by deaths only.
+// to be of one mind (engine/ft) goes by deaths only.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "armci/world.hpp"
-#include "mpi/internal/call.hpp"
-#include "mpi/internal/comms.hpp"
+#include "engine/call/call.hpp"
+#include "engine/comm/comms.hpp"
 
 /// Defines PARMCI_x, and ARMCI_x as its weak alias.
 #define RMQ_ARMCI(result, name, parameters)                                                           \

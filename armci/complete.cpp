@@ -4,7 +4,7 @@
 
 #include "armci/call.hpp"
 #include "armci/transfer.hpp"
-#include "mpi/coll/coll.hpp"
+#include "engine/coll/coll.hpp"
 
 namespace rmq::armci {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "armci/call.hpp"
 #include "armci/include/armcix.h"
-#include "mpi/coll/coll.hpp"
+#include "engine/coll/coll.hpp"
 
 namespace rmq::armci {
 namespace {

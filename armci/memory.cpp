@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "armci/call.hpp"
-#include "mpi/coll/coll.hpp"
-#include "mpi/internal/windows.hpp"
+#include "engine/coll/coll.hpp"
+#include "engine/window/windows.hpp"
 
 namespace rmq::armci {
 namespace {

@@ -4,15 +4,16 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string_view>
 #include <vector>
 
 #include "armci/call.hpp"
 #include "base/os/clock.hpp"
-#include "mpi/coll/coll.hpp"
-#include "mpi/coll/later.hpp"
-#include "mpi/internal/point.hpp"
-#include "mpi/internal/status.hpp"
+#include "engine/coll/coll.hpp"
+#include "engine/coll/later.hpp"
+#include "engine/message/point.hpp"
+#include "engine/object/status.hpp"
 
 namespace rmq::armci {
 namespace {
@@ -163,7 +164,9 @@ RMQ_EXPORT void armci_msg_abort(int code) {
   die("armci_msg_abort", fmt::format("the program ends the job with code {}", code), code);
 }
 RMQ_EXPORT double armci_timer(void) {
-  return PMPI_Wtime();
+  timespec t;
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 RMQ_EXPORT void armci_msg_snd(int tag, void* buffer, int bytes, int to) {

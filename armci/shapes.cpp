@@ -1,7 +1,7 @@
 #include "armci/shapes.hpp"
 
 #include "armci/call.hpp"
-#include "mpi/internal/windows.hpp"
+#include "engine/window/windows.hpp"
 
 namespace rmq::armci {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "armci/world.hpp"
 #include "base/data/copy.hpp"
-#include "mpi/internal/function.hpp"
+#include "engine/call/function.hpp"
 #include "rma/store.hpp"
 
 namespace rmq::armci {

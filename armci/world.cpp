@@ -9,8 +9,8 @@
 
 #include "armci/call.hpp"
 #include "armci/mutex.hpp"
-#include "mpi/coll/coll.hpp"
-#include "mpi/internal/life.hpp"
+#include "engine/coll/coll.hpp"
+#include "engine/life/life.hpp"
 
 namespace rmq::armci {
 

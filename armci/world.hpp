@@ -1,4 +1,4 @@
-// The one process-wide instance that ARMCI needs, beside that of MPI (mpi/internal/runtime.hpp), whose device it uses:
+// The one process-wide instance that ARMCI needs, beside that of MPI (engine/life/runtime.hpp), whose device it uses:
 // memory, how each process's is reached, groups. Start and end: world.cpp.
 //
 // An ARMCI_Malloc is a window of rma/, open from its begin to its end. Where this process has a member's memory mapped,
@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "armci/include/armci.h"
-#include "mpi/internal/function.hpp"
-#include "mpi/internal/objects.hpp"
+#include "engine/call/function.hpp"
+#include "engine/object/objects.hpp"
 #include "rma/window.hpp"
 
 namespace rmq::armci {

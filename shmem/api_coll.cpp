@@ -1,4 +1,4 @@
-// Chapter 9.9: collectives of teams and of active sets, on the algorithms of mpi/coll/.
+// Chapter 9.9: collectives of teams and of active sets, on the algorithms of engine/coll/.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "mpi/coll/coll.hpp"
+#include "engine/coll/coll.hpp"
 #include "shmem/call.hpp"
 #include "shmem/context.hpp"
 #include "shmem/team.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "mpi/internal/call.hpp"
-#include "mpi/internal/comms.hpp"
+#include "engine/call/call.hpp"
+#include "engine/comm/comms.hpp"
 #include "shmem/world.hpp"
 
 /// Defines pshmem_x, and shmem_x as its weak alias.

@@ -1,5 +1,5 @@
-// How a collective of a team is run: by an algorithm of mpi/coll/, or directly, where all of its PEs reach each other's
-// memory.
+// How a collective of a team is run: by an algorithm of engine/coll/, or directly, where all of its PEs reach each
+// other's memory.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "mpi/coll/later.hpp"
+#include "engine/coll/later.hpp"
 #include "shmem/call.hpp"
 #include "shmem/context.hpp"
 #include "shmem/team.hpp"
@@ -18,7 +18,7 @@ namespace rmq::shmem {
 
 namespace coll = mpi::coll;
 
-/// Runs an algorithm of mpi/coll/; the device held.
+/// Runs an algorithm of engine/coll/; the device held.
 template <class... P, class... A>
 void run(Team& t, int (*algorithm)(mpi::Comm&, P...), const A&... arguments) {
   if (const int code = coll::Now{}(*t.comm, algorithm, arguments...); code != MPI_SUCCESS)

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/data/copy.hpp"
-#include "mpi/coll/combine.hpp"
+#include "engine/coll/combine.hpp"
 #include "shmem/collective.hpp"
 
 namespace rmq::shmem {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "mpi/internal/objects.hpp"
+#include "engine/object/objects.hpp"
 #include "shmem/include/rmq_shmem_handles.h"
 
 namespace rmq::shmem {

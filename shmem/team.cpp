@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "mpi/coll/coll.hpp"
+#include "engine/coll/coll.hpp"
 #include "shmem/call.hpp"
 #include "shmem/context.hpp"
 #define RMQ_SHMEM_NO_OVERLOADS

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 
-#include "mpi/internal/datatypes.hpp"
+#include "engine/object/datatypes.hpp"
 #include "shmem/call.hpp"
 #define RMQ_SHMEM_NO_OVERLOADS
 #include "shmem/include/shmem.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/data/copy.hpp"
-#include "mpi/internal/function.hpp"
+#include "engine/call/function.hpp"
 #include "rma/store.hpp"
 #include "shmem/atomics.hpp"
 #include "shmem/context.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/os/atomic.hpp"
-#include "mpi/internal/function.hpp"
+#include "engine/call/function.hpp"
 #include "shmem/world.hpp"
 
 namespace rmq::shmem {

@@ -9,9 +9,9 @@
 #include <cstring>
 #include <utility>
 
-#include "mpi/coll/coll.hpp"
-#include "mpi/internal/life.hpp"
-#include "mpi/internal/windows.hpp"
+#include "engine/coll/coll.hpp"
+#include "engine/life/life.hpp"
+#include "engine/window/windows.hpp"
 #include "shmem/call.hpp"
 #include "shmem/context.hpp"
 #include "shmem/team.hpp"

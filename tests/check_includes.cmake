@@ -15,14 +15,17 @@ set(may_shm base start methods shm)
 set(may_tcp base start methods tcp)
 set(may_adi base start methods adi)
 set(may_rma base start methods adi rma)
-set(may_mpi base start methods adi rma mpi)
-set(may_shmem base start methods adi rma mpi shmem)
-set(may_armci base start methods adi rma mpi armci)
-set(may_tools base start methods shm tcp adi rma mpi shmem armci tools)
-set(floors base start methods shm tcp adi rma mpi shmem armci tools)
+set(may_engine base start methods adi rma engine)
+set(may_mpi base start methods adi rma engine mpi)
+set(may_shmem base start methods adi rma engine shmem)
+set(may_armci base start methods adi rma engine armci)
+set(may_tools base start methods shm tcp adi rma engine mpi shmem armci tools)
+set(floors base start methods shm tcp adi rma engine mpi shmem armci tools)
 # The only files that name the concrete methods: one makes them, one switches between them.
 set(may_adi_boot.cpp base start methods shm tcp adi)
 set(may_adi_dispatch.hpp base start methods shm tcp adi)
+# What programs see, who always have mpi.h with it.
+set(may_armci_include_armci.h base start methods adi rma engine mpi armci)
 
 # Appends to `result` one line for each include of `file` (path below `root`) that it may not have.
 function(check_file root file result)
@@ -56,6 +59,9 @@ endfunction()
 function(check_tree root result)
   set(found)
   foreach(floor ${floors})
+    if(NOT IS_ABSOLUTE ${root})
+      message(FATAL_ERROR "${root} is no absolute path: no file would be found")
+    endif()
     file(GLOB_RECURSE files RELATIVE ${root} ${root}/${floor}/*.hpp ${root}/${floor}/*.cpp ${root}/${floor}/*.h
       ${root}/${floor}/*.c ${root}/${floor}/*.def ${root}/${floor}/*.inc)
     foreach(file ${files})
@@ -87,7 +93,9 @@ function(self_test root)
     "adi/down.cpp|#include \"base/packet/packet.hpp\"|0"
     "base/system.cpp|#include <sys/uio.h>|0"
     "base/beside.cpp|#include \"layout_node.hpp\"|0"
-    "shmem/face.cpp|#include \"mpi/coll/coll.hpp\"|0"
+    "shmem/face.cpp|#include \"engine/coll/coll.hpp\"|0"
+    "shmem/up.cpp|#include \"mpi/define.hpp\"|1"
+    "engine/up.cpp|#include <mpi.h>|1"
     "rma/up.cpp|#include \"shmem/world.hpp\"|1"
     "mpi/face.cpp|#include <mpi.h>|0"
     "tools/any.cpp|#include \"shm/shm.hpp\"|0"

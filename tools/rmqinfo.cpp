@@ -8,7 +8,7 @@
 #include "adi/device.hpp"
 #include "base/config.hpp"
 #include "base/os/cpus.hpp"
-#include "mpi/coll/rules.hpp"
+#include "engine/coll/rules.hpp"
 
 namespace {
 

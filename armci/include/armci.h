@@ -14,7 +14,11 @@
 #ifndef RMQ_ARMCI_H
 #define RMQ_ARMCI_H
 
+#ifdef RMQ_ARMCI_TYPES_ALONE /* RMQ itself; programs have always had all of MPI with it */
+#include "engine/include/rmq_mpi_types.h"
+#else
 #include <mpi.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,5 @@
 // Where a debugger finds a rank's queues: addresses and offsets, so that it needs no debug information and no build of
-// ours. The rank fills one in (mpi/internal/debug.cpp, symbol rmq_debug_root); tools/debug/msgq.cpp reads it out of the
+// ours. The rank fills one in (engine/life/debug.cpp, symbol rmq_debug_root); tools/debug/msgq.cpp reads it out of the
 // stopped process.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Chapter 6: allgather and the all-to-all exchanges.
 #include <vector>
 
-#include "mpi/coll/later.hpp"
+#include "engine/coll/later.hpp"
 
 namespace rmq::mpi {
 namespace {

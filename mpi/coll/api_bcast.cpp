@@ -1,5 +1,5 @@
 // Chapter 6: barrier and broadcast.
-#include "mpi/coll/later.hpp"
+#include "engine/coll/later.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -1,34 +1,9 @@
-// Operations as objects of the program, and the predefined ones.
-#include <iterator>
-
-#include "mpi/internal/call.hpp"
-#include "mpi/internal/datatypes.hpp"
+// Chapter 6.9: operations that the program makes; one that is applied here.
+#include "engine/object/datatypes.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {
-
-/// By the handle's index. Never counted, never freed.
-Op predefined[] = {
-    {},
-    {MPI_MAX, 1, ReduceOp::max},
-    {MPI_MIN, 1, ReduceOp::min},
-    {MPI_SUM, 1, ReduceOp::sum},
-    {MPI_PROD, 1, ReduceOp::prod},
-    {MPI_LAND, 1, ReduceOp::land},
-    {MPI_BAND, 1, ReduceOp::band},
-    {MPI_LOR, 1, ReduceOp::lor},
-    {MPI_BOR, 1, ReduceOp::bor},
-    {MPI_LXOR, 1, ReduceOp::lxor},
-    {MPI_BXOR, 1, ReduceOp::bxor},
-    {MPI_MINLOC, 1, ReduceOp::minloc},
-    {MPI_MAXLOC, 1, ReduceOp::maxloc},
-    {MPI_REPLACE, 1, ReduceOp::replace, nullptr, false},
-    {MPI_NO_OP, 1, ReduceOp::no_op, nullptr, false},
-};
-
-bool is_predefined(const Op& op) {
-  return op.builtin != ReduceOp::none;
-}
 
 Op& make_op(MPI_User_function* function, int commute) {
   auto op = std::make_unique<Op>();
@@ -52,22 +27,6 @@ void reduce_local(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Dataty
 }
 
 }  // namespace
-
-Op* find_op(MPI_Op handle) {
-  if (handle_storage(handle) != kBuiltin) return runtime().ops.find(handle);
-  const std::size_t index = handle_index(handle);
-  return index < std::size(predefined) && predefined[index].handle == handle && handle != MPI_OP_NULL
-             ? &predefined[index]
-             : nullptr;
-}
-
-void op_retain(Op& op) {
-  if (!is_predefined(op)) ++op.refs;
-}
-
-void op_release(Op& op) {
-  if (!is_predefined(op) && --op.refs == 0) runtime().ops.remove(&op);
-}
 
 RMQ_MPI(int, Op_create, (MPI_User_function * user_fn, int commute, MPI_Op* op)) {
   return enter([&] {

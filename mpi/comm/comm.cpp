@@ -3,14 +3,15 @@
 
 #include <algorithm>
 
-#include "mpi/dynamic/bonds.hpp"
+#include "engine/comm/comms.hpp"
+#include "engine/ft/circle.hpp"
+#include "engine/ft/failures.hpp"
+#include "engine/ft/together.hpp"
+#include "engine/message/requests.hpp"
+#include "engine/object/attributes.hpp"
+#include "engine/worlds/bonds.hpp"
+#include "mpi/define.hpp"
 #include "mpi/dynamic/spawn.hpp"
-#include "mpi/ft/circle.hpp"
-#include "mpi/ft/failures.hpp"
-#include "mpi/ft/together.hpp"
-#include "mpi/internal/attributes.hpp"
-#include "mpi/internal/comms.hpp"
-#include "mpi/internal/requests.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -1,9 +1,10 @@
 // Chapter 7.4.2: communicators from groups.
 #include <fmt/format.h>
 
-#include "mpi/ft/failures.hpp"
-#include "mpi/ft/group.hpp"
-#include "mpi/ft/together.hpp"
+#include "engine/ft/failures.hpp"
+#include "engine/ft/group.hpp"
+#include "engine/ft/together.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -54,22 +55,6 @@ MPI_Comm create_group(Comm& c, const Group& group, int tag) {
 }
 
 }  // namespace
-
-Comm* create_comm(Comm& parent, Ranks world, Ranks remote) {
-  const bool inter = parent.is_inter();
-  const auto contexts = agree_on_contexts(everyone_of(parent), inter ? 2 : 1);
-  if (world.place_of(runtime().device->rank()) < 0 || (inter && remote.empty())) {
-    for (const std::uint32_t c : contexts.list) free_context(c);
-    return nullptr;
-  }
-  NewComm made{contexts[0], new_group(std::move(world), parent.group->session)};
-  made.traits = contexts.traits;  // of more than its members: they agree all the same
-  if (inter) {
-    made.remote = new_group(std::move(remote), parent.group->session);
-    made.local_context = contexts[1];
-  }
-  return new_comm(parent, made);
-}
 
 RMQ_MPI(int, Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm)) {
   return enter(comm, [&](Comm& c) {

@@ -3,7 +3,8 @@
 
 #include <tuple>
 
-#include "mpi/internal/comms.hpp"
+#include "engine/comm/comms.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -6,11 +6,12 @@
 #include <climits>
 #include <optional>
 
-#include "mpi/ft/together.hpp"
-#include "mpi/internal/comms.hpp"
-#include "mpi/internal/hardware.hpp"
-#include "mpi/internal/process_sets.hpp"
-#include "mpi/internal/shared_folder.hpp"
+#include "engine/comm/comms.hpp"
+#include "engine/comm/shared_folder.hpp"
+#include "engine/ft/together.hpp"
+#include "mpi/define.hpp"
+#include "mpi/env/hardware.hpp"
+#include "mpi/env/process_sets.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -9,9 +9,10 @@
 #include <cstdlib>
 #include <list>
 
-#include "mpi/dynamic/introduce.hpp"
-#include "mpi/ft/failures.hpp"
-#include "mpi/internal/life.hpp"
+#include "engine/ft/failures.hpp"
+#include "engine/life/life.hpp"
+#include "engine/worlds/introduce.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

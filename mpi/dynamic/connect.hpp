@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "mpi/internal/comms.hpp"
+#include "engine/comm/comms.hpp"
 #include "start/line.hpp"
 
 namespace rmq::mpi {

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/fd.hpp"
-#include "mpi/dynamic/introduce.hpp"
+#include "engine/call/call.hpp"
+#include "engine/worlds/introduce.hpp"
+#include "engine/worlds/wish.hpp"
 #include "mpi/dynamic/programs.hpp"
-#include "mpi/dynamic/wish.hpp"
 #include "mpi/include/rmq_spawn.h"
-#include "mpi/internal/call.hpp"
 
 namespace rmq::mpi {
 namespace {

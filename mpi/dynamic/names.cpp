@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/record/byte_text.hpp"
-#include "mpi/dynamic/wish.hpp"
-#include "mpi/internal/call.hpp"
-#include "mpi/internal/life.hpp"
+#include "engine/life/life.hpp"
+#include "engine/worlds/wish.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

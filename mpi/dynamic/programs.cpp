@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/record/byte_text.hpp"
-#include "mpi/internal/call.hpp"
+#include "engine/call/call.hpp"
 
 namespace rmq::mpi {
 namespace {

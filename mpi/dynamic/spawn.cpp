@@ -9,11 +9,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "engine/ft/failures.hpp"
+#include "engine/life/life.hpp"
+#include "engine/worlds/wish.hpp"
+#include "mpi/define.hpp"
 #include "mpi/dynamic/connect.hpp"
 #include "mpi/dynamic/programs.hpp"
-#include "mpi/dynamic/wish.hpp"
-#include "mpi/ft/failures.hpp"
-#include "mpi/internal/life.hpp"
 
 namespace rmq::mpi {
 namespace {

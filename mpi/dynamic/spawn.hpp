@@ -1,7 +1,7 @@
 // MPI_Comm_spawn and its kin: what a new world is to be made of, and where it comes from. Needs the device held.
 #pragma once
 
-#include "mpi/internal/comms.hpp"
+#include "engine/comm/comms.hpp"
 
 namespace rmq::mpi {
 

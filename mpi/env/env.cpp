@@ -9,9 +9,10 @@
 #include <string>
 #include <unordered_map>
 
-#include "mpi/internal/call.hpp"
-#include "mpi/internal/life.hpp"
-#include "mpi/internal/windows.hpp"
+#include "engine/life/life.hpp"
+#include "engine/window/windows.hpp"
+#include "mpi/define.hpp"
+#include "mpi/env/fortran.hpp"
 #include "start/bootstrap_env.hpp"
 
 namespace rmq::mpi {

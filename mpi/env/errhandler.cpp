@@ -1,9 +1,10 @@
 // Chapter 9.3: error handlers, and the names that they had in MPI-1.
 #include <fmt/format.h>
 
-#include "mpi/internal/comms.hpp"
-#include "mpi/internal/sessions.hpp"
-#include "mpi/internal/windows.hpp"
+#include "engine/comm/comms.hpp"
+#include "engine/window/windows.hpp"
+#include "mpi/define.hpp"
+#include "mpi/env/sessions.hpp"
 
 namespace rmq::mpi {
 namespace {

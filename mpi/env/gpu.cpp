@@ -2,7 +2,7 @@
 // and takes any answer but 0 for a yes: so there is no error here but for arguments.
 #include <fmt/format.h>
 
-#include "mpi/internal/call.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 

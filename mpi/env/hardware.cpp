@@ -1,4 +1,4 @@
-#include "mpi/internal/hardware.hpp"
+#include "mpi/env/hardware.hpp"
 
 #include <dlfcn.h>
 #include <hwloc.h>

@@ -1,15 +1,11 @@
 // Info objects. MPI-4.0 lets programs use them before MPI_Init and after MPI_Finalize, from any thread
 // (section 11.4.1).
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 
-#include "mpi/internal/call.hpp"
+#include "engine/object/environment.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -60,55 +56,7 @@ MPI_Info add_info(Entries entries) {
   return runtime().infos.add(std::move(info))->handle;
 }
 
-// ---- MPI_INFO_ENV: how the program was started (MPI-4.0, section 11.4.3) ----
-
-/// Ranks of the job: before MPI_Init what the launcher said, the same number; a program that runs alone is one.
-std::string job_size() {
-  if (const auto& device = runtime().device) return std::to_string(device->size());
-  const char* size = std::getenv("RMQ_SIZE");
-  return size ? size : "1";
-}
-
-/// The keys that MPI_INFO_ENV has, for this command line. A key whose value is not known here is left out.
-Entries describe_environment(const std::vector<std::string>& arguments) {
-  Entries entries;
-  const auto add = [&](const char* key, std::string value) {
-    if (!value.empty()) entries.emplace_back(key, value.substr(0, MPI_MAX_INFO_VAL));
-  };
-  std::string rest;
-  for (std::size_t i = 1; i < arguments.size(); ++i) rest += (i > 1 ? " " : "") + arguments[i];
-  add("command", arguments.empty() ? "" : arguments[0]);
-  add("argv", rest);
-  add("maxprocs", job_size());
-  utsname system{};
-  if (uname(&system) == 0) {
-    add("host", system.nodename);
-    add("arch", system.machine);
-  }
-  char directory[PATH_MAX];
-  if (getcwd(directory, sizeof directory)) add("wdir", directory);
-  return entries;
-}
-
-/// The command line of this process, as the system knows it.
-std::vector<std::string> command_line() {
-  std::vector<std::string> arguments;
-  std::ifstream file("/proc/self/cmdline");
-  for (std::string argument; std::getline(file, argument, '\0');) arguments.push_back(argument);
-  return arguments;
-}
-
-/// MPI_INFO_ENV.
-Info& environment() {
-  static auto* const info = new Info{MPI_INFO_ENV, describe_environment(command_line())};  // never destroyed
-  return *info;
-}
-
 }  // namespace
-
-Info* find_info(MPI_Info handle) {
-  return handle == MPI_INFO_ENV ? &environment() : runtime().infos.find(handle);
-}
 
 RMQ_MPI(int, Info_create, (MPI_Info * info)) {
   return enter_any_time([&] { *out(info, "info") = add_info({}); });

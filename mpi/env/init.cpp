@@ -5,9 +5,10 @@
 
 #include <cstdio>
 
+#include "engine/life/life.hpp"
+#include "mpi/define.hpp"
 #include "mpi/dynamic/spawn.hpp"
-#include "mpi/internal/call.hpp"
-#include "mpi/internal/life.hpp"
+#include "mpi/env/fortran.hpp"
 #include "start/exit.hpp"
 
 namespace rmq::mpi {
@@ -22,6 +23,7 @@ int init(int required) {
   constexpr Function function("MPI_Init");
   const bool is_recorded = join_runtime(required, function.id, false);
   rt.main_thread = pthread_self();
+  tell_fortran();
   {
     const adi::Device::Entry entry(*rt.device, function, is_recorded ? 0 : function.id, function.collective);
     find_parents();

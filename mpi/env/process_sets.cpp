@@ -1,4 +1,4 @@
-#include "mpi/internal/process_sets.hpp"
+#include "mpi/env/process_sets.hpp"
 
 #include <fmt/format.h>
 #include <strings.h>
@@ -6,7 +6,7 @@
 #include <charconv>
 #include <optional>
 
-#include "mpi/internal/check.hpp"
+#include "engine/call/check.hpp"
 #include "start/process_sets.hpp"
 
 namespace rmq::mpi {

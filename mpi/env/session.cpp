@@ -11,15 +11,17 @@
 #include <cstring>
 #include <optional>
 
-#include "mpi/dynamic/bonds.hpp"
-#include "mpi/ft/failures.hpp"
-#include "mpi/ft/together.hpp"
-#include "mpi/internal/bsend.hpp"
-#include "mpi/internal/comms.hpp"
-#include "mpi/internal/life.hpp"
-#include "mpi/internal/meeting_place.hpp"
-#include "mpi/internal/process_sets.hpp"
-#include "mpi/internal/sessions.hpp"
+#include "engine/comm/comms.hpp"
+#include "engine/comm/meeting_place.hpp"
+#include "engine/ft/failures.hpp"
+#include "engine/ft/together.hpp"
+#include "engine/life/life.hpp"
+#include "engine/message/bsend.hpp"
+#include "engine/worlds/bonds.hpp"
+#include "mpi/define.hpp"
+#include "mpi/env/fortran.hpp"
+#include "mpi/env/process_sets.hpp"
+#include "mpi/env/sessions.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -196,19 +198,6 @@ MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int rem
 
 }  // namespace
 
-Session* hold_runtime() {
-  Runtime& rt = runtime();
-  auto session = std::make_unique<Session>();
-  session->errhandler = &rt.builtin_errhandlers[0];
-  retain(*session->errhandler);
-  return rt.sessions.add(std::move(session));
-}
-
-void let_go_of_runtime(Session* held) {
-  release(held->errhandler);
-  runtime().sessions.remove(held);
-}
-
 // ---- sessions ----
 
 RMQ_MPI(int, Session_init, (MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session)) {
@@ -231,6 +220,7 @@ RMQ_MPI(int, Session_init, (MPI_Info info, MPI_Errhandler errhandler, MPI_Sessio
     if (bad.code != MPI_SUCCESS) throw bad;
     const std::lock_guard life(life_mutex());
     const bool is_recorded = join_runtime(level, function.id, true);
+    tell_fortran();
     finish_at_exit();
     std::optional<adi::Device::Entry> entry;  // else another thread may be in the device that need not let us in
     if (rt.thread_level == MPI_THREAD_MULTIPLE) entry.emplace(*rt.device, function, is_recorded ? 0 : function.id);

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 
-#include "mpi/ft/failures.hpp"
-#include "mpi/ft/faults.hpp"
-#include "mpi/ft/together.hpp"
-#include "mpi/internal/requests.hpp"
-#include "mpi/internal/windows.hpp"
+#include "engine/ft/failures.hpp"
+#include "engine/ft/faults.hpp"
+#include "engine/ft/together.hpp"
+#include "engine/message/requests.hpp"
+#include "engine/window/windows.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi::ft {
 namespace {

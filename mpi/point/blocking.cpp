@@ -1,6 +1,7 @@
 // Chapters 3.2, 3.4 and 3.10: blocking sends and receives.
-#include "mpi/internal/bsend.hpp"
-#include "mpi/internal/point.hpp"
+#include "engine/message/bsend.hpp"
+#include "engine/message/point.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

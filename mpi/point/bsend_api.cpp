@@ -3,10 +3,11 @@
 
 #include <limits>
 
-#include "mpi/internal/bsend.hpp"
-#include "mpi/internal/comms.hpp"
-#include "mpi/internal/requests.hpp"
-#include "mpi/internal/sessions.hpp"
+#include "engine/comm/comms.hpp"
+#include "engine/message/bsend.hpp"
+#include "engine/message/requests.hpp"
+#include "mpi/define.hpp"
+#include "mpi/env/sessions.hpp"
 
 namespace rmq::mpi {
 namespace {

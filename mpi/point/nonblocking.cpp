@@ -1,5 +1,6 @@
 // Chapter 3.7: non-blocking sends and receives.
-#include "mpi/internal/point.hpp"
+#include "engine/message/point.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

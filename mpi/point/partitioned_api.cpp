@@ -1,7 +1,8 @@
 // Chapter 4: partitioned communication.
 #include <fmt/format.h>
 
-#include "mpi/internal/partitioned.hpp"
+#include "engine/message/partitioned.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -3,7 +3,8 @@
 
 #include <variant>
 
-#include "mpi/internal/point.hpp"
+#include "engine/message/point.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -1,5 +1,6 @@
 // Chapter 3.8: probes, and messages that are received by handle.
-#include "mpi/internal/point.hpp"
+#include "engine/message/point.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

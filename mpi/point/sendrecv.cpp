@@ -1,7 +1,8 @@
 // Chapter 3.10: a send and a receive in one call, blocking and not, and with one buffer for both.
 #include <cstdlib>
 
-#include "mpi/internal/point.hpp"
+#include "engine/message/point.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -1,7 +1,8 @@
 // Chapter 13.2: generalised requests, whose progress is the program's business.
 #include <type_traits>
 
-#include "mpi/internal/requests.hpp"
+#include "engine/message/requests.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

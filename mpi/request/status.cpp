@@ -1,5 +1,5 @@
 // Chapters 3.2.5, 3.8 and 13.3: what statuses tell, and their forms in Fortran.
-#include "mpi/internal/status.hpp"
+#include "engine/object/status.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "mpi/internal/call.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

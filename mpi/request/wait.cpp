@@ -3,8 +3,9 @@
 
 #include <utility>
 
-#include "mpi/ft/failures.hpp"
-#include "mpi/internal/requests.hpp"
+#include "engine/ft/failures.hpp"
+#include "engine/message/requests.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

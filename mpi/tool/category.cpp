@@ -3,8 +3,9 @@
 #include <vector>
 
 #include "base/config.hpp"
-#include "mpi/internal/tool_events.hpp"
-#include "mpi/internal/tool_pvars.hpp"
+#include "mpi/define.hpp"
+#include "mpi/tool/tool_events.hpp"
+#include "mpi/tool/tool_pvars.hpp"
 
 namespace rmq::mpi::tool {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -11,7 +10,8 @@
 #include <vector>
 
 #include "base/config.hpp"
-#include "mpi/internal/tool.hpp"
+#include "engine/life/settings.hpp"
+#include "mpi/tool/tool.hpp"
 
 struct MPIR_T_cvar_handle_s {
   int index;
@@ -25,6 +25,7 @@ using Member = std::variant<std::uint64_t Config::*, bool Config::*, std::string
 constexpr Member kMembers[] = {
 #define RMQ_CONFIG(type, member, name, value, unit, meaning) &Config::member,
 #include "base/config.def"
+#include "mpi/define.hpp"
 #undef RMQ_CONFIG
 };
 
@@ -33,12 +34,6 @@ constexpr int kTextRoom = 1024;  // of a text, its final zero included
 /// All ranks have to set these to the same value, because they take each other's for their own.
 constexpr std::string_view kAlike[] = {"RMQ_METHODS",     "RMQ_UNEXPECTED_MAX", "RMQ_COLL",    "RMQ_PSETS",
                                        "RMQ_SHM_SEGMENT", "RMQ_SHM_CELLS",      "RMQ_SHM_RING"};
-
-/// Values that were written here, as text, by the name of the environment variable. Never destroyed.
-std::map<std::string, std::string, std::less<>>& written() {
-  static auto* const all = new std::map<std::string, std::string, std::less<>>;
-  return *all;
-}
 
 std::vector<std::unique_ptr<MPIR_T_cvar_handle_s>>& handles() {
   static auto* const all = new std::vector<std::unique_ptr<MPIR_T_cvar_handle_s>>;
@@ -118,11 +113,6 @@ std::string text_of(const Member& member, const void* from) {
 
 }  // namespace
 
-const char* setting(const char* name) {
-  const auto found = written().find(std::string_view(name));
-  return found != written().end() ? found->second.c_str() : std::getenv(name);
-}
-
 void end_cvar_handles() {
   handles().clear();
 }
@@ -189,7 +179,7 @@ RMQ_MPI(int, T_cvar_write, (MPI_T_cvar_handle handle, const void* buf)) {
     const int index = handle_arg(handle).index;
     needed(buf);
     if (is_open()) return MPI_T_ERR_CVAR_SET_NOT_NOW;
-    written()[std::string(at(config_variables(), index).name)] = text_of(kMembers[index], buf);
+    set_variable(at(config_variables(), index).name, text_of(kMembers[index], buf));
     return MPI_SUCCESS;
   });
 }

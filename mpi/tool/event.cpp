@@ -11,7 +11,9 @@
 #include <optional>
 #include <utility>
 
-#include "mpi/internal/tool_events.hpp"
+#include "engine/life/life.hpp"
+#include "mpi/define.hpp"
+#include "mpi/tool/tool_events.hpp"
 
 struct MPIR_T_event_registration_s {
   struct Callback {
@@ -79,6 +81,11 @@ class Registrations final : public TraceListener {
 Registrations& registrations() {
   static auto* const one = new Registrations;  // never destroyed, like the runtime
   return *one;
+}
+
+/// The device is there: events that are registered already happen from now on. The device held.
+void start_events() {
+  if (!registrations().all.empty()) runtime().device->MPID_Listen(&registrations());
 }
 
 /// Runs `change` while no event happens; from then on the device tells of events if anybody listens.
@@ -157,10 +164,6 @@ int free_registration(MPI_T_event_registration handle, void* user_data, MPI_T_ev
 
 }  // namespace
 
-void start_events() {
-  if (!registrations().all.empty()) runtime().device->MPID_Listen(&registrations());
-}
-
 void end_event_handles() {
   Runtime& rt = runtime();
   std::optional<adi::Device::Entry> entry;
@@ -220,6 +223,7 @@ RMQ_MPI(int, T_event_get_index, (const char* name, int* event_index)) {
 RMQ_MPI(int, T_event_handle_alloc, (int event_index, void*, MPI_Info, MPI_T_event_registration* event_registration)) {
   return with_registrations([&](Registrations& r) {
     event_arg(event_index), needed(event_registration);
+    on_device.store(start_events, std::memory_order_release);
     r.all.push_back(std::make_unique<Registration>(Registration{event_index}));
     *event_registration = r.all.back().get();
     return MPI_SUCCESS;

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "mpi/internal/tool_events.hpp"
+#include "mpi/tool/tool_events.hpp"
 
 namespace rmq::mpi::tool {
 

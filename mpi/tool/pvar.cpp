@@ -6,7 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "mpi/internal/tool_pvars.hpp"
+#include "mpi/define.hpp"
+#include "mpi/tool/tool_pvars.hpp"
 
 struct MPIR_T_pvar_handle_s {
   int index = -1;

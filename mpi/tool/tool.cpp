@@ -3,7 +3,8 @@
 #include <array>
 #include <cstring>
 
-#include "mpi/internal/tool_events.hpp"
+#include "mpi/define.hpp"
+#include "mpi/tool/tool_events.hpp"
 
 struct MPIR_T_enum_s {
   std::string_view name;

@@ -3,9 +3,10 @@
 
 #include <cstdint>
 
-#include "mpi/ft/together.hpp"
-#include "mpi/internal/slot.hpp"
-#include "mpi/internal/topology.hpp"
+#include "engine/ft/together.hpp"
+#include "engine/object/slot.hpp"
+#include "engine/object/topology.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mpi/internal/call.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <climits>
 
-#include "mpi/coll/coll.hpp"
-#include "mpi/ft/together.hpp"
-#include "mpi/internal/topology.hpp"
+#include "engine/coll/coll.hpp"
+#include "engine/ft/together.hpp"
+#include "engine/object/topology.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "mpi/coll/later.hpp"
-#include "mpi/coll/steps.hpp"
-#include "mpi/internal/topology.hpp"
+#include "engine/coll/later.hpp"
+#include "engine/coll/steps.hpp"
+#include "engine/object/topology.hpp"
 
 namespace rmq::mpi {
 namespace {

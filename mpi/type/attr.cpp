@@ -1,6 +1,6 @@
 // Chapter 7.7: attributes of datatypes.
-#include "mpi/internal/attributes.hpp"
-#include "mpi/internal/call.hpp"
+#include "engine/object/attributes.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

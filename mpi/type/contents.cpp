@@ -1,6 +1,7 @@
 // How a type was made: envelope and contents.
 #include <algorithm>
 
+#include "mpi/define.hpp"
 #include "mpi/type/make.hpp"
 
 namespace rmq::mpi {

@@ -1,6 +1,7 @@
 // Types of one process's share of an array that is distributed over a grid of processes, as HPF has it.
 #include <algorithm>
 
+#include "mpi/define.hpp"
 #include "mpi/type/make.hpp"
 
 namespace rmq::mpi {

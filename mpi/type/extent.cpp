@@ -1,7 +1,7 @@
 // Sizes and bounds of types. What a result of type int cannot hold is MPI_UNDEFINED.
 #include <limits>
 
-#include "mpi/internal/call.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mpi/internal/datatypes.hpp"
+#include "engine/object/datatypes.hpp"
 
 namespace rmq::mpi {
 

@@ -1,5 +1,6 @@
 // Types as objects of the program: commit, duplicate, free, name.
-#include "mpi/internal/attributes.hpp"
+#include "engine/object/attributes.hpp"
+#include "mpi/define.hpp"
 #include "mpi/type/make.hpp"
 
 namespace rmq::mpi {

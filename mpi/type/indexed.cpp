@@ -1,4 +1,5 @@
 // Types of irregularly spaced blocks of one type.
+#include "mpi/define.hpp"
 #include "mpi/type/make.hpp"
 
 namespace rmq::mpi {

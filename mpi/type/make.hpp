@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "mpi/internal/call.hpp"
-#include "mpi/internal/datatypes.hpp"
+#include "engine/call/call.hpp"
+#include "engine/object/datatypes.hpp"
 
 namespace rmq::mpi {
 
@@ -64,14 +64,7 @@ class Arguments {
   TypeContents contents_;
 };
 
-/// The layout, unless it is empty because sizes left the 64-bit range: a Failure.
-LayoutRef checked(LayoutRef layout);
-
-/// A new derived type with its one reference, from a layout that is checked here. The types in `contents` gain one
-/// each.
-Datatype& make_type(LayoutRef layout, TypeContents contents);
-
-/// The same for the output argument `newtype`; null is refused.
+/// A new derived type for the output argument `newtype`; null is refused.
 inline void publish_type(MPI_Datatype* newtype, LayoutRef layout, TypeContents contents) {
   *out(newtype, "newtype") = MPI_DATATYPE_NULL;
   *newtype = make_type(std::move(layout), std::move(contents)).handle;
@@ -99,8 +92,5 @@ std::vector<std::uint64_t> lengths_arg(const Int* values, MPI_Count n, const cha
 
 /// Refuses what is neither MPI_ORDER_C nor MPI_ORDER_FORTRAN.
 void check_order(int order);
-
-/// `elements` times `extent`, bytes; a product beyond 64 bits is a Failure.
-std::int64_t element_distance(MPI_Count elements, std::int64_t extent);
 
 }  // namespace rmq::mpi

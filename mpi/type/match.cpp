@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "mpi/define.hpp"
 #include "mpi/type/make.hpp"
 
 namespace rmq::mpi {

@@ -1,7 +1,7 @@
 // MPI_Pack and MPI_Unpack: packed data is the type's data bytes in type-map order and nothing else.
 #include <limits>
 
-#include "mpi/internal/call.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -1,7 +1,7 @@
 // MPI_Pack_external and its kin: packing in a representation that every implementation of MPI reads.
 #include <cstring>
 
-#include "mpi/internal/call.hpp"
+#include "mpi/define.hpp"
 #include "mpi/type/external.hpp"
 
 namespace rmq::mpi {

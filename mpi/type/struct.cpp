@@ -1,4 +1,5 @@
 // Types of blocks of different types.
+#include "mpi/define.hpp"
 #include "mpi/type/make.hpp"
 
 namespace rmq::mpi {

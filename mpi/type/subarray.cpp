@@ -1,4 +1,5 @@
 // Types of a rectangular part of an array in any number of dimensions.
+#include "mpi/define.hpp"
 #include "mpi/type/make.hpp"
 
 namespace rmq::mpi {

@@ -1,4 +1,5 @@
 // Types of regularly spaced blocks, and types with new bounds.
+#include "mpi/define.hpp"
 #include "mpi/type/make.hpp"
 
 namespace rmq::mpi {

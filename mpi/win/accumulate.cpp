@@ -1,5 +1,6 @@
 // Chapter 12.3.4: accumulates. Element-wise atomic with each other, whatever their functions.
-#include "mpi/internal/rma_args.hpp"
+#include "mpi/define.hpp"
+#include "mpi/win/rma_args.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -1,7 +1,8 @@
 // Chapter 12.5.1 and 12.5.2: active target: fence; start and complete, post and wait.
 #include <fmt/format.h>
 
-#include "mpi/internal/windows.hpp"
+#include "engine/window/windows.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

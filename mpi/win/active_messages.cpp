@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "mpi/ft/failures.hpp"
-#include "mpi/ft/together.hpp"
+#include "engine/call/call.hpp"
+#include "engine/comm/comms.hpp"
+#include "engine/ft/failures.hpp"
+#include "engine/ft/together.hpp"
+#include "engine/window/windows.hpp"
 #include "mpi/include/rmq_am.h"
-#include "mpi/internal/call.hpp"
-#include "mpi/internal/comms.hpp"
-#include "mpi/internal/hub.hpp"
-#include "mpi/internal/windows.hpp"
+#include "mpi/win/hub.hpp"
 
 struct rmq_am_object {
   std::shared_ptr<rmq::rma::ActiveMessageHub> hub;  // outlives the set

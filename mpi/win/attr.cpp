@@ -1,6 +1,7 @@
 // Chapter 7.7.3: attributes of windows; the predefined ones are section 12.2.6.
-#include "mpi/internal/attributes.hpp"
-#include "mpi/internal/windows.hpp"
+#include "engine/object/attributes.hpp"
+#include "engine/window/windows.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -2,7 +2,8 @@
 // calls do nothing for it.
 #include <fmt/format.h>
 
-#include "mpi/internal/windows.hpp"
+#include "engine/window/windows.hpp"
+#include "mpi/define.hpp"
 #include "rma/short_way.hpp"
 
 namespace rmq::mpi {

@@ -1,5 +1,6 @@
 // Chapter 12.3.1 and 12.3.2: put and get.
-#include "mpi/internal/rma_args.hpp"
+#include "mpi/define.hpp"
+#include "mpi/win/rma_args.hpp"
 
 namespace rmq::mpi {
 namespace {

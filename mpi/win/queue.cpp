@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include "base/os/clock.hpp"
-#include "mpi/ft/failures.hpp"
-#include "mpi/ft/together.hpp"
+#include "engine/call/call.hpp"
+#include "engine/comm/comms.hpp"
+#include "engine/ft/failures.hpp"
+#include "engine/ft/together.hpp"
 #include "mpi/include/rmq_queue.h"
-#include "mpi/internal/call.hpp"
-#include "mpi/internal/comms.hpp"
-#include "mpi/internal/hub.hpp"
+#include "mpi/win/hub.hpp"
 
 struct rmq_queue_object {
   std::shared_ptr<rmq::rma::QueueHub> hub;  // outlives the queue

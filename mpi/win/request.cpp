@@ -1,6 +1,7 @@
 // Chapter 12.3.5: operations with a request.
-#include "mpi/internal/requests.hpp"
-#include "mpi/internal/rma_args.hpp"
+#include "engine/message/requests.hpp"
+#include "mpi/define.hpp"
+#include "mpi/win/rma_args.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -3,8 +3,9 @@
 
 #include <utility>
 
-#include "mpi/internal/comms.hpp"
-#include "mpi/internal/windows.hpp"
+#include "engine/comm/comms.hpp"
+#include "engine/window/windows.hpp"
+#include "mpi/define.hpp"
 
 namespace rmq::mpi {
 namespace {

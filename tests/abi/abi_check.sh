@@ -74,7 +74,7 @@ library=$(ldconfig -p 2>/dev/null | sed -n 's/.*libmpich\.so\.12 .*=> //p' | hea
 if [ -n "$library" ] && command -v nm >/dev/null 2>&1; then
   {
     $cc -E -P -I"$include" list.c | tr ' ' '\n'
-    sed -n 's/^extern .*[* ]\(MPI_[A-Z0-9_]*\);/\1/p' "$include/mpi.h"
+    sed -n 's/^extern .*[* ]\(MPI_[A-Z0-9_]*\);/\1/p' "$include/rmq_mpi_types.h"
   } | grep MPI | sort -u >declared.txt
   nm -D --defined-only "$library" | awk '{print $3}' | sed 's/@.*//' | grep -E '^P?MPIX?_[A-Z].*[^_]$' | sort -u >exported.txt
   comm -13 declared.txt exported.txt | grep . && fail "exported by $library, not declared by us"

@@ -7,7 +7,7 @@
 
 #include "coll/data.hpp"
 #include "coll/team.hpp"
-#include "mpi/internal/transfer.hpp"
+#include "engine/message/transfer.hpp"
 
 namespace rmq::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi/internal/datatypes.hpp"
+#include "engine/object/datatypes.hpp"
 
 namespace rmq::testing {
 

@@ -1,6 +1,6 @@
 // Collectives of two levels: which ranks they see on which host, that they send little between hosts, and that sums
 // have the bits that they have without hosts.
-#include "mpi/coll/levels.hpp"
+#include "engine/coll/levels.hpp"
 
 #include <gtest/gtest.h>
 

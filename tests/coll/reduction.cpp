@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "coll/exercise.hpp"
-#include "mpi/coll/args.hpp"
+#include "engine/coll/args.hpp"
 
 namespace rmq::testing {
 namespace {

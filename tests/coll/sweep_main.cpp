@@ -13,7 +13,7 @@
 #include <numeric>
 
 #include "coll/exercise.hpp"
-#include "mpi/internal/transfer.hpp"
+#include "engine/message/transfer.hpp"
 
 namespace rmq::testing {
 

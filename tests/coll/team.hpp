@@ -5,10 +5,10 @@
 #include <deque>
 #include <vector>
 
-#include "mpi/coll/choice.hpp"
-#include "mpi/coll/coll.hpp"
-#include "mpi/coll/plan.hpp"
-#include "mpi/internal/task.hpp"
+#include "engine/coll/choice.hpp"
+#include "engine/coll/coll.hpp"
+#include "engine/coll/plan.hpp"
+#include "engine/coll/task.hpp"
 #include "rma/fibers.hpp"
 
 namespace rmq::testing {

@@ -1,5 +1,5 @@
-// The trees of a pipelined broadcast: mpi/coll/two_trees.hpp.
-#include "mpi/coll/two_trees.hpp"
+// The trees of a pipelined broadcast: engine/coll/two_trees.hpp.
+#include "engine/coll/two_trees.hpp"
 
 #include <gtest/gtest.h>
 

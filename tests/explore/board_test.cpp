@@ -1,10 +1,10 @@
-// The board that collectives of one host meet at: mpi/coll/board.hpp.
-#include "mpi/coll/board.hpp"
+// The board that collectives of one host meet at: engine/coll/board.hpp.
+#include "engine/coll/board.hpp"
 
 #include <memory>
 #include <vector>
 
-#include "mpi/coll/guests.hpp"
+#include "engine/coll/guests.hpp"
 #include "tests/explore/check.hpp"
 
 namespace rmq::mpi::coll {

@@ -1,5 +1,5 @@
-// What ranks of one host say to each other in shared memory: mpi/coll/release_gather.hpp.
-#include "mpi/coll/release_gather.hpp"
+// What ranks of one host say to each other in shared memory: engine/coll/release_gather.hpp.
+#include "engine/coll/release_gather.hpp"
 
 #include <cstring>
 #include <memory>

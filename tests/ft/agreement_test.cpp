@@ -1,6 +1,6 @@
 // The agreement protocol among members that die, without packets: at every point at which one can die (behind each of
 // its messages, also in the middle of telling all), under deliveries drawn from a seed.
-#include "mpi/ft/agreement.hpp"
+#include "engine/ft/agreement.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

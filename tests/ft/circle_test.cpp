@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "mpi/ft/faults.hpp"
+#include "engine/ft/faults.hpp"
 #include "rma/fibers.hpp"
 
 namespace rmq::testing {

@@ -24,7 +24,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-FLOORS = ["adi", "armci", "base", "methods", "mpi", "rma", "shm", "shmem", "tcp"]
+FLOORS = ["adi", "armci", "base", "engine", "methods", "mpi", "rma", "shm", "shmem", "start", "tcp"]
 
 
 class Change:

@@ -2,7 +2,7 @@
 // what the launcher itself knows of each rank's process.
 //
 // A rank whose call waits answers at once. One that has not answered after a while is asked by a signal as well
-// (mpi/internal/report.cpp), and once more if its answer is short because it was inside of MPI. What has not answered
+// (engine/life/report.cpp), and once more if its answer is short because it was inside of MPI. What has not answered
 // when time is up is described by the state of its process.
 #pragma once
 

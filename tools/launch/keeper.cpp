@@ -332,7 +332,8 @@ void Keeper::on_accuse(Job& job, int rank, std::string_view others, int accused,
   tell_death(strangers, accused, why);
 }
 
-// MPI_Finalize is collective over all that are connected: whoever leaves may be asked what has been agreed on (mpi/ft).
+// MPI_Finalize is collective over all that are connected: whoever leaves may be asked what has been agreed on
+// (engine/ft).
 void Keeper::on_all_leaving() {
   for (const auto& job : jobs_) {
     if (!job->server().all_leaving()) continue;

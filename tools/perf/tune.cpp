@@ -7,7 +7,7 @@
 #include <map>
 #include <sstream>
 
-#include "mpi/coll/rules.hpp"
+#include "engine/coll/rules.hpp"
 #include "tools/perf/process.hpp"
 
 namespace rmq::perf {

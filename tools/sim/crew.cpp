@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "mpi/internal/datatypes.hpp"
-#include "mpi/internal/failure.hpp"
-#include "mpi/internal/runtime.hpp"
+#include "engine/call/failure.hpp"
+#include "engine/life/runtime.hpp"
+#include "engine/object/datatypes.hpp"
 
 namespace rmq::sim {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "adi/device.hpp"
+#include "engine/coll/choice.hpp"
+#include "engine/coll/coll.hpp"
 #include "methods/simulated.hpp"
-#include "mpi/coll/choice.hpp"
-#include "mpi/coll/coll.hpp"
 #include "rma/domain.hpp"
 #include "rma/window.hpp"
 

@@ -9,10 +9,10 @@
 #include <memory>
 #include <queue>
 
+#include "engine/call/failure.hpp"
+#include "engine/life/runtime.hpp"
+#include "engine/message/transfer.hpp"
 #include "methods/chance.hpp"
-#include "mpi/internal/failure.hpp"
-#include "mpi/internal/runtime.hpp"
-#include "mpi/internal/transfer.hpp"
 
 namespace rmq::sim {
 namespace {

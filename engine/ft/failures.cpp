@@ -1,0 +1,183 @@
+#include "engine/ft/failures.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "engine/comm/comms.hpp"
+#include "engine/ft/faults.hpp"
+#include "engine/ft/group.hpp"
+#include "engine/message/point.hpp"
+
+namespace rmq::mpi::ft {
+namespace {
+
+std::uint32_t context_of(const Comm& c) {
+  return std::min(c.context, c.recv_context);
+}
+
+// In an inter-communicator both sides have to come to the same order. Numbers of processes are each one's own, so it is
+// their names that decide.
+Members members_of(const Comm& c) {
+  if (!c.is_inter()) return {c.group->world, {}};
+  const Process ours = c.device->MPID_Who(c.group->world[0]), theirs = c.device->MPID_Who(c.remote->world[0]);
+  const bool first = std::pair(ours.job, ours.rank) < std::pair(theirs.job, theirs.rank);
+  return first ? Members{c.group->world, c.remote->world} : Members{c.remote->world, c.group->world};
+}
+
+/// Ends what is under way on it, and all that comes.
+void end_messages(Comm& c) {
+  std::vector<std::uint32_t> own;
+  for (Comm* const of : {&c, c.local}) {
+    if (!of) continue;
+    of->revoked = true;
+    own.insert(own.end(), {of->context, of->recv_context});
+  }
+  c.device->MPID_Revoke(contexts_of(own));
+  makings_of(c).refuse();
+}
+
+Circle* look_up(std::uint32_t context, Rank member) {
+  for (Comm* c = Comm::newest; c != nullptr; c = c->older) {
+    const bool has_one = c == runtime().world || c == runtime().self || c->context != 0;
+    const bool of_makings = context == context_of(*c) + kCollective;
+    if (c->handle == MPI_COMM_NULL || !has_one || (context_of(*c) != context && !of_makings)) continue;
+    if (of_makings ? c->circle && c->circle->makings() != nullptr : c->circle != nullptr) continue;
+    if (members_of(*c).place_of(member) >= 0) return of_makings ? &makings_of(*c) : &circle_of(*c);
+  }
+  return nullptr;
+}
+
+std::string failed_text(const Circle& circle) {
+  const Rank world = circle.members()[circle.failed()[circle.acknowledged()]];
+  return fmt::format("{} (MPIX_Comm_failure_ack acknowledges it)", lost_text(world));
+}
+
+}  // namespace
+
+void start() {
+  Runtime& rt = runtime();
+  rt.ft = rt.device->MPID_Faults();
+  rt.faults = new Faults(*rt.device);
+  rt.faults->look_up = look_up;
+  rt.faults->refuse_in_group = refuse_in_group;
+}
+
+void begin(Comm& c) {
+  if (Faults* const faults = runtime().faults; faults && faults->has_early()) circle_of(c);
+}
+
+void end(Comm& c) {
+  const bool alone = c.size() == 1 && !c.is_inter();
+  if (!may_fail() || c.context == 0) return;
+  if (alone || c.stillborn) {
+    if (c.circle) runtime().faults->forget(c.circle);
+    return;
+  }
+  circle_of(c);
+  const std::shared_ptr<Circle> circle = c.circle;
+  std::vector<std::uint32_t> own{std::exchange(c.context, 0)};
+  if (c.local) own.push_back(std::exchange(c.local->context, 0));
+  circle->on_over = [own] {
+    if (!runtime().device->MPID_Forget(contexts_of(own))) return;
+    for (const std::uint32_t context : own) free_context(context);
+  };
+  runtime().faults->end(circle);
+}
+
+void keep_refusing(Comm& c) {
+  circle_of(c).end_messages = nullptr;
+  c.circle = nullptr;
+  c.stillborn = true;
+  c.context = 0;  // it is never given back
+  if (c.local) c.local->context = 0;
+  static_cast<void>(runtime().comms.take(&c).release());
+  c.handle = MPI_COMM_NULL;
+  release(&c);
+}
+
+void leave_place(Comm& place) {
+  if (place.circle) runtime().faults->end(std::exchange(place.circle, nullptr));
+}
+
+Circle& circle_of(Comm& c) {
+  if (!c.circle) {
+    c.circle = runtime().faults->make(context_of(c), members_of(c));
+    c.circle->end_messages = [&c] { end_messages(c); };
+    runtime().faults->begin(*c.circle);
+  }
+  return *c.circle;
+}
+
+Circle& makings_of(Comm& c) {
+  Circle& circle = circle_of(c);
+  if (!circle.makings()) {
+    circle.set_makings(runtime().faults->make(circle.context() + kCollective, circle.members()));
+    if (c.revoked) circle.makings()->refuse();
+    runtime().faults->begin(*circle.makings());
+  }
+  return *circle.makings();
+}
+
+void fail_revoked(const Comm& c) {
+  throw Failure{MPIX_ERR_REVOKED, "the communicator has been revoked (MPIX_Comm_revoke)", c.handle};
+}
+
+void check_whole(Comm& c) {
+  check_not_revoked(c);
+  if (!may_fail() || runtime().faults->dead().empty()) return;
+  const Circle& circle = circle_of(c);
+  if (!circle.failed().empty()) fail_call(MPIX_ERR_PROC_FAILED, lost_text(circle.members()[circle.failed().front()]));
+}
+
+void check_acknowledged(Comm& c, int error_class) {
+  if (!may_fail() || runtime().faults->dead().empty()) return;
+  const Circle& circle = circle_of(c);
+  if (circle.has_unacknowledged()) throw Failure{error_class, failed_text(circle), c.handle};
+}
+
+bool waits_for_failed_member(const Request& r) {
+  if (runtime().faults->dead().empty()) return false;
+  const Request* const recv = r.kind == RequestKind::other ? activity_of(r)->receive() : &r;
+  if (!recv || recv->kind != RequestKind::recv || recv->step != Step::posted || recv->match.source != kAnySource)
+    return false;
+  return circle_of(*comm_of(r)).has_unacknowledged();
+}
+
+Failure pending_failure(const Request& r) {
+  Comm& c = *comm_of(r);
+  return {MPIX_ERR_PROC_FAILED_PENDING, failed_text(circle_of(c)), c.handle};
+}
+
+void await_from_any(Comm& c, Request* recv) {
+  while (!recv->complete()) {
+    if (waits_for_failed_member(*recv)) {
+      const Circle& circle = circle_of(c);
+      recv->peer = circle.members()[circle.failed()[circle.acknowledged()]];  // whom the error names
+      if (c.device->MPID_Give_up(recv, Errc::peer_lost)) return;
+    }
+    c.device->MPID_Poll(true, adi::awaited(recv));
+  }
+}
+
+std::vector<std::uint64_t> agree_among_living(Comm& c, const std::vector<std::uint64_t>& words) {
+  std::optional<Agreement::Value> value;
+  circle_of(c).vote(words, [&](const Agreement::Value& agreed) { value = agreed; });
+  while (!value) c.device->MPID_Poll(true);
+  value->words.resize(words.size());
+  return value->words;
+}
+
+bool meet_living(bool go_on) {
+  Runtime& rt = runtime();
+  for (;;) {
+    bool more = go_on;
+    const auto all = rt.bootstrap->try_fence(more);
+    if (!all) fail_call(error_class_of(all.error().code), all.error().what);
+    if (*all) return more;
+    rt.device->MPID_Poll(true);
+  }
+}
+
+}  // namespace rmq::mpi::ft

@@ -1,0 +1,1 @@
+../../engine/include/rmq_mpi_types.h

@@ -1,0 +1,23 @@
+// The performance variables of the tools interface: tool/pvar.cpp has the list.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "mpi/tool/tool.hpp"
+
+namespace rmq::mpi::tool {
+
+/// In the order of their indices, after the one that contains them all.
+enum class Category { messages, waiting, shm, tcp, rma, tracing };
+
+struct PerformanceVariable {
+  std::string_view name;
+  Category category;
+  int var_class;
+  std::string_view meaning;
+  std::uint64_t (*value)(const adi::Device&);
+};
+std::span<const PerformanceVariable> performance_variables();
+
+}  // namespace rmq::mpi::tool
