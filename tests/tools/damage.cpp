@@ -102,6 +102,11 @@ void ask(Recorded& t, int origin, std::uint8_t how) {
   p.context = kWindow;
   p.flags = how;
   say(t, origin, 0, p);
+  Entry waits = t.entries.back();
+  waits.record.event = Event::lock_queued;
+  waits.record.a0 = kWindow;
+  waits.record.a1 = 1;
+  t.entries.push_back(waits);
 }
 void grant(Recorded& t, int origin) {
   Packet p(Kind::RMA_LOCK_GRANTED);

@@ -1,7 +1,8 @@
 // The lock table of a window as its target grants it to origins that ask by packets. A grant shows where its answer is
 // handed to the link, or put behind others; a release where it arrives. Both err on the side of too few holders, so
 // that two holders here were two holders there. Locks taken by loads and stores within a host leave no packet, and are
-// not seen.
+// not seen. Who asks waits from the event lock_queued on: an operation that brings the request asks when its payload is
+// there.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,8 +26,9 @@ Finding Locks::look(const Entry& e, const Packet& p) {
     asked(e, p, tables_[{e.rank, p.context}]);
     return {};
   }
+  if (e.record.event == Event::lock_queued && e.record.a1 == 1)  // for a peer, in this rank's window
+    queued(e.record.peer, tables_[{e.rank, static_cast<std::uint32_t>(e.record.a0)}]);
   if (e.record.event != Event::packet_sent && e.record.event != Event::pending) return {};
-  if (p.kind == Kind::DATATYPE_MISS) missed_.insert({e.rank, e.record.peer});
   if (p.kind != Kind::RMA_LOCK_GRANTED && p.kind != Kind::RMA_ACK && p.kind != Kind::RMA_REPLY) return {};
   return answered(e, p, tables_[{e.rank, p.context}]);
 }
@@ -36,10 +38,16 @@ void Locks::asked(const Entry& e, const Packet& p, Table& t) {
   const bool operation = p.kind != Kind::RMA_LOCK && p.kind != Kind::RMA_UNLOCK && p.kind != Kind::RMA_FLUSH;
   if ((p.flags & rma::kLockFlags) != 0 && (operation || p.kind == Kind::RMA_LOCK)) {
     t.waiting.push_back({origin, (p.flags & rma_flag::lock_exclusive) != 0, (p.flags & rma_flag::unlock) != 0,
-                         operation ? field_of(p, "ticket") : 0, 0, missed_.contains({e.rank, origin})});
+                         operation ? field_of(p, "ticket") : 0});
   } else if (p.kind == Kind::RMA_UNLOCK || (operation && (p.flags & rma_flag::unlock) != 0)) {
     t.holders.erase(origin);
   }
+}
+
+void Locks::queued(int origin, Table& t) {
+  const auto latest =
+      std::find_if(t.waiting.rbegin(), t.waiting.rend(), [&](const Waiting& w) { return w.origin == origin; });
+  if (latest != t.waiting.rend() && latest->turn == 0) latest->turn = ++t.turns;
 }
 
 Finding Locks::answered(const Entry& e, const Packet& p, Table& t) {
@@ -63,10 +71,9 @@ Finding Locks::grant(Table& t, std::size_t place) {
     return broken(ProtocolRule::lock_table, fmt::format("rank {} is granted the {} lock while rank {} holds it {}",
                                                         w.origin, name_of(w.exclusive), holder, name_of(exclusive)));
   }
-  for (std::size_t i = 0; w.exclusive && i < t.waiting.size(); ++i) {
-    Waiting& other = t.waiting[i];
-    if (other.unsure || w.unsure) continue;
-    if (other.exclusive && i < place) {
+  for (Waiting& other : t.waiting) {
+    if (!w.exclusive || other.turn == 0) continue;
+    if (other.exclusive && (w.turn == 0 || other.turn < w.turn)) {
       return broken(
           ProtocolRule::lock_order,
           fmt::format("rank {} is granted the exclusive lock before rank {}, who asked first", w.origin, other.origin));

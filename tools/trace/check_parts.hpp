@@ -99,18 +99,21 @@ class Locks {
     bool exclusive, passes;  // passes: the operation that brings the request gives the lock back
     std::uint64_t ticket;    // of that operation, 0: RMA_LOCK
     int passed_by = 0;       // exclusive locks granted meanwhile
-    bool unsure = false;     // it may have begun to wait later than it came: behind a datatype that was missing
+    // Its place among those that have begun to wait, from 1 on; 0: it has not. That may be long after its packet came:
+    // behind its payload, or a datatype that was missing.
+    std::uint64_t turn = 0;
   };
   struct Table {
     std::map<int, bool> holders;  // origin, whether exclusive
     std::vector<Waiting> waiting;
+    std::uint64_t turns = 0;
   };
   void asked(const Entry& e, const Packet& p, Table& t);
+  static void queued(int origin, Table& t);
   Finding answered(const Entry& e, const Packet& p, Table& t);
   static Finding grant(Table& t, std::size_t place);
 
   std::map<std::pair<int, std::uint32_t>, Table> tables_;  // target, window
-  std::set<std::pair<int, int>> missed_;                   // target, origin: a datatype was asked for
 };
 
 /// Both ends of each link compared: the n-th packet that is received is the n-th that was sent.
