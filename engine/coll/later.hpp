@@ -1,13 +1,5 @@
 // How an MPI function runs the algorithm of its collective once the arguments are checked: at once (MPI_Bcast), in the
 // background (MPI_Ibcast), or in the background each time that MPI_Start says so (MPI_Bcast_init).
-//
-//   template <class Run>
-//   int bcast(const Run& run, void* buffer, …) {
-//     return enter(comm, [&](Comm& c) { …checks…; return run(c, coll::bcast, data, root); });
-//   }
-//   RMQ_COLLECTIVE(Bcast, bcast, , (void* buffer, …, MPI_Comm comm), bcast(run, buffer, …, comm))
-//
-// defines all three functions; with `_c` in the third place those for large counts.
 #pragma once
 
 #include <memory>
@@ -163,18 +155,3 @@ struct Repeated {
 };
 
 }  // namespace rmq::mpi::coll
-
-#define RMQ_COLLECTIVE_PARAMETERS(...) __VA_ARGS__
-#define RMQ_COLLECTIVE(Name, name, c, parameters, call)                                                        \
-  RMQ_MPI(int, Name##c, parameters) {                                                                          \
-    const coll::Now run;                                                                                       \
-    return call;                                                                                               \
-  }                                                                                                            \
-  RMQ_MPI(int, I##name##c, (RMQ_COLLECTIVE_PARAMETERS parameters, MPI_Request * request)) {                    \
-    const coll::Later run{request};                                                                            \
-    return call;                                                                                               \
-  }                                                                                                            \
-  RMQ_MPI(int, Name##_init##c, (RMQ_COLLECTIVE_PARAMETERS parameters, MPI_Info info, MPI_Request * request)) { \
-    const coll::Repeated run{info, request};                                                                   \
-    return call;                                                                                               \
-  }

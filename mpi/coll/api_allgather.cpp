@@ -1,7 +1,7 @@
 // Chapter 6: allgather and the all-to-all exchanges.
 #include <vector>
 
-#include "engine/coll/later.hpp"
+#include "mpi/coll/define.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -1,5 +1,5 @@
 // Chapter 6: barrier and broadcast.
-#include "engine/coll/later.hpp"
+#include "mpi/coll/define.hpp"
 
 namespace rmq::mpi {
 namespace {

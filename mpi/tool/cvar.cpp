@@ -11,6 +11,7 @@
 
 #include "base/config.hpp"
 #include "engine/life/settings.hpp"
+#include "mpi/define.hpp"
 #include "mpi/tool/tool.hpp"
 
 struct MPIR_T_cvar_handle_s {
@@ -25,7 +26,6 @@ using Member = std::variant<std::uint64_t Config::*, bool Config::*, std::string
 constexpr Member kMembers[] = {
 #define RMQ_CONFIG(type, member, name, value, unit, meaning) &Config::member,
 #include "base/config.def"
-#include "mpi/define.hpp"
 #undef RMQ_CONFIG
 };
 

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/coll/later.hpp"
 #include "engine/coll/steps.hpp"
 #include "engine/object/topology.hpp"
+#include "mpi/coll/define.hpp"
 
 namespace rmq::mpi {
 namespace {
