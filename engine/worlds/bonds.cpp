@@ -6,9 +6,10 @@
 #include <cstring>
 #include <list>
 #include <nlohmann/json.hpp>
-#include <ranges>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/coll/choice.hpp"
 #include "engine/coll/coll.hpp"
@@ -289,7 +290,9 @@ void meet_parties() {
 void end_for_parting(std::span<const std::uint64_t> jobs, int rank, bool line_has_ended) {
   constexpr std::size_t kMostNames = 15;  // that a frame has room for (start/boot_wire.hpp): 255 bytes
   const auto names_of = [](std::span<const std::uint64_t> some) {
-    return fmt::format("{}", fmt::join(some | std::views::transform(job_name), " "));
+    std::vector<std::string> names;
+    for (const std::uint64_t job : some) names.push_back(job_name(job));
+    return fmt::format("{}", fmt::join(names, " "));
   };
   // Where ranks may die the launcher tells of each that has; of another one's jobs it knows nothing, and takes this.
   if (runtime().ft) {
