@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <string_view>
 #include <vector>
 
@@ -164,9 +163,7 @@ RMQ_EXPORT void armci_msg_abort(int code) {
   die("armci_msg_abort", fmt::format("the program ends the job with code {}", code), code);
 }
 RMQ_EXPORT double armci_timer(void) {
-  timespec t;
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  return 1e-9 * static_cast<double>(os::now_ns());
 }
 
 RMQ_EXPORT void armci_msg_snd(int tag, void* buffer, int bytes, int to) {

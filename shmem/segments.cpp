@@ -177,7 +177,6 @@ void share_data(Segment& data) {
   if (!has_one_thread()) return;
   rma::HostMemory file = rma::HostMemory::make_sparse(data.bytes, nullptr);
   if (!file) return;
-  if (moved_data().empty()) ::pthread_atfork(before_fork, in_parent, in_child);
   // No handler may write to what has been copied.
   sigset_t all, before;
   sigfillset(&all);
@@ -186,6 +185,7 @@ void share_data(Segment& data) {
   const bool done = file.map_over(data.begin);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (!done) return;
+  if (moved_data().empty()) ::pthread_atfork(before_fork, in_parent, in_child);
   moved_data().push_back({data.begin, data.bytes});
   data.file = std::move(file);
 }

@@ -58,6 +58,7 @@ struct World {
   std::unique_ptr<Context> context;  // the default one
   std::vector<std::unique_ptr<Context>> contexts;
   std::vector<std::unique_ptr<Team>> teams;
+  // Two of `teams`, for threads that look a team up while another one, with the device held, makes some.
   Team* all = nullptr;     // SHMEM_TEAM_WORLD
   Team* shared = nullptr;  // SHMEM_TEAM_SHARED
 };

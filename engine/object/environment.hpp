@@ -1,4 +1,4 @@
-// MPI_INFO_ENV: how the program was started (MPI-4.1, section 11.2.3).
+// MPI_INFO_ENV: how the program was started (MPI-4.0, section 11.4.3).
 #pragma once
 
 #include <string>
