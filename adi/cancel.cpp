@@ -1,13 +1,13 @@
-// Cancel. A posted receive is simply withdrawn. A send that has left is taken back by an anti-send:
-//
-//   origin                            target
-//   MPID_Cancel --- ANTI_SEND ----->  on_anti_send: remove the message if it is still unexpected
-//   on_anti_send_ok <-- ANTI_SEND_OK  gone, or already matched
-#include "adi/device.hpp"
+#include "adi/cancel.hpp"
 
 namespace rmq::adi {
 
-void Device::MPID_Cancel(Request* r) {
+Cancel::Cancel(DeviceOptions& options, Bootstrap& bootstrap) : Eager(options, bootstrap) {
+  handle(Kind::ANTI_SEND, &on_anti_send);
+  handle(Kind::ANTI_SEND_OK, &on_anti_send_ok);
+}
+
+void Cancel::MPID_Cancel(Request* r) {
   if (r->kind == RequestKind::recv) {
     if (r->complete() || r->matched()) return;
     withdraw(r);
@@ -29,16 +29,14 @@ void Device::MPID_Cancel(Request* r) {
   // Relaxed: only the lock's holder writes, and the caller, who alone waits for this request, is here.
   r->incomplete.store(r->incomplete.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   Packet anti(Kind::ANTI_SEND);
-  anti.context = r->match.context;
-  anti.tag = r->match.tag;
-  anti.source = r->match.source;
+  set_match(anti, r->match);
   anti.msg = r->packet.msg;
   anti.anti_send.sender = r->self.wire();
   channels_.post(c, anti);
 }
 
-void Device::on_anti_send(void* device, Rank from, const Packet& p, const std::byte*) {
-  auto& d = *static_cast<Device*>(device);
+void Cancel::on_anti_send(void* device, Rank from, const Packet& p, const std::byte*) {
+  auto& d = part<Cancel>(device);
   if (!d.take_control(from, p)) return;
   Request* found = nullptr;
   d.match_.for_each_exact({p.context, p.source, p.tag}, [&](Request* message) {
@@ -58,16 +56,16 @@ void Device::on_anti_send(void* device, Rank from, const Packet& p, const std::b
   d.channels_.post(d.channels_[from], answer);
 }
 
-void Device::on_anti_send_ok(void* device, Rank from, const Packet& p, const std::byte*) {
-  auto& d = *static_cast<Device*>(device);
+void Cancel::on_anti_send_ok(void* device, Rank from, const Packet& p, const std::byte*) {
+  auto& d = part<Cancel>(device);
   if (!d.take_control(from, p)) return;
   Request* r = d.pool_.find(Handle::from_wire(p.anti_send_ok.sender));
   if (!r || r->kind != RequestKind::send || r->peer != from || r->complete() ||
       !(r->flags & request_flag::cancelling)) {
-    return d.protocol_error(from, p, "no send is being cancelled that it could answer");
+    return d.MPID_Protocol_error(from, p, "no send is being cancelled that it could answer");
   }
   if (p.anti_send_ok.cancelled && r->matched()) {
-    return d.protocol_error(from, p, "it takes back a message that has been matched");
+    return d.MPID_Protocol_error(from, p, "it takes back a message that has been matched");
   }
   r->flags &= static_cast<std::uint8_t>(~request_flag::cancelling);  // one answer
   if (p.anti_send_ok.cancelled) {

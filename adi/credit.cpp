@@ -28,7 +28,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "adi/device.hpp"
+#include "adi/channels.hpp"
 
 namespace rmq::adi {
 
@@ -109,22 +109,6 @@ bool Channels::take_back_envelopes(Channel& c, std::uint32_t count) {
   c.envelopes_out -= count;
   envelopes_left_ += count;
   return true;
-}
-
-void Device::on_flow(void* device, Rank from, const Packet& p, const std::byte*) {
-  auto& d = *static_cast<Device*>(device);
-  if (!d.take_control(from, p)) return;
-  Channel& c = d.channels_[from];
-  if (p.flags & packet_flag::envelope) {
-    if (!d.channels_.take_back_envelopes(c, p.flow.envelopes))
-      d.protocol_error(from, p, "it gives back more than it has");
-    return;
-  }
-  if (p.flow.envelopes > UINT32_MAX - c.envelopes)
-    return d.protocol_error(from, p, "it allows more than can be counted");
-  c.envelopes += p.flow.envelopes;
-  // Perhaps nothing waits any more.
-  if (c.messages.empty()) d.channels_.give_back_envelopes(c);
 }
 
 void Channels::grant_envelopes() {

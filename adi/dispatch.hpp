@@ -10,13 +10,19 @@
 
 #include "methods/method.hpp"
 
-#if defined(RMQ_DISPATCH_switch) || (defined(RMQ_DISPATCH_single) && defined(RMQ_SINGLE_shm))
+// Those that are compiled in: RMQ_COMPILED_METHODS(X) is X(name) for each.
+#if defined(RMQ_DISPATCH_switch)
 #include "shm/method.hpp"
-#define RMQ_HAS_SHM 1
-#endif
-#if defined(RMQ_DISPATCH_switch) || (defined(RMQ_DISPATCH_single) && defined(RMQ_SINGLE_tcp))
 #include "tcp/method.hpp"
-#define RMQ_HAS_TCP 1
+#define RMQ_COMPILED_METHODS(X) X(shm) X(tcp)
+#elif defined(RMQ_DISPATCH_single) && defined(RMQ_SINGLE_shm)
+#include "shm/method.hpp"
+#define RMQ_COMPILED_METHODS(X) X(shm)
+#elif defined(RMQ_DISPATCH_single) && defined(RMQ_SINGLE_tcp)
+#include "tcp/method.hpp"
+#define RMQ_COMPILED_METHODS(X) X(tcp)
+#else
+#define RMQ_COMPILED_METHODS(X)
 #endif
 
 namespace rmq::adi {
@@ -26,27 +32,15 @@ namespace rmq::adi {
 /// from there in words that the stores have not left yet.
 template <class F>
 [[gnu::always_inline]] inline decltype(auto) with_method(methods::Method& m, methods::MethodId id, F&& f) {
-#if defined(RMQ_DISPATCH_switch)
   switch (id) {
-    case methods::MethodId::shm:
-      return f(static_cast<shm::ShmMethod&>(m));
-    case methods::MethodId::tcp:
-      return f(static_cast<tcp::TcpMethod&>(m));
+#define RMQ_CASE(name)          \
+  case methods::MethodId::name: \
+    return f(static_cast<name::Method&>(m));
+    RMQ_COMPILED_METHODS(RMQ_CASE)
+#undef RMQ_CASE
     default:
       return f(m);
   }
-#elif defined(RMQ_DISPATCH_single) && defined(RMQ_SINGLE_shm)
-  if (id == methods::MethodId::shm) [[likely]]
-    return f(static_cast<shm::ShmMethod&>(m));
-  return f(m);
-#elif defined(RMQ_DISPATCH_single) && defined(RMQ_SINGLE_tcp)
-  if (id == methods::MethodId::tcp) [[likely]]
-    return f(static_cast<tcp::TcpMethod&>(m));
-  return f(m);
-#else
-  static_cast<void>(id);
-  return f(m);
-#endif
 }
 
 }  // namespace rmq::adi

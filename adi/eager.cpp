@@ -1,19 +1,21 @@
-// The short protocol: a message that travels whole in one packet.
-//
-//   origin                              target
-//   try_short  --- SHORT ------------>  arrive_short: deliver to the posted receive, or keep it as unexpected
-//   on_sync_ack <-- SYNC_ACK ---------  (SHORT_SYNC only) when a receive has taken it
-#include <algorithm>
-#include <cstdlib>
+#include "adi/eager.hpp"
 
-#include "adi/device.hpp"
+#include <algorithm>
+#include <cstring>
+
 #include "adi/dispatch.hpp"
 
 namespace rmq::adi {
 
 using methods::Outcome;
 
-void Device::MPID_Isend(Request* r) {
+Eager::Eager(DeviceOptions& options, Bootstrap& bootstrap) : Rendezvous(options, bootstrap) {
+  handle(Kind::SHORT, &on_short);
+  handle(Kind::SHORT_SYNC, &on_short);
+  handle(Kind::SYNC_ACK, &on_sync_ack);
+}
+
+void Eager::MPID_Isend(Request* r) {
   // Relaxed: the request is not yet visible to any other thread.
   r->incomplete.store(r->mode == SendMode::synchronous ? 2 : 1, std::memory_order_relaxed);
   if (is_careful() && is_revoked(r->match.context)) [[unlikely]]
@@ -23,9 +25,7 @@ void Device::MPID_Isend(Request* r) {
   if (c.lost) [[unlikely]]
     return complete(r, Errc::peer_lost);
   Packet& p = r->packet;
-  p.context = r->match.context;
-  p.tag = r->match.tag;
-  p.source = r->match.source;
+  set_match(p, r->match);
   p.msg = c.next_msg++;
   p.flags = r->mode == SendMode::ready ? packet_flag::ready : 0;
   if (!c.messages.empty()) return channels_.enqueue(c, r, Hindrance::behind_others);
@@ -34,24 +34,27 @@ void Device::MPID_Isend(Request* r) {
 
 // What a short message without more ado needs: it is short, has credit, and none is before it. There is no credit for
 // oneself, for a rank that is lost, and before there are methods.
-inline bool Device::may_leave(const Channel& c, std::size_t bytes) const {
+inline bool Eager::may_leave(const Channel& c, std::size_t bytes) const {
   return bytes <= c.eager_max && c.credit >= cost_with(bytes) && c.messages.empty();
 }
 
-[[gnu::always_inline]] inline Packet Device::short_packet(const Channel& c, const Match& match, std::size_t bytes) {
+[[gnu::always_inline]] inline Packet Eager::short_packet(const Channel& c, const Match& match, std::size_t bytes) {
   Packet p(Kind::SHORT);
-  p.context = match.context;
-  p.tag = match.tag;
-  p.source = match.source;
+  set_match(p, match);
   p.length = static_cast<std::uint32_t>(bytes);
   p.msg = c.next_msg;
   return p;
 }
 
+[[gnu::always_inline]] inline void Eager::note_left(Channel& c, std::size_t bytes) {
+  ++c.next_msg;
+  c.credit -= cost_with(bytes);
+}
+
 // Made, recorded and written in one piece, of a message that may leave. False, with nothing done, where there is no
 // room, or the method is none that works like this.
-[[gnu::always_inline]] inline bool Device::leave_at_once(Channel& c, const Match& match, const void* data,
-                                                         std::size_t bytes) {
+[[gnu::always_inline]] inline bool Eager::leave_at_once(Channel& c, const Match& match, const void* data,
+                                                        std::size_t bytes) {
   if (trace_.full()) [[unlikely]]
     return false;
   Packet p = short_packet(c, match, bytes);
@@ -65,15 +68,14 @@ inline bool Device::may_leave(const Channel& c, std::size_t bytes) const {
       });
   if (!left) [[unlikely]]
     return false;
-  ++c.next_msg;
-  c.credit -= cost_with(bytes);
+  note_left(c, bytes);
   c.owed = 0;
   ++counters_.sent;
   trace_.header(Event::packet_sent, c.method_number(), c.rank, p, bytes);
   return true;
 }
 
-bool Device::MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
+bool Eager::MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
   Channel& c = channels_[to];
   if (!may_leave(c, bytes)) [[unlikely]]
     return false;
@@ -83,17 +85,16 @@ bool Device::MPID_Send_now(Rank to, const Match& match, const void* data, std::s
 }
 
 // Out of line: what the short way puts into the cell from registers is a packet in memory here.
-[[gnu::noinline]] bool Device::leave_at_length(Channel& c, const Match& match, const void* data, std::size_t bytes) {
+[[gnu::noinline]] bool Eager::leave_at_length(Channel& c, const Match& match, const void* data, std::size_t bytes) {
   Packet p = short_packet(c, match, bytes);
   if (channels_.send(c, p, Payload{DataView::contiguous(data, bytes), 0, bytes}, nullptr) != Outcome::done)
     return false;
   chose(kShort, kFits, c.rank);
-  ++c.next_msg;
-  c.credit -= cost_with(bytes);
+  note_left(c, bytes);
   return true;
 }
 
-Request* Device::MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
+Request* Eager::MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
   Channel& c = channels_[to];
   if (!may_leave(c, bytes) || !leave_at_once(c, match, data, bytes)) [[unlikely]]
     return nullptr;
@@ -106,7 +107,7 @@ Request* Device::MPID_Isend_now(Rank to, const Match& match, const void* data, s
   return r;
 }
 
-Outcome Device::send_message(Request* r, Channel& c) {
+Outcome Eager::send_message(Request* r, Channel& c) {
   const std::int64_t cost = c.cost_of(r->view.bytes);
   if (c.credit >= cost) [[likely]]
     return r->view.bytes <= c.eager_max ? try_short(r, c, cost) : try_request_send(r, c, cost);
@@ -115,7 +116,7 @@ Outcome Device::send_message(Request* r, Channel& c) {
   return Outcome::retry;
 }
 
-Outcome Device::try_short(Request* r, Channel& c, std::int64_t cost) {
+Outcome Eager::try_short(Request* r, Channel& c, std::int64_t cost) {
   Packet& p = r->packet;
   const bool sync = r->mode == SendMode::synchronous;
   p.kind = sync ? Kind::SHORT_SYNC : Kind::SHORT;
@@ -132,7 +133,7 @@ Outcome Device::try_short(Request* r, Channel& c, std::int64_t cost) {
   return o;
 }
 
-void Device::acknowledge_sync(Channel& from, const Packet& p) {
+void Eager::acknowledge_sync(Channel& from, const Packet& p) {
   if (p.kind != Kind::SHORT_SYNC) return;
   Packet ack(Kind::SYNC_ACK);
   ack.context = p.context;
@@ -141,60 +142,61 @@ void Device::acknowledge_sync(Channel& from, const Packet& p) {
   channels_.post(from, ack);
 }
 
-inline void Device::accept_short(Channel& from, const Packet& p) {
-  trace_.packet(Event::matched, from.method_number(), from.rank, p, 0, p.length);
-  channels_.return_credit(from, p.length + kMessageRecord);
-  acknowledge_sync(from, p);
-}
-
-void Device::arrive_short(Rank from, const Packet& p, const std::byte* payload) {
-  Channel& c = received(from, p);
+[[gnu::always_inline]] inline Eager::Taken Eager::take_short(Channel& c, const Packet& p, const Match& m,
+                                                             Step as_kept) {
   if (!may_come(c, p)) [[unlikely]]
-    return;
-  const Match m{p.context, p.source, p.tag};
+    return {};
   if (Request* recv = match_.match_arrival(m)) [[likely]] {
-    accept_short(c, p);
-    deliver(recv, m, payload, p.length);
+    trace_.packet(Event::matched, c.method_number(), c.rank, p, 0, p.length);
+    channels_.return_credit(c, p.length + kMessageRecord);
+    acknowledge_sync(c, p);
+    return {recv, nullptr};
+  }
+  return {nullptr, may_be_kept(c, p, p.length) ? keep(c, p, m, p.length, as_kept) : nullptr};
+}
+
+void Eager::on_short(void* device, Rank from, const Packet& p, const std::byte* payload) {
+  auto& d = part<Eager>(device);
+  const Match m{p.context, p.source, p.tag};
+  const auto [recv, message] = d.take_short(d.received(from, p), p, m, Step::kept);
+  if (recv) [[likely]]
+    return d.deliver(recv, m, payload, p.length);
+  if (message && p.length) std::memcpy(message->owned, payload, p.length);
+}
+
+methods::Landing Eager::short_arriving(Rank from, const Packet& p) {
+  const Match m{p.context, p.source, p.tag};
+  const auto [recv, message] = take_short(received(from, p), p, m, Step::arriving);
+  if (message) return {DataView::contiguous(message->owned, p.length), 0, p.length, message};
+  if (!recv) return {};
+  if (recv->dest_op == DestOp::join) {
+    Request* s = stage(recv, m, p.length);
+    s->peer = from;
+    return {s->view, 0, s->view.bytes, s};
+  }
+  const Place to = place(recv, m, p.length);
+  if (recv->dest_op == DestOp::copy) recv->peer = from;
+  return {recv->view, to.offset, to.bytes, recv};
+}
+
+void Eager::short_landed(Request* owner, Rank from, Errc error) {
+  if (error != Errc::ok) note_failed(owner, error, from);
+  if (owner->kind != RequestKind::message) return finish(owner);
+  Request* const recv = owner->unexpected.taker;
+  if (!recv) {
+    owner->go(Step::kept);
+    if (is_revoked(owner->match.context)) forget_kept(owner);  // while it landed
     return;
   }
-  if (!may_be_kept(c, p, p.length)) [[unlikely]]
-    return;
-  Request* message = keep(c, p, m, p.length, Step::kept);
-  if (p.length) std::memcpy(message->owned, payload, p.length);
-}
-
-void Device::on_short(void* device, Rank from, const Packet& p, const std::byte* payload) {
-  static_cast<Device*>(device)->arrive_short(from, p, payload);
-}
-
-void Device::on_short_sync(void* device, Rank from, const Packet& p, const std::byte* payload) {
-  static_cast<Device*>(device)->arrive_short(from, p, payload);
-}
-
-Request* Device::keep(Channel& from, const Packet& p, const Match& m, std::uint64_t data_bytes, Step step) {
-  Request* message = pool_.get();
-  message->kind = RequestKind::message;
-  message->go(step);
-  message->unexpected = {};
-  message->match = m;
-  message->peer = from.rank;
-  message->packet = p;
-  if (data_bytes) {
-    message->owned = static_cast<std::byte*>(std::malloc(data_bytes));
-    RMQ_CHECK(message->owned != nullptr);  // bounded by the published ceiling
-    message->owned_bytes = data_bytes;
+  if (error == Errc::ok) {
+    deliver(recv, owner->match, owner->owned, owner->owned_bytes);
+  } else {
+    fail_part(recv, error, from);
   }
-  channels_.hold(from, p, data_bytes);
-  match_.keep(message);
-  trace_.packet(Event::unexpected, from.method_number(), from.rank, p, match_.unexpected(), counters_.unexpected_bytes);
-  return message;
+  pool_.put(owner);
 }
 
-void Device::release_kept(Request* message) {
-  channels_.release(channels_[message->peer], message->packet, message->owned_bytes);
-}
-
-void Device::receive_kept(Request* recv, Request* message) {
+void Eager::receive_kept(Request* recv, Request* message) {
   const Packet& p = message->packet;
   trace_.packet(Event::matched, id_of(message->peer), message->peer, p, recv->self.wire(), message->owned_bytes);
   release_kept(message);
@@ -206,7 +208,7 @@ void Device::receive_kept(Request* recv, Request* message) {
     return;
   }
   acknowledge_sync(channels_[message->peer], p);
-  if (message->step == Step::arriving) {  // on_landed goes on
+  if (message->step == Step::arriving) {  // short_landed goes on
     message->unexpected.taker = recv;
     return;
   }
@@ -218,16 +220,16 @@ void Device::receive_kept(Request* recv, Request* message) {
   pool_.put(message);
 }
 
-void Device::on_sync_ack(void* device, Rank from, const Packet& p, const std::byte*) {
-  auto& d = *static_cast<Device*>(device);
+void Eager::on_sync_ack(void* device, Rank from, const Packet& p, const std::byte*) {
+  auto& d = part<Eager>(device);
   if (!d.take_control(from, p)) return;
   Request* r = d.in_step(Step::unacknowledged, from, p.sync_ack.sender);
-  if (!r) return d.protocol_error(from, p, "no synchronous send waits for it");
+  if (!r) return d.MPID_Protocol_error(from, p, "no synchronous send waits for it");
   r->go(Step::taken);
   d.finish(r);
 }
 
-void Device::MPID_Irecv(Request* r) {
+void Eager::MPID_Irecv(Request* r) {
   std::uint32_t parts = r->parts;
   r->incomplete.store(static_cast<std::int32_t>(parts), std::memory_order_relaxed);  // not yet visible to others
   if (r->dest_op == DestOp::join) [[unlikely]]
@@ -248,7 +250,7 @@ void Device::MPID_Irecv(Request* r) {
       if (any_lost_ && (r->flags & request_flag::grouped) != 0) [[unlikely]] {
         const auto lost = std::ranges::find_if(*r->group, [&](Rank rank) { return channels_[rank].lost; });
         if (lost != r->group->end()) {
-          fail_grouped(r);
+          give_up(r, Errc::peer_lost);
           tell_failures(*lost);
         }
       }

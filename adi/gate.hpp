@@ -11,7 +11,7 @@
 //     light fence                       heavy fence
 //     agent_ == 0, or wait for mutex_   inside_ == 0, or give up
 //
-// A call that waits gives the device away between polls; one that sleeps announces it first (Device::arm).
+// A call that waits gives the device away between polls; one that sleeps announces it first (Sleep::arm).
 //
 // Of several threads that sleep one listens at the doorbell, for all. The others sleep beside it, each in a bunk of its
 // own. Whoever has held the device and may have brought about what a sleeper waits for wakes that one, before it lets
@@ -122,7 +122,7 @@ class Gate {
     std::uint32_t before_ = 0;  // the call that this one is inside of
   };
 
-  /// What stands for an Entry in a call that may go without one (Device::MPID_Free_of_care): reports and the recorder
+  /// What stands for an Entry in a call that may go without one (Core::MPID_Free_of_care): reports and the recorder
   /// know which call runs.
   class Passage {
    public:

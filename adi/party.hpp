@@ -2,25 +2,23 @@
 //
 //   Party::open()      makes the methods that need nothing of others; cards() is what others need of them
 //   Party::join()      with everybody's cards makes the rest
-//   Device::MPID_Admit numbers the members that are new, and gives them channels; the party is the device's from then
-//   on Device::MPID_Dismiss   when no communicator of any member needs it any more
+//   Losses::MPID_Admit numbers the members that are new, and gives them channels; the party is the device's from then
+//   on Device::MPID_Dismiss  when no communicator of any member needs it any more
 //
 // Between open() and MPID_Admit nothing arrives: the methods are not polled.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "adi/makers.hpp"
 #include "adi/relay.hpp"
 #include "base/config.hpp"
 #include "start/party.hpp"
 
 namespace rmq::adi {
-
-using MethodMaker = std::function<Result<std::unique_ptr<methods::Method>>(const methods::MethodContext&)>;
 
 class Party {
  public:
@@ -42,8 +40,10 @@ class Party {
   const std::vector<Rank>& numbers() const { return numbers_.number; }
   const PartyNumbers& all_numbers() const { return numbers_; }
   const std::vector<Relay*>& relays() const { return relays_; }
+  /// What its relays ring.
+  int bell_fd() const { return bell_->fd(); }
   /// The line by which the roots have met; the root's party alone has it. From then on it is watched.
-  /// `beyond`: jobs of the other side that are none of this one's. What it is told next is Device's business.
+  /// `beyond`: jobs of the other side that are none of this one's. What it is told next is the business of Losses.
   void tie(std::unique_ptr<Line> line, std::vector<std::uint64_t> beyond);
   /// Who has the line on this side.
   void set_root(Rank root, std::vector<std::uint64_t> beyond);
@@ -58,7 +58,7 @@ class Party {
   bool is_adrift() const { return adrift_; }
 
  private:
-  friend class Device;
+  friend class Jobs;
   Result<bool> make(std::size_t candidate);
   bool all_reached() const;
   void end_with_root();

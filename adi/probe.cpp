@@ -1,5 +1,5 @@
 // Probes, with and without taking the message out of the queue.
-#include "adi/device.hpp"
+#include "adi/progress.hpp"
 
 namespace rmq::adi {
 namespace {
@@ -23,7 +23,7 @@ void tell_awaited_probe(const void* pattern, ReportText& to) {
   to.end_object();
 }
 
-bool Device::MPID_Iprobe(const Match& pattern, Envelope& envelope) {
+bool Progress::MPID_Iprobe(const Match& pattern, Envelope& envelope) {
   Request* message = match_.find(pattern);
   if (!message) {
     MPID_Poll(false, awaited(pattern));
@@ -34,7 +34,7 @@ bool Device::MPID_Iprobe(const Match& pattern, Envelope& envelope) {
   return true;
 }
 
-bool Device::MPID_Probe(const Match& pattern, Rank peer, Envelope& envelope) {
+bool Progress::MPID_Probe(const Match& pattern, Rank peer, Envelope& envelope) {
   Request* message;
   while (!(message = match_.find(pattern))) {
     if ((peer != kNoRank && channels_[peer].lost) || is_revoked(pattern.context)) return false;
@@ -44,7 +44,7 @@ bool Device::MPID_Probe(const Match& pattern, Rank peer, Envelope& envelope) {
   return true;
 }
 
-Request* Device::MPID_Improbe(const Match& pattern, Envelope& envelope) {
+Request* Progress::MPID_Improbe(const Match& pattern, Envelope& envelope) {
   Request* message = match_.find(pattern);
   if (!message) {
     MPID_Poll(false, awaited(pattern));
@@ -56,14 +56,14 @@ Request* Device::MPID_Improbe(const Match& pattern, Envelope& envelope) {
   return message;
 }
 
-Request* Device::MPID_Mprobe(const Match& pattern, Rank peer, Envelope& envelope) {
+Request* Progress::MPID_Mprobe(const Match& pattern, Rank peer, Envelope& envelope) {
   if (!MPID_Probe(pattern, peer, envelope)) return nullptr;
   Request* message = match_.find(pattern);
   match_.take(message);
   return message;
 }
 
-void Device::MPID_Imrecv(Request* r, Request* message) {
+void Progress::MPID_Imrecv(Request* r, Request* message) {
   r->incomplete.store(1, std::memory_order_relaxed);  // not yet visible to others
   r->go(Step::landing);
   receive_kept(r, message);

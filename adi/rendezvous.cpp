@@ -1,25 +1,8 @@
-// The rendezvous protocol: a long message is announced, and its data moves by remote memory operations once it is
-// matched.
-//
-//   origin                                    target
-//   try_request_send --- REQUEST_SEND ----->  on_request_send: match, or keep the envelope
-//
-//   get mode (the envelope carries an address that the target can read):
-//                                             fetch_or_ask: Method::get, straight into the user's buffer
-//   on_rndv_done     <-- RNDV_DONE ---------
-//
-//   put mode (the answer carries an address that the origin can write):
-//   on_ok_to_send    <-- OK_TO_SEND --------  fetch_or_ask
-//   Method::put      --- RNDV_DONE -------->  on_rndv_done
-//
-//   where there is no remote memory (tcp), or packets are faster (shared memory, when both ranks wait and can copy at
-//   the same time), put is packets again:
-//   on_ok_to_send    <-- OK_TO_SEND --------  fetch_or_ask
-//   push_data        --- RNDV_DATA … ------>  on_rndv_data, or straight from the transport into the user's buffer
+#include "adi/rendezvous.hpp"
+
 #include <algorithm>
 #include <utility>
 
-#include "adi/device.hpp"
 #include "adi/dispatch.hpp"
 #include "base/os/clock.hpp"
 
@@ -33,7 +16,16 @@ namespace {
 constexpr std::uint64_t kPatience = 64;
 }  // namespace
 
-Outcome Device::try_request_send(Request* r, Channel& c, std::int64_t cost) {
+Rendezvous::Rendezvous(DeviceOptions& options, Bootstrap& bootstrap) : Self(options, bootstrap) {
+  handle(Kind::REQUEST_SEND, &on_request_send);
+  handle(Kind::OK_TO_SEND, &on_ok_to_send);
+  handle(Kind::RNDV_DATA, &on_rndv_data);
+  handle(Kind::RNDV_DONE, &on_rndv_done);
+  sink_.on_sent = &on_sent;
+  sink_.on_moved = &on_moved;
+}
+
+Outcome Rendezvous::try_request_send(Request* r, Channel& c, std::int64_t cost) {
   Packet& p = r->packet;
   p.kind = Kind::REQUEST_SEND;
   p.length = 0;
@@ -54,13 +46,13 @@ Outcome Device::try_request_send(Request* r, Channel& c, std::int64_t cost) {
   return o;
 }
 
-void Device::on_request_send(void* device, Rank from, const Packet& p, const std::byte*) {
-  auto& d = *static_cast<Device*>(device);
+void Rendezvous::on_request_send(void* device, Rank from, const Packet& p, const std::byte*) {
+  auto& d = part<Rendezvous>(device);
   Channel& c = d.received(from, p);
   if (!d.may_come(c, p)) return;
   const bool beyond_credit = p.flags & packet_flag::envelope;
   if (beyond_credit && !d.channels_.take_envelope(c))
-    return d.protocol_error(from, p, "it goes beyond the credit and was not asked for");
+    return d.MPID_Protocol_error(from, p, "it goes beyond the credit and was not asked for");
   const Match m{p.context, p.source, p.tag};
   Request* recv = d.match_.match_arrival(m);
   if (!recv) {
@@ -76,7 +68,7 @@ void Device::on_request_send(void* device, Rank from, const Packet& p, const std
   d.answer_request_send(recv, from, p);
 }
 
-void Device::answer_request_send(Request* recv, Rank from, const Packet& p) {
+void Rendezvous::answer_request_send(Request* recv, Rank from, const Packet& p) {
   if (recv->dest_op == DestOp::copy) recv->peer = from;
   if (channels_[from].lost) [[unlikely]]
     return fail_part(recv, Errc::peer_lost, from);  // its envelope is here, its data is gone
@@ -91,11 +83,11 @@ void Device::answer_request_send(Request* recv, Rank from, const Packet& p) {
   recv->go(Step::pulling);
   recv->peer = from;
   recv->packet = p;
-  recv->transfer = {.bytes = bytes, .moved = 0, .remote = p.request_send.sender, .since = turn_};
+  recv->transfer = {.bytes = bytes, .moved = 0, .remote = p.request_send.sender, .matched_turn = turn_};
   fetch_or_ask(recv);
 }
 
-void Device::fetch_or_ask(Request* recv) {
+void Rendezvous::fetch_or_ask(Request* recv) {
   const Rank from = recv->peer;
   Channel& c = channels_[from];
   const std::uint64_t address = recv->packet.request_send.address, bytes = recv->transfer.bytes;
@@ -104,14 +96,15 @@ void Device::fetch_or_ask(Request* recv) {
   const methods::Pull how = chooses   ? c.method->how_to_pull(from, address, bytes, true)
                             : may_get ? methods::Pull::get
                                       : methods::Pull::ask;
-  if (how == methods::Pull::unsure && turn_ - recv->transfer.since < kPatience) return waiting_gets_.push_back(recv);
+  if (how == methods::Pull::unsure && turn_ - recv->transfer.matched_turn < kPatience)
+    return waiting_moves_.push_back(recv);
   const std::uint64_t since = chooses && !c.method->copies_fast(address) ? os::ticks() : 0;
   if (how != methods::Pull::ask) {
     const Outcome o =
         with_method(*c.method, c.id, [&](auto& m) { return m.get(from, address, recv->view, bytes, recv); });
-    if (o == Outcome::retry) return waiting_gets_.push_back(recv);
+    if (o == Outcome::retry) return waiting_moves_.push_back(recv);
     if (o == Outcome::done || o == Outcome::queued) {
-      recv->transfer.since = since;
+      recv->transfer.fetch_ticks = since;
       chose(kGet, how == methods::Pull::unsure ? kSenderAway : crowded() ? kCrowded : kReachable, from);
       return o == Outcome::done ? moved(recv, bytes) : void();
     }
@@ -135,13 +128,13 @@ void Device::fetch_or_ask(Request* recv) {
                                       : kRefused,
           from);
   }
-  recv->transfer.since = how == methods::Pull::ask ? since : 0;
+  recv->transfer.fetch_ticks = how == methods::Pull::ask ? since : 0;
   ask(recv, exposed);
   if (bytes == 0) finish(recv);
 }
 
 // From here on the sender may deliver: as packets, or, where there is an address, by a put and RNDV_DONE.
-void Device::ask(Request* recv, std::uint64_t address) {
+void Rendezvous::ask(Request* recv, std::uint64_t address) {
   Packet ok(Kind::OK_TO_SEND);
   ok.context = recv->packet.context;
   ok.msg = recv->packet.msg;
@@ -151,12 +144,12 @@ void Device::ask(Request* recv, std::uint64_t address) {
   channels_.post(channels_[recv->peer], ok);
 }
 
-void Device::note_pulled(const Request* r, methods::Pull how) {
-  if (r->transfer.since == 0) return;
-  channels_[r->peer].method->pulled(r->peer, how, r->transfer.bytes, r->transfer.since);
+void Rendezvous::note_pulled(const Request* r, methods::Pull how) {
+  if (r->transfer.fetch_ticks == 0) return;
+  channels_[r->peer].method->pulled(r->peer, how, r->transfer.bytes, r->transfer.fetch_ticks);
 }
 
-void Device::moved(Request* r, std::uint64_t bytes) {
+void Rendezvous::moved(Request* r, std::uint64_t bytes) {
   // A get or put is over: tell the other side, then complete.
   r->go(r->kind == RequestKind::send ? Step::taken : Step::landing);
   note_pulled(r, methods::Pull::get);
@@ -169,13 +162,13 @@ void Device::moved(Request* r, std::uint64_t bytes) {
   finish(r);
 }
 
-void Device::on_ok_to_send(void* device, Rank from, const Packet& p, const std::byte*) {
-  auto& d = *static_cast<Device*>(device);
+void Rendezvous::on_ok_to_send(void* device, Rank from, const Packet& p, const std::byte*) {
+  auto& d = part<Rendezvous>(device);
   if (!d.take_control(from, p)) return;
   Request* r = d.announced(from, p.ok_to_send.sender);
-  if (!r) return d.protocol_error(from, p, "no message of this handle waits for it");
-  if (p.ok_to_send.size > r->view.bytes) return d.protocol_error(from, p, "it wants more than the message has");
-  r->transfer = {.bytes = p.ok_to_send.size, .moved = 0, .remote = p.ok_to_send.receiver, .since = 0};
+  if (!r) return d.MPID_Protocol_error(from, p, "no message of this handle waits for it");
+  if (p.ok_to_send.size > r->view.bytes) return d.MPID_Protocol_error(from, p, "it wants more than the message has");
+  r->transfer = {.bytes = p.ok_to_send.size, .moved = 0, .remote = p.ok_to_send.receiver, .fetch_ticks = 0};
   if (p.ok_to_send.size == 0) {
     r->go(Step::taken);
     return d.finish(r);
@@ -186,19 +179,19 @@ void Device::on_ok_to_send(void* device, Rank from, const Packet& p, const std::
   d.put_or_push(r);
 }
 
-void Device::put_or_push(Request* send) {
+void Rendezvous::put_or_push(Request* send) {
   Channel& c = channels_[send->peer];
   const std::uint64_t address = send->packet.ok_to_send.address, bytes = send->transfer.bytes;
   const Outcome o =
       with_method(*c.method, c.id, [&](auto& m) { return m.put(send->peer, address, send->view, bytes, send); });
   if (o == Outcome::done) return moved(send, bytes);
   if (o == Outcome::queued) return;
-  if (o == Outcome::retry) return waiting_gets_.push_back(send);
+  if (o == Outcome::retry) return waiting_moves_.push_back(send);
   chose(kPackets, kRefused, send->peer);
   push_data(send);
 }
 
-void Device::push_data(Request* send) {
+void Rendezvous::push_data(Request* send) {
   send->go(Step::pushing);
   Channel& c = channels_[send->peer];
   if (!c.bulk.empty() || !c.packets.empty()) {
@@ -216,7 +209,7 @@ void Device::push_data(Request* send) {
   finish(send);
 }
 
-Outcome Device::push_fragment(Request* send, Channel& c) {
+Outcome Rendezvous::push_fragment(Request* send, Channel& c) {
   Transfer& t = send->transfer;
   const std::uint64_t bytes = std::min<std::uint64_t>(t.bytes - t.moved, c.method->fragment_max(send->peer));
   Packet p(Kind::RNDV_DATA);
@@ -230,20 +223,20 @@ Outcome Device::push_fragment(Request* send, Channel& c) {
   return o;
 }
 
-Request* Device::rendezvous_receiver(Rank from, const Packet& p) {
+Request* Rendezvous::rendezvous_receiver(Rank from, const Packet& p) {
   Request* r = awaiting_data(from, p.rndv_data.receiver);
   if (!r) {
-    protocol_error(from, p, "no receive of this handle waits for data");
+    MPID_Protocol_error(from, p, "no receive of this handle waits for data");
   } else if (p.rndv_data.offset != r->transfer.moved || p.length == 0 ||
              p.length > r->transfer.bytes - r->transfer.moved) {
-    protocol_error(from, p, "it is not the next piece of the message");
+    MPID_Protocol_error(from, p, "it is not the next piece of the message");
     r = nullptr;
   }
   return r;
 }
 
-void Device::on_rndv_data(void* device, Rank from, const Packet& p, const std::byte* payload) {
-  auto& d = *static_cast<Device*>(device);
+void Rendezvous::on_rndv_data(void* device, Rank from, const Packet& p, const std::byte* payload) {
+  auto& d = part<Rendezvous>(device);
   d.received(from, p);
   Request* recv = d.rendezvous_receiver(from, p);
   if (!recv) return;
@@ -251,7 +244,7 @@ void Device::on_rndv_data(void* device, Rank from, const Packet& p, const std::b
   d.data_arrived(recv, p.length);
 }
 
-void Device::data_arrived(Request* recv, std::uint64_t bytes) {
+void Rendezvous::data_arrived(Request* recv, std::uint64_t bytes) {
   recv->transfer.moved += bytes;
   if (recv->transfer.moved < recv->transfer.bytes) return;
   note_pulled(recv, methods::Pull::ask);
@@ -259,8 +252,8 @@ void Device::data_arrived(Request* recv, std::uint64_t bytes) {
   finish(recv);
 }
 
-void Device::on_rndv_done(void* device, Rank from, const Packet& p, const std::byte*) {
-  auto& d = *static_cast<Device*>(device);
+void Rendezvous::on_rndv_done(void* device, Rank from, const Packet& p, const std::byte*) {
+  auto& d = part<Rendezvous>(device);
   if (!d.take_control(from, p)) return;
   Request* r = d.announced(from, p.rndv_done.request);
   if (r) {
@@ -269,17 +262,71 @@ void Device::on_rndv_done(void* device, Rank from, const Packet& p, const std::b
     if (r->packet.ok_to_send.address == 0 || r->transfer.moved != 0 || p.rndv_done.size != r->transfer.bytes)
       r = nullptr;
   }
-  if (!r) return d.protocol_error(from, p, "nothing of this handle could have been read or written so");
+  if (!r) return d.MPID_Protocol_error(from, p, "nothing of this handle could have been read or written so");
   r->go(r->kind == RequestKind::send ? Step::taken : Step::landing);
   d.finish(r);
 }
 
-void Device::on_moved(void* device, Request* owner, std::uint64_t bytes, Errc error) {
-  auto& d = *static_cast<Device*>(device);
+int Rendezvous::retry_moves() {
+  std::vector<Request*> again;
+  again.swap(waiting_moves_);
+  for (Request* r : again) {
+    if (r->kind == RequestKind::recv) {
+      fetch_or_ask(r);
+    } else {
+      put_or_push(r);
+    }
+  }
+  return static_cast<int>(again.size() - waiting_moves_.size());
+}
+
+int Rendezvous::push_some(Channel& c) {
+  int n = 0;
+  for (std::size_t turns = c.bulk.size(); turns > 0 && !c.bulk.empty(); --turns) {
+    Request* r = c.bulk.pop_front();
+    const Outcome o = push_fragment(r, c);
+    if (o == Outcome::retry) {
+      c.bulk.push_front(r);
+      break;
+    }
+    ++n;
+    if (o != Outcome::done) continue;  // queued: on_sent goes on
+    if (r->transfer.moved < r->transfer.bytes) {
+      c.bulk.push_back(r);
+      ++turns;  // as long as the link takes more
+    } else {
+      finish(r);
+    }
+  }
+  return n;
+}
+
+void Rendezvous::on_sent(void* device, Request* owner, Errc error) {
+  auto& d = part<Rendezvous>(device);
+  if (owner->kind == RequestKind::other) return d.MPID_Complete(owner, error);  // one of perhaps several packets
+  if (error != Errc::ok) return d.complete(owner, error);
+  if (owner->step == Step::pushing && owner->transfer.moved < owner->transfer.bytes) return d.push_data(owner);
+  d.finish(owner);
+}
+
+methods::Landing Rendezvous::data_arriving(Rank from, const Packet& p) {
+  received(from, p);
+  Request* recv = rendezvous_receiver(from, p);
+  if (!recv) return {};
+  return {recv->view, p.rndv_data.offset, p.length, recv};
+}
+
+void Rendezvous::data_landed(Request* recv, const Packet& p, Errc error) {
+  if (error != Errc::ok) return complete(recv, error);
+  data_arrived(recv, p.length);
+}
+
+void Rendezvous::on_moved(void* device, Request* owner, std::uint64_t bytes, Errc error) {
+  auto& d = part<Rendezvous>(device);
   if (error == Errc::ok) return d.moved(owner, bytes);
   if (d.channels_[owner->peer].lost) return d.complete(owner, error);
   // The kernel refused in the middle: start over with packets.
-  if (std::exchange(owner->transfer.since, 0) != 0)
+  if (std::exchange(owner->transfer.fetch_ticks, 0) != 0)
     d.channels_[owner->peer].method->pulled(owner->peer, methods::Pull::get, owner->transfer.bytes, 0);
   d.chose(kPackets, kRefused, owner->peer);
   if (owner->kind == RequestKind::recv) {

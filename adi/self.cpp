@@ -1,9 +1,6 @@
-// Messages to oneself: no packet, no method. A small one is buffered; a long one waits in the unexpected queue as a
-// reference to its send request until a receive copies straight from view to view.
-#include <algorithm>
-#include <cstdlib>
+#include "adi/self.hpp"
 
-#include "adi/device.hpp"
+#include <algorithm>
 
 namespace rmq::adi {
 namespace {
@@ -14,7 +11,7 @@ constexpr std::uint64_t kSelfEagerMax = 64 * 1024;
 
 }  // namespace
 
-void Device::copy_self(Request* recv, const Match& m, const DataView& data) {
+void Self::copy_self(Request* recv, const Match& m, const DataView& data) {
   if (recv->dest_op == DestOp::copy) {
     const Place to = place(recv, m, data.bytes);
     copy(recv->view, to.offset, data, 0, to.bytes);
@@ -25,14 +22,12 @@ void Device::copy_self(Request* recv, const Match& m, const DataView& data) {
   finish(s);
 }
 
-void Device::send_to_self(Request* r) {
+void Self::send_to_self(Request* r) {
   Channel& self = channels_[rank_];
   r->incomplete.store(1, std::memory_order_relaxed);  // not yet visible to any other thread
   r->packet.msg = self.next_msg++;
   Packet p(Kind::SHORT);
-  p.context = r->match.context;
-  p.tag = r->match.tag;
-  p.source = r->match.source;
+  set_match(p, r->match);
   p.msg = r->packet.msg;
   if (Request* recv = match_.match_arrival(r->match)) {
     r->go(Step::taken);
@@ -56,7 +51,7 @@ void Device::send_to_self(Request* r) {
   message->unexpected.self_send = r;
 }
 
-void Device::receive_from_self(Request* recv, Request* message) {
+void Self::receive_from_self(Request* recv, Request* message) {
   if (Request* const send = message->unexpected.self_send) {
     send->go(Step::taken);
     copy_self(recv, message->match, send->view);
@@ -67,7 +62,7 @@ void Device::receive_from_self(Request* recv, Request* message) {
   pool_.put(message);
 }
 
-void Device::cancel_send_to_self(Request* r) {
+void Self::cancel_send_to_self(Request* r) {
   Request* found = nullptr;
   match_.for_each_exact(r->match, [&](Request* message) {
     if (message->peer == rank_ && message->packet.msg == r->packet.msg) found = message;

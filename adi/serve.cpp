@@ -19,8 +19,7 @@
 
 #include <algorithm>
 
-#include "adi/device.hpp"
-#include "adi/dispatch.hpp"
+#include "adi/progress.hpp"
 #include "base/os/clock.hpp"
 
 namespace rmq::adi {
@@ -49,7 +48,7 @@ bool may_linger(int cpus, int ranks) {
 
 }  // namespace
 
-void Device::MPID_Serve(const Atomic<bool>& stop) {
+void Progress::MPID_Serve(const Atomic<bool>& stop) {
   const int ranks = bootstrap_.job().machine_size;
   const std::uint64_t linger_ns = may_linger(waiter_.cpus(), ranks) ? kLingerNs : 0;
   const long nap = nap_ns(waiter_.cpus(), ranks);
@@ -87,8 +86,7 @@ void Device::MPID_Serve(const Atomic<bool>& stop) {
     }
     gate_.agent_unlock();
     if (sleep) {
-      doorbell_->wait(sleep_for_ever_ ? -1 : kAgentSleepNs);
-      agent_sleeps_.store(false, std::memory_order_relaxed);
+      sleep_as_agent(kAgentSleepNs);
       if (visits_.load(std::memory_order_relaxed) != seen) doorbell_->ring(rank_);
     } else if (long_nap) {
       os::nap_while_set(agent_naps_, kLongNapNs);
@@ -103,9 +101,9 @@ void Device::MPID_Serve(const Atomic<bool>& stop) {
 }
 
 // Whether there was anything.
-bool Device::serve_while_busy(std::uint64_t linger_ns) {
+bool Progress::serve_while_busy(std::uint64_t linger_ns) {
   if (gate_.armed && !gate_.is_listened()) disarm();
-  turn_ |= kSecondaryStride - 1;  // whatever has woken us, the first turn looks everywhere
+  look_everywhere();  // whatever has woken us
   std::uint64_t last = 0;
   bool any = false;
   do {
@@ -119,20 +117,6 @@ bool Device::serve_while_busy(std::uint64_t linger_ns) {
     // Relaxed: a hint; the mutex itself orders what the threads do.
   } while (last != 0 && !gate_.is_wanted() && os::now_ns() - last < linger_ns);
   return any;
-}
-
-void Device::end_agents_nap() {
-  if (agent_naps_.load(std::memory_order_relaxed) != 0) os::end_naps(agent_naps_);
-}
-
-void Device::wake_agent() {
-  if (agent_sleeps_.load(std::memory_order_relaxed)) doorbell_->ring(rank_);
-  end_agents_nap();
-}
-
-void Device::MPID_Wake_agent() {
-  doorbell_->ring(rank_);
-  end_agents_nap();
 }
 
 }  // namespace rmq::adi

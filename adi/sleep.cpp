@@ -1,7 +1,7 @@
-// How a call sleeps: it announces that to all who may end its wait, looks once more, and waits for a ring.
+#include "adi/sleep.hpp"
+
 #include <algorithm>
 
-#include "adi/device.hpp"
 #include "base/os/clock.hpp"
 
 namespace rmq::adi {
@@ -18,49 +18,37 @@ constexpr std::int64_t kSleepBesideNs = 10'000'000'000;
 
 }  // namespace
 
-// A post is too frequent an event for the flight recorder. What is posted still when the rank has nothing to do, or
-// loses a peer, is what it waits for.
-void Device::note_unanswered() {
-  constexpr int kMost = 8;
-  if (!trace_.flew_since_sleep()) return;
-  int left = kMost;
-  match_.for_each_posted([&](const Request* r) {
-    if (left-- > 0)
-      trace_.event(Event::unanswered, 0, r->peer, r->match.context, static_cast<std::uint32_t>(r->match.tag));
-  });
-}
-
 // Announces that somebody of this rank is about to sleep, and looks once more: false, and nothing is announced, when
 // there is something to do after all. What waits in the queues of the peers is nothing to do: whoever ends its wait,
 // for credit, for room in a link or for a connection, rings.
-bool Device::arm() {
+bool Sleep::arm() {
   gate_.armed = true;
-  bool may_sleep = waiting_gets_.empty();  // these wait for turns of the loop
+  bool may_sleep = !has_waiting_moves();  // these wait for turns of the loop
   for (const auto& m : methods_) may_sleep = may_sleep && m->arm();
-  for (Extension* e : extensions_) may_sleep = may_sleep && e->may_sleep();
+  for (Extension* e : extensions()) may_sleep = may_sleep && e->may_sleep();
   for (const Watch* w : watches_) {
     if (!may_sleep || !w->has_come()) continue;
     may_sleep = false;
     gate_.stir();  // it may be that of a thread that sleeps, whose ring this one has heard
     gate_.tell_sleepers();
   }
-  if (!may_sleep) withdraw();
+  if (!may_sleep) call_off();
   return may_sleep;
 }
 
 // A thread that sleeps already has relied on the announcement.
-void Device::withdraw() {
+void Sleep::call_off() {
   disarm();
   gate_.call_listener();
 }
 
-void Device::disarm() {
+void Sleep::disarm() {
   gate_.armed = false;
   for (const auto& m : methods_) m->disarm();
 }
 
 // Until another thread of the program has seen that this one's wait is over, or leaves it the listening.
-void Device::sleep_beside() {
+void Sleep::sleep_beside() {
   ++counters_.sleeps;
   Gate::Away away(gate_, Gate::Away::Why::sleeps);
   gate_.unlock();
@@ -68,7 +56,7 @@ void Device::sleep_beside() {
   gate_.lock();
 }
 
-void Device::sleep() {
+void Sleep::sleep() {
   channels_.grant_envelopes();
   if (gate_.may_sleep_beside()) return sleep_beside();
   bool may_sleep = arm();
@@ -76,7 +64,7 @@ void Device::sleep() {
   // call that sleeps here may have asked for it, and looked before.
   if (const std::uint64_t answers = bootstrap_.answers(); answers != answers_) {
     answers_ = answers;
-    if (may_sleep) withdraw();
+    if (may_sleep) call_off();
     may_sleep = false;
   }
   if (!may_sleep) {
@@ -107,7 +95,26 @@ void Device::sleep() {
     trace_.event(Event::wake, 0, kNoRank, now - from);
   }
   disarm();
-  turn_ |= kSecondaryStride - 1;  // whichever method has woken us: the next turn looks everywhere
+  look_everywhere();  // whichever method has woken us
+}
+
+void Sleep::end_agents_nap() {
+  if (agent_naps_.load(std::memory_order_relaxed) != 0) os::end_naps(agent_naps_);
+}
+
+void Sleep::wake_agent() {
+  if (agent_sleeps_.load(std::memory_order_relaxed)) doorbell_->ring(rank_);
+  end_agents_nap();
+}
+
+void Sleep::MPID_Wake_agent() {
+  doorbell_->ring(rank_);
+  end_agents_nap();
+}
+
+void Sleep::sleep_as_agent(std::int64_t sleep_ns) {
+  doorbell_->wait(sleep_for_ever_ ? -1 : sleep_ns);
+  agent_sleeps_.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace rmq::adi

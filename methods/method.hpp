@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "base/config.hpp"
@@ -27,11 +28,21 @@
 
 namespace rmq::methods {
 
-/// Travels in traces; a number is never reused.
-/// `party`: any, to processes of other jobs.
-enum class MethodId : std::uint8_t { none = 0, self = 1, inproc = 2, shm = 3, tcp = 4, party = 5 };
+/// Travels in traces: methods/methods.def.
+enum class MethodId : std::uint8_t {
+#define RMQ_METHOD(name, number, what) name = number,
+#define RMQ_OTHER_METHOD(name, number) name = number,
+#include "methods/methods.def"
+#undef RMQ_METHOD
+#undef RMQ_OTHER_METHOD
+};
 
+/// "?" for a number that is none.
 std::string_view method_name(MethodId id);
+/// Every number that there is.
+std::span<const MethodId> method_ids();
+/// Names of the transports, which RMQ_METHODS may name.
+std::span<const std::string_view> transport_names();
 
 /// What became of a packet or transfer that the device handed down.
 enum class Outcome : std::uint8_t {

@@ -291,4 +291,7 @@ inline int ShmMethod::drain(std::size_t i) {
   return taken;
 }
 
+/// As adi/dispatch.hpp calls it.
+using Method = ShmMethod;
+
 }  // namespace rmq::shm

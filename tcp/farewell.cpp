@@ -20,7 +20,7 @@ void TcpMethod::depart(Link& link) {
 void TcpMethod::leave(Link& link) {
   if (link.state == Link::State::lost || link.state == Link::State::left) return;
   if (link.ended) return declare_lost(link, *link.ended);
-  link.state = Link::State::left;
+  link.go(Link::State::left);
   disconnect(link);
   link.out.fail(sink_, Errc::peer_lost);
   link.in.fail(link.peer, sink_, Errc::peer_lost);

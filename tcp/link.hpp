@@ -1,6 +1,7 @@
 // Everything the method keeps about one other rank.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,20 +15,28 @@
 namespace rmq::tcp {
 
 struct Link {
-  //                  .--- break ---> cut --on_unreachable--.
-  //                  |                | on_connected       v
-  //   unlinked --on_connected--> up <-'            lost <--+-- nonsense, drop()
-  //      ^ |                     | '--good-bye and end of stream--> left --send--> lost
-  //      | '---on_unreachable----|------------------------------------------------> ^
-  //      '--closed-- pausing <---'      (to cut where it is closed with something to say)
+  /// What it is in: tcp/link_state.def, which has a sentence on each.
   enum class State : std::uint8_t {
-    unlinked,  // no connection yet, or none for the time being; the switchboard may be calling
-    up,        // packets flow
-    pausing,   // what was sent still arrives, but nothing more is sent: the connection is about to be closed
-    cut,       // the connection has broken; the switchboard makes it again
-    left,      // the rank has said good-bye and is gone; nobody has missed it so far
-    lost,      // unreachable for good; on_peer_lost has been called
+#define RMQ_LINK_STATE(name, what) name,
+#define RMQ_LINK_MOVE(from, to, why)
+#include "tcp/link_state.def"
+#undef RMQ_LINK_STATE
+#undef RMQ_LINK_MOVE
   };
+  static constexpr bool may_follow(State from, State to) {
+#define RMQ_LINK_STATE(name, what)
+#define RMQ_LINK_MOVE(before, after, why) \
+  if (from == State::before && to == State::after) return true;
+#include "tcp/link_state.def"
+#undef RMQ_LINK_STATE
+#undef RMQ_LINK_MOVE
+    return false;
+  }
+  /// The next state, which the table allows.
+  void go(State to) {
+    assert(may_follow(state, to));
+    state = to;
+  }
 
   explicit Link(Rank rank) : peer(rank) {}
 
@@ -66,9 +75,13 @@ struct Link {
   std::uint32_t direct = 0;         // reads that brought something while hot and watched
   std::uint32_t quiet = 0;          // reads in a row that brought nothing while hot
 
-  bool connected() const { return fd >= 0; }
+  bool connected() const {
+    return fd >= 0;
+  }
   /// Whether something is to be written, or an owner waits for the peer to acknowledge.
-  bool is_owing() const { return !out.idle() || out.owes_owners(); }
+  bool is_owing() const {
+    return !out.idle() || out.owes_owners();
+  }
   /// Whether a send that was refused may have another outcome now: a packet is taken, a call begins, the end is told.
   bool may_be_tried() const {
     return state == State::up ? !out.blocked() : state == State::unlinked ? !calling : state == State::left;

@@ -154,4 +154,7 @@ class TcpMethod final : public methods::Method, private LinkKeeper {
 /// For the device's table of methods.
 Result<std::unique_ptr<methods::Method>> make_tcp(const methods::MethodContext& context);
 
+/// As adi/dispatch.hpp calls it.
+using Method = TcpMethod;
+
 }  // namespace rmq::tcp

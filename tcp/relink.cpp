@@ -47,7 +47,7 @@ Past TcpMethod::give_up_connection(Rank rank, std::uint32_t call) {
   Link& link = this->link(rank);
   if (link.connected()) {
     disconnect(link);
-    link.state = Link::State::cut;
+    link.go(Link::State::cut);
     link.cause = "its call has not come through";
   }
   link.clock = link.connection = connection_number(link.clock, call);
@@ -77,7 +77,7 @@ void TcpMethod::on_connected(Rank rank, Opened opened) {
   link.session = opened.session;
   link.connection = opened.connection;
   if (is_later(link.connection, link.clock)) link.clock = link.connection;
-  link.state = Link::State::up;
+  link.go(Link::State::up);
   link.used = epoch_;
   link.cause.clear();
   trace_.event(Event::link_up, kTraceId, rank);
@@ -131,7 +131,7 @@ void TcpMethod::on_end(Link& link, int error) {
 void TcpMethod::cut(Link& link, std::string why, bool silent) {
   if (link.ended) return declare_lost(link, *link.ended);
   disconnect(link);
-  link.state = Link::State::cut;
+  link.go(Link::State::cut);
   link.cause = std::move(why);
   switchboard_->call_again(link.peer, os::now_ns() + (silent ? silence_ / 5 * 2 : silence_));
 }
@@ -142,7 +142,7 @@ void TcpMethod::lose(Link& link, Errc code, std::string_view why) {
 
 void TcpMethod::declare_lost(Link& link, const Error& error) {
   if (link.state == Link::State::lost) return;
-  link.state = Link::State::lost;  // before the upcalls, which may send
+  link.go(Link::State::lost);  // before the upcalls, which may send
   switchboard_->forget(link.peer);
   if (link.connected()) disconnect(link);
   trace_.event(Event::link_down, kTraceId, link.peer);
@@ -174,7 +174,7 @@ bool TcpMethod::make_room() {
 }
 
 void TcpMethod::start_pause(Link& link) {
-  link.state = Link::State::pausing;
+  link.go(Link::State::pausing);
   link.pausing_since = os::now_ns();
   link.close_at = link.pausing_since + Switchboard::kPatience;
   link.pause.said = true;
@@ -199,7 +199,7 @@ void TcpMethod::advance_pause(Link& link) {
 // Nobody misses the connection.
 void TcpMethod::unlink(Link& link) {
   disconnect(link);
-  link.state = Link::State::unlinked;
+  link.go(Link::State::unlinked);
   link.in.release();
   link.out.release();
   ++paused_;
@@ -234,7 +234,7 @@ bool TcpMethod::close_alone(Link& link, std::uint64_t now) {
   disconnect(link);
   link.in.release();
   link.out.release();
-  link.state = Link::State::cut;
+  link.go(Link::State::cut);
   link.cause = "its connection was closed for another";
   if (link.ended) {
     declare_lost(link, *link.ended);

@@ -2,7 +2,7 @@
 # A header that is not meant to stand alone ends in .def or .inc instead.
 
 set(check_headers_sources)
-foreach(floor base start methods shm tcp adi rma engine mpi shmem armci tools)
+foreach(floor base start methods ${RMQ_METHODS} adi rma engine mpi shmem armci tools)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
     ${PROJECT_SOURCE_DIR}/${floor}/*.hpp ${PROJECT_SOURCE_DIR}/${floor}/*.h)
   foreach(header ${headers})

@@ -11,19 +11,23 @@ cmake_minimum_required(VERSION 3.25)
 set(may_base base)
 set(may_start base start)
 set(may_methods base start methods)
-set(may_shm base start methods shm)
-set(may_tcp base start methods tcp)
+# The methods, side by side.
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../methods/methods.def methods REGEX "^RMQ_METHOD[(]")
+list(TRANSFORM methods REPLACE "RMQ_METHOD[(]([a-z]+),.*" "\\1")
+foreach(method ${methods})
+  set(may_${method} base start methods ${method})
+endforeach()
 set(may_adi base start methods adi)
 set(may_rma base start methods adi rma)
 set(may_engine base start methods adi rma engine)
 set(may_mpi base start methods adi rma engine mpi)
 set(may_shmem base start methods adi rma engine shmem)
 set(may_armci base start methods adi rma engine armci)
-set(may_tools base start methods shm tcp adi rma engine mpi shmem armci tools)
-set(floors base start methods shm tcp adi rma engine mpi shmem armci tools)
+set(may_tools base start methods ${methods} adi rma engine mpi shmem armci tools)
+set(floors base start methods ${methods} adi rma engine mpi shmem armci tools)
 # The only files that name the concrete methods: one makes them, one switches between them.
-set(may_adi_boot.cpp base start methods shm tcp adi)
-set(may_adi_dispatch.hpp base start methods shm tcp adi)
+set(may_adi_makers.cpp base start methods ${methods} adi)
+set(may_adi_dispatch.hpp base start methods ${methods} adi)
 # What programs see, who always have mpi.h with it.
 set(may_armci_include_armci.h base start methods adi rma engine mpi armci)
 
@@ -88,7 +92,7 @@ function(self_test root)
     "mpi/sideways.cpp|#include \"shmem/shmem.hpp\"|1"
     "armci/sideways.cpp|#include \"shmem/world.hpp\"|1"
     "shm/dodges.cpp|#include \"../tcp/link.hpp\"|1"
-    "adi/boot.cpp|#include \"tcp/tcp.hpp\"|0"
+    "adi/makers.cpp|#include \"tcp/tcp.hpp\"|0"
     "adi/dispatch.hpp|#include \"shm/shm.hpp\"|0"
     "adi/down.cpp|#include \"base/packet/packet.hpp\"|0"
     "base/system.cpp|#include <sys/uio.h>|0"

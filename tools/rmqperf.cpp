@@ -150,7 +150,9 @@ int main(int argc, char** argv) {
   std::string method, split, output;
   tuning.ranks = options.cpus;
   tune_of->add_option("-n,--ranks", tuning.ranks, "ranks")->check(CLI::Range(2, 1024))->capture_default_str();
-  tune_of->add_option("--method", method, "shm or tcp for all")->check(CLI::IsMember({"shm", "tcp"}));
+  const auto transports = rmq::methods::transport_names();
+  tune_of->add_option("--method", method, "one method for all")
+      ->check(CLI::IsMember(std::vector<std::string>(transports.begin(), transports.end())));
   tune_of->add_option("--host-split", split, "pretended hosts, as rmqrun has them");
   tune_of->add_option("--rounds", tuning.rounds, "runs of each algorithm")
       ->check(CLI::PositiveNumber)

@@ -82,8 +82,10 @@ struct Transfer {
   std::uint64_t bytes;   // that will move
   std::uint64_t moved;   // so far
   std::uint64_t remote;  // the other side's request, as packets name it
-  std::uint64_t since;   // receiver: turn of the dispatch loop in which it was matched; then os::ticks() when it asked
-                         // for the data, 0 if that is not measured
+  union {
+    std::uint64_t matched_turn;  // receiver, until it fetches the data or asks for it: turn of the dispatch loop
+    std::uint64_t fetch_ticks;   // from then on: os::ticks() when it did, 0 if that is not measured
+  };
 };
 /// What a receive that appends (DestOp::cat) has taken already; bytes. Where it begins, if that is not at 0.
 struct Appended {

@@ -121,7 +121,7 @@ bool is_fatal(const Request& m) {
   return handler->is_fatal();
 }
 
-void end_for_loss(adi::Device& device, int lost_world_rank) {
+void end_for_loss(adi::Core& device, int lost_world_rank) {
   const char* const call = device.call_name();
   device.trace().end_in(call_id(call));
   end_job(lost_class(lost_world_rank), describe(call, {MPI_SUCCESS, lost_text(lost_world_rank)}));

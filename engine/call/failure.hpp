@@ -13,7 +13,7 @@
 #include "engine/include/rmq_mpi_types.h"
 
 namespace rmq::adi {
-class Device;
+class Core;
 }  // namespace rmq::adi
 
 namespace rmq {
@@ -55,7 +55,7 @@ int lost_class(int world_rank);
 /// errors are fatal: the call that would tell of it may never come, as the rank waits for others, who wait for that
 /// message. DeviceOptions::minds and ::on_lost, with the device held:
 bool is_fatal(const Request& message);
-void end_for_loss(adi::Device& device, int lost_world_rank);
+void end_for_loss(adi::Core& device, int lost_world_rank);
 
 /// The handler for failures of messages of this communicator whose handle has been freed; null while it has not.
 std::shared_ptr<const Errhandler> handler_of_freed(const Comm& comm);

@@ -1,5 +1,5 @@
-// What MPI adds to a rank's report (adi/report.cpp): communicators, and the latest collectives of each. And the signal
-// by which the launcher asks a rank that is not in MPI.
+// What MPI adds to a rank's report (adi/reporting.cpp): communicators, and the latest collectives of each. And the
+// signal by which the launcher asks a rank that is not in MPI.
 #include "engine/life/report.hpp"
 
 #include <pthread.h>

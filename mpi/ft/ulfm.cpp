@@ -25,7 +25,7 @@ MPI_Group failed_group(const Circle& circle, std::size_t count) {
   return new_group(std::move(world))->handle;
 }
 
-/// Once the launcher has said of each member who is lost to this one that it is dead (adi/faults.cpp): a call that has
+/// Once the launcher has said of each member who is lost to this one that it is dead (adi/losses.hpp): a call that has
 /// failed for it comes before the list in which it is.
 const Circle& heard_of(const Circle& circle) {
   adi::Device& d = *runtime().device;

@@ -13,20 +13,27 @@ namespace {
 struct CategoryText {
   std::string_view name, meaning;
 };
-constexpr std::array<CategoryText, 7> kCategories{{
+constexpr auto kCategories = std::to_array<CategoryText>({
     {"rmq", "all of RMQ"},
     {"rmq_messages", "messages: protocols, queues, flow control, collectives"},
     {"rmq_waiting", "how an idle rank waits"},
-    {"rmq_shm", "shared memory"},
-    {"rmq_tcp", "TCP"},
+#define RMQ_METHOD(name, number, what) {"rmq_" #name, what},
+#define RMQ_OTHER_METHOD(name, number)
+#include "methods/methods.def"
+#undef RMQ_METHOD
+#undef RMQ_OTHER_METHOD
     {"rmq_rma", "windows"},
     {"rmq_tracing", "what is recorded, and debuggers"},
-}};
+});
 
 Category category_of(const ConfigVariable& v) {
   const auto is = [&](std::string_view prefix) { return v.member.starts_with(prefix); };
-  if (is("shm_")) return Category::shm;
-  if (is("tcp_")) return Category::tcp;
+#define RMQ_METHOD(name, number, what) \
+  if (is(#name "_")) return Category::name;
+#define RMQ_OTHER_METHOD(name, number)
+#include "methods/methods.def"
+#undef RMQ_METHOD
+#undef RMQ_OTHER_METHOD
   if (is("rma_")) return Category::rma;
   if (is("spin") || is("yield") || is("wait")) return Category::waiting;
   if (is("trace") || is("flight") || is("debug")) return Category::tracing;

@@ -38,10 +38,13 @@ constexpr PerformanceVariable kVariables[] = {
      [](const Device& d) { return d.counters().sent; }},
     {"rmq_packets_received", Category::messages, MPI_T_PVAR_CLASS_COUNTER, "packets received",
      [](const Device& d) { return d.counters().received; }},
-    {"rmq_messages_sent_shm", Category::shm, MPI_T_PVAR_CLASS_COUNTER, "messages sent over shared memory",
-     [](const Device& d) { return d.messages_by(MethodId::shm); }},
-    {"rmq_messages_sent_tcp", Category::tcp, MPI_T_PVAR_CLASS_COUNTER, "messages sent over TCP",
-     [](const Device& d) { return d.messages_by(MethodId::tcp); }},
+#define RMQ_METHOD(name, number, what)                                                               \
+  {"rmq_messages_sent_" #name, Category::name, MPI_T_PVAR_CLASS_COUNTER, "messages sent over " what, \
+   [](const Device& d) { return d.messages_by(MethodId::name); }},
+#define RMQ_OTHER_METHOD(name, number)
+#include "methods/methods.def"
+#undef RMQ_METHOD
+#undef RMQ_OTHER_METHOD
     {"rmq_messages_sent_self", Category::messages, MPI_T_PVAR_CLASS_COUNTER, "messages that the rank sent to itself",
      [](const Device& d) { return d.messages_by(MethodId::self); }},
     {"rmq_posted_queue_length", Category::messages, MPI_T_PVAR_CLASS_LEVEL, "receives that no message has matched yet",

@@ -9,7 +9,17 @@
 namespace rmq::mpi::tool {
 
 /// In the order of their indices, after the one that contains them all.
-enum class Category { messages, waiting, shm, tcp, rma, tracing };
+enum class Category {
+  messages,
+  waiting,
+#define RMQ_METHOD(name, number, what) name,
+#define RMQ_OTHER_METHOD(name, number)
+#include "methods/methods.def"
+#undef RMQ_METHOD
+#undef RMQ_OTHER_METHOD
+  rma,
+  tracing,
+};
 
 struct PerformanceVariable {
   std::string_view name;

@@ -10,7 +10,8 @@
 namespace rmq::testing {
 namespace {
 
-// The least credit there is (adi/boot.cpp), so that a few messages use it up; eager sizes as large as credit lets them.
+// The least credit there is (adi/device.cpp), so that a few messages use it up; eager sizes as large as credit lets
+// them.
 constexpr std::size_t kCredit = 64 * 1024;
 
 Setup calm(std::size_t link_frames = 4096) {

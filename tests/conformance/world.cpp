@@ -9,7 +9,7 @@ namespace rmq::testing {
 namespace {
 
 // In-process: turns without any event after which nothing will happen any more. More than the idle polls after which a
-// device takes itself for starving, several times over (adi/poll.cpp: 512).
+// device takes itself for starving, several times over (adi/progress.cpp: 512).
 constexpr std::uint64_t kIdleTurns = 6000;
 
 Setup inproc(std::string name, const methods::InprocRules& rules) {
@@ -102,7 +102,7 @@ void World::open(int n, const Setup& setup, const std::function<void(Config&)>& 
     if (auto c = Config::from_environment()) options.config = *c;  // a plug-in build is told its path there
     options.config.shm_heap = 1 << 20;
     options.minds = [](const Request&) { return true; };
-    options.on_lost = [](adi::Device& d, Rank peer) { failures.emplace_back(d.peer_error(peer)); };
+    options.on_lost = [](adi::Core& d, Rank peer) { failures.emplace_back(d.peer_error(peer)); };
     if (setup.adjust) setup.adjust(options.config);
     if (adjust) adjust(options.config);
     if (inproc_) {

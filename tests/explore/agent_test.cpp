@@ -1,7 +1,7 @@
 // Who listens for a rank: the program, several threads of it, and the agent that serves while the program computes, all
-// of whom sleep on one doorbell (adi/poll.cpp, adi/serve.cpp). The whole device, above a method that announces sleep
-// and is rung as shm is. Sleeps are for ever; a ring that nobody who needs it hears shows as a schedule in which nobody
-// can go on.
+// of whom sleep on one doorbell (adi/progress.cpp, adi/serve.cpp). The whole device, above a method that announces
+// sleep and is rung as shm is. Sleeps are for ever; a ring that nobody who needs it hears shows as a schedule in which
+// nobody can go on.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -271,7 +271,7 @@ TEST(Agent, Stops) {
 TEST(Agent, NeedsItsRingsAndAnnouncements) {
   const Mutant mutants[] = {
       {"serve.cpp", "agent_sleeps_.store(sleep, std::memory_order_relaxed);", Change::skipped},  // no wake_agent()
-      {"poll.cpp", "visits_.store(visits_.load(", Change::skipped},                              // no ring again
+      {"progress.cpp", "visits_.store(visits_.load(", Change::skipped},                          // no ring again
       {"agent_test.cpp", "wire_.sleeping.store(1, std::memory_order_relaxed);", Change::skipped},
   };
   explore::kills([] { return waits_then_computes(); }, kBounds, mutants);

@@ -24,7 +24,8 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-FLOORS = ["adi", "armci", "base", "engine", "methods", "mpi", "rma", "shm", "shmem", "start", "tcp"]
+METHODS = re.findall(r"^RMQ_METHOD\((\w+),", (HERE.parent.parent / "methods/methods.def").read_text(), re.MULTILINE)
+FLOORS = ["adi", "armci", "base", "engine", "methods", "mpi", "rma", "shmem", "start", *METHODS]
 
 
 class Change:

@@ -45,7 +45,7 @@ TEST(Lost, AMessageToARankThatHasLeftIsNotToldWithTheLossOfAnother) {
   Keeper* keeper = nullptr;
   adi::DeviceOptions options;
   options.minds = [](const Request&) { return true; };
-  options.on_lost = [](adi::Device& d, Rank peer) { told.push_back({peer, std::string(d.peer_error(peer))}); };
+  options.on_lost = [](adi::Core& d, Rank peer) { told.push_back({peer, std::string(d.peer_error(peer))}); };
   options.methods = {[&](const methods::MethodContext& c) -> Result<std::unique_ptr<methods::Method>> {
     auto made = std::make_unique<Keeper>(c.sink);
     keeper = made.get();

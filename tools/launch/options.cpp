@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/config.hpp"
+#include "methods/method.hpp"
 #include "start/process_sets.hpp"
 #include "tools/launch/option_table.hpp"
 #include "tools/launch/placing.hpp"
@@ -327,9 +328,11 @@ class Parser {
   }
 
   Result<void> set_methods(const std::string& text) {
+    const auto known = methods::transport_names();
     for (const string_view method : split(text, ','))
-      if (method != "shm" && method != "tcp")
-        return wrong(fmt::format("--method {}: '{}' is not a method; there are shm, tcp and shm,tcp", text, method));
+      if (std::ranges::find(known, method) == known.end())
+        return wrong(fmt::format("--method {}: '{}' is not a method; there are {}, and lists of them", text, method,
+                                 fmt::join(known, ", ")));
     out_.methods = text;
     return {};
   }

@@ -1,39 +1,73 @@
-// Of a job that goes on when ranks die (rmqrun --ft): deaths that the launcher tells of, and what is revoked.
-//
-// A rank is lost to this one when its link breaks, and dead when the launcher says so. Who is lost to one is to be dead
-// for all: so a loss that is not known to be a death is reported, and the launcher ends that rank. Whatever needs all
-// to be of one mind (engine/ft) goes by deaths only.
+#include "adi/losses.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "adi/device.hpp"
-
 namespace rmq::adi {
 
+Losses::Losses(DeviceOptions& options, Bootstrap& bootstrap) : Extensions(options, bootstrap) {
+  sink_.on_peer_lost = &on_peer_lost;
+}
+
+void Losses::on_peer_lost(void* device, Rank rank, const Error& error) {
+  auto& d = part<Losses>(device);
+  Channel& c = d.channels_[rank];
+  if (c.lost) return;
+  c.lost = d.any_lost_ = true;
+  d.begin_care();
+  c.error = error;
+  d.note_unanswered();
+  d.trace_.event(Event::link_down, c.method_number(), rank);
+  d.channels_.lose(c);
+  d.fail_requests_of(rank);
+  for (Extension* e : d.extensions()) e->on_peer_lost(rank);
+  d.note_loss(rank);
+  d.tell_failures(rank);
+}
+
+void Losses::fail_requests_of(Rank rank) {
+  drop_waiting_moves(rank);
+  // Parts of receives first: each ends its own share of the receive, which may still be waited for by others.
+  for (const std::uint8_t staged : {request_flag::staged, std::uint8_t{0}}) {
+    for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
+      Request* r = pool_.at(i);
+      if (!(r->self.generation & 1) || r->peer != rank || r->complete()) continue;
+      if ((r->flags & request_flag::staged) != staged) continue;
+      if (r->step == Step::posted) withdraw(r);
+      if (r->kind == RequestKind::recv || r->kind == RequestKind::send) complete(r, Errc::peer_lost);
+    }
+  }
+  for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
+    Request* r = pool_.at(i);
+    if (!(r->self.generation & 1) || !(r->flags & request_flag::grouped) || r->step != Step::posted) continue;
+    if (!r->complete() && std::ranges::find(*r->group, rank) != r->group->end()) give_up(r, Errc::peer_lost);
+  }
+}
+
 // Jobs that are connected with one of this launcher's, and with each other by it alone, hear of them by the lines.
-void Device::hear_of_deaths() {
+void Losses::hear_of_deaths() {
   const std::vector<Bootstrap::Departure> departures = bootstrap_.departures();
   std::vector<std::uint64_t> whole_jobs;
   for (const Bootstrap::Departure& d : departures) {
     const bool ours = d.job.empty() || d.job == job().job;
     const std::uint64_t of = job_number(ours ? std::string_view(job().job) : d.job);
     if (d.rank < 0) whole_jobs.push_back(of);
-    for (const auto& party : parties_)
+    for (const auto& party : parties())
       if (d.rank >= 0) party->lifeline().say_death({&of, 1}, d.rank);
     if (!ours)
       dead_elsewhere_.push_back({of, d.rank, d.how});  // of one that this job may meet later, or not at all
     else if (d.rank != rank_)
       note_deaths({{d.rank, d.how}});
   }
-  for (const auto& party : parties_) party->lifeline().say_death(whole_jobs, -1);
+  for (const auto& party : parties()) party->lifeline().say_death(whole_jobs, -1);
   if (!departures.empty()) note_deaths_elsewhere();
 }
 
 // All are among the dead before the first is lost, also those of whom a loss tells (a root's, beyond its line): whoever
 // asks who is dying hears of them together.
-void Device::note_deaths(std::vector<Death> deaths) {
+void Losses::note_deaths(std::vector<Death> deaths) {
   std::erase_if(deaths, [&](const Death& one) {
     const bool known = std::ranges::find(dead_, one.number) != dead_.end();
     if (!known) mark_dead(one.number);
@@ -42,7 +76,7 @@ void Device::note_deaths(std::vector<Death> deaths) {
   unlost_.insert(unlost_.end(), deaths.begin(), deaths.end());
   const bool is_noting = std::exchange(noting_deaths_, true);
   for (const Death& one : deaths) {
-    for (const auto& party : parties_) party->on_death(one.number);
+    for (const auto& party : parties()) party->on_death(one.number);
   }
   if (is_noting) return;  // what is called here has told of more
   while (!unlost_.empty()) {
@@ -53,18 +87,18 @@ void Device::note_deaths(std::vector<Death> deaths) {
   noting_deaths_ = false;
 }
 
-void Device::mark_dead(Rank number) {
+void Losses::mark_dead(Rank number) {
   dead_.push_back(number);
   dying_.push_back(number);
 }
 
-void Device::tell_death(Rank number) {
+void Losses::tell_death(Rank number) {
   std::erase(dying_, number);
-  for (Extension* e : extensions_) e->on_peer_dead(number);
+  for (Extension* e : extensions()) e->on_peer_dead(number);
 }
 
 // It stands among the dead, so that its loss is reported to nobody.
-void Device::lose_for_good(Rank number, const std::string& how) {
+void Losses::lose_for_good(Rank number, const std::string& how) {
   Channel& c = channels_[number];
   // A relay says itself which process of another job that is.
   const Error why{Errc::peer_lost,
@@ -74,13 +108,13 @@ void Device::lose_for_good(Rank number, const std::string& how) {
   } else if (c.method) {
     c.method->ended(number, why);  // on_peer_lost follows
   } else {
-    on_peer_lost(this, number, why);
+    on_peer_lost(static_cast<Core*>(this), number, why);
   }
 }
 
-void Device::MPID_Leave_behind() {
+void Losses::MPID_Leave_behind() {
   std::vector<Rank> adrift, needed;
-  for (const auto& party : parties_) {
+  for (const auto& party : parties()) {
     std::vector<Rank>& known = party->is_adrift() ? adrift : needed;
     known.insert(known.end(), party->numbers().begin(), party->numbers().end());
   }
@@ -92,26 +126,24 @@ void Device::MPID_Leave_behind() {
   }
 }
 
-void Device::note_deaths_elsewhere() {
+void Losses::note_deaths_elsewhere() {
   std::vector<Death> deaths;
   for (const ForeignDeath& d : dead_elsewhere_) {
-    for (const auto& [who, number] : number_of_)
-      if (who.first == d.job && (d.rank < 0 || who.second == static_cast<std::uint32_t>(d.rank)))
-        deaths.push_back({number, d.how});
+    for_each_of(d.job, d.rank, [&](Rank number) { deaths.push_back({number, d.how}); });
   }
   note_deaths(std::move(deaths));
 }
 
-void Device::MPID_Take_for_dead(std::span<const std::uint64_t> jobs, const std::string& how) {
+void Losses::MPID_Take_for_dead(std::span<const std::uint64_t> jobs, const std::string& how) {
   for (const std::uint64_t job : jobs) dead_elsewhere_.push_back({job, -1, how});
   note_deaths_elsewhere();
 }
 
-bool Device::MPID_Is_dying(Rank rank) const {
+bool Losses::MPID_Is_dying(Rank rank) const {
   return std::ranges::find(dying_, rank) != dying_.end();
 }
 
-bool Device::MPID_Is_dead(const Process& process) const {
+bool Losses::MPID_Is_dead(const Process& process) const {
   if (process.job == job_number(job().job))
     return std::ranges::find(dead_, static_cast<Rank>(process.rank)) != dead_.end();
   return std::ranges::any_of(dead_elsewhere_, [&](const ForeignDeath& d) {
@@ -119,7 +151,7 @@ bool Device::MPID_Is_dead(const Process& process) const {
   });
 }
 
-void Device::note_loss(Rank rank) {
+void Losses::note_loss(Rank rank) {
   if (bootstrap_.tells_deaths() && std::ranges::find(dead_, rank) == dead_.end()) {
     const Process who = MPID_Who(rank);
     bootstrap_.accuse(rank < size() ? std::string() : job_name(who.job), static_cast<int>(who.rank), peer_error(rank));
@@ -128,10 +160,9 @@ void Device::note_loss(Rank rank) {
   }
 }
 
-void Device::MPID_Revoke(std::span<const std::uint32_t> contexts) {
-  set_careful(true);
-  gate_.distrust();
-  revoked_.insert(contexts.begin(), contexts.end());
+void Losses::MPID_Revoke(std::span<const std::uint32_t> contexts) {
+  begin_care();
+  note_revoked(contexts);
   const auto is_meant = [&](const Request& r) {
     return std::ranges::find(contexts, r.match.context) != contexts.end();
   };
@@ -146,31 +177,9 @@ void Device::MPID_Revoke(std::span<const std::uint32_t> contexts) {
   }
 }
 
-// An announced or synchronous one is taken back by its sender, who waits for the answer.
-bool Device::forget_kept(Request* r) {
-  const bool short_one = r->packet.kind == Kind::SHORT && r->unexpected.self_send == nullptr;
-  if (r->step != Step::kept || !short_one) return false;
-  match_.take(r);
-  release_kept(r);
-  pool_.put(r);
-  return true;
-}
-
-bool Device::MPID_Forget(std::span<const std::uint32_t> contexts) {
-  bool all = true;
-  for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
-    Request* const r = pool_.at(i);
-    if (!(r->self.generation & 1) || (r->flags & request_flag::staged) || r->kind != RequestKind::message) continue;
-    if (std::ranges::find(contexts, r->match.context) != contexts.end()) all = forget_kept(r) && all;
-  }
-  for (const std::uint32_t context : contexts)
-    if (all) revoked_.erase(context);
-  return all;
-}
-
 // A receive that waits is withdrawn, a send that nobody has matched taken back. What has been matched moves, and ends
 // by itself: memory is not touched any more when its request is complete.
-void Device::revoke(Request* r) {
+void Losses::revoke(Request* r) {
   if (r->kind == RequestKind::recv) {
     MPID_Give_up(r, Errc::revoked);
   } else if (r->step == Step::queued || r->step == Step::announced || r->step == Step::unacknowledged) {
@@ -179,12 +188,16 @@ void Device::revoke(Request* r) {
   }
 }
 
-bool Device::MPID_Give_up(Request* recv, Errc error) {
+bool Losses::MPID_Give_up(Request* recv, Errc error) {
   if (recv->step != Step::posted) return false;
-  withdraw(recv);
-  recv->go(Step::landing);
-  for (std::uint32_t missing = recv->parts; missing > 0; --missing) fail_part(recv, error, kNoRank);
+  give_up(recv, error);
   return true;
+}
+
+Party& Losses::MPID_Admit(std::unique_ptr<Party> party) {
+  Party& admitted = admit(std::move(party));
+  if (!dead_elsewhere_.empty()) note_deaths_elsewhere();  // some may have died before they met this process
+  return admitted;
 }
 
 }  // namespace rmq::adi

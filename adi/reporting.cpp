@@ -1,16 +1,7 @@
-// What a rank tells about itself. Three ways lead here:
-//
-//   a call waits      it looks at the launcher's socket when it wakes up, or now and then while it may not sleep
-//   a call tests      now and then, while the program does nothing but test (adi/idle_tests.hpp)
-//   neither           the agent of windows where there is one; else the launcher's signal interrupts the program
-//
-// So nothing is paid where messages come and go: an MPI call stores its name, and what it waits for is only noted by
-// polls that find nothing to do.
-#include "adi/report.hpp"
+#include "adi/reporting.hpp"
 
 #include <ctime>
 
-#include "adi/device.hpp"
 #include "base/os/clock.hpp"
 
 namespace rmq::adi {
@@ -72,24 +63,28 @@ void tell_request(const Request& r, ReportText& to) {
   to.end_object();
 }
 
-// What the rank does, as those see it who find the program outside of MPI.
-Doing Device::doing() const {
+Reporting::Reporting(DeviceOptions& options, Bootstrap& bootstrap) : Losses(options, bootstrap) {
+  if (!simulation_) report_memory_ = std::make_unique_for_overwrite<char[]>(max_report);
+  bootstrap.on_ask(&on_ask, this);
+}
+
+Doing Reporting::doing() const {
   const Doing now = gate_.doing();
   return now == Doing::outside && idle_tests_.keep_on() ? Doing::testing : now;
 }
 
-void Device::look(Doing doing) {
+void Reporting::look(Doing doing) {
   looking_as_ = doing;
   bootstrap_.on_watch();
   if (MPID_Faults()) hear_of_deaths();
 }
 
-std::string_view Device::on_ask(void* device, bool all) {
-  auto& d = *static_cast<Device*>(device);
+std::string_view Reporting::on_ask(void* device, bool all) {
+  auto& d = *static_cast<Reporting*>(device);
   return d.report(d.looking_as_, all);
 }
 
-std::string_view Device::report(Doing doing, bool all) {
+std::string_view Reporting::report(Doing doing, bool all) {
   ReportText to(report_memory_.get(), max_report);
   to.begin_object();
   to.field("state", name_of(doing));
@@ -114,7 +109,7 @@ std::string_view Device::report(Doing doing, bool all) {
     tell_queues(to);
     to.share(2);
     to.begin_list("windows");
-    for (const Extension* e : extensions_) e->tell(to);
+    for (const Extension* e : extensions()) e->tell(to);
     to.end_list();
     to.share(1);
     if (more_to_tell_) more_to_tell_(to);
@@ -125,31 +120,31 @@ std::string_view Device::report(Doing doing, bool all) {
 }
 
 // Whether what ends a wait here may come from another job.
-bool Device::may_wait_elsewhere() const {
-  if (!parties_.empty() || gate_.awaited.tell == &tell_other_job) return true;
+bool Reporting::may_wait_elsewhere() const {
+  if (!parties().empty() || gate_.awaited.tell == &tell_other_job) return true;
   for (const Gate::Away* a = gate_.away(); a; a = a->next())
     if (!a->in_callback() && a->awaited().tell == &tell_other_job) return true;
   return false;
 }
 
 // What the numbers beyond those of the job stand for.
-void Device::tell_foreigners(ReportText& to) const {
-  if (foreign_.empty()) return;
+void Reporting::tell_foreigners(ReportText& to) const {
+  if (foreign().empty()) return;
   to.begin_list("foreigners");
-  for (std::size_t i = 0; i < foreign_.size() && to.has_room(); ++i) {
+  for (std::size_t i = 0; i < foreign().size() && to.has_room(); ++i) {
     to.begin_object();
     to.field("number", size() + static_cast<int>(i));
     char job[16];
-    for (int digit = 0; digit < 16; ++digit) job[digit] = "0123456789abcdef"[foreign_[i].job >> (60 - 4 * digit) & 15];
+    for (int digit = 0; digit < 16; ++digit) job[digit] = "0123456789abcdef"[foreign()[i].job >> (60 - 4 * digit) & 15];
     to.field("job", std::string_view(job, sizeof job));
-    to.field("rank", foreign_[i].rank);
+    to.field("rank", foreign()[i].rank);
     to.end_object();
   }
   to.end_list();
 }
 
 // Calls of other threads that have given the device away for a while.
-void Device::tell_others(ReportText& to) const {
+void Reporting::tell_others(ReportText& to) const {
   to.begin_list("threads");
   for (const Gate::Away* a = gate_.away(); a; a = a->next()) {
     if (!to.has_room()) break;
@@ -164,7 +159,7 @@ void Device::tell_others(ReportText& to) const {
   to.end_list();
 }
 
-void Device::tell_queues(ReportText& to) const {
+void Reporting::tell_queues(ReportText& to) const {
   constexpr int kMost = 100;  // of each kind; how many there are is told in any case
   const auto each = [&](const char* name, auto&& wanted, auto&& tell) {
     int n = 0;
@@ -191,7 +186,7 @@ void Device::tell_queues(ReportText& to) const {
 }
 
 // Those that are lost or with something that waits; then, as far as there is room, those with little credit.
-void Device::tell_peers(ReportText& to) const {
+void Reporting::tell_peers(ReportText& to) const {
   const auto tell = [&to](const Channel& c) {
     if (!to.has_room()) return;
     to.begin_object();
@@ -215,23 +210,7 @@ void Device::tell_peers(ReportText& to) const {
   to.end_list();
 }
 
-std::uint64_t Device::messages_by(methods::MethodId id) const {
-  std::uint64_t n = 0;
-  for (const Channel& c : channels_) n += c.id == id ? c.next_msg : 0;
-  return n;
-}
-
-Device::Levels Device::levels() const {
-  Levels l;
-  for (const Channel& c : channels_) {
-    l.messages += c.messages.size();
-    l.packets += c.waiting_packets();
-    l.lost += c.lost;
-  }
-  return l;
-}
-
-void Device::MPID_Interrupted(bool alone) {
+void Reporting::MPID_Interrupted(bool alone) {
   if (!open_) return;
   if (gate_.threads()) {
     // Wherever in its own lock() or unlock() this thread may have been interrupted, the device is either taken or free;

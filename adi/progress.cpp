@@ -1,10 +1,7 @@
-// The dispatch loop: each turn asks the methods for what has arrived; they call the handler of each packet's kind (the
-// table is filled in boot.cpp). Completion, waiting and the loss of a peer are here too.
-#include <sched.h>
+#include "adi/progress.hpp"
 
 #include <algorithm>
 
-#include "adi/device.hpp"
 #include "adi/dispatch.hpp"
 #include "base/os/clock.hpp"
 
@@ -26,7 +23,11 @@ constexpr std::uint64_t kBusyTurns = 256;
 
 }  // namespace
 
-int Device::progress() {
+Progress::Progress(DeviceOptions& options, Bootstrap& bootstrap) : Sleep(options, bootstrap) {
+  sink_.on_room = &on_room;
+}
+
+int Progress::progress() {
   ++turn_;
   int n = 0;
   for (std::size_t i = 0; i < methods_.size(); ++i) {
@@ -37,15 +38,13 @@ int Device::progress() {
     if (i > 0 && brought) busy_until_ = turn_ + kBusyTurns;
     n += brought;
   }
-  if (!channels_.due().empty() || !waiting_gets_.empty()) [[unlikely]]
+  if (!channels_.due().empty() || has_waiting_moves()) [[unlikely]]
     n += drain_queues();
-  if (wants_turns_) [[unlikely]]
-    n += advance_extensions();
-  return n;
+  return n + advance_extensions();
 }
 
 // What waits for credit, for room in a link, or for the method that moves data.
-int Device::drain_queues() {
+int Progress::drain_queues() {
   int n = 0;
   std::vector<Channel*>& due = channels_.due();
   // Handlers that run below may schedule more channels: they are appended and seen by this same loop.
@@ -61,28 +60,17 @@ int Device::drain_queues() {
       ++i;
     }
   }
-  if (!waiting_gets_.empty()) {
-    std::vector<Request*> again;
-    again.swap(waiting_gets_);
-    for (Request* r : again) {
-      if (r->kind == RequestKind::recv) {
-        fetch_or_ask(r);
-      } else {
-        put_or_push(r);
-      }
-    }
-    n += static_cast<int>(again.size() - waiting_gets_.size());
-  }
+  if (has_waiting_moves()) n += retry_moves();
   return n;
 }
 
-void Device::on_room(void* device, Rank rank) {
-  Channels& channels = static_cast<Device*>(device)->channels_;
+void Progress::on_room(void* device, Rank rank) {
+  Channels& channels = part<Progress>(device).channels_;
   channels.unstick(channels[rank]);
 }
 
 // Packets first, then messages in order, then data in turns.
-int Device::drain(Channel& c) {
+int Progress::drain(Channel& c) {
   int n = channels_.drain_packets(c);
   if (c.flow_due || !c.packets.empty()) return n;  // the link is full
   while (!c.messages.empty()) {
@@ -97,26 +85,10 @@ int Device::drain(Channel& c) {
     ++n;
   }
   if (c.envelopes != 0 && c.messages.empty()) channels_.give_back_envelopes(c);
-  for (std::size_t turns = c.bulk.size(); turns > 0 && !c.bulk.empty(); --turns) {
-    Request* r = c.bulk.pop_front();
-    const Outcome o = push_fragment(r, c);
-    if (o == Outcome::retry) {
-      c.bulk.push_front(r);
-      break;
-    }
-    ++n;
-    if (o != Outcome::done) continue;  // queued: on_sent goes on
-    if (r->transfer.moved < r->transfer.bytes) {
-      c.bulk.push_back(r);
-      ++turns;  // as long as the link takes more
-    } else {
-      finish(r);
-    }
-  }
-  return n;
+  return n + push_some(c);
 }
 
-void Device::MPID_Poll(bool blocking, Awaited what) {
+void Progress::MPID_Poll(bool blocking, Awaited what) {
   if (gate_.threads()) [[unlikely]] {
     // Only the lock's holder writes; the agent reads it as a sign that the program polls. Relaxed: nothing else hangs
     // on it.
@@ -170,7 +142,7 @@ void Device::MPID_Poll(bool blocking, Awaited what) {
       break;
     case Waiter::Step::yield:
       gate_.give_way();
-      turn_ |= kSecondaryStride - 1;  // others have had the core meanwhile: the next turn looks everywhere
+      look_everywhere();  // others have had the core meanwhile
       break;
     case Waiter::Step::sleep:
       sleep();
@@ -181,14 +153,19 @@ void Device::MPID_Poll(bool blocking, Awaited what) {
   }
 }
 
-void Device::MPID_Wait(Request* r) {
+void Progress::MPID_Wait(Request* r) {
   while (!r->complete()) MPID_Poll(true, awaited(r));
 }
 
-bool Device::MPID_Test(Request* r) {
+bool Progress::MPID_Test(Request* r) {
   if (r->complete()) return true;
   MPID_Poll(false);
   return r->complete();
+}
+
+bool Progress::all_sent() const {
+  if (channels_.any_waits() || has_waiting_moves()) return false;
+  return std::all_of(methods_.begin(), methods_.end(), [](const auto& m) { return m->drained(); });
 }
 
 }  // namespace rmq::adi
