@@ -14,8 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
-#include <string_view>
 
 #include "base/config.hpp"
 #include "base/data/data_view.hpp"
@@ -24,25 +22,10 @@
 #include "base/packet/packet.hpp"
 #include "base/packet/request.hpp"
 #include "base/record/trace.hpp"
+#include "methods/names.hpp"
 #include "start/bootstrap.hpp"
 
 namespace rmq::methods {
-
-/// Travels in traces: methods/methods.def.
-enum class MethodId : std::uint8_t {
-#define RMQ_METHOD(name, number, what) name = number,
-#define RMQ_OTHER_METHOD(name, number) name = number,
-#include "methods/methods.def"
-#undef RMQ_METHOD
-#undef RMQ_OTHER_METHOD
-};
-
-/// "?" for a number that is none.
-std::string_view method_name(MethodId id);
-/// Every number that there is.
-std::span<const MethodId> method_ids();
-/// Names of the transports, which RMQ_METHODS may name.
-std::span<const std::string_view> transport_names();
 
 /// What became of a packet or transfer that the device handed down.
 enum class Outcome : std::uint8_t {

@@ -24,8 +24,8 @@ target_link_libraries(rmq_launch_wire PUBLIC rmq_process PRIVATE nlohmann_json::
 
 # What is to run where: the words of command lines, host files, allocations and spawns.
 add_library(rmq_launch_plan STATIC
-  launch/binding.cpp launch/env.cpp launch/help.cpp launch/hostlist.cpp launch/option_table.cpp launch/options.cpp
-  launch/placing.cpp launch/plan.cpp launch/soft.cpp launch/spawn_plan.cpp)
+  launch/binding.cpp launch/env.cpp launch/help.cpp launch/hostlist.cpp launch/option_table.cpp launch/option_verbs.cpp
+  launch/options.cpp launch/placing.cpp launch/plan.cpp launch/soft.cpp launch/spawn_plan.cpp)
 target_link_libraries(rmq_launch_plan PUBLIC rmq_launch_wire PRIVATE nlohmann_json::nlohmann_json)
 
 # Who runs it and watches over it.

@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
+#include "methods/names.hpp"
 #include "tools/perf/calibrate.hpp"
 #include "tools/perf/limits.hpp"
 #include "tools/perf/plan.hpp"
@@ -150,9 +152,9 @@ int main(int argc, char** argv) {
   std::string method, split, output;
   tuning.ranks = options.cpus;
   tune_of->add_option("-n,--ranks", tuning.ranks, "ranks")->check(CLI::Range(2, 1024))->capture_default_str();
-  const auto transports = rmq::methods::transport_names();
   tune_of->add_option("--method", method, "one method for all")
-      ->check(CLI::IsMember(std::vector<std::string>(transports.begin(), transports.end())));
+      ->check(CLI::IsMember(
+          std::vector<std::string>(std::begin(rmq::methods::kTransports), std::end(rmq::methods::kTransports))));
   tune_of->add_option("--host-split", split, "pretended hosts, as rmqrun has them");
   tune_of->add_option("--rounds", tuning.rounds, "runs of each algorithm")
       ->check(CLI::PositiveNumber)

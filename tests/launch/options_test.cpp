@@ -45,7 +45,8 @@ TEST(Options, OfOtherLaunchersAreTakenOrRefusedWithARemedy) {
     const auto known = known_options();
     const auto found = std::ranges::find(known, std::string_view(name), &KnownOption::name);
     ASSERT_NE(found, known.end()) << name << " is not known";
-    EXPECT_TRUE(found->verb != Verb::refused || !found->text.empty()) << name << " is refused without a remedy";
+    EXPECT_TRUE(found->sort != KnownOption::Sort::refused || !found->text.empty())
+        << name << " is refused without a remedy";
   }
 }
 

@@ -1,59 +1,55 @@
+#include <fmt/format.h>
+
+#include <iterator>
+#include <string>
+#include <string_view>
+
 #include "tools/launch/options.hpp"
+#include "tools/launch/words.hpp"
 
 namespace rmq::launch {
+namespace {
+
+constexpr std::size_t kLeft = 25, kWidth = 120;  // columns
+
+// One option: its names on the left, the words of its text on the right, as many lines as they need.
+void describe(std::string& to, std::string_view left, std::string_view right) {
+  if (left.empty()) return;
+  std::string line = fmt::format("  {:<{}}", left, kLeft - 2);
+  bool first = true;
+  for (const std::string_view word : split(right, ' ')) {
+    if (!first && line.size() + 1 + word.size() > kWidth) {
+      to += line + "\n";
+      line.assign(kLeft, ' ');
+      first = true;
+    }
+    if (!first || (line.size() > kLeft && line.back() != ' ')) line += ' ';
+    line += word;
+    first = false;
+  }
+  to += line + "\n";
+}
+
+}  // namespace
 
 std::string help_text() {
-  return "Usage: rmqrun [options] program [arguments] [ : [options] program [arguments] ] ...\n"
-         "Starts an MPI program on this machine, or on those that are named or allocated.\n"
-         "\n"
-         "  -n, -np, -c N          ranks of this program (1; with hosts or in an allocation: one for each slot)\n"
-         "  --hosts A:2,B:2        where: names, and how many ranks are for each (1); also --host, -H;\n"
-         "                         behind a ':' for that program alone\n"
-         "  --hostfile FILE        the same, a line each: A:2, A slots=2, or A twice; also -f, --machinefile\n"
-         "  -ppn N                 so many on each host; also --map-by ppr:N:node\n"
-         "  --map-by slot|node     fill one host after the other (slot), or deal ranks out in turn\n"
-         "  --launcher COMMAND     what runs a command on another host: its words, then the host (or where {} stands), "
-         "then the\n"
-         "                         command (ssh; srun in a Slurm allocation). It must pass standard input and output\n"
-         "  --host-timeout SECONDS a host that is silent for so long is lost (10); one that has never answered, after "
-         "60\n"
-         "  --fan-out N            agents that one process starts (32)\n"
-         "  --method LIST          shm, tcp or shm,tcp (default: shm inside a host, tcp between hosts)\n"
-         "  --host-split A,B,...   pretend hosts: the first A ranks on one, the next B on another, ...\n"
-         "  -x VAR[=VALUE]         set a variable for all ranks; also -genv VAR VALUE, and -env VAR VALUE for this "
-         "program\n"
-         "                         (all other variables reach all ranks as well, named by -genvlist or not)\n"
-         "  --wdir DIR             working folder of this program; -path DIRS: where it is looked for first\n"
-         "  -soft LIST             as many ranks as LIST allows, N at most: 2,4:16:4\n"
-         "  -configfile FILE       a line for each program, as between two ':'; '#' begins a comment\n"
-         "  -l, --tag-output       put [rank] before each line of output\n"
-         "  --bind PART[:N]        bind each rank to one (or N), in turn: hwthread, core, l3cache, numa, socket "
-         "(none)\n"
-         "  --map-by PART          with --bind: neighbours to different ones; --report-bindings: say where each rank "
-         "is\n"
-         "  --timeout SECONDS      say what the ranks are doing after this time, and end the job with exit code 124; "
-         "also\n"
-         "                         MPIEXEC_TIMEOUT\n"
-         "  --hang-after SECONDS   say who waits for whom when all ranks wait and nothing has moved for so long\n"
-         "  --hang-abort           and end the job with exit code 125\n"
-         "  --ft                   the job goes on when a rank dies; its program deals with that (MPIX_Comm_shrink …)\n"
-         "  --trace DIR            write each rank's events to DIR, for rmqtrace\n"
-         "  --coll FILE            which algorithms collectives take, as rmqperf tune has found them: RMQ_COLL, a word "
-         "a line\n"
-         "  --pset NAME=RANKS      a process set for MPI's sessions, as ocean=0-3,7; without =RANKS: the ranks of this "
-         "program\n"
-         "  --trace-max BYTES      of each rank's file there at most, as 500M; later events are counted, not kept\n"
-         "  --usize N              MPI_UNIVERSE_SIZE\n"
-         "  --pmi                  the program is of another MPI that speaks PMI-1 (MPICH and its kin), and keeps that "
-         "library\n"
-         "  -h, --help; --version; options of MPICH, Open MPI and srun are taken, or refused with what does the "
-         "same\n"
-         "\n"
-         "Standard input goes to rank 0, signals to all ranks. When a rank dies, the others are ended, and the exit "
-         "code is\n"
-         "the rank's own, or 128 + the number of the signal that killed it. A program that cannot be started: 127.\n"
-         "SIGQUIT (Ctrl-\\) is kept from the ranks: it prints what each of them is doing, and the job goes on, as does "
-         "'rmqps JOB'.\n";
+  std::string text =
+      "Usage: rmqrun [options] program [arguments] [ : [options] program [arguments] ] ...\n"
+      "Starts an MPI program on this machine, or on those that are named or allocated.\n"
+      "\n";
+#define RMQ_OPTION(verb, values, names, left, right) describe(text, left, right);
+#define RMQ_OPTION_AS(verb, name, value)
+#include "tools/launch/options.def"
+#undef RMQ_OPTION
+#undef RMQ_OPTION_AS
+  text +=
+      "\n"
+      "Standard input goes to rank 0, signals to all ranks. When a rank dies, the others are ended, and the exit code "
+      "is\n"
+      "the rank's own, or 128 + the number of the signal that killed it. A program that cannot be started: 127.\n"
+      "SIGQUIT (Ctrl-\\) is kept from the ranks: it prints what each of them is doing, and the job goes on, as does\n"
+      "'rmqps JOB'.\n";
+  return text;
 }
 
 }  // namespace rmq::launch

@@ -60,7 +60,7 @@ json events() {
 
 json methods_table() {
   json all = json::object();
-  for (const auto id : methods::method_ids()) all[std::to_string(static_cast<int>(id))] = methods::method_name(id);
+  for (const auto id : methods::kMethodIds) all[std::to_string(static_cast<int>(id))] = methods::method_name(id);
   return all;
 }
 

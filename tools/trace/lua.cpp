@@ -138,7 +138,7 @@ std::string lua_dissector() {
   fmt::format_to(to, "local HEADER, RECORDED, HELLO, MAGIC = {}, {}, {}, {:#x}\n", kHeaderBytes, sizeof(CaptureHead),
                  static_cast<int>(Kind::LINK_HELLO), kLinkMagic);
   fmt::format_to(to, "local methods = {{");
-  for (const auto id : methods::method_ids()) {
+  for (const auto id : methods::kMethodIds) {
     fmt::format_to(to, "[{}] = {}, ", static_cast<int>(id), quoted(methods::method_name(id)));
   }
   fmt::format_to(to, "}}\nlocal kinds = {{\n");
