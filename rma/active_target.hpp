@@ -1,15 +1,13 @@
 // Active target: the epochs that both sides take part in. Fence (fence.cpp) and post, start, complete, wait (pscw.cpp).
 //
-// Owns the groups, the counts of what was signalled to whom, and of barriers. Called by Window for the program, by
-// Server when a signal comes by packet. Signals between members that share their controls are words there; else they
-// are packets behind the operations. What travels is a count, so a repeated signal does no harm and nothing is reset.
+// Owns the groups and the count of barriers; what was signalled to whom is WindowCore's (rma/signal.hpp). Called by
+// Window for the program.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "base/packet/packet.hpp"
 #include "rma/fault.hpp"
 #include "rma/sender.hpp"
 #include "rma/window_core.hpp"
@@ -31,8 +29,6 @@ class ActiveTarget {
   /// The first operation on that target in an epoch: Fault::sync unless start() has named it. *Waits* for the post of
   /// one that is reached directly.
   Fault admit(int rank);
-  /// RMA_SYNC has come. False when it signals nothing that there is.
-  bool signalled(int from, const Packet& p);
 
   // ---- for reports ----
   std::uint32_t barriers() const { return barriers_; }
@@ -40,12 +36,7 @@ class ActiveTarget {
   const std::vector<int>& exposure_group() const { return exposure_group_; }
 
  private:
-  /// What a signal is about; the numbers travel.
-  enum class Signal : std::uint32_t { post = 1, complete = 2, fence = 3 };
-
   static bool drain(const Completion& completion);
-  void signal(int rank, Signal what, std::uint32_t round, std::uint32_t count);
-  static std::atomic<std::uint32_t>& word_of(Control& control, int place, Signal what, std::uint32_t round);
   Fault barrier(bool told);
   bool barrier_covers() const;
   bool all_completed() const;

@@ -9,7 +9,6 @@
 #include "base/data/data_view.hpp"
 #include "base/data/layout.hpp"
 #include "base/data/reduction.hpp"
-#include "rma/fault.hpp"
 #include "rma/regions.hpp"
 
 namespace rmq::rma {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "rma/domain.hpp"
-
 namespace rmq::rma {
 
 TypeOut* TypesOut::use(const Layout& layout) {

@@ -18,10 +18,9 @@
 
 #include "adi/device.hpp"
 #include "base/data/layout.hpp"
+#include "rma/counters.hpp"
 
 namespace rmq::rma {
-
-struct Counters;
 
 /// A datatype of this rank that targets are told of.
 struct TypeOut {

@@ -20,8 +20,7 @@ constexpr const char* kNoFault = "it reports a fault, or names a rank, that ther
 
 }  // namespace
 
-Domain::Domain(adi::Device& device)
-    : device_(device), types_out_(device, counters_), types_in_(device.config(), device.trace(), counters_) {
+Domain::Domain(adi::Device& device) : DomainCore(device) {
   // Every number in between, so that what is missing in the list is a protocol error of ours.
   device_.MPID_Register(kFirst, kLast, *this);
 }
@@ -37,84 +36,10 @@ void Domain::add(Window& window) {
 
 void Domain::remove(Window& window) {
   serve_locks_of(window.server_, false);
-  tickets_.orphan(window.core_);
+  tickets_.orphan([&](const Channel& c) { return c.is_of(window.core_); });
   std::erase_if(behind_, [&](const auto& b) { return b.first == &window.server_; });
   const auto found = windows_.find(window.id());
   if (found != windows_.end() && found->second == &window) windows_.erase(found);
-  want_turns();
-}
-
-void Domain::serve_locks_of(Server& server, bool want) {
-  std::erase(serving_, &server);
-  if (want) serving_.push_back(&server);
-  want_turns();
-}
-
-void Domain::want_turns() {
-  device_.MPID_Want_turns(!serving_.empty() || !behind_.empty() || !again_.empty() || !deferred_.empty());
-}
-
-// ---- the order of locks ----
-
-Domain::Opener Domain::this_thread() {
-  static thread_local const char mark = 0;
-  return &mark;
-}
-
-bool Domain::begin_lock() {
-  const Opener me = this_thread();
-  for (Locks& l : locks_)
-    if (l.opener == me) return l.open++ > 0;
-  locks_.push_back({me, 1});
-  return false;
-}
-
-void Domain::end_lock(Opener opener) {
-  std::erase_if(locks_, [&](Locks& l) { return l.opener == opener && --l.open == 0; });
-}
-
-void Domain::set_lone_lock(Channel& channel) {
-  for (Locks& l : locks_)
-    if (l.opener == this_thread()) l.lone = &channel;
-}
-
-void Domain::forget_lone_lock(const Channel& channel) {
-  for (Locks& l : locks_)
-    if (l.lone == &channel) l.lone = nullptr;
-}
-
-// One that this thread has to have before it asks for another one; it is asked for. Each call looks anew: another
-// thread may end that epoch meanwhile, and its window.
-Channel* Domain::awaited_lock(Opener me) {
-  const auto is_awaited = [](Channel& c) {
-    c.want_lock();
-    return c.state() == Channel::State::asked;
-  };
-  for (Locks& l : locks_) {
-    if (l.opener != me || !l.lone) continue;
-    if (is_awaited(*l.lone)) return l.lone;
-    l.lone = nullptr;
-  }
-  for (const auto& [id, window] : windows_)
-    if (window->core_.lock_all && !window->core_.nocheck_all && window->core_.all_by == me)
-      for (Channel* const c : window->sender_.busy())
-        if (!c->stream().is_empty() && is_awaited(*c)) return c;
-  return nullptr;
-}
-
-void Domain::hold_locks(WindowCore& for_core) {
-  const Opener me = this_thread();  // another thread may look whether the wait is over
-  if (const Channel* const first = awaited_lock(me))
-    for_core.wait_until({WaitFor::What::lock, first->rank(), &first->core()}, [&] { return !awaited_lock(me); });
-}
-
-void Domain::push_later(Channel& channel) {
-  deferred_.push_back(&channel);
-  want_turns();
-}
-
-void Domain::forget_push(Channel& channel) {
-  std::erase(deferred_, &channel);
   want_turns();
 }
 
@@ -129,12 +54,6 @@ int Domain::push_all() {
   }
   want_turns();
   return n;
-}
-
-void Domain::resume_later(Server& server, Origin& origin) {
-  if (std::exchange(origin.behind, true)) return;
-  behind_.emplace_back(&server, &origin);
-  want_turns();
 }
 
 // Goes on with those who have taken their answers.
@@ -159,6 +78,10 @@ int Domain::resume_all() {
   return n;
 }
 
+void Domain::feed() {
+  while (Channel* const channel = tickets_.next_to_feed()) channel->fed();
+}
+
 int Domain::advance() {
   int n = resume_all() + push_all();
   const std::vector<Server*> serving = serving_;
@@ -176,13 +99,8 @@ void Domain::on_peer_lost(Rank rank) {
   std::vector<Window*> all;
   for (const auto& [id, window] : windows_) all.push_back(window);
   for (Window* w : all) w->peer_lost(rank);
-  tickets_.feed();
+  feed();
   want_turns();
-}
-
-void Domain::protocol_error(Rank from, const Packet& p, const char* why) {
-  ++counters_.protocol_errors;
-  device_.MPID_Protocol_error(from, p, why);
 }
 
 void Domain::stray(Rank from, const Packet& p) {
@@ -271,7 +189,7 @@ void Domain::on_reply(Rank from, const Packet& p, const std::byte* payload) {
   if (!op) return;
   if (payload) unpack(op->result, p.rma_reply.at, payload, p.length);  // else it has landed there
   op->channel->answer_arrived(op, p.length, Fault::none);
-  tickets_.feed();
+  feed();
 }
 
 void Domain::on_ack(Rank from, const Packet& p) {
@@ -296,7 +214,7 @@ void Domain::on_ack(Rank from, const Packet& p) {
     t.channel->note_writers((p.flags & kWriters) != 0);
     t.channel->acknowledgement_arrived(t, fault, t.channel->named(p.rma_ack.culprit));
   }
-  tickets_.feed();
+  feed();
 }
 
 void Domain::on_definition(Rank from, const Packet& p, const std::byte* payload) {

@@ -12,6 +12,7 @@
 #include <atomic>
 
 #include "rma/active_target.hpp"
+#include "rma/signal.hpp"
 
 namespace rmq::rma {
 
@@ -40,7 +41,7 @@ Fault ActiveTarget::fence(unsigned assertions) {
     drain(c);
     if (!barrier_covers() || !meets || c.channel->stream().is_unfinished()) continue;
     core_.domain.order();
-    signal(c.channel->rank(), Signal::fence, 0, barriers_ + 1);
+    signal(core_, c.channel->rank(), Signal::fence, 0, barriers_ + 1);
     told = true;
   }
   for (const Completion& c : all)
@@ -63,7 +64,7 @@ Fault ActiveTarget::barrier(bool told) {
   const std::uint32_t count = ++barriers_;
   std::uint32_t round = 0;
   for (int step = 1; step < core_.size(); step *= 2, ++round) {
-    if (!told || round > 0) signal((core_.me + step) % core_.size(), Signal::fence, round, count);
+    if (!told || round > 0) signal(core_, (core_.me + step) % core_.size(), Signal::fence, round, count);
     const auto& word = core_.control->rounds[round];
     const auto come = [&] { return has_reached(word, count); };
     core_.wait_until({WaitFor::What::fence, (core_.me + core_.size() - step) % core_.size()},
@@ -71,42 +72,6 @@ Fault ActiveTarget::barrier(bool told) {
     if (!come()) return core_.lost_because_of(core_.lost_members.front(), "");
   }
   return Fault::none;
-}
-
-// ---- signals ----
-
-// The word of `control` that tells its owner what the `place`-th member on its host has signalled.
-std::atomic<std::uint32_t>& ActiveTarget::word_of(Control& control, int place, Signal what, std::uint32_t round) {
-  if (what == Signal::fence) return control.rounds[round];
-  Pair& pair = control.pair(place);
-  return what == Signal::post ? pair.posts : pair.completes;
-}
-
-// Tells a member something: by a store where both share their controls, else by a packet.
-void ActiveTarget::signal(int rank, Signal what, std::uint32_t round, std::uint32_t count) {
-  const Reach& t = core_.at(rank);
-  if (!t.near) {
-    Packet p = core_.packet(Kind::RMA_SYNC);
-    p.rma_sync = {static_cast<std::uint32_t>(what), round, count};
-    return core_.device().MPID_Send_packet(core_.world(rank), p, Payload{}, nullptr);
-  }
-  // Release pairs with the acquires of whoever waits for it.
-  word_of(*t.control, core_.host_me, what, round).store(count, std::memory_order_release);
-  if (rank != core_.me) core_.device().MPID_Wake(core_.world(rank));
-}
-
-bool ActiveTarget::signalled(int from, const Packet& p) {
-  const auto [number, round, count] = p.rma_sync;
-  if (number < 1 || number > 3 || round >= core_.control->rounds.size()) return false;
-  const auto what = static_cast<Signal>(number);
-  const int place = core_.on_host(from);
-  if (what == Signal::fence || place >= 0)
-    word_of(*core_.control, place, what, round).store(count, std::memory_order_release);
-  else
-    (what == Signal::post ? core_.counts[from].posts : core_.counts[from].completes) = count;
-  if (what != Signal::post) return true;
-  if (Channel* c = sender_.find(from); c && c->state() == Channel::State::unposted) c->pump();
-  return true;
 }
 
 }  // namespace rmq::rma

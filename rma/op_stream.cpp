@@ -117,7 +117,7 @@ bool OpStream::start(Op* op, std::uint8_t flags) {
   if (asks) {
     const std::uint64_t pieces = (op->bytes + op->piece - 1) / op->piece;
     const std::uint64_t end = flight_.position() + op->bytes + pieces * kPacketCost;
-    op->ticket = core_.domain.tickets().take(channel_, op->replies ? op : nullptr, op->number, end);
+    op->ticket = core_.domain.tickets().take(channel_, to_, op->replies ? op : nullptr, op->number, end);
     asked_to_ = op->number;
     ++(op->replies ? answers_ : asks_);
     if (op->replies) ++op->pending;
@@ -187,7 +187,7 @@ void OpStream::ask() {
   flight_.ask();
   ++asks_;
   Packet p = core_.packet(Kind::RMA_FLUSH);
-  p.rma_flush.ticket = core_.domain.tickets().take(channel_, nullptr, number, flight_.position());
+  p.rma_flush.ticket = core_.domain.tickets().take(channel_, to_, nullptr, number, flight_.position());
   core_.device().MPID_Send_packet(to_, p, Payload{}, nullptr);
 }
 
@@ -196,7 +196,7 @@ void OpStream::unlock() {
   flight_.ask();
   ++asks_;
   Packet p = core_.packet(Kind::RMA_UNLOCK);
-  p.rma_unlock.ticket = core_.domain.tickets().take(channel_, nullptr, sent_, flight_.position());
+  p.rma_unlock.ticket = core_.domain.tickets().take(channel_, to_, nullptr, sent_, flight_.position());
   core_.device().MPID_Send_packet(to_, p, Payload{}, nullptr);
 }
 
@@ -289,7 +289,7 @@ void OpStream::end(Fault fault) {
     part_done(op);
     op = next;
   }
-  core_.domain.tickets().drop(channel_, fault);
+  core_.domain.tickets().drop(channel_, [&](Op* asker) { channel_.answered(asker, fault); });
   release_types(UINT64_MAX);
   asks_ = 0;
   acked_ = asked_to_ = sent_;

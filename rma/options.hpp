@@ -13,8 +13,6 @@ namespace rmq::rma {
 
 enum class Flavor : std::uint8_t { create, allocate, shared, dynamic };
 
-enum class LockType : std::uint8_t { shared = 1, exclusive = 2 };
-
 /// The assertions of the synchronisation calls; bits of an unsigned.
 namespace assertion {
 inline constexpr unsigned nocheck = 1, nostore = 2, noput = 4, noprecede = 8, nosucceed = 16;

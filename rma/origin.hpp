@@ -66,7 +66,7 @@ struct Origin {
   Lock lock = Lock::none;
   bool lost = false;
   bool running = false;       // what was kept is being executed
-  bool behind = false;        // listed in Domain::behind_
+  bool behind = false;        // listed in DomainCore::behind_
   bool told = false;          // what is wrong with the operation whose pieces are coming
   std::uint32_t missing = 0;  // datatype that was asked for again
   LockPlace place;

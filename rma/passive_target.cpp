@@ -23,7 +23,7 @@ Fault PassiveTarget::lock(LockType type, int target, unsigned assertions) {
   t.exclusive = type == LockType::exclusive;
   t.access |= access::lock;
   core_.locked.push_back(target);
-  core_.locked_by.push_back(Domain::this_thread());
+  core_.locked_by.push_back(DomainCore::this_thread());
   return Fault::none;
 }
 
@@ -31,8 +31,8 @@ Fault PassiveTarget::lock(LockType type, int target, unsigned assertions) {
 // held before the next one is asked for.
 Fault PassiveTarget::take(LockType type, int target, Reach& t) {
   if (t.nocheck) return t.direct ? Fault::none : sender_.begin_lock(target, type, true, false);
-  Domain& domain = core_.domain;
-  domain.hold_locks(core_);
+  DomainCore& domain = core_.domain;
+  sender_.hold_locks();
   const bool several = domain.begin_lock();
   Fault fault = Fault::none;
   if (t.direct) {
@@ -41,7 +41,7 @@ Fault PassiveTarget::take(LockType type, int target, Reach& t) {
   } else {
     fault = sender_.begin_lock(target, type, false, several);
   }
-  if (fault != Fault::none) domain.end_lock(Domain::this_thread());
+  if (fault != Fault::none) domain.end_lock(DomainCore::this_thread());
   return fault;
 }
 
@@ -76,9 +76,9 @@ Fault PassiveTarget::lock_all(unsigned assertions) {
   core_.note(Event::win_lock_all, -1, assertions);
   core_.all = 0;
   core_.nocheck_all = (assertions & assertion::nocheck) != 0;
-  core_.domain.hold_locks(core_);
+  sender_.hold_locks();
   core_.lock_all = true;
-  core_.all_by = Domain::this_thread();
+  core_.all_by = DomainCore::this_thread();
   const Fault fault = core_.by_address ? admit_all() : admit(core_.me);
   if (fault != Fault::none) unlock_all();  // no epoch has begun
   return fault;
@@ -89,7 +89,7 @@ Fault PassiveTarget::admit(int target) {
   if (t.asked) core_.wait_until({WaitFor::What::lock, target}, [&] { return !t.asked; });  // by another thread
   if ((t.access & access::lock_all) != 0) return Fault::none;
   if (t.direct && !core_.nocheck_all) {
-    core_.domain.hold_locks(core_);
+    sender_.hold_locks();
     t.asked = true;
     lock_.join(target);
     const Fault f = lock_.wait(target);

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "rma/active_target.hpp"
+#include "rma/signal.hpp"
 
 namespace rmq::rma {
 
@@ -20,7 +21,7 @@ Fault ActiveTarget::post(std::span<const int> group, unsigned assertions) {
   for (const int rank : group) {
     core_.note(Event::win_post, rank, assertions);
     const std::uint32_t count = ++core_.counts[rank].posted;
-    if ((assertions & assertion::nocheck) == 0) signal(rank, Signal::post, 0, count);
+    if ((assertions & assertion::nocheck) == 0) signal(core_, rank, Signal::post, 0, count);
   }
   return Fault::none;
 }
@@ -74,10 +75,10 @@ Fault ActiveTarget::complete() {
     if (c && c->stream().is_unfinished())
       later.push_back(rank);
     else
-      signal(rank, Signal::complete, 0, core_.counts[rank].started);
+      signal(core_, rank, Signal::complete, 0, core_.counts[rank].started);
   }
   if (const Fault f = sender_.finish(all); fault == Fault::none) fault = f;
-  for (const int rank : later) signal(rank, Signal::complete, 0, core_.counts[rank].started);
+  for (const int rank : later) signal(core_, rank, Signal::complete, 0, core_.counts[rank].started);
   for (const Completion& c : all) {
     drain(c);                                   // where the flight was full, the wish for an acknowledgement leaves now
     c.channel->stream().assume_acknowledged();  // the target's wait is what speaks for it

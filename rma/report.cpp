@@ -2,6 +2,7 @@
 // call on it waits for. adi/report.hpp says when this is called; nothing here allocates.
 #include <algorithm>
 
+#include "rma/domain.hpp"
 #include "rma/window.hpp"
 
 namespace rmq::rma {
@@ -56,7 +57,7 @@ void Window::tell_wait(const WaitFor& wait, ReportText& to) const {
       wait.rank);
 }
 
-void WindowCore::tell_wait(const void* wait, ReportText& to) {
+void Window::tell_waited(const void* wait, ReportText& to) {
   const auto& w = *static_cast<const WaitFor*>(wait);
   w.core->window.tell_wait(w, to);
 }

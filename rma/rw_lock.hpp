@@ -27,9 +27,10 @@
 #include <cstdint>
 
 #include "base/os/atomic.hpp"
-#include "rma/options.hpp"
 
 namespace rmq::rma {
+
+enum class LockType : std::uint8_t { shared = 1, exclusive = 2 };
 
 /// A place in the queue of a lock, kept by whoever waits or holds.
 struct LockPlace {

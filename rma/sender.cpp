@@ -198,7 +198,7 @@ Channel& Sender::channel(int rank) {
   if (!slot) slot = channels_.emplace_back(std::make_unique<Channel>(core_, rank)).get();
   if (slot->begin_epoch()) {
     busy_.push_back(slot);
-    if (core_.lock_all && slot->state() == Channel::State::unlocked) core_.domain.hold_locks(core_);
+    if (core_.lock_all && slot->state() == Channel::State::unlocked) hold_locks();
   }
   return *slot;
 }
@@ -210,6 +210,30 @@ Fault Sender::begin_lock(int rank, LockType type, bool nocheck, bool several) {
   const Fault fault = c.stand_in_line(several);
   if (fault != Fault::none) close(c);
   return fault;
+}
+
+// One that this thread has to have before it asks for another one; it is asked for. Each call looks anew: another
+// thread may end that epoch meanwhile, and its window.
+Channel* Sender::awaited_lock(DomainCore::Opener me) const {
+  const auto is_awaited = [](Channel& c) {
+    c.want_lock();
+    return c.state() == Channel::State::asked;
+  };
+  if (Channel* const lone = core_.domain.lone_lock(me)) {
+    if (is_awaited(*lone)) return lone;
+    core_.domain.forget_lone_lock(*lone);
+  }
+  for (const Sender* s : core_.domain.senders())
+    if (s->core_.lock_all && !s->core_.nocheck_all && s->core_.all_by == me)
+      for (Channel* const c : s->busy_)
+        if (!c->stream().is_empty() && is_awaited(*c)) return c;
+  return nullptr;
+}
+
+void Sender::hold_locks() {
+  const DomainCore::Opener me = DomainCore::this_thread();  // another thread may look whether the wait is over
+  if (const Channel* const first = awaited_lock(me))
+    core_.wait_until({WaitFor::What::lock, first->rank(), &first->core()}, [&] { return !awaited_lock(me); });
 }
 
 void Sender::close(Channel& channel) {

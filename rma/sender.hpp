@@ -21,7 +21,10 @@ namespace rmq::rma {
 
 class Sender {
  public:
-  explicit Sender(WindowCore& core) : core_(core), channel_of_(core.size()) {}
+  explicit Sender(WindowCore& core) : core_(core), channel_of_(core.size()) { core_.domain.add(*this); }
+  ~Sender() { core_.domain.remove(*this); }
+  Sender(const Sender&) = delete;
+  Sender& operator=(const Sender&) = delete;
 
   // ---- operations ----
   // `offset`: bytes from the target's base, or the address in a dynamic window. With `request` the operation is a
@@ -51,6 +54,9 @@ class Sender {
   /// Begins an epoch of lock(). `several`: it is not the only one of this rank, and *waits* until the lock is held;
   /// else perhaps: Channel::stand_in_line.
   Fault begin_lock(int rank, LockType type, bool nocheck, bool several);
+  /// *Waits* until this thread has the locks that its calls so far ask for, for what it locks next comes behind them:
+  /// that of a lone lock() and those of its operations under lock_all(), on whatever windows.
+  void hold_locks();
   /// Ends the epoch for that target.
   void close(Channel& channel);
   /// Those with an epoch, or with a fault to report at its end.
@@ -68,6 +74,7 @@ class Sender {
   Fault transfer(Kind kind, const Target& target, std::uint64_t offset, const DataView& here, Request** request);
   Op* make_combining(Kind kind, const Target& target, std::uint64_t offset, ReduceOp reduction, const Element& element,
                      const DataView* data, const DataView* result);
+  Channel* awaited_lock(DomainCore::Opener me) const;
   Fault issue(Op* op, Request** request) { return op->channel->issue(op, request); }
 
   WindowCore& core_;

@@ -1,8 +1,10 @@
 #include "rma/server.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "rma/packets.hpp"
+#include "rma/signal.hpp"
 
 namespace rmq::rma {
 namespace {
@@ -44,7 +46,7 @@ void Server::arrive(int from, const Packet& p, const std::byte* payload) {
   Origin& o = origin(from);
   const bool behind = wants_answer(p) && core_.domain.is_behind(o.world);
   if (!o.held.empty() || behind || !process(o, p, payload, false)) hold(o, p, payload);
-  if (behind) core_.domain.resume_later(*this, o);
+  if (behind) resume_later(o);
 }
 
 // Keeps what has to wait. No origin of ours has more under way than a flight, and some small packets besides.
@@ -62,7 +64,7 @@ void Server::run(Origin& o, bool locked) {
   while (!o.held.empty()) {
     const Held& h = o.held.front();
     if (!locked && wants_answer(h.packet) && core_.domain.is_behind(o.world)) {
-      core_.domain.resume_later(*this, o);
+      resume_later(o);
       break;
     }
     if (!process(o, h.packet, h.payload.get(), locked)) break;
@@ -71,6 +73,10 @@ void Server::run(Origin& o, bool locked) {
   }
   o.running = false;
   if (o.lost) o.drop_all();
+}
+
+void Server::resume_later(Origin& o) {
+  if (!std::exchange(o.behind, true)) core_.domain.resume_later(*this, o);
 }
 
 void Server::resume(Origin& o) {
@@ -109,7 +115,8 @@ bool Server::process(Origin& o, const Packet& p, const std::byte* payload, bool 
       if (ticket_of(p) != 0) executor_.acknowledge(o, ticket_of(p), Fault::none);
       return true;
     case Kind::RMA_SYNC:
-      if (!active_.signalled(o.rank, p)) core_.domain.protocol_error(o.world, p, "it signals nothing that there is");
+      if (!signalled(core_, sender_, o.rank, p))
+        core_.domain.protocol_error(o.world, p, "it signals nothing that there is");
       return true;
     default:
       return executor_.execute(o, p, payload);
@@ -149,7 +156,7 @@ void Server::on_answer_left(Request* answer) {
     return;
   }
   server->lock_.answer_left(*o);
-  if (!o->held.empty()) server->core_.domain.resume_later(*server, *o);
+  if (!o->held.empty()) server->resume_later(*o);
 }
 
 Server::~Server() {

@@ -3,8 +3,8 @@
 // with the lock asked for sends nothing more before the answer, so what is kept is one short operation an origin, or
 // what was on its way when a datatype had been forgotten.
 //
-// Answers that an origin does not take wait here: when they fill more than so much (Domain::is_behind), what it sends
-// that wants another one is kept as well, until some have left.
+// Answers that an origin does not take wait here: when they fill more than so much (DomainCore::is_behind), what it
+// sends that wants another one is kept as well, until some have left.
 //
 // Owns the origins. Called by Domain, with packets and when there is reason to go on; Executor does what the packets
 // ask for. Nothing that arrives is trusted: an origin that sends a packet which no origin of ours would send is
@@ -17,18 +17,18 @@
 #include <vector>
 
 #include "methods/method.hpp"
-#include "rma/active_target.hpp"
 #include "rma/executor.hpp"
 #include "rma/lock.hpp"
 #include "rma/origin.hpp"
+#include "rma/sender.hpp"
 #include "rma/window_core.hpp"
 
 namespace rmq::rma {
 
 class Server {
  public:
-  Server(WindowCore& core, ActiveTarget& active, Lock& lock)
-      : core_(core), active_(active), lock_(lock), executor_(core, lock), origin_of_(core.size()) {}
+  Server(WindowCore& core, Sender& sender, Lock& lock)
+      : core_(core), sender_(sender), lock_(lock), executor_(core, lock), origin_of_(core.size()) {}
 
   ~Server();
   Server(const Server&) = delete;
@@ -65,12 +65,13 @@ class Server {
   bool process(Origin& o, const Packet& p, const std::byte* payload, bool locked);
   void hold(Origin& o, const Packet& p, const std::byte* payload);
   void run(Origin& o, bool locked);
+  void resume_later(Origin& o);
   bool take_lock(Origin& o, const Packet& p);
   void answer_lock(const Origin& o, Fault fault, Rank culprit);
   void refuse_lock(Origin& o, Rank culprit);
 
   WindowCore& core_;
-  ActiveTarget& active_;
+  Sender& sender_;  // goes on when a signal has come
   Lock& lock_;
   Executor executor_;
   std::vector<std::unique_ptr<Origin>> origins_;  // made when needed

@@ -4,8 +4,8 @@
 //
 // Loads must not overtake stores of earlier operations that are complete, as after a flush, yet a fence of memory would
 // cost a flush more than all the rest. On x86, and with release fences elsewhere, stores stay in order among
-// themselves, so only a load needs it: the first operation that loads after one that has stored (Domain::stored_). The
-// program's own loads and stores are ordered by MPI_Win_sync, as MPI wants it.
+// themselves, so only a load needs it: the first operation that loads after one that has stored (DomainCore::stored_).
+// The program's own loads and stores are ordered by MPI_Win_sync, as MPI wants it.
 #pragma once
 
 #include <atomic>

@@ -10,13 +10,11 @@
 #include <vector>
 
 #include "base/rank.hpp"
-#include "rma/fault.hpp"
 
 namespace rmq::rma {
 
 class Channel;
 struct Op;
-struct WindowCore;
 
 /// What an answer refers to: an operation, or (op null) everything on a channel up to `number`.
 struct Ticket {
@@ -24,6 +22,7 @@ struct Ticket {
   Op* op = nullptr;
   std::uint64_t number = 0;
   std::uint64_t position = 0;   // of the channel's flight: everything sent up to here
+  Rank to = kNoRank;            // who may answer
   std::uint8_t generation = 0;  // part of what travels
   bool orphan = false;          // its window has ended before the answer
 };
@@ -32,7 +31,7 @@ class Tickets {
  public:
   bool has_one() const { return !free_.empty() || all_.size() < most_; }
   /// Needs has_one(). What travels.
-  std::uint32_t take(Channel& channel, Op* op, std::uint64_t number, std::uint64_t position);
+  std::uint32_t take(Channel& channel, Rank to, Op* op, std::uint64_t number, std::uint64_t position);
   /// The ticket that `from` may answer, or null.
   const Ticket* find(std::uint32_t wire, Rank from) const;
   /// Whether what it named belonged to a window that has ended.
@@ -42,12 +41,32 @@ class Tickets {
 
   /// The channel goes on (Channel::fed) when there is a ticket.
   void starve(Channel& channel) { starved_.push_back(&channel); }
-  void feed();
+  /// The channel whose turn it is to go on, if there is a ticket; else null.
+  Channel* next_to_feed();
 
-  /// Nothing comes on this channel any more: its operations end with that fault.
-  void drop(const Channel& channel, Fault fault);
-  /// The window ends: answers that still come name nobody.
-  void orphan(const WindowCore& window);
+  /// Nothing comes on this channel any more: `end(op)` ends each operation whose answer is waited for, which frees its
+  /// ticket.
+  template <class End>
+  void drop(const Channel& channel, End&& end) {
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      const Ticket t = all_[i];
+      if (t.channel != &channel) continue;
+      if (t.op)
+        end(t.op);
+      else
+        free((static_cast<std::uint32_t>(i) + 1) << 8 | t.generation);
+    }
+  }
+  /// A window ends, whose channels these are: answers that still come name nobody.
+  template <class IsOfWindow>
+  void orphan(IsOfWindow&& is_of_window) {
+    for (Ticket& t : all_) {  // none, unless it ends early
+      if (!t.channel || !is_of_window(*t.channel)) continue;
+      t.channel = nullptr;
+      t.orphan = true;
+    }
+    std::erase_if(starved_, [&](const Channel* c) { return is_of_window(*c); });
+  }
 
   /// For tests: how many there are, at least 1.
   void limit(std::size_t most) { most_ = most; }

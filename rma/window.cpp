@@ -3,9 +3,12 @@
 
 #include <utility>
 
+#include "rma/domain.hpp"
+
 namespace rmq::rma {
 
-Window::Window(Domain& domain, WindowOptions options) : core_(*this, domain, std::move(options)) {}
+Window::Window(Domain& domain, WindowOptions options)
+    : core_(*this, &Window::tell_waited, domain, std::move(options)), domain_(domain) {}
 
 std::unique_ptr<Window> Window::prepare(Domain& domain, WindowOptions options) {
   std::unique_ptr<Window> w(new Window(domain, std::move(options)));
@@ -17,7 +20,7 @@ std::unique_ptr<Window> Window::prepare(Domain& domain, WindowOptions options) {
 Result<void> Window::open(const Told& told) {
   if (auto opened = memory_.open(told); !opened) return opened;
   needs_agent_ = memory_.is_served() && !core_.options.hints.no_locks;
-  if (needs_agent_) core_.domain.need_agent(true);
+  if (needs_agent_) domain_.need_agent(true);
   return {};
 }
 
@@ -28,8 +31,8 @@ Fault Window::may_close() {
 }
 
 Window::~Window() {
-  if (needs_agent_) core_.domain.need_agent(false);
-  core_.domain.remove(*this);
+  if (needs_agent_) domain_.need_agent(false);
+  domain_.remove(*this);
 }
 
 void Window::peer_lost(Rank lost) {

@@ -32,7 +32,6 @@
 #include "base/packet/request.hpp"
 #include "rma/active_target.hpp"
 #include "rma/apply.hpp"
-#include "rma/domain.hpp"
 #include "rma/facts.hpp"
 #include "rma/fault.hpp"
 #include "rma/lock.hpp"
@@ -45,6 +44,8 @@
 #include "rma/window_memory.hpp"
 
 namespace rmq::rma {
+
+class Domain;
 
 class Window {
  public:
@@ -214,8 +215,7 @@ class Window {
   void tell_operation(int target, ReportText& to) const { tell_wait({WaitFor::What::operations, target}, to); }
 
  private:
-  friend class Domain;       // brings packets to the parts
-  friend struct WindowCore;  // asks for reports
+  friend class Domain;  // brings packets to the parts
 
   Window(Domain& domain, WindowOptions options);
 
@@ -232,13 +232,15 @@ class Window {
   // Reports: report.cpp.
   void tell(ReportText& to) const;
   void tell_wait(const WaitFor& wait, ReportText& to) const;
+  static void tell_waited(const void* wait, ReportText& to);  // as WindowCore::TellWait
 
   WindowCore core_;  // first: the short way reads it
+  Domain& domain_;
   WindowMemory memory_{core_};
   Sender sender_{core_};
   ActiveTarget active_{core_, sender_};
   Lock lock_{core_};
-  Server server_{core_, active_, lock_};
+  Server server_{core_, sender_, lock_};
   PassiveTarget passive_{core_, sender_, lock_, server_};
   bool needs_agent_ = false;
 };

@@ -7,8 +7,9 @@
 
 namespace rmq::rma {
 
-WindowCore::WindowCore(const Window& its_window, Domain& its_domain, WindowOptions its_options)
-    : domain(its_domain), window(its_window), options(std::move(its_options)) {
+WindowCore::WindowCore(const Window& its_window, TellWait its_tell_wait, DomainCore& its_domain,
+                       WindowOptions its_options)
+    : domain(its_domain), window(its_window), tell_wait(its_tell_wait), options(std::move(its_options)) {
   const int n = options.ranks.size();
   reach = os::Zeros<Reach>(n);
   counts = os::Zeros<Counts>(n);

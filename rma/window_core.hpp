@@ -14,7 +14,7 @@
 #include "base/os/zeros.hpp"
 #include "rma/attached.hpp"
 #include "rma/control.hpp"
-#include "rma/domain.hpp"
+#include "rma/domain_core.hpp"
 #include "rma/facts.hpp"
 #include "rma/fault.hpp"
 #include "rma/options.hpp"
@@ -53,7 +53,9 @@ struct WindowCore {
   // sync, and the rest of the job must go on meanwhile.
   static constexpr std::uint32_t kCallsPerPoll = 64;
 
-  WindowCore(const Window& window, Domain& domain, WindowOptions options);
+  /// `tell_wait` says what a call waits for (adi::Awaited::tell), given a WaitFor.
+  using TellWait = void (*)(const void* wait, ReportText& to);
+  WindowCore(const Window& window, TellWait tell_wait, DomainCore& domain, WindowOptions options);
 
   adi::Device& device() const { return domain.device(); }
   int size() const { return static_cast<int>(members); }
@@ -120,7 +122,7 @@ struct WindowCore {
   void wait_until(WaitFor what, Done&& done) const {
     if (done()) return;
     if (!what.core) what.core = this;
-    const adi::Awaited awaited{&WindowCore::tell_wait, &what};
+    const adi::Awaited awaited{tell_wait, &what};
     do {
       const adi::Watch watch(device().watches(), done);
       device().MPID_Poll(true, awaited);
@@ -131,7 +133,7 @@ struct WindowCore {
   /// Polls once, for a call that only looks whether that has happened.
   void poll_for(WaitFor what) const {
     what.core = this;
-    device().MPID_Poll(false, {&WindowCore::tell_wait, &what});
+    device().MPID_Poll(false, {tell_wait, &what});
   }
 
   /// Records an event about a member (-1: about all).
@@ -143,7 +145,7 @@ struct WindowCore {
   Fault lost_because_of(int rank, const char* held);
 
   // ---- what the short way reads ----
-  Domain& domain;
+  DomainCore& domain;
   os::Zeros<Reach> reach;  // by place
   unsigned members = 0;
   int me = 0;
@@ -151,34 +153,32 @@ struct WindowCore {
   std::uint8_t all = 0;     // bits of namespace access: of the epoch that has given access to all targets
   bool fence_used = false;  // operations were made since the last fence
   // ---- epochs ----
-  bool lock_all = false;                  // the epoch of lock_all: PassiveTarget::admit gives access to each target
-  bool nocheck_all = false;               // of that epoch
-  bool nocheck_start = false;             // of start
-  bool accessing = false;                 // start .. complete
-  bool exposed = false;                   // post .. wait
-  std::vector<int> locked;                // places locked by lock() …
-  std::vector<Domain::Opener> locked_by;  // … and by whom, in the same order
-  Domain::Opener all_by = nullptr;        // of lock_all
-  int locking = 0;                        // threads that wait in lock() for others
-  bool by_address = false;                // a shared window, or the program has asked for addresses of others' memory
-  std::vector<int> admitted;              // places that operations under lock_all have gone to
-  os::Zeros<Counts> counts;               // by place
+  bool lock_all = false;                      // the epoch of lock_all: PassiveTarget::admit gives access to each target
+  bool nocheck_all = false;                   // of that epoch
+  bool nocheck_start = false;                 // of start
+  bool accessing = false;                     // start .. complete
+  bool exposed = false;                       // post .. wait
+  std::vector<int> locked;                    // places locked by lock() …
+  std::vector<DomainCore::Opener> locked_by;  // … and by whom, in the same order
+  DomainCore::Opener all_by = nullptr;        // of lock_all
+  int locking = 0;                            // threads that wait in lock() for others
+  bool by_address = false;    // a shared window, or the program has asked for addresses of others' memory
+  std::vector<int> admitted;  // places that operations under lock_all have gone to
+  os::Zeros<Counts> counts;   // by place
   // ---- this rank's part ----
   bool shares = false;  // others may reach my memory and control
   std::byte* base = nullptr;
   Control* control = nullptr;
   Attached attached;
   // ---- members ----
-  const Window& window;  // for reports
+  const Window& window;  // for reports, with …
+  const TellWait tell_wait;
   WindowOptions options;
   Ranks host;       // places of the members on my host, in order
   int host_me = 0;  // mine among those
   Facts facts;      // after open()
   std::vector<int> lost_members;
   std::string lost;  // what the latest Fault::peer_lost was about
-
- private:
-  static void tell_wait(const void* wait, ReportText& to);
 };
 
 /// Whether what counts has come so far; counts may wrap.

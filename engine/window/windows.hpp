@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/call/call.hpp"
+#include "rma/domain.hpp"
 #include "rma/window.hpp"
 
 namespace rmq::mpi {
