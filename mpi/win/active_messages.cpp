@@ -1,5 +1,5 @@
 // The C functions of active messages: rmq_am.h.
-#include "rma/active_messages.hpp"
+#include "rma/am/active_messages.hpp"
 
 #include <fmt/format.h>
 

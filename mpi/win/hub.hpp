@@ -1,5 +1,5 @@
-// What hands out the packets of all objects of one kind (rma/queue.hpp, rma/active_messages.hpp): made for the first of
-// them, gone with the last, whichever threads make and free them.
+// What hands out the packets of all objects of one kind (rma/queue/queue.hpp, rma/am/active_messages.hpp): made for the
+// first of them, gone with the last, whichever threads make and free them.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // The remote queue buffer's C functions: rmq_queue.h.
-#include "rma/queue.hpp"
+#include "rma/queue/queue.hpp"
 
 #include <fmt/format.h>
 

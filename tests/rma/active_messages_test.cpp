@@ -1,6 +1,6 @@
 // Active messages on in-process devices: random programs of requests and replies of every kind and size, of which each
 // must be handled once, in order and whole; what comes from members that break the rules; members that are lost.
-#include "rma/active_messages.hpp"
+#include "rma/am/active_messages.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

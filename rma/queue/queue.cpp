@@ -1,0 +1,282 @@
+#include "rma/queue/queue.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/data/copy.hpp"
+#include "base/os/clock.hpp"
+
+namespace rmq::rma {
+
+namespace {
+
+constexpr std::uint32_t kMessageMost = 32 * 1024;  // one packet carries it, over every method
+// Of the store for packets, each member has this many places at least, however small the capacity.
+constexpr std::uint32_t kShareLeast = 4;
+
+constexpr std::uint64_t kMoment = 1'000'000'000;  // ns
+
+constexpr const char* kNoRoom = "it sends without credit, or a message of another size";
+
+}  // namespace
+
+// ---- the hub ----
+
+QueueHub::QueueHub(adi::Device& device) : device_(device) {
+  device.MPID_Register(Kind::RMA_QUEUE_PUT, Kind::RMA_QUEUE_CREDIT, *this);
+}
+
+QueueHub::~QueueHub() {
+  device_.MPID_Unregister(*this);
+}
+
+Queue* QueueHub::queue_of(Rank from, const Packet& p, int& member) {
+  const auto at = std::find_if(queues_.begin(), queues_.end(), [&](Queue* q) { return q->options_.id == p.context; });
+  if (at == queues_.end()) return nullptr;
+  const Ranks& ranks = (*at)->options_.ranks;
+  member = p.source;
+  const bool known = member >= 0 && member < (*at)->size() && ranks[static_cast<std::size_t>(member)] == from;
+  return known ? *at : nullptr;
+}
+
+void QueueHub::on_packet(Rank from, const Packet& p, const std::byte* payload) {
+  int member = 0;
+  Queue* q = queue_of(from, p, member);
+  // Credit may come when the queue is gone here already: nobody waits for it.
+  if (!q && p.kind == Kind::RMA_QUEUE_CREDIT) return;
+  if (!q) return device_.MPID_Stray_packet(from, p);
+  q->arrive(member, p, payload);
+}
+
+methods::Landing QueueHub::on_arriving(Rank from, const Packet& p) {
+  int member = 0;
+  Queue* q = p.kind == Kind::RMA_QUEUE_PUT ? queue_of(from, p, member) : nullptr;
+  std::byte* room = q ? q->room_for(member, p) : nullptr;
+  if (!room) {
+    q ? device_.MPID_Protocol_error(from, p, kNoRoom) : device_.MPID_Stray_packet(from, p);
+    return {};
+  }
+  ++q->senders_[static_cast<std::size_t>(member)].landing;
+  return {DataView::contiguous(room, p.length), 0, p.length, nullptr};
+}
+
+void QueueHub::on_landed(Rank from, const Packet& p, const methods::Landing& landing, Errc error) {
+  int member = 0;
+  Queue* q = queue_of(from, p, member);
+  if (!q || landing.bytes == 0) return;
+  Queue::Sender& s = q->senders_[static_cast<std::size_t>(member)];
+  --s.landing;
+  if (error == Errc::ok) ++s.arrived;
+}
+
+// ---- life ----
+
+Queue::Queue(QueueHub& hub, QueueOptions options) : hub_(hub), options_(std::move(options)) {}
+
+Result<std::unique_ptr<Queue>> Queue::prepare(QueueHub& hub, QueueOptions options) {
+  if (options.message == 0 || options.message > kMessageMost || options.capacity == 0 ||
+      options.capacity > (1u << 30)) {
+    return fail(Errc::argument, "a queue buffer holds 1 to 2^30 messages of 1 to 32768 bytes");
+  }
+  std::unique_ptr<Queue> q(new Queue(hub, std::move(options)));
+  const std::uint64_t bytes = QueueStore::bytes(q->options_.message, q->options_.capacity);
+  void* memory = hub.device().MPID_Mem_alloc(bytes + kCacheLine);
+  if (!memory) return fail(Errc::no_memory, "no memory for a queue buffer; make it smaller or raise RMQ_SHM_HEAP");
+  std::memset(memory, 0, bytes + kCacheLine);
+  q->mine_ = QueueStore(memory, q->options_.message, q->options_.capacity);
+  q->mine_.open(q->round_, 0);
+  q->stores_.resize(q->options_.ranks.size());
+  q->remotes_.resize(q->options_.ranks.size());
+  q->senders_.resize(q->options_.ranks.size());
+  q->share_ = share_of(q->options_.capacity, static_cast<std::uint32_t>(q->size()));
+  hub.queues_.push_back(q.get());
+  return q;
+}
+
+std::uint32_t Queue::share_of(std::uint32_t capacity, std::uint32_t members) {
+  return std::min(std::max(kShareLeast, capacity / members), (INT32_MAX - capacity) / members);
+}
+
+std::array<std::uint64_t, Queue::kWords> Queue::contribution() const {
+  return {device().MPID_Mem_token(mine_.memory(), QueueStore::bytes(options_.message, options_.capacity))};
+}
+
+void Queue::open(std::span<const std::uint64_t> all) {
+  for (int member = 0; member < size(); ++member) {
+    const auto i = static_cast<std::size_t>(member);
+    if (member == options_.me) {
+      stores_[i] = mine_;
+      continue;
+    }
+    const std::uint64_t bytes = QueueStore::bytes(options_.message, options_.capacity);
+    if (std::byte* memory = device().MPID_Mem_map(world(member), all[i], bytes)) {
+      stores_[i] = QueueStore(memory, options_.message, options_.capacity);
+      continue;
+    }
+    Remote& r = remotes_[i];
+    r.credit = share_;
+    r.staging = std::make_unique<std::byte[]>(std::size_t{share_} * options_.message);
+    r.carrier = device().MPID_Request_create(RequestKind::other);
+  }
+}
+
+Queue::~Queue() {
+  std::erase(hub_.queues_, this);
+  for (Remote& r : remotes_) {
+    if (!r.carrier) continue;
+    device().MPID_Wait(r.carrier);
+    device().MPID_Request_free(r.carrier);
+  }
+  device().MPID_Mem_free(mine_.memory());
+}
+
+// ---- put ----
+
+Queue::Put Queue::try_put(int target, const void* message) {
+  const auto i = static_cast<std::size_t>(target);
+  const Put put = !stores_[i]                            ? put_packet(target, remotes_[i], message)
+                  : stores_[i].put(message, options_.me) ? Put::done
+                                                         : Put::refused;
+  // The buffer of one that has died stays full, or locked.
+  if (put == Put::refused && !device().peer_error(world(target)).empty()) return Put::lost;
+  ++(put == Put::done ? counters_.puts : counters_.refused);
+  return put;
+}
+
+Queue::Put Queue::put_packet(int target, Remote& r, const void* message) {
+  if (device().MPID_Gone(world(target))) return Put::lost;
+  if (r.credit == 0 || r.closed) return Put::refused;
+  --r.credit;
+  std::byte* staged = r.staging.get() + std::size_t{r.next} * options_.message;
+  r.next = r.next + 1 == share_ ? 0 : r.next + 1;
+  std::memcpy(staged, message, options_.message);
+  Packet p(Kind::RMA_QUEUE_PUT);
+  p.context = options_.id;
+  p.source = options_.me;
+  // Relaxed: under the device's lock, as its completion is.
+  r.carrier->incomplete.store(r.carrier->incomplete.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  device().MPID_Send_packet(world(target), p, {DataView::contiguous(staged, options_.message), 0, options_.message},
+                            r.carrier);
+  return Put::done;
+}
+
+// ---- get ----
+
+std::uint32_t Queue::get(std::byte* to) {
+  std::uint32_t n = take_direct(to);
+  n += take_arrived(to + std::size_t{n} * options_.message);
+  counters_.taken += n;
+  if (n > 0) ++counters_.rounds;
+  return n;
+}
+
+// Until the message is whole; false when it never will be.
+bool Queue::await(std::uint32_t index) {
+  const auto whole = [&] { return mine_.whole(index, round_); };
+  const auto gone = [&](Rank r) { return r != device().rank() && device().MPID_Gone(r); };
+  std::uint64_t give_up = 0;
+  while (!whole()) {
+    // Its sender has been interrupted between its count and its stamp; or it has died there.
+    device().MPID_Poll(false);
+    const std::int64_t member = mine_.sender(index, round_);
+    if (member >= 0 && member < size()) {
+      if (gone(world(static_cast<int>(member)))) return whole();
+    } else if (std::any_of(options_.ranks.begin(), options_.ranks.end(), gone)) {
+      // Nobody's name is on it, and somebody is dead. A living sender needs a moment to write its name.
+      if (give_up == 0) give_up = os::now_ns() + kMoment;
+      if (os::now_ns() > give_up) return whole();
+    }
+  }
+  return true;
+}
+
+std::uint32_t Queue::take_direct(std::byte* to) {
+  std::uint32_t taken = pending_;
+  if (!locked_) {
+    if (mine_.empty()) return 0;
+    taken = mine_.close(round_);
+  }
+  std::uint32_t n = 0;
+  for (std::uint32_t i = 0; i < taken; ++i) {
+    if (!await(i)) {
+      ++counters_.lost;
+      continue;
+    }
+    copy_bytes(to + std::size_t{n++} * options_.message, mine_.message(i), options_.message);
+  }
+  pending_ = 0;
+  ++round_;
+  mine_.open(round_, locked_ ? options_.capacity : 0);
+  return n;
+}
+
+std::uint32_t Queue::take_arrived(std::byte* to) {
+  std::uint32_t n = 0;
+  for (int member = 0; member < size(); ++member) {
+    Sender& s = senders_[static_cast<std::size_t>(member)];
+    if (s.arrived == 0) continue;
+    for (std::uint32_t i = 0; i < s.arrived; ++i) {
+      std::memcpy(to + std::size_t{n++} * options_.message, s.store.get() + std::size_t{s.first} * options_.message,
+                  options_.message);
+      s.first = s.first + 1 == share_ ? 0 : s.first + 1;
+    }
+    tell(member, std::exchange(s.arrived, 0));
+  }
+  return n;
+}
+
+void Queue::lock() {
+  if (locked_) return;
+  pending_ = mine_.close(round_);
+  locked_ = true;
+  for (int member = 0; member < size(); ++member) {
+    if (!stores_[static_cast<std::size_t>(member)]) tell(member, 0);
+  }
+}
+
+void Queue::unlock() {
+  if (!locked_) return;
+  locked_ = false;
+  mine_.open(round_, pending_);
+  pending_ = 0;
+  for (int member = 0; member < size(); ++member) {
+    if (!stores_[static_cast<std::size_t>(member)]) tell(member, 0);
+  }
+}
+
+// ---- packets ----
+
+void Queue::tell(int member, std::uint32_t credit) {
+  Packet p(Kind::RMA_QUEUE_CREDIT);
+  p.context = options_.id;
+  p.source = options_.me;
+  p.rma_queue_credit.credit = credit;
+  p.rma_queue_credit.locked = locked_ ? 1 : 0;
+  device().MPID_Send_packet(world(member), p, {}, nullptr);
+}
+
+std::byte* Queue::room_for(int from, const Packet& p) {
+  Sender& s = senders_[static_cast<std::size_t>(from)];
+  if (p.length != options_.message || s.arrived + s.landing >= share_) return nullptr;
+  if (!s.store) s.store = std::make_unique<std::byte[]>(std::size_t{share_} * options_.message);
+  return s.store.get() + std::size_t{(s.first + s.arrived + s.landing) % share_} * options_.message;
+}
+
+void Queue::arrive(int from, const Packet& p, const std::byte* payload) {
+  if (p.kind == Kind::RMA_QUEUE_PUT) {
+    std::byte* room = room_for(from, p);
+    if (!room) return device().MPID_Protocol_error(world(from), p, kNoRoom);
+    std::memcpy(room, payload, p.length);
+    ++senders_[static_cast<std::size_t>(from)].arrived;
+    return;
+  }
+  Remote& r = remotes_[static_cast<std::size_t>(from)];
+  // Its owner may lock it before this rank has opened it, and gives no credit with that.
+  if (p.rma_queue_credit.credit > share_ - r.credit)
+    return device().MPID_Protocol_error(world(from), p, "it gives more credit than its queue has");
+  r.credit += p.rma_queue_credit.credit;
+  r.closed = p.rma_queue_credit.locked != 0;
+}
+
+}  // namespace rmq::rma
