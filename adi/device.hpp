@@ -247,7 +247,8 @@ class Device {
   void MPID_Unwatch_fd(int fd) { doorbell_->unwatch(fd); }
 
   // ---- for the floors above: extend.cpp ----
-  /// Packets of these kinds go to `extension` from now on; it must live until MPID_Unregister or the device's end.
+  /// Packets of these kinds go to `extension` from now on; it must live until MPID_Unregister or the device's end. It
+  /// may have several ranges.
   void MPID_Register(Kind first, Kind last, Extension& extension);
   void MPID_Unregister(Extension& extension);
   /// Whether extensions get a turn in each turn of the dispatch loop. An agent that sleeps wakes for the first of them.

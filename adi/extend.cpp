@@ -2,6 +2,8 @@
 // theirs, in order for each peer.
 //
 // Such packets spend no credit: whatever arrives is executed at once, or bounded by its own protocol.
+#include <algorithm>
+
 #include "adi/device.hpp"
 #include "adi/dispatch.hpp"
 
@@ -12,7 +14,8 @@ void Device::MPID_Register(Kind first, Kind last, Extension& extension) {
     sink_.on_packet[kind] = &Device::on_extension;
     extension_of_[kind] = &extension;
   }
-  extensions_.push_back(&extension);
+  if (std::find(extensions_.begin(), extensions_.end(), &extension) == extensions_.end())
+    extensions_.push_back(&extension);
 }
 
 void Device::MPID_Unregister(Extension& extension) {
@@ -92,12 +95,13 @@ std::uint64_t Device::reach(Rank rank, std::uint64_t at, std::uint64_t bytes) {
 
 bool Device::MPID_Put_at_once(Rank to, std::uint64_t at, const DataView& here) {
   const std::uint64_t address = reach(to, at, here.bytes);
-  return address != 0 && channels_[to].method->put(to, address, here, here.bytes, nullptr) == Outcome::done;
+  return address != 0 && channels_[to].method->put(to, address, here, here.bytes, nullptr) == methods::Outcome::done;
 }
 
 bool Device::MPID_Get_at_once(Rank from, std::uint64_t at, const DataView& here) {
   const std::uint64_t address = reach(from, at, here.bytes);
-  return address != 0 && channels_[from].method->get(from, address, here, here.bytes, nullptr) == Outcome::done;
+  return address != 0 &&
+         channels_[from].method->get(from, address, here, here.bytes, nullptr) == methods::Outcome::done;
 }
 
 }  // namespace rmq::adi
