@@ -26,9 +26,9 @@
 #include <vector>
 
 #include "adi/device.hpp"
-#include "adi/extension.hpp"
 #include "base/os/zeros.hpp"
 #include "base/ranks.hpp"
+#include "rma/packet/hub.hpp"
 
 namespace rmq::rma {
 
@@ -52,30 +52,7 @@ struct Arrival {
   std::span<std::byte> data;        // likewise, where it is for no place; else in its place
 };
 
-/// The sets of one device: hands their packets out. Made before the first, destroyed after the last.
-class ActiveMessageHub final : public adi::Extension {
- public:
-  explicit ActiveMessageHub(adi::Device& device);
-  ~ActiveMessageHub() override;
-
-  adi::Device& device() const { return device_; }
-
-  void on_packet(Rank from, const Packet& packet, const std::byte* payload) override;
-  methods::Landing on_arriving(Rank from, const Packet& packet) override;
-  void on_landed(Rank from, const Packet& packet, const methods::Landing& landing, Errc error) override;
-  void on_peer_lost(Rank) override {}
-  int advance() override { return 0; }
-  bool may_sleep() override { return true; }
-
- private:
-  friend class ActiveMessages;
-  ActiveMessages* set_of(Rank from, const Packet& packet) const;
-
-  adi::Device& device_;
-  std::vector<ActiveMessages*> sets_;  // few
-};
-
-class ActiveMessages {
+class ActiveMessages final : public Endpoint {
  public:
   static constexpr int kHandlers = 256;
   static constexpr std::size_t kArgsMost = 128;
@@ -98,13 +75,10 @@ class ActiveMessages {
 
   /// The set is found by packets from now on: its members may send when all have made theirs. `id`: the same in all
   /// members, and no other set's. `me`: my place among the world ranks of the members.
-  ActiveMessages(ActiveMessageHub& hub, std::uint32_t id, Ranks ranks, int me);
+  ActiveMessages(Hub& hub, std::uint32_t id, Ranks ranks, int me);
   /// When nobody sends any more, and all that was sent has been handled: behind flush_all() and a barrier.
-  ~ActiveMessages();
-  ActiveMessages(const ActiveMessages&) = delete;
-  ActiveMessages& operator=(const ActiveMessages&) = delete;
+  ~ActiveMessages() override;
 
-  int size() const { return ranks_.size(); }
   /// nullptr: no such handler; a member whose message names it is dropped. None of its own to itself may.
   void set_handler(int index, Handler handler, void* context) {
     handlers_[static_cast<std::size_t>(index)] = {handler, context};
@@ -130,7 +104,6 @@ class ActiveMessages {
   const Counters& counters() const { return counters_; }
 
  private:
-  friend class ActiveMessageHub;
   /// Of one other member.
   struct Peer {
     std::uint64_t sent;     // requests to it
@@ -152,8 +125,6 @@ class ActiveMessages {
   };
   struct Waited;
 
-  adi::Device& device() const { return hub_.device(); }
-  Rank world(int member) const { return ranks_[member]; }
   bool is_lost(int member) const { return !device().peer_error(world(member)).empty(); }
   bool is_any_lost() const;
   bool wait_for_peer(int member, std::uint64_t handled);
@@ -167,15 +138,13 @@ class ActiveMessages {
   void ask(int member);
 
   // packets: each says what is wrong with one, or nullptr
-  const char* arrive(int from, const Packet& p, const std::byte* payload);
+  const char* arrive(int from, const Packet& p, const std::byte* payload) override;
+  const char* land(int from, const Packet& p, methods::Landing& landing) override;
+  void landed(int from, const Packet& p, bool well) override;
   const char* arrive_whole(int from, const Packet& p, const std::byte* payload);
   const char* room_for(int from, const Packet& p, std::byte*& room);
   void piece_came(int from, const Packet& p);
 
-  ActiveMessageHub& hub_;
-  const std::uint32_t id_;
-  const Ranks ranks_;
-  const int me_;
   std::array<Bound, kHandlers> handlers_{};
   std::vector<Attached> attached_;
   os::Zeros<Peer> peers_;

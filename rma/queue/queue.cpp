@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "base/data/copy.hpp"
 #include "base/os/clock.hpp"
@@ -21,76 +22,30 @@ constexpr const char* kNoRoom = "it sends without credit, or a message of anothe
 
 }  // namespace
 
-// ---- the hub ----
-
-QueueHub::QueueHub(adi::Device& device) : device_(device) {
-  device.MPID_Register(Kind::RMA_QUEUE_PUT, Kind::RMA_QUEUE_CREDIT, *this);
-}
-
-QueueHub::~QueueHub() {
-  device_.MPID_Unregister(*this);
-}
-
-Queue* QueueHub::queue_of(Rank from, const Packet& p, int& member) {
-  const auto at = std::find_if(queues_.begin(), queues_.end(), [&](Queue* q) { return q->options_.id == p.context; });
-  if (at == queues_.end()) return nullptr;
-  const Ranks& ranks = (*at)->options_.ranks;
-  member = p.source;
-  const bool known = member >= 0 && member < (*at)->size() && ranks[static_cast<std::size_t>(member)] == from;
-  return known ? *at : nullptr;
-}
-
-void QueueHub::on_packet(Rank from, const Packet& p, const std::byte* payload) {
-  int member = 0;
-  Queue* q = queue_of(from, p, member);
-  // Credit may come when the queue is gone here already: nobody waits for it.
-  if (!q && p.kind == Kind::RMA_QUEUE_CREDIT) return;
-  if (!q) return device_.MPID_Stray_packet(from, p);
-  q->arrive(member, p, payload);
-}
-
-methods::Landing QueueHub::on_arriving(Rank from, const Packet& p) {
-  int member = 0;
-  Queue* q = p.kind == Kind::RMA_QUEUE_PUT ? queue_of(from, p, member) : nullptr;
-  std::byte* room = q ? q->room_for(member, p) : nullptr;
-  if (!room) {
-    q ? device_.MPID_Protocol_error(from, p, kNoRoom) : device_.MPID_Stray_packet(from, p);
-    return {};
-  }
-  ++q->senders_[static_cast<std::size_t>(member)].landing;
-  return {DataView::contiguous(room, p.length), 0, p.length, nullptr};
-}
-
-void QueueHub::on_landed(Rank from, const Packet& p, const methods::Landing& landing, Errc error) {
-  int member = 0;
-  Queue* q = queue_of(from, p, member);
-  if (!q || landing.bytes == 0) return;
-  Queue::Sender& s = q->senders_[static_cast<std::size_t>(member)];
-  --s.landing;
-  if (error == Errc::ok) ++s.arrived;
-}
-
 // ---- life ----
 
-Queue::Queue(QueueHub& hub, QueueOptions options) : hub_(hub), options_(std::move(options)) {}
+Queue::Queue(Hub& hub, const QueueOptions& options)
+    : Endpoint(hub, {Kind::RMA_QUEUE_PUT, Kind::RMA_QUEUE_CREDIT}, options.id, options.ranks, options.me),
+      message_(options.message),
+      capacity_(options.capacity) {}
 
-Result<std::unique_ptr<Queue>> Queue::prepare(QueueHub& hub, QueueOptions options) {
+Result<std::unique_ptr<Queue>> Queue::prepare(Hub& hub, const QueueOptions& options) {
   if (options.message == 0 || options.message > kMessageMost || options.capacity == 0 ||
       options.capacity > (1u << 30)) {
     return fail(Errc::argument, "a queue buffer holds 1 to 2^30 messages of 1 to 32768 bytes");
   }
-  std::unique_ptr<Queue> q(new Queue(hub, std::move(options)));
-  const std::uint64_t bytes = QueueStore::bytes(q->options_.message, q->options_.capacity);
+  std::unique_ptr<Queue> q(new Queue(hub, options));
+  const std::uint64_t bytes = q->store_bytes();
   void* memory = hub.device().MPID_Mem_alloc(bytes + kCacheLine);
   if (!memory) return fail(Errc::no_memory, "no memory for a queue buffer; make it smaller or raise RMQ_SHM_HEAP");
   std::memset(memory, 0, bytes + kCacheLine);
-  q->mine_ = QueueStore(memory, q->options_.message, q->options_.capacity);
+  q->mine_ = QueueStore(memory, options.message, options.capacity);
   q->mine_.open(q->round_, 0);
-  q->stores_.resize(q->options_.ranks.size());
-  q->remotes_.resize(q->options_.ranks.size());
-  q->senders_.resize(q->options_.ranks.size());
-  q->share_ = share_of(q->options_.capacity, static_cast<std::uint32_t>(q->size()));
-  hub.queues_.push_back(q.get());
+  q->stores_.resize(options.ranks.size());
+  q->remotes_.resize(options.ranks.size());
+  q->senders_.resize(options.ranks.size());
+  q->share_ = share_of(options.capacity, static_cast<std::uint32_t>(q->size()));
+  hub.add(*q);
   return q;
 }
 
@@ -99,30 +54,29 @@ std::uint32_t Queue::share_of(std::uint32_t capacity, std::uint32_t members) {
 }
 
 std::array<std::uint64_t, Queue::kWords> Queue::contribution() const {
-  return {device().MPID_Mem_token(mine_.memory(), QueueStore::bytes(options_.message, options_.capacity))};
+  return {device().MPID_Mem_token(mine_.memory(), store_bytes())};
 }
 
 void Queue::open(std::span<const std::uint64_t> all) {
   for (int member = 0; member < size(); ++member) {
     const auto i = static_cast<std::size_t>(member);
-    if (member == options_.me) {
+    if (member == me()) {
       stores_[i] = mine_;
       continue;
     }
-    const std::uint64_t bytes = QueueStore::bytes(options_.message, options_.capacity);
-    if (std::byte* memory = device().MPID_Mem_map(world(member), all[i], bytes)) {
-      stores_[i] = QueueStore(memory, options_.message, options_.capacity);
+    if (std::byte* memory = device().MPID_Mem_map(world(member), all[i], store_bytes())) {
+      stores_[i] = QueueStore(memory, message_, capacity_);
       continue;
     }
     Remote& r = remotes_[i];
     r.credit = share_;
-    r.staging = std::make_unique<std::byte[]>(std::size_t{share_} * options_.message);
+    r.staging = std::make_unique<std::byte[]>(std::size_t{share_} * message_);
     r.carrier = device().MPID_Request_create(RequestKind::other);
   }
 }
 
 Queue::~Queue() {
-  std::erase(hub_.queues_, this);
+  hub().remove(*this);
   for (Remote& r : remotes_) {
     if (!r.carrier) continue;
     device().MPID_Wait(r.carrier);
@@ -135,9 +89,9 @@ Queue::~Queue() {
 
 Queue::Put Queue::try_put(int target, const void* message) {
   const auto i = static_cast<std::size_t>(target);
-  const Put put = !stores_[i]                            ? put_packet(target, remotes_[i], message)
-                  : stores_[i].put(message, options_.me) ? Put::done
-                                                         : Put::refused;
+  const Put put = !stores_[i]                     ? put_packet(target, remotes_[i], message)
+                  : stores_[i].put(message, me()) ? Put::done
+                                                  : Put::refused;
   // The buffer of one that has died stays full, or locked.
   if (put == Put::refused && !device().peer_error(world(target)).empty()) return Put::lost;
   ++(put == Put::done ? counters_.puts : counters_.refused);
@@ -148,16 +102,13 @@ Queue::Put Queue::put_packet(int target, Remote& r, const void* message) {
   if (device().MPID_Gone(world(target))) return Put::lost;
   if (r.credit == 0 || r.closed) return Put::refused;
   --r.credit;
-  std::byte* staged = r.staging.get() + std::size_t{r.next} * options_.message;
+  std::byte* staged = r.staging.get() + std::size_t{r.next} * message_;
   r.next = r.next + 1 == share_ ? 0 : r.next + 1;
-  std::memcpy(staged, message, options_.message);
-  Packet p(Kind::RMA_QUEUE_PUT);
-  p.context = options_.id;
-  p.source = options_.me;
+  std::memcpy(staged, message, message_);
+  Packet p = packet(Kind::RMA_QUEUE_PUT);
   // Relaxed: under the device's lock, as its completion is.
   r.carrier->incomplete.store(r.carrier->incomplete.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  device().MPID_Send_packet(world(target), p, {DataView::contiguous(staged, options_.message), 0, options_.message},
-                            r.carrier);
+  device().MPID_Send_packet(world(target), p, {DataView::contiguous(staged, message_), 0, message_}, r.carrier);
   return Put::done;
 }
 
@@ -165,7 +116,7 @@ Queue::Put Queue::put_packet(int target, Remote& r, const void* message) {
 
 std::uint32_t Queue::get(std::byte* to) {
   std::uint32_t n = take_direct(to);
-  n += take_arrived(to + std::size_t{n} * options_.message);
+  n += take_arrived(to + std::size_t{n} * message_);
   counters_.taken += n;
   if (n > 0) ++counters_.rounds;
   return n;
@@ -182,7 +133,7 @@ bool Queue::await(std::uint32_t index) {
     const std::int64_t member = mine_.sender(index, round_);
     if (member >= 0 && member < size()) {
       if (gone(world(static_cast<int>(member)))) return whole();
-    } else if (std::any_of(options_.ranks.begin(), options_.ranks.end(), gone)) {
+    } else if (std::any_of(ranks().begin(), ranks().end(), gone)) {
       // Nobody's name is on it, and somebody is dead. A living sender needs a moment to write its name.
       if (give_up == 0) give_up = os::now_ns() + kMoment;
       if (os::now_ns() > give_up) return whole();
@@ -203,11 +154,11 @@ std::uint32_t Queue::take_direct(std::byte* to) {
       ++counters_.lost;
       continue;
     }
-    copy_bytes(to + std::size_t{n++} * options_.message, mine_.message(i), options_.message);
+    copy_bytes(to + std::size_t{n++} * message_, mine_.message(i), message_);
   }
   pending_ = 0;
   ++round_;
-  mine_.open(round_, locked_ ? options_.capacity : 0);
+  mine_.open(round_, locked_ ? capacity_ : 0);
   return n;
 }
 
@@ -217,8 +168,7 @@ std::uint32_t Queue::take_arrived(std::byte* to) {
     Sender& s = senders_[static_cast<std::size_t>(member)];
     if (s.arrived == 0) continue;
     for (std::uint32_t i = 0; i < s.arrived; ++i) {
-      std::memcpy(to + std::size_t{n++} * options_.message, s.store.get() + std::size_t{s.first} * options_.message,
-                  options_.message);
+      std::memcpy(to + std::size_t{n++} * message_, s.store.get() + std::size_t{s.first} * message_, message_);
       s.first = s.first + 1 == share_ ? 0 : s.first + 1;
     }
     tell(member, std::exchange(s.arrived, 0));
@@ -248,9 +198,7 @@ void Queue::unlock() {
 // ---- packets ----
 
 void Queue::tell(int member, std::uint32_t credit) {
-  Packet p(Kind::RMA_QUEUE_CREDIT);
-  p.context = options_.id;
-  p.source = options_.me;
+  Packet p = packet(Kind::RMA_QUEUE_CREDIT);
   p.rma_queue_credit.credit = credit;
   p.rma_queue_credit.locked = locked_ ? 1 : 0;
   device().MPID_Send_packet(world(member), p, {}, nullptr);
@@ -258,25 +206,39 @@ void Queue::tell(int member, std::uint32_t credit) {
 
 std::byte* Queue::room_for(int from, const Packet& p) {
   Sender& s = senders_[static_cast<std::size_t>(from)];
-  if (p.length != options_.message || s.arrived + s.landing >= share_) return nullptr;
-  if (!s.store) s.store = std::make_unique<std::byte[]>(std::size_t{share_} * options_.message);
-  return s.store.get() + std::size_t{(s.first + s.arrived + s.landing) % share_} * options_.message;
+  if (p.length != message_ || s.arrived + s.landing >= share_) return nullptr;
+  if (!s.store) s.store = std::make_unique<std::byte[]>(std::size_t{share_} * message_);
+  return s.store.get() + std::size_t{(s.first + s.arrived + s.landing) % share_} * message_;
 }
 
-void Queue::arrive(int from, const Packet& p, const std::byte* payload) {
+const char* Queue::land(int from, const Packet& p, methods::Landing& landing) {
+  std::byte* const room = p.kind == Kind::RMA_QUEUE_PUT ? room_for(from, p) : nullptr;
+  if (!room) return kNoRoom;
+  ++senders_[static_cast<std::size_t>(from)].landing;
+  landing = {DataView::contiguous(room, p.length), 0, p.length, nullptr};
+  return nullptr;
+}
+
+void Queue::landed(int from, const Packet&, bool well) {
+  Sender& s = senders_[static_cast<std::size_t>(from)];
+  --s.landing;
+  if (well) ++s.arrived;
+}
+
+const char* Queue::arrive(int from, const Packet& p, const std::byte* payload) {
   if (p.kind == Kind::RMA_QUEUE_PUT) {
     std::byte* room = room_for(from, p);
-    if (!room) return device().MPID_Protocol_error(world(from), p, kNoRoom);
+    if (!room) return kNoRoom;
     std::memcpy(room, payload, p.length);
     ++senders_[static_cast<std::size_t>(from)].arrived;
-    return;
+    return nullptr;
   }
   Remote& r = remotes_[static_cast<std::size_t>(from)];
   // Its owner may lock it before this rank has opened it, and gives no credit with that.
-  if (p.rma_queue_credit.credit > share_ - r.credit)
-    return device().MPID_Protocol_error(world(from), p, "it gives more credit than its queue has");
+  if (p.rma_queue_credit.credit > share_ - r.credit) return "it gives more credit than its queue has";
   r.credit += p.rma_queue_credit.credit;
   r.closed = p.rma_queue_credit.locked != 0;
+  return nullptr;
 }
 
 }  // namespace rmq::rma

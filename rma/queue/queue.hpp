@@ -19,9 +19,9 @@
 #include <span>
 #include <vector>
 
-#include "adi/device.hpp"
-#include "adi/extension.hpp"
+#include "base/error.hpp"
 #include "base/ranks.hpp"
+#include "rma/packet/hub.hpp"
 #include "rma/queue/queue_store.hpp"
 
 namespace rmq::rma {
@@ -43,53 +43,25 @@ struct QueueCounters {
   std::uint64_t lost = 0;     // places reserved by a member that died before its message was whole
 };
 
-class Queue;
-
-/// The queues of one device: hands their packets out. Made before the first queue, destroyed after the last.
-class QueueHub final : public adi::Extension {
- public:
-  explicit QueueHub(adi::Device& device);
-  ~QueueHub() override;
-
-  adi::Device& device() const { return device_; }
-
-  void on_packet(Rank from, const Packet& packet, const std::byte* payload) override;
-  methods::Landing on_arriving(Rank from, const Packet& packet) override;
-  void on_landed(Rank from, const Packet& packet, const methods::Landing& landing, Errc error) override;
-  void on_peer_lost(Rank) override {}
-  int advance() override { return 0; }
-  bool may_sleep() override { return true; }
-
- private:
-  friend class Queue;
-  Queue* queue_of(Rank from, const Packet& packet, int& member);
-
-  adi::Device& device_;
-  std::vector<Queue*> queues_;  // few
-};
-
-class Queue {
+class Queue final : public Endpoint {
  public:
   /// Words that each member brings to the gather between prepare() and open().
   static constexpr std::size_t kWords = 1;
 
   /// Makes this rank's buffer and lets it be found by packets. Errc::no_memory.
-  static Result<std::unique_ptr<Queue>> prepare(QueueHub& hub, QueueOptions options);
+  static Result<std::unique_ptr<Queue>> prepare(Hub& hub, const QueueOptions& options);
   std::array<std::uint64_t, kWords> contribution() const;
   /// `all`: kWords words of each member, in their order. The queue may be used from then on.
   void open(std::span<const std::uint64_t> all);
   /// After a barrier of all members.
-  ~Queue();
-  Queue(const Queue&) = delete;
-  Queue& operator=(const Queue&) = delete;
+  ~Queue() override;
 
-  int size() const { return options_.ranks.size(); }
-  std::uint32_t message_bytes() const { return options_.message; }
+  std::uint32_t message_bytes() const { return message_; }
   /// Places that each member has in the store for packets: of the capacity its share, at least 4, and so few that
   /// most() fits an int.
   static std::uint32_t share_of(std::uint32_t capacity, std::uint32_t members);
   /// Most messages that one get() may bring: both stores full.
-  std::uint32_t most() const { return options_.capacity + share_ * static_cast<std::uint32_t>(senders_.size()); }
+  std::uint32_t most() const { return capacity_ + share_ * static_cast<std::uint32_t>(senders_.size()); }
 
   enum class Put { done, refused, lost };
   /// Puts a message into the member's buffer: refused while it is full or locked, lost when the member is.
@@ -103,8 +75,6 @@ class Queue {
   const QueueCounters& counters() const { return counters_; }
 
  private:
-  friend class QueueHub;
-
   /// A member whose buffer I reach by packets.
   struct Remote {
     std::uint32_t credit = 0;
@@ -119,22 +89,23 @@ class Queue {
     std::unique_ptr<std::byte[]> store;
   };
 
-  Queue(QueueHub& hub, QueueOptions options);
+  Queue(Hub& hub, const QueueOptions& options);
+  std::uint64_t store_bytes() const { return QueueStore::bytes(message_, capacity_); }
   Put put_packet(int target, Remote& remote, const void* message);
   std::uint32_t take_direct(std::byte* to);
   std::uint32_t take_arrived(std::byte* to);
   bool await(std::uint32_t index);
   void tell(int member, std::uint32_t credit);
-  void arrive(int from, const Packet& p, const std::byte* payload);
   std::byte* room_for(int from, const Packet& p);
-  Rank world(int member) const { return options_.ranks[member]; }
-  adi::Device& device() const { return hub_.device(); }
 
-  QueueHub& hub_;
-  QueueOptions options_;
-  std::uint32_t share_ = 0;    // credit of each packet sender
-  std::uint32_t round_ = 1;    // of my buffer; new memory is zero, which stamps no place
-  std::uint32_t pending_ = 0;  // places taken in this round when I locked
+  const char* arrive(int from, const Packet& p, const std::byte* payload) override;
+  const char* land(int from, const Packet& p, methods::Landing& landing) override;
+  void landed(int from, const Packet& p, bool well) override;
+
+  const std::uint32_t message_, capacity_;  // as in QueueOptions
+  std::uint32_t share_ = 0;                 // credit of each packet sender
+  std::uint32_t round_ = 1;                 // of my buffer; new memory is zero, which stamps no place
+  std::uint32_t pending_ = 0;               // places taken in this round when I locked
   bool locked_ = false;
   QueueStore mine_;
   std::vector<QueueStore> stores_;  // by member; empty: by packets

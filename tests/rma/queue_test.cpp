@@ -62,7 +62,7 @@ class Program {
   }
 
   void act(int rank) {
-    rma::QueueHub hub(fibers_.device(rank));
+    rma::Hub hub(fibers_.device(rank));
     rma::QueueOptions o;
     o.id = 5;
     o.ranks = Ranks::rule(0, kRanks);
@@ -209,7 +209,7 @@ TEST(QueueBuffer, TakesNoTurnsAwayFromWindowsWhenItGoes) {
       EXPECT_EQ(w->lock(rma::LockType::exclusive, 0, 0), rma::Fault::none);
       f.barrier(me);
       for (int i = 0; i < 1000; ++i) f.device(0).MPID_Poll(false);  // the other's request is here, and waits
-      { rma::QueueHub hub(f.device(0)); }
+      { rma::Hub hub(f.device(0)); }
       EXPECT_EQ(w->unlock(0), rma::Fault::none);
     } else {
       f.barrier(me);
