@@ -3,8 +3,8 @@
 // kept for the call that flushes, or ends the epoch. The operations themselves are its stream's
 // (rma/origin/op_stream.hpp).
 //
-// Sender makes one for each target when it is needed, brings operations and completions; Domain and Tickets bring what
-// the target answers. It lives as long as its window. The protocol: channel.cpp.
+// Sender makes one for each target when it is needed, brings operations and completions; Domain brings what the target
+// answers. It lives as long as its window. The protocol: channel.cpp.
 #pragma once
 
 #include <cstdint>
