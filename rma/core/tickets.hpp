@@ -2,8 +2,7 @@
 // asks leaves, and freed when the answer has come.
 //
 // A ticket travels as index + 1 (24 bits) and generation (8 bits), so that 0 is none and late answers are seen. When
-// all are in use, a channel stands in line (starve) and goes on when one is free
-// (next_to_feed).
+// all are in use, a channel stands in line (starve) and goes on when one is free (next_to_feed).
 #pragma once
 
 #include <cstddef>
