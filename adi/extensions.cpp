@@ -1,5 +1,7 @@
 #include "adi/extensions.hpp"
 
+#include <algorithm>
+
 namespace rmq::adi {
 
 Extensions::Extensions(DeviceOptions& options, Bootstrap& bootstrap) : Memory(options, bootstrap) {
@@ -12,7 +14,7 @@ void Extensions::MPID_Register(Kind first, Kind last, Extension& extension) {
     sink_.on_packet[kind] = &on_extension;
     extension_of_[kind] = &extension;
   }
-  extensions_.push_back(&extension);
+  if (std::ranges::find(extensions_, &extension) == extensions_.end()) extensions_.push_back(&extension);
 }
 
 void Extensions::MPID_Unregister(Extension& extension) {

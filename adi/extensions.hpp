@@ -15,6 +15,7 @@ namespace rmq::adi {
 class Extensions : public Memory {
  public:
   /// Packets of these kinds go to `extension` from now on; it must live until MPID_Unregister or the device's end.
+  /// It may have several ranges.
   void MPID_Register(Kind first, Kind last, Extension& extension);
   void MPID_Unregister(Extension& extension);
 

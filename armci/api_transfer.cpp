@@ -5,7 +5,7 @@
 
 #include "armci/call.hpp"
 #include "armci/transfer.hpp"
-#include "rma/short_way.hpp"
+#include "rma/window/short_way.hpp"
 
 namespace rmq::armci {
 namespace {

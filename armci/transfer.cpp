@@ -12,9 +12,9 @@
 #include "armci/call.hpp"
 #include "armci/shapes.hpp"
 #include "base/data/reduction.hpp"
-#include "rma/put_list.hpp"
-#include "rma/regions.hpp"
-#include "rma/short_way.hpp"
+#include "rma/memory/regions.hpp"
+#include "rma/packet/put_list.hpp"
+#include "rma/window/short_way.hpp"
 
 namespace rmq::armci {
 namespace {

@@ -9,7 +9,7 @@
 #include "armci/world.hpp"
 #include "base/data/copy.hpp"
 #include "engine/call/function.hpp"
-#include "rma/store.hpp"
+#include "rma/memory/store.hpp"
 
 namespace rmq::armci {
 

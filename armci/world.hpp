@@ -16,7 +16,7 @@
 #include "armci/include/armci.h"
 #include "engine/call/function.hpp"
 #include "engine/object/objects.hpp"
-#include "rma/window.hpp"
+#include "rma/window/window.hpp"
 
 namespace rmq::armci {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "rma/memory.hpp"
+#include "rma/window/host_memory.hpp"
 
 namespace rmq::shmem {
 

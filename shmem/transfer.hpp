@@ -6,7 +6,7 @@
 
 #include "base/data/copy.hpp"
 #include "engine/call/function.hpp"
-#include "rma/store.hpp"
+#include "rma/memory/store.hpp"
 #include "shmem/atomics.hpp"
 #include "shmem/context.hpp"
 #include "shmem/world.hpp"

@@ -15,7 +15,7 @@
 
 #include "base/data/best_fit.hpp"
 #include "base/os/zeros.hpp"
-#include "rma/window.hpp"
+#include "rma/window/window.hpp"
 #include "shmem/objects.hpp"
 #include "shmem/segments.hpp"
 #include "shmem/waiters.hpp"

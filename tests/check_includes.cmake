@@ -1,4 +1,4 @@
-# Fails on an include that runs up a floor (the floors are those of design/code-map.md).
+# Fails on an include that runs up a floor (the floors are those of design/code-map.md), or up the folders of one.
 #
 #   cmake -DROOT=<source folder> -P check_includes.cmake          checks the tree
 #   cmake -DSELF_TEST=<scratch folder> -P check_includes.cmake    checks the checker on planted violations
@@ -25,11 +25,32 @@ set(may_shmem base start methods adi rma engine shmem)
 set(may_armci base start methods adi rma engine armci)
 set(may_tools base start methods ${methods} adi rma engine mpi shmem armci tools)
 set(floors base start methods ${methods} adi rma engine mpi shmem armci tools)
+# What a file of a folder of rma/ may include of the folders there.
+set(folders_rma memory packet core origin target epoch window queue am)
+set(may_rma_memory memory)
+set(may_rma_packet packet)
+set(may_rma_core memory packet core)
+set(may_rma_origin memory packet core origin)
+set(may_rma_target memory packet core origin target)
+set(may_rma_epoch memory packet core origin target epoch)
+set(may_rma_window memory packet core origin target epoch window)
+set(may_rma_queue packet queue)
+set(may_rma_am packet am)
 # The only files that name the concrete methods: one makes them, one switches between them.
 set(may_adi_makers.cpp base start methods ${methods} adi)
 set(may_adi_dispatch.hpp base start methods ${methods} adi)
 # What programs see, who always have mpi.h with it.
 set(may_armci_include_armci.h base start methods adi rma engine mpi armci)
+
+# Appends to `result` a line if `file` may not include `path`, which is in `folder` of the floor of both.
+function(check_folder file path folder result)
+  string(REGEX MATCH "^([^/]+)/([^/]+)" own ${file})
+  set(may ${may_${CMAKE_MATCH_1}_${CMAKE_MATCH_2}})
+  if(NOT folder IN_LIST may)
+    list(JOIN may " " may_text)
+    set(${result} ${${result}} "${file}: \"${path}\": of its floor it may include only ${may_text}" PARENT_SCOPE)
+  endif()
+endfunction()
 
 # Appends to `result` one line for each include of `file` (path below `root`) that it may not have.
 function(check_file root file result)
@@ -55,6 +76,8 @@ function(check_file root file result)
     if(target IN_LIST floors AND NOT target IN_LIST may)
       list(JOIN may " " may_text)
       list(APPEND found "${file}: \"${path}\": it may include only ${may_text}")
+    elseif(path MATCHES "^${floor}/([^/]+)/" AND CMAKE_MATCH_1 IN_LIST folders_${floor})
+      check_folder(${file} "${path}" ${CMAKE_MATCH_1} found)
     endif()
   endforeach()
   set(${result} ${found} PARENT_SCOPE)
@@ -101,6 +124,12 @@ function(self_test root)
     "shmem/up.cpp|#include \"mpi/define.hpp\"|1"
     "engine/up.cpp|#include <mpi.h>|1"
     "rma/up.cpp|#include \"shmem/world.hpp\"|1"
+    "rma/memory/up.hpp|#include \"rma/core/fault.hpp\"|1"
+    "rma/target/up.cpp|#include \"rma/epoch/active_target.hpp\"|1"
+    "rma/am/sideways.cpp|#include \"rma/queue/queue.hpp\"|1"
+    "rma/flat.cpp|#include \"rma/core/fault.hpp\"|1"
+    "rma/window/down.cpp|#include \"rma/memory/apply.hpp\"|0"
+    "shmem/down.cpp|#include \"rma/window/window.hpp\"|0"
     "mpi/face.cpp|#include <mpi.h>|0"
     "tools/any.cpp|#include \"shm/shm.hpp\"|0"
     "tests/free.cpp|#include \"mpi/handles.hpp\"|0")

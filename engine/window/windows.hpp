@@ -1,5 +1,5 @@
 // Windows as MPI shows them: the object behind a handle, the frame of the functions that take one, the way from a fault
-// of rma/ to an MPI error. What a window does is told in rma/window.hpp. Everything here needs the device held.
+// of rma/ to an MPI error. What a window does is told in rma/window/window.hpp. Everything here needs the device held.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "engine/call/call.hpp"
-#include "rma/window.hpp"
+#include "rma/window/domain.hpp"
+#include "rma/window/window.hpp"
 
 namespace rmq::mpi {
 
@@ -67,7 +68,7 @@ inline Win* find_win(MPI_Win handle) {
   return windows().table.find(handle);
 }
 
-/// The window of a call that may go the short way (rma/short_way.hpp), else null: enter_win() then.
+/// The window of a call that may go the short way (rma/window/short_way.hpp), else null: enter_win() then.
 [[gnu::always_inline]] inline rma::Window* short_way(MPI_Win handle) {
   const Windows& all = windows();
   return all.latest == handle ? all.latest_window : nullptr;

@@ -1,5 +1,5 @@
 // The C functions of active messages: rmq_am.h.
-#include "rma/active_messages.hpp"
+#include "rma/am/active_messages.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "mpi/win/hub.hpp"
 
 struct rmq_am_object {
-  std::shared_ptr<rmq::rma::ActiveMessageHub> hub;  // outlives the set
+  std::shared_ptr<rmq::rma::Hub> hub;  // outlives the set
   /// What the program has bound to an index.
   struct Function {
     ::rmq_am_handler run;
@@ -158,7 +158,7 @@ RMQ_EXPORT int rmq_am_create(MPI_Comm comm, int flags, int count, const ::rmq_am
       if (!all.domain) all.domain = std::make_unique<rma::Domain>(*runtime().device);
     }
     auto made = std::make_unique<rmq_am_object>();
-    made->hub = take_hub<rma::ActiveMessageHub>();  // others may come and go while this call waits
+    made->hub = take_hub();  // others may come and go while this call waits
     made->comm = &c;
     ft::Together members(c);
     members.run([&] {

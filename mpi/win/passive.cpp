@@ -4,7 +4,7 @@
 
 #include "engine/window/windows.hpp"
 #include "mpi/define.hpp"
-#include "rma/short_way.hpp"
+#include "rma/window/short_way.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -1,5 +1,5 @@
 // The remote queue buffer's C functions: rmq_queue.h.
-#include "rma/queue.hpp"
+#include "rma/queue/queue.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "mpi/win/hub.hpp"
 
 struct rmq_queue_object {
-  std::shared_ptr<rmq::rma::QueueHub> hub;  // outlives the queue
+  std::shared_ptr<rmq::rma::Hub> hub;  // outlives the queue
   std::unique_ptr<rmq::rma::Queue> queue;
   rmq::mpi::Comm* comm;  // with a context of its own; held
 };
@@ -60,7 +60,7 @@ RMQ_EXPORT int rmq_queue_create(MPI_Comm comm, int message_bytes, int capacity, 
   const int code = enter(own, [&](Comm& c) {
     *out(queue, "queue") = nullptr;
     if (c.is_inter()) fail_call(MPI_ERR_COMM, "argument comm is an inter-communicator");
-    const auto hub = take_hub<rma::QueueHub>();  // others may come and go while this call waits
+    const auto hub = take_hub();  // others may come and go while this call waits
     rma::QueueOptions options;
     options.id = c.context;
     options.ranks = c.group->world;

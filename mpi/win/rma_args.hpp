@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/window/windows.hpp"
-#include "rma/short_way.hpp"
+#include "rma/window/short_way.hpp"
 
 namespace rmq::mpi {
 

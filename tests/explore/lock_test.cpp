@@ -1,9 +1,9 @@
-// The lock of a window and the mutexes of its regions: rma/rw_lock.hpp, rma/regions.cpp.
+// The lock of a window and the mutexes of its regions: rma/memory/rw_lock.hpp, rma/memory/regions.cpp.
 #include <memory>
 #include <vector>
 
-#include "rma/regions.hpp"
-#include "rma/rw_lock.hpp"
+#include "rma/memory/regions.hpp"
+#include "rma/memory/rw_lock.hpp"
 #include "tests/explore/check.hpp"
 
 namespace rmq {
@@ -58,7 +58,7 @@ struct Locked {
     touch(kRead);
     lock.release(place);
   }
-  // As Window does in rma/lock.cpp: who waits announces it, looks again, and sleeps.
+  // As Window does in rma/target/lock.cpp: who waits announces it, looks again, and sleeps.
   void sleep(LockType type) {
     const auto me = static_cast<std::size_t>(explore::me());
     LockPlace place;

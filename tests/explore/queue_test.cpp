@@ -1,10 +1,10 @@
-// The buffer of a remote queue: rma/queue_store.hpp.
+// The buffer of a remote queue: rma/queue/queue_store.hpp.
 #include <array>
 #include <cstring>
 #include <memory>
 #include <vector>
 
-#include "rma/queue_store.hpp"
+#include "rma/queue/queue_store.hpp"
 #include "tests/explore/check.hpp"
 
 namespace rmq::rma {

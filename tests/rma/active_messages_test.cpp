@@ -1,6 +1,6 @@
 // Active messages on in-process devices: random programs of requests and replies of every kind and size, of which each
 // must be handled once, in order and whole; what comes from members that break the rules; members that are lost.
-#include "rma/active_messages.hpp"
+#include "rma/am/active_messages.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -18,9 +18,9 @@ namespace rmq::active_messages {
 namespace {
 
 using rma::ActiveMessage;
-using rma::ActiveMessageHub;
 using rma::ActiveMessages;
 using rma::Arrival;
+using rma::Hub;
 using rmq::testing::Fibers;
 
 constexpr int kRanks = 3;
@@ -132,7 +132,7 @@ class Member {
   const int me_;
   std::vector<std::string>& faults_;
   methods::Chance chance_;
-  ActiveMessageHub hub_;
+  Hub hub_;
   ActiveMessages set_;
   std::vector<std::byte> memory_;
   std::vector<std::uint64_t> bases_;
@@ -158,7 +158,7 @@ TEST(RmaActiveMessages, WhoHasAWindowOfThemUnderWayWaits) {
   Fibers f(2, {});
   std::uint64_t most = 0, sent = 0, handled = 0;
   EXPECT_TRUE(f.run([&](int me) {
-    ActiveMessageHub hub(f.device(me));
+    Hub hub(f.device(me));
     ActiveMessages set(hub, kId, Ranks::rule(0, 2), me);
     set.set_handler(
         0, [](Arrival&, void* n) { ++*static_cast<std::uint64_t*>(n); }, &handled);
@@ -179,7 +179,7 @@ TEST(RmaActiveMessages, WhoHasAWindowOfThemUnderWayWaits) {
 TEST(RmaActiveMessages, WaitsEndWithTheMemberThatIsLost) {
   Fibers f(2, {});
   EXPECT_TRUE(f.run([&](int me) {
-    auto* const hub = new ActiveMessageHub(f.device(me));  // the dead one's stays
+    auto* const hub = new Hub(f.device(me));  // the dead one's stays
     auto* const set = new ActiveMessages(*hub, kId, Ranks::rule(0, 2), me);
     set->set_handler(
         0, [](Arrival&, void*) {}, nullptr);
@@ -212,7 +212,7 @@ TEST(RmaActiveMessages, HostilePacketsTouchNothingButWhatIsAttached) {
     const std::uint64_t base = reinterpret_cast<std::uintptr_t>(memory.data()) + kGuard;
     bool over = false;
     EXPECT_TRUE(f.run([&](int me) {
-      ActiveMessageHub hub(f.device(me));
+      Hub hub(f.device(me));
       ActiveMessages set(hub, kId, Ranks::rule(0, 2), me);
       const auto handler = [](Arrival& a, void*) {
         std::fill(a.data.begin(), a.data.end(), std::byte{1});

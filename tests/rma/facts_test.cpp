@@ -1,4 +1,4 @@
-#include "rma/facts.hpp"
+#include "rma/core/facts.hpp"
 
 #include <gtest/gtest.h>
 

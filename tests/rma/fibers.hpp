@@ -15,8 +15,8 @@
 #include "base/os/fiber.hpp"
 #include "methods/chance.hpp"
 #include "methods/inproc.hpp"
-#include "rma/domain.hpp"
-#include "rma/window.hpp"
+#include "rma/window/domain.hpp"
+#include "rma/window/window.hpp"
 
 namespace rmq::testing {
 

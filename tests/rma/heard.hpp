@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "rma/window.hpp"
+#include "rma/window/window.hpp"
 
 namespace rmq::testing {
 

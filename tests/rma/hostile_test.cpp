@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "rma/fibers.hpp"
-#include "rma/put_list.hpp"
+#include "rma/packet/put_list.hpp"
 #include "tests/sanitized.hpp"
 
 namespace {

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "rma/regions.hpp"
-#include "rma/rw_lock.hpp"
+#include "rma/memory/regions.hpp"
+#include "rma/memory/rw_lock.hpp"
 
 namespace {
 

@@ -18,7 +18,7 @@
 
 #include "base/data/reduction.hpp"
 #include "methods/chance.hpp"
-#include "rma/options.hpp"
+#include "rma/core/options.hpp"
 
 namespace rmq::testing {
 

@@ -1,7 +1,7 @@
 // The remote queue buffer on in-process devices: random programs of puts, gets and locks against a model. Where ranks
 // share memory every call takes effect at once, so the model must agree with each answer. By packets a message takes
 // effect later; then nothing may be lost, doubled, torn or out of its sender's order, and a refusal needs a reason.
-#include "rma/queue.hpp"
+#include "rma/queue/queue.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ class Program {
   }
 
   void act(int rank) {
-    rma::QueueHub hub(fibers_.device(rank));
+    rma::Hub hub(fibers_.device(rank));
     rma::QueueOptions o;
     o.id = 5;
     o.ranks = Ranks::rule(0, kRanks);
@@ -209,7 +209,7 @@ TEST(QueueBuffer, TakesNoTurnsAwayFromWindowsWhenItGoes) {
       EXPECT_EQ(w->lock(rma::LockType::exclusive, 0, 0), rma::Fault::none);
       f.barrier(me);
       for (int i = 0; i < 1000; ++i) f.device(0).MPID_Poll(false);  // the other's request is here, and waits
-      { rma::QueueHub hub(f.device(0)); }
+      { rma::Hub hub(f.device(0)); }
       EXPECT_EQ(w->unlock(0), rma::Fault::none);
     } else {
       f.barrier(me);

@@ -23,9 +23,9 @@
 
 #include "adi/device.hpp"
 #include "base/os/clock.hpp"
-#include "rma/domain.hpp"
 #include "rma/heard.hpp"
-#include "rma/window.hpp"
+#include "rma/window/domain.hpp"
+#include "rma/window/window.hpp"
 #include "start/bootstrap.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "rma/fibers.hpp"
-#include "rma/short_way.hpp"
+#include "rma/window/short_way.hpp"
 
 namespace {
 

@@ -11,8 +11,8 @@
 #include "engine/coll/choice.hpp"
 #include "engine/coll/coll.hpp"
 #include "methods/simulated.hpp"
-#include "rma/domain.hpp"
-#include "rma/window.hpp"
+#include "rma/window/domain.hpp"
+#include "rma/window/window.hpp"
 
 namespace rmq::sim {
 

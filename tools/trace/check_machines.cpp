@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "rma/packets.hpp"
+#include "rma/packet/fields.hpp"
 #include "tools/trace/check_parts.hpp"
 
 namespace rmq::trace {
