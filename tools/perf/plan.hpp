@@ -56,7 +56,7 @@ Table measure(const std::vector<Job>& jobs, const std::vector<Implementation>& a
 std::string table_head(const std::vector<Implementation>& all);
 std::string table_line(const Row& row, const Turns& turns, const std::vector<Implementation>& all);
 std::string table_foot();
-/// The rows as JSON (an array; see the README).
+/// The rows as JSON (an array; design/tools.md).
 std::string json(const Table& table);
 
 }  // namespace rmq::perf
