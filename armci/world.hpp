@@ -1,4 +1,4 @@
-// The one process-wide instance that ARMCI needs, beside that of MPI (engine/life/runtime.hpp), whose device it uses:
+// The one process-wide instance that ARMCI needs, beside that of MPI (engine/object/runtime.hpp), whose device it uses:
 // memory, how each process's is reached, groups. Start and end: world.cpp.
 //
 // An ARMCI_Malloc is a window of rma/, open from its begin to its end. Where this process has a member's memory mapped,

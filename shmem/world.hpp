@@ -1,4 +1,4 @@
-// The one process-wide instance that SHMEM needs, beside that of MPI (engine/life/runtime.hpp), whose device it uses:
+// The one process-wide instance that SHMEM needs, beside that of MPI (engine/object/runtime.hpp), whose device it uses:
 // symmetric memory, how each PE's is reached, the window for packets. Start and end: world.cpp.
 //
 // PEs are ranks of the job. A PE of this host is reached by loads, stores and CPU atomics (near(), inline, no lock and

@@ -9,9 +9,9 @@
 #include <type_traits>
 
 #include "engine/call/check.hpp"
-#include "engine/call/failure.hpp"
 #include "engine/call/function.hpp"
-#include "engine/life/runtime.hpp"
+#include "engine/object/failure.hpp"
+#include "engine/object/runtime.hpp"
 
 #define RMQ_EXPORT __attribute__((visibility("default")))
 

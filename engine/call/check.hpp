@@ -2,9 +2,9 @@
 // gives back the object behind it or throws a Failure with the right error class. All need the device held.
 #pragma once
 
-#include "engine/call/failure.hpp"
-#include "engine/life/runtime.hpp"
 #include "engine/object/datatypes.hpp"
+#include "engine/object/failure.hpp"
+#include "engine/object/runtime.hpp"
 
 namespace rmq::mpi {
 

@@ -7,10 +7,10 @@
 #include <new>
 
 #include "engine/call/call.hpp"
-#include "engine/call/failure.hpp"
 #include "engine/comm/comms.hpp"
 #include "engine/message/p2p.hpp"
 #include "engine/message/partitioned.hpp"
+#include "engine/object/failure.hpp"
 #include "engine/window/windows.hpp"
 
 namespace rmq::mpi {

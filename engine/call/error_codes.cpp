@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "engine/call/failure.hpp"
+#include "engine/object/failure.hpp"
 
 namespace rmq::mpi {
 namespace {

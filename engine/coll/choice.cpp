@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "adi/device.hpp"
-#include "engine/call/failure.hpp"
-#include "engine/coll/task.hpp"
+#include "engine/message/task.hpp"
+#include "engine/object/failure.hpp"
 
 namespace rmq::mpi::coll {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "engine/coll/guests.hpp"
 #include "engine/coll/rules.hpp"
-#include "engine/coll/traits.hpp"
+#include "engine/object/traits.hpp"
 #include "start/bootstrap.hpp"
 
 namespace rmq::adi {

@@ -3,7 +3,7 @@
 #include <climits>
 
 #include "engine/call/call.hpp"
-#include "engine/coll/task.hpp"
+#include "engine/message/task.hpp"
 #include "engine/object/datatypes.hpp"
 
 namespace rmq::mpi {

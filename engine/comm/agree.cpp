@@ -1,10 +1,10 @@
 // What members tell each other before a communicator is made.
 #include <algorithm>
 
-#include "engine/coll/task.hpp"
 #include "engine/comm/comms.hpp"
-#include "engine/ft/failures.hpp"
 #include "engine/message/p2p.hpp"
+#include "engine/message/task.hpp"
+#include "engine/object/deaths.hpp"
 #include "engine/worlds/introduce.hpp"
 
 namespace rmq::mpi {

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <csignal>
 
-#include "engine/life/runtime.hpp"
+#include "engine/comm/topology.hpp"
 #include "engine/message/requests.hpp"
-#include "engine/object/topology.hpp"
+#include "engine/object/runtime.hpp"
 #include "engine/window/windows.hpp"
 
 namespace rmq::mpi {

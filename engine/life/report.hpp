@@ -1,8 +1,8 @@
 // What the rank tells about itself when it is asked: report.cpp.
 #pragma once
 
-#include "engine/ft/failures.hpp"
-#include "engine/life/runtime.hpp"
+#include "engine/object/deaths.hpp"
+#include "engine/object/runtime.hpp"
 
 namespace rmq::mpi {
 

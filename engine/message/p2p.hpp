@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "engine/life/runtime.hpp"
 #include "engine/message/transfer.hpp"
 #include "engine/object/datatypes.hpp"
+#include "engine/object/runtime.hpp"
 
 namespace rmq::mpi {
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "engine/ft/failures.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/data/data_view.hpp"
-#include "engine/life/runtime.hpp"
 #include "engine/object/objects.hpp"
+#include "engine/object/runtime.hpp"
 
 namespace rmq::mpi {
 

@@ -15,9 +15,9 @@
 #include "base/data/reduction.hpp"
 #include "base/packet/packet.hpp"
 #include "base/ranks.hpp"
-#include "engine/coll/traits.hpp"
 #include "engine/include/rmq_mpi_types.h"
 #include "engine/object/handles.hpp"
+#include "engine/object/traits.hpp"
 
 namespace rmq::adi {
 class Device;
@@ -194,7 +194,7 @@ struct Comm {
   std::shared_ptr<BsendBuffer> bsend;                  // attached to it alone (engine/message/bsend.hpp); nullptr: none
   Activity* activities = nullptr;                      // the newest of those that hold it (engine/message/requests.hpp)
   std::shared_ptr<const Topology> topology;            // nullptr: none; duplicates share it (topology.hpp)
-  std::shared_ptr<ft::Circle> circle;                  // its failures, once asked for (engine/ft/failures.hpp)
+  std::shared_ptr<ft::Circle> circle;                  // its failures, once asked for (engine/object/deaths.hpp)
 
   /// All there are: also those whose handle has been freed, which messages hold, and parts of other objects, which have
   /// never had one. Touched with the device held.

@@ -7,9 +7,9 @@
 
 #include "engine/coll/coll.hpp"
 #include "engine/comm/comms.hpp"
-#include "engine/ft/failures.hpp"
-#include "engine/ft/together.hpp"
+#include "engine/comm/together.hpp"
 #include "engine/object/attributes.hpp"
+#include "engine/object/deaths.hpp"
 #include "engine/window/windows.hpp"
 
 namespace rmq::mpi {

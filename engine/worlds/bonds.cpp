@@ -14,7 +14,7 @@
 #include "engine/coll/choice.hpp"
 #include "engine/coll/coll.hpp"
 #include "engine/coll/host_memory.hpp"
-#include "engine/ft/failures.hpp"
+#include "engine/object/deaths.hpp"
 #include "engine/worlds/wish.hpp"
 
 namespace rmq::mpi {

@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "engine/comm/comms.hpp"
+#include "engine/comm/together.hpp"
 #include "engine/ft/circle.hpp"
-#include "engine/ft/failures.hpp"
-#include "engine/ft/together.hpp"
 #include "engine/message/requests.hpp"
 #include "engine/object/attributes.hpp"
+#include "engine/object/deaths.hpp"
 #include "engine/worlds/bonds.hpp"
 #include "mpi/define.hpp"
 #include "mpi/dynamic/spawn.hpp"

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "engine/comm/comms.hpp"
-#include "engine/ft/failures.hpp"
-#include "engine/ft/together.hpp"
+#include "engine/comm/together.hpp"
+#include "engine/object/deaths.hpp"
 #include "mpi/define.hpp"
 
 namespace rmq::mpi {

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <list>
 
-#include "engine/ft/failures.hpp"
 #include "engine/life/life.hpp"
+#include "engine/object/deaths.hpp"
 #include "engine/worlds/introduce.hpp"
 #include "mpi/define.hpp"
 

@@ -13,10 +13,10 @@
 
 #include "engine/comm/comms.hpp"
 #include "engine/comm/meeting_place.hpp"
-#include "engine/ft/failures.hpp"
-#include "engine/ft/together.hpp"
+#include "engine/comm/together.hpp"
 #include "engine/life/life.hpp"
 #include "engine/message/bsend.hpp"
+#include "engine/object/deaths.hpp"
 #include "engine/worlds/bonds.hpp"
 #include "mpi/define.hpp"
 #include "mpi/env/fortran.hpp"

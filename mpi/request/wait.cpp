@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "engine/ft/failures.hpp"
 #include "engine/message/requests.hpp"
+#include "engine/object/deaths.hpp"
 #include "mpi/define.hpp"
 
 namespace rmq::mpi {

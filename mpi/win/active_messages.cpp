@@ -5,8 +5,8 @@
 
 #include "engine/call/call.hpp"
 #include "engine/comm/comms.hpp"
-#include "engine/ft/failures.hpp"
-#include "engine/ft/together.hpp"
+#include "engine/comm/together.hpp"
+#include "engine/object/deaths.hpp"
 #include "engine/window/windows.hpp"
 #include "mpi/include/rmq_am.h"
 #include "mpi/win/hub.hpp"

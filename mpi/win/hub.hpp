@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "engine/life/runtime.hpp"
+#include "engine/object/runtime.hpp"
 
 namespace rmq::mpi {
 

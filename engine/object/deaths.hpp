@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/life/runtime.hpp"
+#include "engine/object/runtime.hpp"
 
 namespace rmq {
 struct Request;

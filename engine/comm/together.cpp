@@ -1,9 +1,9 @@
-#include "engine/ft/together.hpp"
+#include "engine/comm/together.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "engine/ft/failures.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi::ft {
 namespace {

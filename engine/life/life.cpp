@@ -1,5 +1,5 @@
 // Start and end of the process-wide instance.
-#include "engine/life/runtime.hpp"
+#include "engine/life/life.hpp"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -12,14 +12,14 @@
 
 #include "base/os/standard_streams.hpp"
 #include "engine/call/call.hpp"
-#include "engine/coll/task.hpp"
 #include "engine/comm/comms.hpp"
-#include "engine/ft/failures.hpp"
-#include "engine/life/life.hpp"
 #include "engine/life/report.hpp"
 #include "engine/life/settings.hpp"
 #include "engine/message/bsend.hpp"
+#include "engine/message/task.hpp"
 #include "engine/object/attributes.hpp"
+#include "engine/object/deaths.hpp"
+#include "engine/object/runtime.hpp"
 #include "engine/window/windows.hpp"
 #include "engine/worlds/bonds.hpp"
 

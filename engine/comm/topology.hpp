@@ -9,7 +9,7 @@
 
 #include "engine/call/call.hpp"
 #include "engine/comm/comms.hpp"
-#include "engine/object/placement.hpp"
+#include "engine/comm/placement.hpp"
 
 namespace rmq::mpi {
 

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "engine/comm/comms.hpp"
-#include "engine/ft/failures.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi {
 

@@ -1,4 +1,4 @@
-#include "engine/ft/failures.hpp"
+#include "engine/object/deaths.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "engine/comm/comms.hpp"
+#include "engine/comm/group_agreement.hpp"
 #include "engine/ft/faults.hpp"
-#include "engine/ft/group.hpp"
 #include "engine/message/point.hpp"
 
 namespace rmq::mpi::ft {
