@@ -12,9 +12,6 @@ namespace rmq::armci {
 namespace {
 
 std::unique_ptr<rma::Window> make_window(mpi::Comm& c, std::uint32_t id, std::uint64_t bytes, bool atomics) {
-  mpi::Windows& windows = mpi::windows();
-  windows.forget_latest();  // the window may need the agent: another thread
-  if (!windows.domain) windows.domain = std::make_unique<rma::Domain>(*mpi::runtime().device);
   rma::WindowOptions o;
   o.id = id;
   o.flavor = rma::Flavor::allocate;
@@ -26,7 +23,7 @@ std::unique_ptr<rma::Window> make_window(mpi::Comm& c, std::uint32_t id, std::ui
   o.on_lost = [](Rank lost) {
     if (world().life.load(std::memory_order_relaxed) == Life::active) mpi::end_for_loss(*mpi::runtime().device, lost);
   };
-  auto window = rma::Window::prepare(*windows.domain, std::move(o));
+  auto window = rma::Window::prepare(mpi::shared_domain(), std::move(o));
   const Ranks& host = window->host();
   const auto opened =
       window->open([&](std::span<std::uint64_t> words) { mpi::and_all(mpi::whole_party(c), words); },
@@ -133,7 +130,7 @@ void free(Allocation& a) {
   check(fn::Free, *a.window, a.window->may_close());
   mpi::coll::barrier(*a.comm);
   take_from_peers(a);
-  mpi::windows().forget_latest();
+  mpi::forget_latest_window();
   a.window.reset();
   mpi::free_context(a.id);
   mpi::release(a.comm);

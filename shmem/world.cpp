@@ -145,9 +145,6 @@ void reach_near() {
 
 void open_window() {
   World& w = world();
-  mpi::Windows& windows = mpi::windows();
-  windows.forget_latest();  // the window may need the agent: another thread
-  if (!windows.domain) windows.domain = std::make_unique<rma::Domain>(*mpi::runtime().device);
   rma::WindowOptions o;
   o.id = w.comm->context;
   o.flavor = rma::Flavor::dynamic;
@@ -158,7 +155,7 @@ void open_window() {
   o.on_lost = [](Rank lost) {
     if (world().life.load(std::memory_order_relaxed) == Life::active) mpi::end_for_loss(*mpi::runtime().device, lost);
   };
-  w.window = rma::Window::prepare(*windows.domain, std::move(o));
+  w.window = rma::Window::prepare(mpi::shared_domain(), std::move(o));
   for (std::size_t i = 0; i < w.segments.size(); ++i) {
     if (w.window->attach(w.segments[i].begin, w.segments[i].bytes, segment_name(i)) != rma::Fault::none)
       die(fn::init, "symmetric memory overlaps");

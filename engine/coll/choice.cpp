@@ -30,11 +30,6 @@ Traits traits_of(char digit) {
 
 }  // namespace
 
-Traits own_traits(const adi::Device& device) {
-  // As it is going to be: a session asks before there are methods, and a rank that is alone on its host opens none.
-  return {device.crowded(), device.config().methods.starts_with("shm")};
-}
-
 Result<void> Terms::ask_choice() const {
   const auto answer = from_->look_up(kTermsKey);
   if (!answer) return tl::unexpected(answer.error());

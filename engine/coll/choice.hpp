@@ -65,9 +65,6 @@ class Terms {
 /// has not.
 Result<Terms> settle_terms(Bootstrap& bootstrap, std::string_view forced, Traits traits);
 
-/// What this rank says of itself.
-Traits own_traits(const adi::Device& device);
-
 /// Branches of a tree where context switches count more than messages (choice.def).
 inline constexpr int kFlatRanks = 64;
 

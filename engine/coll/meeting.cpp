@@ -8,7 +8,7 @@
 #include "engine/coll/scratch.hpp"
 #include "engine/coll/stages.hpp"
 #include "engine/message/transfer.hpp"
-#include "engine/object/failure.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi::coll {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/call/error_codes.hpp"
 #include "engine/object/deaths.hpp"
 
 namespace rmq::mpi::ft {

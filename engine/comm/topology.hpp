@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "engine/call/call.hpp"
-#include "engine/comm/comms.hpp"
 #include "engine/comm/placement.hpp"
 
 namespace rmq::mpi {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "engine/object/deaths.hpp"
+#include "engine/message/pending.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -1,10 +1,9 @@
-// Life of communicators and groups.
-#include <fmt/format.h>
+#include "engine/object/comm.hpp"
 
 #include <algorithm>
 #include <atomic>
 
-#include "engine/comm/comms.hpp"
+#include "engine/object/contexts.hpp"
 #include "engine/object/deaths.hpp"
 
 namespace rmq::mpi {

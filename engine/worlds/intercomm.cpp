@@ -1,9 +1,9 @@
-// Two groups that know each other become one inter-communicator.
+#include "engine/worlds/intercomm.hpp"
+
 #include <optional>
 #include <span>
 #include <utility>
 
-#include "engine/comm/comms.hpp"
 #include "engine/comm/together.hpp"
 #include "engine/object/deaths.hpp"
 #include "engine/worlds/bonds.hpp"

@@ -1,9 +1,10 @@
 // Chapter 7.6: inter-communicators.
+#include "engine/worlds/intercomm.hpp"
+
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "engine/comm/comms.hpp"
 #include "engine/comm/together.hpp"
 #include "engine/object/deaths.hpp"
 #include "mpi/define.hpp"

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "engine/call/error_codes.hpp"
 #include "engine/life/life.hpp"
 #include "engine/object/deaths.hpp"
 #include "engine/worlds/wish.hpp"

@@ -11,13 +11,13 @@
 #include <cstring>
 #include <optional>
 
-#include "engine/comm/comms.hpp"
 #include "engine/comm/meeting_place.hpp"
 #include "engine/comm/together.hpp"
 #include "engine/life/life.hpp"
 #include "engine/message/bsend.hpp"
 #include "engine/object/deaths.hpp"
 #include "engine/worlds/bonds.hpp"
+#include "engine/worlds/intercomm.hpp"
 #include "mpi/define.hpp"
 #include "mpi/env/fortran.hpp"
 #include "mpi/env/process_sets.hpp"

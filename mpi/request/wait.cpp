@@ -3,8 +3,9 @@
 
 #include <utility>
 
+#include "engine/call/error_codes.hpp"
+#include "engine/message/pending.hpp"
 #include "engine/message/requests.hpp"
-#include "engine/object/deaths.hpp"
 #include "mpi/define.hpp"
 
 namespace rmq::mpi {
