@@ -1,4 +1,5 @@
-# Fails on an include that runs up a floor (the floors are those of design/code-map.md).
+# Fails on an include that runs up a floor (the floors are those of design/code-map.md), or up among the folders of
+# engine/.
 #
 #   cmake -DROOT=<source folder> -P check_includes.cmake          checks the tree
 #   cmake -DSELF_TEST=<scratch folder> -P check_includes.cmake    checks the checker on planted violations
@@ -21,6 +22,8 @@ set(may_shmem base start methods adi rma engine shmem)
 set(may_armci base start methods adi rma engine armci)
 set(may_tools base start methods shm tcp adi rma engine mpi shmem armci tools)
 set(floors base start methods shm tcp adi rma engine mpi shmem armci tools)
+# The folders of engine/: a file includes its own and those before it.
+set(engine_folders include ft object call message comm coll window worlds life)
 # The only files that name the concrete methods: one makes them, one switches between them.
 set(may_adi_boot.cpp base start methods shm tcp adi)
 set(may_adi_dispatch.hpp base start methods shm tcp adi)
@@ -52,8 +55,25 @@ function(check_file root file result)
       list(JOIN may " " may_text)
       list(APPEND found "${file}: \"${path}\": it may include only ${may_text}")
     endif()
+    if(floor STREQUAL "engine" AND target STREQUAL "engine")
+      place_in_engine(${file} mine)
+      place_in_engine(${path} theirs)
+      if(mine LESS theirs OR theirs LESS 0)
+        list(JOIN engine_folders " < " order)
+        list(APPEND found "${file}: \"${path}\": the order in engine/ is ${order}")
+      endif()
+    endif()
   endforeach()
   set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+# The place of a file's folder among those of engine/; -1: it has none.
+function(place_in_engine path place)
+  set(${place} -1 PARENT_SCOPE)
+  if(path MATCHES "^engine/([^/]+)/")
+    list(FIND engine_folders ${CMAKE_MATCH_1} found)
+    set(${place} ${found} PARENT_SCOPE)
+  endif()
 endfunction()
 
 function(check_tree root result)
@@ -96,6 +116,11 @@ function(self_test root)
     "shmem/face.cpp|#include \"engine/coll/coll.hpp\"|0"
     "shmem/up.cpp|#include \"mpi/define.hpp\"|1"
     "engine/up.cpp|#include <mpi.h>|1"
+    "engine/object/up.hpp|#include \"engine/call/call.hpp\"|1"
+    "engine/nowhere/up.cpp|#include \"engine/object/objects.hpp\"|1"
+    "engine/object/to_nowhere.cpp|#include \"engine/nowhere/new.hpp\"|1"
+    "engine/coll/down.cpp|#include \"engine/call/call.hpp\"|0"
+    "engine/coll/beside.cpp|#include \"engine/coll/steps.hpp\"|0"
     "rma/up.cpp|#include \"shmem/world.hpp\"|1"
     "mpi/face.cpp|#include <mpi.h>|0"
     "tools/any.cpp|#include \"shm/shm.hpp\"|0"
