@@ -28,6 +28,12 @@ void end_of(Comm* c) {
   delete c;
 }
 
+void drop_handle(Comm* c) {
+  static_cast<void>(runtime().comms.take(c).release());
+  c->handle = MPI_COMM_NULL;
+  release(c);
+}
+
 int compare(const Group& a, const Group& b) {
   if (a.world == b.world) return MPI_IDENT;
   const bool same_members = a.size() == b.size() && std::all_of(a.world.begin(), a.world.end(),

@@ -44,6 +44,8 @@ struct NewComm {
   std::optional<coll::Traits> traits = std::nullopt;  // nothing: they come with the contexts
 };
 Comm* new_comm(const Comm& parent, const NewComm& made);
+/// Its handle ends; it lives on as long as others hold it.
+void drop_handle(Comm* c);
 inline MPI_Comm handle_or_null(const Comm* c) {
   return c ? c->handle : MPI_COMM_NULL;
 }

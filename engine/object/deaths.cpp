@@ -97,9 +97,7 @@ void keep_refusing(Comm& c) {
   c.stillborn = true;
   c.context = 0;  // it is never given back
   if (c.local) c.local->context = 0;
-  static_cast<void>(runtime().comms.take(&c).release());
-  c.handle = MPI_COMM_NULL;
-  release(&c);
+  drop_handle(&c);
 }
 
 void leave_place(Comm& place) {

@@ -137,10 +137,7 @@ void check_for_comms(const Errhandler& e) {
 
 /// Frees a communicator that no user has.
 struct Drop {
-  void operator()(Comm* c) const {
-    static_cast<void>(runtime().comms.take(c).release());
-    release(c);
-  }
+  void operator()(Comm* c) const { drop_handle(c); }
 };
 
 /// Fails with `f`. A communicator that no user has yet is revoked only as a member has died: that is told instead.
