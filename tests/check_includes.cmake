@@ -23,7 +23,7 @@ set(may_armci base start methods adi rma engine armci)
 set(may_tools base start methods shm tcp adi rma engine mpi shmem armci tools)
 set(floors base start methods shm tcp adi rma engine mpi shmem armci tools)
 # The folders of engine/: a file includes its own and those before it.
-set(engine_folders include ft object call message comm coll window worlds life)
+set(engine_folders include ft object call message comm coll window worlds life face)
 # The only files that name the concrete methods: one makes them, one switches between them.
 set(may_adi_boot.cpp base start methods shm tcp adi)
 set(may_adi_dispatch.hpp base start methods shm tcp adi)

@@ -54,8 +54,6 @@ rma::WindowOptions options_of(const NewWin& made, const Info* info, const Comm& 
   rma::WindowOptions o;
   o.id = own.context;
   o.flavor = made.flavor;
-  o.ranks = own.group->world;
-  o.me = own.rank;
   o.base = made.base;
   o.size = static_cast<std::uint64_t>(made.size);
   o.disp_unit = static_cast<std::uint64_t>(made.disp_unit);
@@ -83,7 +81,7 @@ void check_new(const NewWin& made) {
 }
 
 /// This member's part in it.
-void open_window(Win& w, const NewWin& made, const Info* info, Comm& talk) {
+void open(Win& w, const NewWin& made, const Info* info, Comm& talk) {
   w.comm = window_comm(talk);
   w.errhandler = find_errhandler(MPI_ERRORS_ARE_FATAL);
   rma::WindowOptions options = options_of(made, info, *w.comm, talk);
@@ -91,17 +89,8 @@ void open_window(Win& w, const NewWin& made, const Info* info, Comm& talk) {
   options.on_lost = [win = &w](Rank lost) {
     if (runtime().is_active() && win->errhandler->is_fatal()) end_for_loss(*runtime().device, lost);
   };
-  w.window = rma::Window::prepare(shared_domain(), std::move(options));
-  const Ranks& host = w.window->host();
-  const auto opened =
-      w.window->open([&](std::span<std::uint64_t> words) { and_all(whole_party(talk), words); },
-                     [&](std::span<const std::uint64_t> words) { return gather_all(whole_party(talk), words); },
-                     [&](std::span<const std::uint64_t> words) {
-                       Party mine = whole_party(talk);
-                       mine.ranks = host.list();
-                       mine.me = host.place_of(talk.rank);
-                       return gather_all(mine, words);
-                     });
+  w.window = prepare_window(*w.comm, std::move(options));
+  const auto opened = open_window(*w.window, talk);
   const int failed = made.flavor == rma::Flavor::shared ? first_failed(talk, opened.has_value()) : -1;
   if (!opened) {
     const bool memory = opened.error().code == Errc::no_memory;
@@ -127,6 +116,24 @@ rma::Domain& shared_domain() {
   return *rt.domain;
 }
 
+std::unique_ptr<rma::Window> prepare_window(const Comm& c, rma::WindowOptions options) {
+  options.ranks = c.group->world;
+  options.me = c.rank;
+  return rma::Window::prepare(shared_domain(), std::move(options));
+}
+
+Result<void> open_window(rma::Window& window, Comm& talk) {
+  const Ranks& host = window.host();
+  return window.open([&](std::span<std::uint64_t> words) { and_all(whole_party(talk), words); },
+                     [&](std::span<const std::uint64_t> words) { return gather_all(whole_party(talk), words); },
+                     [&](std::span<const std::uint64_t> words) {
+                       Party mine = whole_party(talk);
+                       mine.ranks = host.list();
+                       mine.me = host.place_of(talk.rank);
+                       return gather_all(mine, words);
+                     });
+}
+
 Win& make_window(Comm& c, const NewWin& made) {
   check_new(made);
   const Info* info = optional_info_arg(made.info);
@@ -137,7 +144,7 @@ Win& make_window(Comm& c, const NewWin& made) {
     if (w->comm) w->comm->stillborn = true;
     w.reset();
   };
-  members.run([&] { open_window(*w, made, info, members.own()); });
+  members.run([&] { open(*w, made, info, members.own()); });
   if (!members.is_well()) discard();
   members.conclude(discard);
   return *runtime().windows.add(std::move(w));

@@ -30,6 +30,10 @@ inline void forget_latest_window() {
 
 /// What all windows of the process share, made for the first of them. Whoever asks is about to make one.
 rma::Domain& shared_domain();
+/// This member's part of a window over the members of `c`; rma::Window::prepare() says what comes of failures.
+std::unique_ptr<rma::Window> prepare_window(const Comm& c, rma::WindowOptions options);
+/// Collective over `talk`: all have prepared theirs. Errors are those of rma::Window::open().
+Result<void> open_window(rma::Window& window, Comm& talk);
 
 /// The window of a call that may go the short way (rma/short_way.hpp), else null: enter_win() then.
 [[gnu::always_inline]] inline rma::Window* short_way(MPI_Win handle) {
