@@ -44,16 +44,16 @@ RMQ_ARMCI(int, Init_mpi_comm, (MPI_Comm comm)) {
   return 0;
 }
 RMQ_ARMCI(int, Initialized, (void)) {
-  return world().life.load(std::memory_order_acquire) == Life::active;
+  return world().is_active();
 }
 RMQ_ARMCI(int, Finalize, (void)) {
-  if (world().life.load(std::memory_order_acquire) == Life::active) end();
+  if (world().is_active()) end();
   return 0;
 }
 // Ends all processes at once where they have not ended ARMCI together: after an error.
 RMQ_ARMCI(void, Cleanup, (void)) {}
 RMQ_ARMCI(void, Error, (const char* text, int code)) {
-  if (world().life.load(std::memory_order_acquire) != Life::active) refuse("ARMCI_Error");
+  if (!world().is_active()) refuse("ARMCI_Error");
   // No Entry: another thread may hold the device for ever.
   die("ARMCI_Error", fmt::format("{} (code {})", text, code), code == 0 ? 1 : code);
 }

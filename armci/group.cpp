@@ -14,12 +14,6 @@ namespace {
 // Tags of agreements among members of a new group.
 constexpr int kGroupTags = 1 << 29;
 
-void drop(Group& g) {
-  mpi::Comm* const c = g.comm;
-  static_cast<void>(mpi::runtime().comms.take(c).release());
-  mpi::release(c);
-}
-
 // The group of these members of the parent, in this order; -1 for who is none of them.
 ARMCI_Group make(Group& parent, const std::vector<int>& members) {
   World& w = world();
@@ -79,7 +73,7 @@ Group& group_of(const char* function, const ARMCI_Group* group) {
 
 void end_groups() {
   for (const auto& g : world().groups)
-    if (g) drop(*g);
+    if (g) mpi::drop_handle(g->comm);
   world().groups.clear();
   world().default_group = 0;
   world().comm = nullptr;
@@ -97,7 +91,7 @@ RMQ_ARMCI(void, Group_free, (ARMCI_Group * group)) {
     Group& g = group_of(fn::Group_free, group);
     if (*group == 0) die(fn::Group_free, "the group of all processes is not to be freed");
     mpi::coll::barrier(*g.comm);  // its context may be given to another when all are here
-    drop(g);
+    mpi::drop_handle(g.comm);
     world().groups[static_cast<std::size_t>(*group)].reset();
     if (world().default_group == *group) world().default_group = 0;
   });

@@ -11,37 +11,6 @@
 namespace rmq::armci {
 namespace {
 
-std::unique_ptr<rma::Window> make_window(mpi::Comm& c, std::uint32_t id, std::uint64_t bytes, bool atomics) {
-  mpi::Windows& windows = mpi::windows();
-  windows.forget_latest();  // the window may need the agent: another thread
-  if (!windows.domain) windows.domain = std::make_unique<rma::Domain>(*mpi::runtime().device);
-  rma::WindowOptions o;
-  o.id = id;
-  o.flavor = rma::Flavor::allocate;
-  o.ranks = c.group->world;
-  o.me = c.rank;
-  o.size = bytes;
-  o.hints.cpu_atomics = atomics;
-  o.hints.in_order = true;
-  o.on_lost = [](Rank lost) {
-    if (world().life.load(std::memory_order_relaxed) == Life::active) mpi::end_for_loss(*mpi::runtime().device, lost);
-  };
-  auto window = rma::Window::prepare(*windows.domain, std::move(o));
-  const Ranks& host = window->host();
-  const auto opened =
-      window->open([&](std::span<std::uint64_t> words) { mpi::and_all(mpi::whole_party(c), words); },
-                   [&](std::span<const std::uint64_t> words) { return mpi::gather_all(mpi::whole_party(c), words); },
-                   [&](std::span<const std::uint64_t> words) {
-                     mpi::Party party = mpi::whole_party(c);
-                     party.ranks = host.list();
-                     party.me = host.place_of(c.rank);
-                     return mpi::gather_all(party, words);
-                   });
-  if (!opened) die(fn::Malloc, opened.error().what);
-  window->lock_all(rma::assertion::nocheck);
-  return window;
-}
-
 // Where all have it, and where it lies here.
 void find_parts(Allocation& a) {
   const std::uint64_t mine[] = {reinterpret_cast<std::uintptr_t>(a.window->base()), a.window->bytes()};
@@ -120,7 +89,13 @@ Allocation& allocate(mpi::Comm& comm, std::uint64_t bytes, bool atomics) {
   a->comm = &comm;
   mpi::retain(comm);
   a->id = mpi::agree_on_contexts(mpi::whole_party(comm), 1)[0];
-  a->window = make_window(comm, a->id, bytes, atomics);
+  rma::WindowOptions o;
+  o.id = a->id;
+  o.flavor = rma::Flavor::allocate;
+  o.size = bytes;
+  o.hints.cpu_atomics = atomics;
+  o.hints.in_order = true;
+  a->window = world().open_window(fn::Malloc, comm, std::move(o));
   a->parts.reserve(static_cast<std::size_t>(comm.size()));
   find_parts(*a);
   add_to_peers(*a);
@@ -133,7 +108,7 @@ void free(Allocation& a) {
   check(fn::Free, *a.window, a.window->may_close());
   mpi::coll::barrier(*a.comm);
   take_from_peers(a);
-  mpi::windows().forget_latest();
+  mpi::forget_latest_window();
   a.window.reset();
   mpi::free_context(a.id);
   mpi::release(a.comm);

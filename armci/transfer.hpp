@@ -70,14 +70,10 @@ void poll();
 }  // namespace detail
 
 /// After a look at others' memory, which a program may repeat until it has changed: the rest of the job must go on
-/// meanwhile. The CPU is not offered: programs that wait so are few, and whoever works so would lose his turn. Relaxed,
-/// and no read-modify-write: a count that threads spoil does no harm.
+/// meanwhile. The CPU is not offered: programs that wait so are few, and whoever works so would lose his turn.
 [[gnu::always_inline]] inline void looked() {
   constexpr std::uint32_t kLooksPerPoll = 64;
-  std::atomic<std::uint32_t>& looks = world().looks;
-  const std::uint32_t now = looks.load(std::memory_order_relaxed) + 1;
-  looks.store(now, std::memory_order_relaxed);
-  if (now % kLooksPerPoll == 0) [[unlikely]]
+  if (world().looks.is_nth(kLooksPerPoll)) [[unlikely]]
     detail::poll();
 }
 

@@ -1,4 +1,4 @@
-// The one process-wide instance that ARMCI needs, beside that of MPI (engine/life/runtime.hpp), whose device it uses:
+// The one process-wide instance that ARMCI needs, beside that of MPI (engine/object/runtime.hpp), whose device it uses:
 // memory, how each process's is reached, groups. Start and end: world.cpp.
 //
 // An ARMCI_Malloc is a window of rma/, open from its begin to its end. Where this process has a member's memory mapped,
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "armci/include/armci.h"
-#include "engine/call/function.hpp"
+#include "engine/face/face.hpp"
 #include "engine/object/objects.hpp"
 #include "rma/window/window.hpp"
 
@@ -64,21 +64,14 @@ struct Group {
   int me() const { return comm->rank; }
 };
 
-enum class Life : unsigned char { before, active, after };
+struct World : mpi::Face {
+  static constexpr Words kWords{"ARMCI_Init", "ARMCI_Finalize", "process"};
+  constexpr World() : Face(kWords) {}
 
-struct World {
   // What each operation reads comes first.
   std::unique_ptr<Peer[]> peers;
-  unsigned size = 0;  // 0 while ARMCI is not active: then no process is a valid one
-  int me = 0;
-  bool crowded = false;                 // processes outnumber CPUs
-  std::atomic<bool> busy{false};        // an allocation is
-  std::atomic<std::uint32_t> looks{0};  // at what others change, for a poll now and then
+  std::atomic<bool> busy{false};  // an allocation is
 
-  std::atomic<Life> life{Life::before};
-  int users = 0;  // ARMCI_Init without ARMCI_Finalize
-  mpi::Comm* comm = nullptr;
-  mpi::Session* session = nullptr;             // keeps MPI's runtime alive
   std::vector<std::unique_ptr<Group>> groups;  // by handle; the world first; null: freed
   int default_group = 0;
   std::vector<std::unique_ptr<Allocation>> allocations;  // by number
@@ -94,7 +87,6 @@ union Immortal {
 };
 [[gnu::visibility("hidden")]] extern Immortal instance;
 
-[[noreturn]] void bad_proc(const char* function, int proc);
 /// The part of that process that the address lies in. The device not held.
 const Part& search(const char* function, const void* address, std::uint64_t bytes, int proc);
 }  // namespace detail
@@ -105,7 +97,7 @@ inline World& world() {
 
 [[gnu::always_inline]] inline void check_proc(const char* function, int proc) {
   if (static_cast<unsigned>(proc) >= world().size) [[unlikely]]
-    detail::bad_proc(function, proc);
+    world().bad_process(function, proc);
 }
 
 /// The memory of that process which `bytes` bytes from `address` on are; ends the job when they are not all in one

@@ -102,11 +102,11 @@ RMQ_SHMEM(void, query_thread, (int* provided)) {
 }
 
 RMQ_SHMEM(void, query_initialized, (int* initialized)) {
-  *initialized = world().life.load(std::memory_order_acquire) == Life::active;
+  *initialized = world().is_active();
 }
 
 RMQ_SHMEM(void, finalize, (void)) {
-  if (world().life.load(std::memory_order_acquire) == Life::active) leave();
+  if (world().is_active()) leave();
 }
 
 RMQ_SHMEM(void, global_exit, (int status)) {
@@ -130,7 +130,7 @@ extern "C" RMQ_EXPORT int _num_pes(void) {
 }
 // Once is as good as several times: no shmem_finalize belongs to each.
 extern "C" RMQ_EXPORT void start_pes(int) {
-  if (world().life.load(std::memory_order_acquire) != Life::active) start(SHMEM_THREAD_SINGLE);
+  if (!world().is_active()) start(SHMEM_THREAD_SINGLE);
 }
 
 RMQ_SHMEM(int, pe_accessible, (int pe)) {

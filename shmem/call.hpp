@@ -1,9 +1,7 @@
 // The frame of SHMEM calls that need the device: who calls, for reports and the recorder; errors, which end the job.
 #pragma once
 
-#include <new>
 #include <string>
-#include <utility>
 
 #include "engine/call/call.hpp"
 #include "engine/comm/comms.hpp"
@@ -34,23 +32,16 @@ namespace fn {
 #include "shmem/calls.def"
 }  // namespace fn
 
-/// Ends the job: one line that names function and PE.
-[[noreturn]] void die(const char* function, const std::string& what);
-/// Says why the call came too early or too late, and ends the process.
-[[noreturn]] void refuse(const char* function);
-
-/// Runs `body()` with the device held.
+/// See mpi::Face.
+[[noreturn]] inline void die(const char* function, const std::string& what) {
+  world().die(function, what);
+}
+[[noreturn]] inline void refuse(const char* function) {
+  world().refuse(function);
+}
 template <class Body>
 auto enter(const mpi::Function& function, Body&& body) {
-  if (world().life.load(std::memory_order_acquire) != Life::active) refuse(function);
-  try {
-    const adi::Device::Entry entry(*mpi::runtime().device, function, function.id, function.collective);
-    return body();
-  } catch (const mpi::Failure& f) {
-    die(function, f.what.empty() ? std::string("it has failed") : f.what);
-  } catch (const std::bad_alloc&) {
-    die(function, "no memory is left");
-  }
+  return world().enter(function, body);
 }
 
 }  // namespace rmq::shmem

@@ -24,12 +24,6 @@ std::map<std::tuple<int, int, int>, std::unique_ptr<Team>>& active_sets() {
   return *all;
 }
 
-void drop(Team& t) {
-  mpi::Comm* const c = t.comm;
-  static_cast<void>(mpi::runtime().comms.take(c).release());
-  mpi::release(c);
-}
-
 /// Makes the team of these PEs of `parent`, all of whose members call. Null for those that are not in it.
 /// What a config says of what its mask names is told again by shmem_team_get_config, and changes nothing.
 Team* make_team(Team& parent, const std::vector<Rank>& pes, const shmem_team_config_t* config, long mask,
@@ -88,9 +82,9 @@ void make_first_teams() {
 }
 
 void end_teams() {
-  for (auto& [set, team] : active_sets()) drop(*team);
+  for (auto& [set, team] : active_sets()) mpi::drop_handle(team->comm);
   active_sets().clear();
-  for (auto& team : world().teams) drop(*team);
+  for (auto& team : world().teams) mpi::drop_handle(team->comm);
   world().teams.clear();
   world().all = world().shared = nullptr;
   world().comm = nullptr;
@@ -186,7 +180,7 @@ RMQ_SHMEM(void, team_destroy, (shmem_team_t team)) {
     std::erase_if(w.contexts, [&](const auto& c) { return c->team == &t; });
     // Its context may be given to another when all are here.
     mpi::coll::barrier(*t.comm);
-    drop(t);
+    mpi::drop_handle(t.comm);
     std::erase_if(w.teams, [&](const auto& one) { return one.get() == &t; });
   });
 }

@@ -1,7 +1,6 @@
 #include "shmem/world.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -10,8 +9,6 @@
 #include <utility>
 
 #include "engine/coll/coll.hpp"
-#include "engine/life/life.hpp"
-#include "engine/window/windows.hpp"
 #include "shmem/call.hpp"
 #include "shmem/context.hpp"
 #include "shmem/team.hpp"
@@ -145,53 +142,17 @@ void reach_near() {
 
 void open_window() {
   World& w = world();
-  mpi::Windows& windows = mpi::windows();
-  windows.forget_latest();  // the window may need the agent: another thread
-  if (!windows.domain) windows.domain = std::make_unique<rma::Domain>(*mpi::runtime().device);
   rma::WindowOptions o;
   o.id = w.comm->context;
   o.flavor = rma::Flavor::dynamic;
-  o.ranks = w.comm->group->world;
-  o.me = w.me;
   o.hints.no_locks = w.all_near;  // nobody sends packets: no agent
   o.hints.cpu_atomics = true;
-  o.on_lost = [](Rank lost) {
-    if (world().life.load(std::memory_order_relaxed) == Life::active) mpi::end_for_loss(*mpi::runtime().device, lost);
-  };
-  w.window = rma::Window::prepare(*windows.domain, std::move(o));
-  for (std::size_t i = 0; i < w.segments.size(); ++i) {
-    if (w.window->attach(w.segments[i].begin, w.segments[i].bytes, segment_name(i)) != rma::Fault::none)
-      die(fn::init, "symmetric memory overlaps");
-  }
-  const Ranks& host = w.window->host();
-  const auto opened =
-      w.window->open([&](std::span<std::uint64_t> words) { mpi::and_all(all_pes(), words); },
-                     [&](std::span<const std::uint64_t> words) { return mpi::gather_all(all_pes(), words); },
-                     [&](std::span<const std::uint64_t> words) {
-                       mpi::Party party = all_pes();
-                       party.ranks = host.list();
-                       party.me = host.place_of(w.me);
-                       return mpi::gather_all(party, words);
-                     });
-  if (!opened) die(fn::init, opened.error().what);
-  w.window->lock_all(rma::assertion::nocheck);
-}
-
-// Where MPI has ended for good, the launcher is no longer there to be told why.
-void join_mpi(int level) {
-  try {
-    mpi::join_runtime(level, fn::init.id, true);
-  } catch (const mpi::Failure& f) {
-    std::fprintf(stderr, "rmq: %s: %s\n", fn::init.name, f.what.c_str());
-    std::exit(1);
-  }
-}
-
-::pid_t ends_at_exit = 0;
-
-// A program may end without shmem_finalize. One that ends badly does not wait for the others.
-void on_exit_of_program(int status, void*) {
-  if (status == 0 && ::getpid() == ends_at_exit && world().life.load(std::memory_order_acquire) == Life::active) end();
+  w.window = w.open_window(fn::init, *w.comm, std::move(o), [&](rma::Window& window) {
+    for (std::size_t i = 0; i < w.segments.size(); ++i) {
+      if (window.attach(w.segments[i].begin, w.segments[i].bytes, segment_name(i)) != rma::Fault::none)
+        die(fn::init, "symmetric memory overlaps");
+    }
+  });
 }
 
 void print_facts() {
@@ -208,29 +169,26 @@ void print_facts() {
   std::fflush(stdout);
 }
 
+// Symmetric memory stays where it is: destructors of the program may use it, and another start will.
+void end() {
+  World& w = world();
+  const auto last = [&] {
+    quiet_all();
+    mpi::coll::barrier(*w.comm);
+    w.window->unlock_all();
+    w.check(fn::finalize, *w.window, w.window->may_close());
+    mpi::coll::barrier(*w.comm);
+  };
+  const auto drop = [&] {
+    w.window.reset();
+    w.contexts.clear();
+    w.context.reset();
+    end_teams();
+  };
+  w.end(fn::finalize, last, drop);
+}
+
 }  // namespace
-
-void refuse(const char* function) {
-  const bool early = world().life.load(std::memory_order_acquire) == Life::before;
-  std::fprintf(stderr, "rmq: %s was called %s\n", function, early ? "before shmem_init" : "after shmem_finalize");
-  std::fflush(stderr);
-  if (mpi::runtime().device)
-    mpi::runtime().device->MPID_Abort(1, fmt::format("{} was called too {}", function, early ? "early" : "late"),
-                                      Blame::itself);
-  std::exit(1);
-}
-
-void die(const char* function, const std::string& what) {
-  mpi::Runtime& rt = mpi::runtime();
-  const std::string line = fmt::format("{} on PE {}: {}", function, rt.device->rank(), what);
-  rt.device->MPID_Abort(1, line, Blame::itself);
-}
-
-void detail::bad_pe(const char* function, int pe) {
-  const World& w = world();
-  if (w.life.load(std::memory_order_acquire) != Life::active) refuse(function);
-  die(function, fmt::format("there is no PE {} (there are 0..{})", pe, w.size - 1));
-}
 
 bool all_say(bool yes) {
   std::uint64_t word = yes ? 1 : 0;
@@ -279,31 +237,20 @@ bool is_symmetric(const void* address) {
 
 int start(int level) {
   World& w = world();
-  mpi::Runtime& rt = mpi::runtime();
-  const std::lock_guard life(mpi::life_mutex());
-  if (w.life.load(std::memory_order_acquire) == Life::active) {
-    ++w.starts;
-    return rt.thread_level;
-  }
-  const bool first = w.life.load(std::memory_order_acquire) == Life::before;
-  if (first) {
+  const bool first = w.life.load(std::memory_order_acquire) == mpi::Life::before;
+  const auto prepare = [&] {
+    if (!first) return;
     w.segments = find_data();
     for (Segment& s : w.segments) share_data(s);
-  }
-  join_mpi(level);
-  mpi::finish_at_exit();
-  ends_at_exit = ::getpid();
-  if (first) ::on_exit(on_exit_of_program, nullptr);
-  const adi::Device::Entry entry(*rt.device, fn::init, fn::init.id);
-  try {
-    w.session = mpi::hold_runtime();
-    mpi::connect_job();
-    w.comm = mpi::create_comm(*rt.world, Ranks::rule(0, rt.device->size()));
-    w.comm->name = "SHMEM_TEAM_WORLD";
-    w.me = rt.device->rank();
-    w.crowded = rt.device->crowded();
+  };
+  const auto meet = [] {
+    mpi::Runtime& rt = mpi::runtime();
+    mpi::Comm* const all = mpi::create_comm(*rt.world, Ranks::rule(0, rt.device->size()));
+    all->name = "SHMEM_TEAM_WORLD";
+    return all;
+  };
+  const auto open = [&] {
     w.debug = setting({"SHMEM_DEBUG"}) != nullptr;
-    w.size = static_cast<unsigned>(rt.device->size());
     if (first) {
       place_heap();
       keep_what_is_alike();
@@ -314,46 +261,14 @@ int start(int level) {
     open_window();
     w.context = std::make_unique<Context>();
     make_first_teams();
-  } catch (const mpi::Failure& f) {
-    die(fn::init, f.what);
-  }
-  if (first && w.me == 0) print_facts();
-  w.starts = 1;
-  w.life.store(Life::active, std::memory_order_release);
-  return rt.thread_level;
-}
-
-// Symmetric memory stays where it is: destructors of the program may use it, and another start will.
-void end() {
-  World& w = world();
-  enter(fn::finalize, [&] {
-    quiet_all();
-    mpi::coll::barrier(*w.comm);
-    w.window->unlock_all();
-    if (const auto f = w.window->may_close(); f != rma::Fault::none) die(fn::finalize, std::string(fault_text(f)));
-    mpi::coll::barrier(*w.comm);
-  });
-  const std::lock_guard life(mpi::life_mutex());
-  {
-    const adi::Device::Entry entry(*mpi::runtime().device);
-    w.window.reset();
-    w.contexts.clear();
-    w.context.reset();
-    end_teams();
-    mpi::let_go_of_runtime(std::exchange(w.session, nullptr));
-    w.life.store(Life::after, std::memory_order_release);
-    w.starts = 0;
-    w.size = 0;
-  }
-  mpi::leave_runtime();
+    if (first && w.me == 0) print_facts();
+  };
+  w.start(level, fn::init, {prepare, meet, open, end});
+  return mpi::runtime().thread_level;
 }
 
 void leave() {
-  const bool last = [] {
-    const std::lock_guard life(mpi::life_mutex());
-    return --world().starts == 0;
-  }();
-  if (last) return end();
+  if (world().is_last_end()) return end();
   enter(fn::finalize, [] {
     quiet_all();
     mpi::coll::barrier(*world().comm);

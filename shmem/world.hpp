@@ -1,4 +1,4 @@
-// The one process-wide instance that SHMEM needs, beside that of MPI (engine/life/runtime.hpp), whose device it uses:
+// The one process-wide instance that SHMEM needs, beside that of MPI (engine/object/runtime.hpp), whose device it uses:
 // symmetric memory, how each PE's is reached, the window for packets. Start and end: world.cpp.
 //
 // PEs are ranks of the job. A PE of this host is reached by loads, stores and CPU atomics (near(), inline, no lock and
@@ -6,15 +6,14 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "base/data/best_fit.hpp"
 #include "base/os/zeros.hpp"
+#include "engine/face/face.hpp"
 #include "rma/window/window.hpp"
 #include "shmem/objects.hpp"
 #include "shmem/segments.hpp"
@@ -31,30 +30,23 @@ struct alignas(64) Near {
 };
 static_assert(sizeof(Near) == 64);
 
-enum class Life : unsigned char { before, active, after };
+struct World : mpi::Face {
+  static constexpr Words kWords{"shmem_init", "shmem_finalize", "PE"};
+  constexpr World() : Face(kWords) {}
 
-struct World {
   // What each operation reads comes first.
   std::uintptr_t heap_begin = 0;
   std::uint64_t heap_bytes = 0;
   os::Zeros<Near> near;
-  unsigned size = 0;  // PEs; 0 while SHMEM is not active: then no PE is a valid one
-  int me = 0;
   bool asymmetric = false;  // of the fence between those who store and those who fall asleep
   bool all_near = false;    // every PE is on this host, and all symmetric memory is mapped
-  bool crowded = false;     // PEs outnumber CPUs
-  Looks looks;              // for a poll now and then
 
-  std::atomic<Life> life{Life::before};
-  int starts = 0;  // calls of shmem_init whose shmem_finalize is to come; mpi::life_mutex() held
   bool debug = false;
   std::vector<Segment> segments;  // the heap first
   std::unique_ptr<BestFit> heap;
   bool one_address = true;     // the heap has the same in all PEs
   std::uint64_t reserved = 0;  // bytes of the heap's file, from its begin, that have pages
   std::unique_ptr<rma::Window> window;
-  mpi::Comm* comm = nullptr;         // of all PEs
-  mpi::Session* session = nullptr;   // keeps MPI's runtime alive
   std::unique_ptr<Context> context;  // the default one
   std::vector<std::unique_ptr<Context>> contexts;
   std::vector<std::unique_ptr<Team>> teams;
@@ -73,8 +65,6 @@ union Immortal {
 [[gnu::visibility("hidden")]] extern Immortal instance;
 
 std::byte* near_data(const void* address, int pe);
-/// Why that PE cannot be meant, and the end of the job.
-[[noreturn]] void bad_pe(const char* function, int pe);
 void wake(int pe);
 }  // namespace detail
 
@@ -95,7 +85,7 @@ inline World& world() {
 
 [[gnu::always_inline]] inline void check_pe(const char* function, int pe) {
   if (static_cast<unsigned>(pe) >= world().size) [[unlikely]]
-    detail::bad_pe(function, pe);
+    world().bad_process(function, pe);
 }
 
 /// Memory of that PE, which is near, has been changed: if it sleeps for that, it wakes.
@@ -109,8 +99,6 @@ inline World& world() {
 
 /// Collective. The thread level that is provided. Where SHMEM is active, only counts.
 int start(int level);
-/// Collective. The end of SHMEM, however often it was started.
-void end();
 /// Collective. The end of the latest start: of SHMEM when that was the only one, else a barrier.
 void leave();
 

@@ -1,5 +1,5 @@
 // When a new connection of a pair takes the place of an earlier one, and when an old one may end without being missed.
-// Pure rules, used by tcp/relink.cpp and, over pipes that break at random, by tests/tcp/link_model_test.cpp.
+// Pure rules, used by tcp/relink.cpp and, over pipes that break at random, by tests/cuts/model.cpp.
 //
 // Calls and connections of a pair are numbered by a clock that each side keeps: a call takes a higher number than all
 // that its caller knows, and a connection has the highest number that either side knew when it was accepted. So a call

@@ -9,21 +9,13 @@
 #include <type_traits>
 
 #include "engine/call/check.hpp"
-#include "engine/call/failure.hpp"
 #include "engine/call/function.hpp"
-#include "engine/life/runtime.hpp"
+#include "engine/call/raise.hpp"
+#include "engine/object/runtime.hpp"
 
 #define RMQ_EXPORT __attribute__((visibility("default")))
 
 namespace rmq::mpi {
-
-/// Gives the device away for its lifetime: around every function of the user that may call MPI (error handlers,
-/// attribute callbacks, reduction operations, …). Needs the device held; what the caller looked up before may have
-/// changed after.
-class Released : adi::Device::Absence {
- public:
-  Released() : Absence(*runtime().device) {}
-};
 
 namespace detail {
 /// Says on stderr that `function` was called before MPI_Init or after MPI_Finalize, and exits.

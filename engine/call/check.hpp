@@ -2,9 +2,10 @@
 // gives back the object behind it or throws a Failure with the right error class. All need the device held.
 #pragma once
 
-#include "engine/call/failure.hpp"
-#include "engine/life/runtime.hpp"
+#include "engine/object/attributes.hpp"
 #include "engine/object/datatypes.hpp"
+#include "engine/object/failure.hpp"
+#include "engine/object/runtime.hpp"
 
 namespace rmq::mpi {
 
@@ -22,6 +23,14 @@ namespace detail {  // the messages, out of the way of what they report
 void check_odd_buffer(const void* data, const Datatype& type, const char* name);
 [[noreturn]] void not_committed(const Datatype& t, const char* name);
 }  // namespace detail
+
+/// A pointer through which a result is stored; null is refused.
+template <class T>
+inline T* out(T* pointer, const char* name) {
+  if (!pointer) [[unlikely]]
+    detail::null_argument(MPI_ERR_ARG, name);
+  return pointer;
+}
 
 inline Comm& comm_arg(MPI_Comm handle, const char* name = "comm") {
   Runtime& rt = runtime();
@@ -89,6 +98,16 @@ inline Errhandler& errhandler_arg(MPI_Errhandler handle, const char* name = "err
   return *e;
 }
 
+/// A keyval of this kind; one that was freed serves as long as attributes are set. Throws MPI_ERR_KEYVAL.
+Keyval& keyval_arg(int handle, Keyval::For what, const char* name = "keyval");
+
+/// The program frees a keyval: `*handle` becomes MPI_KEYVAL_INVALID.
+inline void free_keyval_arg(int* handle, Keyval::For what, const char* name) {
+  Keyval& key = keyval_arg(*out(handle, name), what);
+  *handle = MPI_KEYVAL_INVALID;
+  free_keyval(key);
+}
+
 inline MPI_Count count_arg(MPI_Count count, const char* name = "count") {
   if (count < 0) [[unlikely]]
     detail::bad_count(count, name);
@@ -102,14 +121,6 @@ inline std::uint64_t bytes_arg(const Datatype& type, MPI_Count count, const char
   if (__builtin_mul_overflow(type.size, static_cast<std::uint64_t>(count), &bytes) || bytes >> 63 != 0) [[unlikely]]
     detail::too_much(count, name);
   return bytes;
-}
-
-/// A pointer through which a result is stored; null is refused.
-template <class T>
-inline T* out(T* pointer, const char* name) {
-  if (!pointer) [[unlikely]]
-    detail::null_argument(MPI_ERR_ARG, name);
-  return pointer;
 }
 
 /// Stores a string in the caller's `room` bytes, cut if need be and closed with a zero, and its length.

@@ -7,11 +7,9 @@
 #include <new>
 
 #include "engine/call/call.hpp"
-#include "engine/call/failure.hpp"
-#include "engine/comm/comms.hpp"
-#include "engine/message/p2p.hpp"
-#include "engine/message/partitioned.hpp"
-#include "engine/window/windows.hpp"
+#include "engine/call/error_codes.hpp"
+#include "engine/call/raise.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -37,10 +35,6 @@ std::string describe(const char* function, const Failure& f) {
   std::exit(1);
 }
 
-const Errhandler& handler_of(const Comm& c) {
-  return c.errhandler == &runtime().unset_errhandler ? *runtime().world->errhandler : *c.errhandler;
-}
-
 /// Whose handler an error goes to, found while the device is held: the object's, else that of MPI_COMM_SELF (MPI-4.0,
 /// section 9.3), except that a program of MPI-3, which knows only MPI_COMM_WORLD as the place for such errors, is
 /// heard.
@@ -58,23 +52,6 @@ Target target_of(int handle) {
     c = self_is_fatal ? rt.world : rt.self;
   }
   return {c->handle, handler_of(*c)};
-}
-
-/// The communicator that a message of ours belongs to; that of an inter-communicator's local group counts as the whole.
-/// Null while it is being made.
-const Comm* comm_of_message(const Request& m) {
-  if (const Comm* c = Partitioned::comm_of(m)) return c;
-  const std::uint32_t context = m.match.context & ~kCollective;
-  const auto has = [&](const Comm& c) {
-    if (c.context == 0) return &c == runtime().world && context == kWorldContext;
-    return (m.kind == RequestKind::send ? c.context : c.recv_context) == context;
-  };
-  const Comm* found = nullptr;
-  for (const Comm* c = Comm::newest; c != nullptr; c = c->older) {
-    if (has(*c)) found = c;
-    if (c->local != nullptr && has(*c->local)) return c;
-  }
-  return found;
 }
 
 /// Calls the program's function, which may change the code. All handles but those of files are ints, so that one type
@@ -97,28 +74,8 @@ void call_handler(const Errhandler& handler, int object, int& code) {
 
 }  // namespace
 
-void fail_call(int error_class, std::string what) {
-  throw Failure{error_class, std::move(what), MPI_COMM_NULL};
-}
-
-std::string lost_text(int world_rank) {
-  return fmt::format("world rank {} is lost: {}", world_rank, runtime().device->peer_error(world_rank));
-}
-
-int lost_class(int world_rank) {
-  return error_class_of(runtime().device->loss(world_rank));
-}
-
-bool is_fatal(const Request& m) {
-  if (!runtime().is_active()) return false;
-  const Comm* const comm = comm_of_message(m);
-  if (comm == nullptr || comm->errhandler == nullptr)
-    return false;  // of one that is being made: the call that makes it fails
-  const Errhandler* handler = &handler_of(*comm);
-  windows().table.for_each([&](const Win& w) {
-    if (w.comm == comm) handler = w.errhandler;
-  });
-  return handler->is_fatal();
+const Errhandler& handler_of(const Comm& c) {
+  return c.errhandler == &runtime().unset_errhandler ? *runtime().world->errhandler : *c.errhandler;
 }
 
 void end_for_loss(adi::Core& device, int lost_world_rank) {
@@ -173,6 +130,17 @@ int raise_to(const Errhandler& handler, int object, const char* function, const 
   return code;
 }
 
+Keyval& keyval_arg(int handle, Keyval::For what, const char* name) {
+  Keyval* k = runtime().keyvals.find(handle);
+  if (!k) detail::bad_handle(MPI_ERR_KEYVAL, handle, name);
+  if (k->what != what) {
+    // Not the fault of a window, and its handler, fatal as long as none is set, hears nothing of it, as in MPICH.
+    throw Failure{MPI_ERR_KEYVAL, std::string("argument ") + name + " was made for another kind of object",
+                  what == Keyval::For::win ? MPI_COMM_SELF : MPI_COMM_NULL};
+  }
+  return *k;
+}
+
 void out_text(char* to, int room, int* length, std::string_view text) {
   const std::size_t n = std::min(text.size(), static_cast<std::size_t>(room - 1));
   std::memcpy(to, text.data(), n);
@@ -225,7 +193,7 @@ const char* freed_object(int handle) {
     case ObjectKind::errhandler:
       return rt.errhandlers.has_had(handle) ? "n error handler that has been freed (MPI_Errhandler_free)" : nullptr;
     case ObjectKind::win:
-      return windows().table.has_had(handle) ? " window that has been freed (MPI_Win_free)" : nullptr;
+      return rt.windows.has_had(handle) ? " window that has been freed (MPI_Win_free)" : nullptr;
     default:
       return nullptr;
   }

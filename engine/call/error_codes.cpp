@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "engine/call/failure.hpp"
+#include "engine/include/rmq_mpi_types.h"
 
 namespace rmq::mpi {
 namespace {
@@ -201,33 +201,6 @@ int last_used_code() {
   Codes& all = codes();
   const std::scoped_lock lock(all.mutex);
   return kFirstAdded - 1 + static_cast<int>(all.added.size());
-}
-
-int error_class_of(Errc e) {
-  switch (e) {
-    case Errc::ok:
-      return MPI_SUCCESS;
-    case Errc::truncate:
-      return MPI_ERR_TRUNCATE;
-    case Errc::no_memory:
-      return MPI_ERR_NO_MEM;
-    case Errc::peer_lost:
-      return MPIX_ERR_PROC_FAILED;
-    case Errc::protocol:
-      return MPI_ERR_INTERN;
-    case Errc::argument:
-      return MPI_ERR_ARG;
-    case Errc::buffer:
-      return MPI_ERR_BUFFER;
-    case Errc::revoked:
-      return MPIX_ERR_REVOKED;
-    case Errc::partial:
-      return MPI_ERR_TYPE;
-    case Errc::config:
-    case Errc::system:
-      return MPI_ERR_OTHER;
-  }
-  return MPI_ERR_INTERN;
 }
 
 }  // namespace rmq::mpi

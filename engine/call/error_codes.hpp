@@ -7,8 +7,18 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace rmq::mpi {
+
+/// An error code of this class that MPI_Error_string explains with `text`, as long as it is among the latest. Any
+/// thread, as all here.
+int make_error_code(int error_class, std::string_view text);
+/// What MPI_Error_class and MPI_Error_string answer; empty or negative for what is no code.
+int class_of_code(int code);
+std::string text_of_code(int code);
+/// Value of the attribute MPI_LASTUSEDCODE.
+int last_used_code();
 
 /// What the program has added.
 struct AddedCode {
@@ -19,7 +29,7 @@ struct AddedCode {
 };
 enum class Fate : bool { kept, removed };
 
-/// A new code of that class; negative: a new class. Any thread, as all here.
+/// A new code of that class; negative: a new class.
 int add_error_code(int error_class);
 /// Calls `change` with what the program has added under this code, while no other thread looks at any; false: it has
 /// not, or has removed it. What `change` throws is passed on.

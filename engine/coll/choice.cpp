@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "adi/device.hpp"
-#include "engine/call/failure.hpp"
-#include "engine/coll/task.hpp"
+#include "engine/message/task.hpp"
+#include "engine/object/failure.hpp"
 
 namespace rmq::mpi::coll {
 namespace {
@@ -29,11 +29,6 @@ Traits traits_of(char digit) {
 }
 
 }  // namespace
-
-Traits own_traits(const adi::Device& device) {
-  // As it is going to be: a session asks before there are methods, and a rank that is alone on its host opens none.
-  return {device.crowded(), device.config().methods.starts_with("shm")};
-}
 
 Result<void> Terms::ask_choice() const {
   const auto answer = from_->look_up(kTermsKey);

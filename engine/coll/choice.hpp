@@ -15,7 +15,7 @@
 
 #include "engine/coll/guests.hpp"
 #include "engine/coll/rules.hpp"
-#include "engine/coll/traits.hpp"
+#include "engine/object/traits.hpp"
 #include "start/bootstrap.hpp"
 
 namespace rmq::adi {
@@ -64,9 +64,6 @@ class Terms {
 /// round trip. Errc::config for a word of this rank's RMQ_COLL that names nothing, or an algorithm that the collective
 /// has not.
 Result<Terms> settle_terms(Bootstrap& bootstrap, std::string_view forced, Traits traits);
-
-/// What this rank says of itself.
-Traits own_traits(const adi::Device& device);
 
 /// Branches of a tree where context switches count more than messages (choice.def).
 inline constexpr int kFlatRanks = 64;

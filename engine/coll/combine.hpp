@@ -5,6 +5,7 @@
 
 #include "adi/device.hpp"
 #include "engine/coll/coll.hpp"
+#include "engine/coll/op_apply.hpp"
 #include "engine/coll/scratch.hpp"
 #include "engine/coll/steps.hpp"
 

@@ -10,7 +10,7 @@
 #include "engine/coll/choice.hpp"
 #include "engine/coll/guests.hpp"
 #include "engine/coll/steps.hpp"
-#include "engine/ft/failures.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi::coll {
 

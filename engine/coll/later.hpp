@@ -9,8 +9,8 @@
 
 #include "engine/coll/args.hpp"
 #include "engine/coll/plan.hpp"
-#include "engine/coll/task.hpp"
 #include "engine/message/requests.hpp"
+#include "engine/message/task.hpp"
 
 namespace rmq::mpi::coll {
 

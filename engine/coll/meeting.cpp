@@ -3,12 +3,12 @@
 #include <new>
 #include <utility>
 
-#include "engine/call/failure.hpp"
 #include "engine/coll/choice.hpp"
 #include "engine/coll/combine.hpp"
 #include "engine/coll/scratch.hpp"
 #include "engine/coll/stages.hpp"
 #include "engine/message/transfer.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi::coll {
 namespace {

@@ -1,10 +1,9 @@
-// What an operation does to data: base/data/reduction.hpp, or the program's own function.
+#include "engine/coll/op_apply.hpp"
+
 #include <algorithm>
 #include <climits>
 
-#include "engine/call/call.hpp"
-#include "engine/coll/task.hpp"
-#include "engine/object/datatypes.hpp"
+#include "engine/message/task.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -42,20 +41,6 @@ void call_function(adi::Device& device, const Op& op, const void* in, void* inou
 }
 
 }  // namespace
-
-bool op_valid_for(const Op& op, const Datatype& type) {
-  if (op.builtin == ReduceOp::none) return true;
-  if (op.builtin == ReduceOp::replace || op.builtin == ReduceOp::no_op || !type.predefined) return false;
-  return reduce_defined(op.builtin, type.basic);
-}
-
-void check_op(const Op& op, const Datatype& type) {
-  if (op_valid_for(op, type)) [[likely]]
-    return;
-  const std::string_view name = type_name(type);
-  fail_call(MPI_ERR_OP, "the operation of argument op is not defined for the datatype" +
-                            (name.empty() ? std::string() : " " + std::string(name)));
-}
 
 void apply_op(adi::Device& device, const Op& op, const void* in, void* inout, MPI_Count count, Datatype& type) {
   if (op.builtin == ReduceOp::none) return call_function(device, op, in, inout, count, type);

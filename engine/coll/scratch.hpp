@@ -10,7 +10,7 @@
 #include <new>
 
 #include "engine/coll/blocks.hpp"
-#include "engine/ft/failures.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi::coll {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/call/failure.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi::coll {
 namespace {

@@ -13,9 +13,9 @@
 
 #include "engine/coll/blocks.hpp"
 #include "engine/coll/choice.hpp"
-#include "engine/coll/task.hpp"
-#include "engine/ft/failures.hpp"
+#include "engine/message/task.hpp"
 #include "engine/message/transfer.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi::coll {
 

@@ -1,11 +1,12 @@
 // What members tell each other before a communicator is made.
 #include <algorithm>
 
-#include "engine/coll/task.hpp"
+#include "engine/call/error_codes.hpp"
+#include "engine/comm/by_line.hpp"
 #include "engine/comm/comms.hpp"
-#include "engine/ft/failures.hpp"
 #include "engine/message/p2p.hpp"
-#include "engine/worlds/introduce.hpp"
+#include "engine/message/task.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -1,7 +1,7 @@
-// Making and ending communicators and groups; agreement among their members. Everything here needs the device held.
+// Agreement among the members of a communicator, on contexts above all, and the communicators that are made of it.
+// Everything here needs the device held.
 #pragma once
 
-#include <atomic>
 #include <bit>
 #include <functional>
 #include <memory>
@@ -10,58 +10,17 @@
 #include <vector>
 
 #include "engine/call/call.hpp"
-#include "engine/life/report.hpp"
 #include "engine/message/transfer.hpp"
+#include "engine/object/comm.hpp"
+#include "engine/object/contexts.hpp"
 #include "start/line.hpp"
 
 namespace rmq::mpi {
-
-// ---- life ----
-
-inline void retain(Comm& c) {
-  ++c.refs;
-}
-/// What the last reference does: gives the contexts back and lets go of groups and error handler.
-void end_of(Comm* c);
-inline void release(Comm* c) {
-  if (--c->refs == 0) [[unlikely]]
-    end_of(c);
-}
-inline void retain(Group& g) {
-  ++g.refs;
-}
-void release(Group* g);
-/// Atomic, as those of no other object: sessions begin in any thread.
-inline void retain(Errhandler& e) {
-  std::atomic_ref(e.refs).fetch_add(1, std::memory_order_relaxed);  // relaxed: who has one gives another
-}
-void release(Errhandler* e);
-
-/// MPI_IDENT, MPI_SIMILAR or MPI_UNEQUAL.
-int compare(const Group& a, const Group& b);
-/// A group of these world ranks, in this order, with one reference; MPI_GROUP_EMPTY when there are none. `session`:
-/// that of the group that it is made from.
-Group* new_group(Ranks world, int session = MPI_SESSION_NULL);
-
-/// A communicator over `group` (and `remote`), whose references it takes over, in contexts that have been agreed on (or
-/// 0: they come later). It inherits the error handler of `parent` and is in the table of user handles.
-struct NewComm {
-  std::uint32_t context;
-  Group* group;
-  Group* remote = nullptr;             // of an inter-communicator
-  std::uint32_t local_context = 0;     // of an inter-communicator: context of its local intra-communicator
-  const coll::Terms* terms = nullptr;  // where they are not those of the parent
-  std::optional<coll::Traits> traits = std::nullopt;  // nothing: they come with the contexts
-};
-Comm* new_comm(const Comm& parent, const NewComm& made);
 
 /// The communicator of those world ranks who are in `world` (and `remote`), in contexts that all members of `parent`
 /// agree on: each must call, with the group that it belongs to. nullptr for those who are in none, and where one side
 /// of an inter-communicator would be empty.
 Comm* create_comm(Comm& parent, Ranks world, Ranks remote = {});
-inline MPI_Comm handle_or_null(const Comm* c) {
-  return c ? c->handle : MPI_COMM_NULL;
-}
 
 // ---- agreement ----
 
@@ -102,24 +61,12 @@ struct Bridge {
 /// MPI_SUCCESS if both sides are well, else an error class. `ours`: why this one is not.
 int settle(const Bridge& b, const Failure* ours);
 
-/// How the leader of one group reaches the other one.
-struct Way {
-  Bridge bridge{true};
-  std::unique_ptr<Line> line;  // that of the bridge
-};
 /// All members of a communicator, and the way to the other group if it has one. Each takes a tag, in this order at all.
 struct Everyone {
   Party party;
   Bridge bridge;
 };
 Everyone everyone_of(Comm& c);
-/// An inter-communicator of `local` with the group whose leader ours reaches in the way that `reach` finds, which all
-/// of `local` call; on `own`, which is like it. Each member of both groups calls. intercomm.cpp The leader keeps the
-/// line by which it has reached the other one for as long as the two sides are connected.
-MPI_Comm create_intercomm(Comm& local, int leader, const std::function<Way(Comm& own)>& reach);
-/// The same where the leader has that way already: the other side waits for this one from the beginning.
-MPI_Comm create_intercomm(Comm& local, int leader, const Bridge& bridge);
-
 /// All members' words, in the order of the members; each brings as many.
 std::vector<std::uint64_t> gather_all(const Party& p, std::span<const std::uint64_t> mine);
 /// Each word becomes the bitwise and of all members'.
@@ -133,9 +80,6 @@ std::vector<std::uint64_t> exchange(const Party& p, const Bridge& b, const std::
 std::vector<std::uint64_t> exchange_with_remote(Comm& inter, const std::vector<std::uint64_t>& ours);
 
 // ---- contexts: context.cpp ----
-
-inline constexpr std::uint32_t kWorldContext = 0, kSelfContext = 2;
-inline constexpr std::size_t kContextWords = 256;  // of 64 contexts each
 
 /// What a call says that finds none free.
 inline constexpr const char* kNoContextLeft = "too many communicators are alive: no context is left";
@@ -255,6 +199,5 @@ Contexts agree_on_contexts(const Everyone& all, int n);
 inline Contexts agree_on_contexts(const Party& p, int n) {
   return agree_on_contexts({p, {}}, n);
 }
-void free_context(std::uint32_t context);
 
 }  // namespace rmq::mpi

@@ -1,9 +1,10 @@
-// Which contexts are free, and how all members come to the same one.
+// How all members come to the same contexts.
 //
-// Every process keeps a mask of the contexts that it does not use. The members AND their masks along the party's tree
-// and take the lowest bits that are left. Several agreements may go on in a process at once (threads, MPI_Comm_idup);
-// if each took its bits from the same mask, two could take the same. So one at a time owns the mask; the others put in
-// zeros, see that not all members owned theirs, and go another round. Two rules keep them from waiting for ever:
+// Every process keeps a mask of the contexts that it does not use (object/contexts.hpp). The members AND their masks
+// along the party's tree and take the lowest bits that are left. Several agreements may go on in a process at once
+// (threads, MPI_Comm_idup); if each took its bits from the same mask, two could take the same. So one at a time owns
+// the mask; the others put in zeros, see that not all members owned theirs, and go another round. Two rules keep them
+// from waiting for ever:
 // - the owner is the agreement that comes first in the order (Order), which is the same in all processes;
 // - it stands in that order from its second round on, when all its members have come: nobody holds the mask, or the
 //   place before others, for members who come only after another agreement, which needs the mask. An agreement that is
@@ -13,7 +14,6 @@
 #include <set>
 #include <utility>
 
-#include "engine/coll/choice.hpp"
 #include "engine/comm/comms.hpp"
 #include "engine/message/p2p.hpp"
 
@@ -23,19 +23,11 @@ namespace {
 // In the last word of a round: all members own their masks. Beside it are their traits.
 constexpr std::uint64_t kOwned = 1;
 
-constexpr std::uint32_t kFirstOwn = 2 * 64 * kContextWords;
-
+/// Which agreement may take contexts from this process's mask.
 struct Masks {
-  std::uint64_t free[kContextWords];
   bool owned = false;
   int under_way = 0;
-  std::multiset<Order> waiting;        // the agreements that may own
-  std::uint32_t next_own = kFirstOwn;  // contexts of this process alone
-  std::vector<std::uint32_t> free_own;
-  Masks() {
-    std::fill(std::begin(free), std::end(free), ~std::uint64_t{0});
-    free[0] &= ~std::uint64_t{3};  // MPI_COMM_WORLD and MPI_COMM_SELF
-  }
+  std::multiset<Order> waiting;  // the agreements that may own
 };
 /// Touched with the device held.
 Masks& masks() {
@@ -45,17 +37,8 @@ Masks& masks() {
 
 /// Contexts of this process alone.
 Contexts take_own(int wanted) {
-  Masks& m = masks();
   Contexts own{.list = {}, .traits = coll::own_traits(*runtime().device)};
-  for (int i = 0; i < wanted; ++i) {
-    if (m.free_own.empty()) {
-      own.list.push_back(m.next_own);
-      m.next_own += 2;
-    } else {
-      own.list.push_back(m.free_own.back());
-      m.free_own.pop_back();
-    }
-  }
+  for (int i = 0; i < wanted; ++i) own.list.push_back(take_own_context());
   return own;
 }
 
@@ -99,7 +82,7 @@ void ContextTurn::offer(std::span<std::uint64_t, kWords> words) {
   owner_ = in_order_ && !m.owned && *m.waiting.begin() == order_;
   if (owner_) {
     m.owned = true;
-    std::copy(std::begin(m.free), std::end(m.free), words.begin());
+    std::ranges::copy(free_contexts(), words.begin());
   } else {
     std::fill(words.begin(), words.end(), 0);
   }
@@ -124,7 +107,7 @@ bool ContextTurn::end_round(std::span<const std::uint64_t, kWords> words, int wa
     }
   }
   if (std::ssize(contexts) < wanted) contexts.clear();
-  for (const std::uint32_t c : contexts) m.free[c / 2 / 64] &= ~(std::uint64_t{1} << (c / 2 % 64));
+  for (const std::uint32_t c : contexts) take_context(c);
   return true;
 }
 
@@ -249,15 +232,6 @@ Contexts agree_on_contexts(const Everyone& all, int n) {
   while (!agreement.done()) runtime().device->MPID_Poll(true);
   if (agreement.error() != MPI_SUCCESS) fail_call(agreement.error(), agreement.text());
   return agreement.contexts();
-}
-
-void free_context(std::uint32_t context) {
-  Masks& m = masks();
-  if (context >= kFirstOwn) {
-    m.free_own.push_back(context);
-  } else {
-    m.free[context / 2 / 64] |= std::uint64_t{1} << (context / 2 % 64);
-  }
 }
 
 }  // namespace rmq::mpi

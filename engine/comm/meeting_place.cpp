@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <map>
 
-#include "engine/ft/failures.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi {
 namespace {

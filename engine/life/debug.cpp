@@ -9,7 +9,7 @@
 
 #include "base/record/debug_root.hpp"
 #include "engine/life/life.hpp"
-#include "engine/life/runtime.hpp"
+#include "engine/object/runtime.hpp"
 
 extern "C" {
 [[gnu::visibility("default"), gnu::used]] char MPIR_dll_name[4096] = "librmq_msgq.so";

@@ -1,4 +1,4 @@
-// Start and end of the process-wide instance: engine/life/runtime.cpp.
+// Start and end of the process-wide instance: engine/life/life.cpp.
 #pragma once
 
 #include <atomic>

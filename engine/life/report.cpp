@@ -7,10 +7,9 @@
 #include <cerrno>
 #include <csignal>
 
-#include "engine/life/runtime.hpp"
+#include "engine/comm/topology.hpp"
 #include "engine/message/requests.hpp"
-#include "engine/object/topology.hpp"
-#include "engine/window/windows.hpp"
+#include "engine/object/runtime.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -84,7 +83,7 @@ void tell_comms(ReportText& to) {
   if (rt.world) tell_comm(*rt.world, to);
   if (rt.self) tell_comm(*rt.self, to);
   rt.comms.for_each([&](const Comm& c) { tell_comm(c, to); });
-  windows().table.for_each([&](const Win& w) { tell_comm(*w.comm, to); });
+  rt.windows.for_each([&](const Win& w) { tell_comm(*w.comm, to); });
   to.end_list();
 }
 

@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 
-#include "engine/comm/comms.hpp"
 #include "engine/message/p2p.hpp"
 #include "engine/message/requests.hpp"
 

@@ -1,25 +1,12 @@
 // Filling in device requests: shared by the point-to-point chapter and internal transfers.
 #pragma once
 
-#include <vector>
-
-#include "engine/life/runtime.hpp"
 #include "engine/message/transfer.hpp"
+#include "engine/object/contexts.hpp"
 #include "engine/object/datatypes.hpp"
+#include "engine/object/runtime.hpp"
 
 namespace rmq::mpi {
-
-/// What a communicator's collective traffic adds to its contexts, and what announcements and partitions of partitioned
-/// messages do. Contexts without it are even.
-inline constexpr std::uint32_t kCollective = 1, kAnnouncement = 1u << 30, kPartition = 1u << 31;
-
-/// The contexts of all messages of communicators that have these.
-inline std::vector<std::uint32_t> contexts_of(const std::vector<std::uint32_t>& own) {
-  std::vector<std::uint32_t> all;
-  for (const std::uint32_t one : own)
-    for (const std::uint32_t offset : {0u, kCollective, kAnnouncement, kPartition}) all.push_back(one + offset);
-  return all;
-}
 
 inline void attach(Request* r, const Buffer& b) {
   r->view = view_of(*b.type, b.data, b.count);

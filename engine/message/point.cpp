@@ -1,6 +1,6 @@
 #include "engine/message/point.hpp"
 
-#include "engine/message/bsend.hpp"
+#include "engine/message/pending.hpp"
 
 namespace rmq::mpi {
 

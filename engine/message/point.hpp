@@ -3,10 +3,10 @@
 
 #include <climits>
 
-#include "engine/ft/failures.hpp"
 #include "engine/message/bsend.hpp"
 #include "engine/message/p2p.hpp"
 #include "engine/message/requests.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi {
 

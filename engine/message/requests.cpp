@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "engine/ft/failures.hpp"
+#include "engine/message/pending.hpp"
 
 namespace rmq::mpi {
 namespace {

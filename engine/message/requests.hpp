@@ -9,7 +9,7 @@
 #pragma once
 
 #include "engine/call/call.hpp"
-#include "engine/comm/comms.hpp"
+#include "engine/object/comm.hpp"
 #include "engine/object/status.hpp"
 
 namespace rmq::mpi {

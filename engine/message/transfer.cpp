@@ -1,9 +1,9 @@
 #include "engine/message/transfer.hpp"
 
-#include "engine/call/failure.hpp"
 #include "engine/call/function.hpp"
-#include "engine/coll/task.hpp"
 #include "engine/message/p2p.hpp"
+#include "engine/message/task.hpp"
+#include "engine/object/failure.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -6,9 +6,17 @@
 #include <cstddef>
 
 #include "adi/device.hpp"
-#include "engine/object/objects.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi {
+
+/// The MPI function under way is a collective of this communicator, which all members have to call in the same order.
+/// Fails when it has been revoked. `bytes`: what all have to agree on; `root`: -1 without.
+inline void note_collective(Comm& c, std::uint64_t bytes = 0, int root = -1) {
+  ft::check_not_revoked(c);
+  const adi::Device& device = *runtime().device;
+  c.called[c.calls++ % c.called.size()] = {device.call_name(), device.MPID_Call_kind(), bytes, root};
+}
 
 /// Which function it is that the rank has called last on this communicator, of the collective ones.
 inline std::uint32_t collective_kind(const Comm& comm) {

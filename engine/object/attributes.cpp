@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/call/call.hpp"
+#include "engine/object/runtime.hpp"
 
 extern "C" int MPIR_Dup_fn(MPI_Comm, int, void*, void* in, void* out, int* flag) {
   *static_cast<void**>(out) = in;
@@ -56,17 +56,6 @@ Attributes::iterator position(Attributes& list, int keyval) {
 
 }  // namespace
 
-Keyval& keyval_arg(int handle, Keyval::For what, const char* name) {
-  Keyval* k = runtime().keyvals.find(handle);
-  if (!k) detail::bad_handle(MPI_ERR_KEYVAL, handle, name);
-  if (k->what != what) {
-    // Not the fault of a window, and its handler, fatal as long as none is set, hears nothing of it, as in MPICH.
-    throw Failure{MPI_ERR_KEYVAL, std::string("argument ") + name + " was made for another kind of object",
-                  what == Keyval::For::win ? MPI_COMM_SELF : MPI_COMM_NULL};
-  }
-  return *k;
-}
-
 int make_keyval(Keyval::For what, MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* destroy,
                 void* extra) {
   auto k = std::make_unique<Keyval>();
@@ -77,9 +66,7 @@ int make_keyval(Keyval::For what, MPI_Comm_copy_attr_function* copy, MPI_Comm_de
   return runtime().keyvals.add(std::move(k))->handle;
 }
 
-void free_keyval(int& handle, Keyval::For what) {
-  Keyval& k = keyval_arg(handle, what);
-  handle = MPI_KEYVAL_INVALID;
+void free_keyval(Keyval& k) {
   if (k.freed) return;
   k.freed = true;
   release(k);

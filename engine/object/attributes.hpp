@@ -7,13 +7,10 @@
 
 namespace rmq::mpi {
 
-/// A keyval of this kind; one that was freed serves as long as attributes are set. Throws MPI_ERR_KEYVAL.
-Keyval& keyval_arg(int handle, Keyval::For what, const char* name = "keyval");
-
 int make_keyval(Keyval::For what, MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* destroy,
                 void* extra);
-/// Makes `handle` MPI_KEYVAL_INVALID. A second time, by a copy of the handle, is no error while attributes are set.
-void free_keyval(int& handle, Keyval::For what);
+/// The program lets go of it. A second time, by a copy of the handle, is no error while attributes are set.
+void free_keyval(Keyval& key);
 
 /// Sets or replaces (after its delete callback) the value. These three return MPI_SUCCESS or what a callback returned.
 int set_attribute(Attributes& list, int object, Keyval& key, void* value,

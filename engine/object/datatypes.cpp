@@ -3,11 +3,15 @@
 
 #include <utility>
 
-#include "engine/call/call.hpp"
 #include "engine/object/attributes.hpp"
-#include "engine/window/windows.hpp"
+#include "engine/object/failure.hpp"
+#include "rma/window/domain.hpp"
 
 namespace rmq::mpi {
+
+void forget_layout(const Layout* layout) {
+  if (const auto& domain = runtime().domain) domain->forget(layout);
+}
 
 LayoutRef checked(LayoutRef layout) {
   if (!layout) [[unlikely]]

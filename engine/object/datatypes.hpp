@@ -6,12 +6,12 @@
 #include <string_view>
 
 #include "base/data/data_view.hpp"
-#include "engine/life/runtime.hpp"
 #include "engine/object/objects.hpp"
+#include "engine/object/runtime.hpp"
 
 namespace rmq::mpi {
 
-// ---- types: type/builtin.cpp, type/object.cpp ----
+// ---- types: builtin.cpp, datatypes.cpp ----
 
 /// Makes the predefined types. Once, before any other call here and before the first run-time type: the pair types of C
 /// have the handles of the table's first five.
@@ -44,6 +44,9 @@ inline DataView view_of(const Datatype& type, void* buf, MPI_Count count) {
   return type.layout->view(buf, static_cast<std::uint64_t>(count));
 }
 
+/// A layout goes that windows may have used: their targets need not know it any more.
+void forget_layout(const Layout* layout);
+
 /// The layout, unless it is empty because sizes left the 64-bit range: a Failure.
 LayoutRef checked(LayoutRef layout);
 /// A new derived type with its one reference, from a layout that is checked here. The types in `contents` gain one
@@ -56,7 +59,7 @@ std::int64_t element_distance(MPI_Count elements, std::int64_t extent);
 /// inside of one.
 MPI_Count elements_in(const Datatype& type, MPI_Count bytes);
 
-// ---- operations: ops.cpp; engine/coll/op_apply.cpp ----
+// ---- operations: ops.cpp ----
 
 /// nullptr when the handle is no live operation.
 Op* find_op(MPI_Op handle);
@@ -74,10 +77,5 @@ void op_release(Op& op);
 bool op_valid_for(const Op& op, const Datatype& type);
 /// Throws a Failure of class MPI_ERR_OP unless it holds.
 void check_op(const Op& op, const Datatype& type);
-
-/// inout[i] = in[i] op inout[i] for `count` elements. op_valid_for() must hold. Addresses as MPI passes buffers: of the
-/// first element's origin. A user function is called without the device held in threaded programs, in portions of at
-/// most INT_MAX elements unless it takes large counts.
-void apply_op(adi::Device& device, const Op& op, const void* in, void* inout, MPI_Count count, Datatype& type);
 
 }  // namespace rmq::mpi

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "engine/life/runtime.hpp"
+#include "engine/object/runtime.hpp"
 
 namespace rmq::mpi {
 namespace {

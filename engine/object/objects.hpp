@@ -15,12 +15,15 @@
 #include "base/data/reduction.hpp"
 #include "base/packet/packet.hpp"
 #include "base/ranks.hpp"
-#include "engine/coll/traits.hpp"
 #include "engine/include/rmq_mpi_types.h"
 #include "engine/object/handles.hpp"
+#include "engine/object/traits.hpp"
 
 namespace rmq::adi {
 class Device;
+}
+namespace rmq::rma {
+class Window;
 }
 
 namespace rmq::mpi {
@@ -193,8 +196,8 @@ struct Comm {
   mutable std::shared_ptr<const coll::Levels> levels;  // how it lies on hosts, once asked (engine/coll/levels.hpp)
   std::shared_ptr<BsendBuffer> bsend;                  // attached to it alone (engine/message/bsend.hpp); nullptr: none
   Activity* activities = nullptr;                      // the newest of those that hold it (engine/message/requests.hpp)
-  std::shared_ptr<const Topology> topology;            // nullptr: none; duplicates share it (topology.hpp)
-  std::shared_ptr<ft::Circle> circle;                  // its failures, once asked for (engine/ft/failures.hpp)
+  std::shared_ptr<const Topology> topology;            // nullptr: none; duplicates share it (engine/comm/topology.hpp)
+  std::shared_ptr<ft::Circle> circle;                  // its failures, once asked for (engine/object/deaths.hpp)
 
   /// All there are: also those whose handle has been freed, which messages hold, and parts of other objects, which have
   /// never had one. Touched with the device held.
@@ -217,6 +220,27 @@ struct Comm {
   int remote_size() const { return remote ? remote->size() : group->size(); }
   /// World rank of a rank that messages go to or come from.
   Rank world_of(int r) const { return (remote ? remote : group)->world[r]; }
+};
+
+struct Win {
+  static constexpr ObjectKind kKind = ObjectKind::win;
+  int handle = MPI_WIN_NULL;
+  std::unique_ptr<rma::Window> window;  // what it does: rma/window/window.hpp
+  Comm* comm = nullptr;                 // of the members, for the window alone, without a handle; referenced
+  Errhandler* errhandler = nullptr;     // referenced
+  std::string name;
+  Attributes attributes;
+  Info hints;  // as MPI_Win_get_info shows them
+  // What predefined attributes point at.
+  MPI_Aint bytes = 0;
+  int disp_unit = 1;  // INT_MAX for larger ones, which the attribute's type cannot tell
+  int flavor = 0;
+  int model = MPI_WIN_UNIFIED;
+
+  Win();
+  Win(const Win&) = delete;
+  Win& operator=(const Win&) = delete;
+  ~Win();
 };
 
 }  // namespace rmq::mpi

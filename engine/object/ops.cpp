@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "engine/object/datatypes.hpp"
+#include "engine/object/failure.hpp"
 
 namespace rmq::mpi {
 namespace {
@@ -41,6 +42,20 @@ void op_retain(Op& op) {
 
 void op_release(Op& op) {
   if (!is_predefined(op) && --op.refs == 0) runtime().ops.remove(&op);
+}
+
+bool op_valid_for(const Op& op, const Datatype& type) {
+  if (op.builtin == ReduceOp::none) return true;
+  if (op.builtin == ReduceOp::replace || op.builtin == ReduceOp::no_op || !type.predefined) return false;
+  return reduce_defined(op.builtin, type.basic);
+}
+
+void check_op(const Op& op, const Datatype& type) {
+  if (op_valid_for(op, type)) [[likely]]
+    return;
+  const std::string_view name = type_name(type);
+  fail_call(MPI_ERR_OP, "the operation of argument op is not defined for the datatype" +
+                            (name.empty() ? std::string() : " " + std::string(name)));
 }
 
 }  // namespace rmq::mpi

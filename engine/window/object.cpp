@@ -7,14 +7,14 @@
 
 #include "engine/coll/coll.hpp"
 #include "engine/comm/comms.hpp"
-#include "engine/ft/failures.hpp"
-#include "engine/ft/together.hpp"
+#include "engine/comm/together.hpp"
 #include "engine/object/attributes.hpp"
+#include "engine/object/deaths.hpp"
 #include "engine/window/windows.hpp"
 
 namespace rmq::mpi {
 
-constinit detail::ImmortalWindows detail::all_windows;
+constinit detail::LatestWindow detail::latest_window;
 
 namespace {
 
@@ -54,8 +54,6 @@ rma::WindowOptions options_of(const NewWin& made, const Info* info, const Comm& 
   rma::WindowOptions o;
   o.id = own.context;
   o.flavor = made.flavor;
-  o.ranks = own.group->world;
-  o.me = own.rank;
   o.base = made.base;
   o.size = static_cast<std::uint64_t>(made.size);
   o.disp_unit = static_cast<std::uint64_t>(made.disp_unit);
@@ -83,26 +81,16 @@ void check_new(const NewWin& made) {
 }
 
 /// This member's part in it.
-void open_window(Win& w, const NewWin& made, const Info* info, Comm& talk) {
-  Windows& all = windows();
+void open(Win& w, const NewWin& made, const Info* info, Comm& talk) {
   w.comm = window_comm(talk);
   w.errhandler = find_errhandler(MPI_ERRORS_ARE_FATAL);
   rma::WindowOptions options = options_of(made, info, *w.comm, talk);
-  // The call that would tell of it may never come: the rank may wait for others first (failure.hpp).
+  // The call that would tell of it may never come: the rank may wait for others first (engine/life/losses.hpp).
   options.on_lost = [win = &w](Rank lost) {
     if (runtime().is_active() && win->errhandler->is_fatal()) end_for_loss(*runtime().device, lost);
   };
-  w.window = rma::Window::prepare(*all.domain, std::move(options));
-  const Ranks& host = w.window->host();
-  const auto opened =
-      w.window->open([&](std::span<std::uint64_t> words) { and_all(whole_party(talk), words); },
-                     [&](std::span<const std::uint64_t> words) { return gather_all(whole_party(talk), words); },
-                     [&](std::span<const std::uint64_t> words) {
-                       Party mine = whole_party(talk);
-                       mine.ranks = host.list();
-                       mine.me = host.place_of(talk.rank);
-                       return gather_all(mine, words);
-                     });
+  w.window = prepare_window(*w.comm, std::move(options));
+  const auto opened = open_window(*w.window, talk);
   const int failed = made.flavor == rma::Flavor::shared ? first_failed(talk, opened.has_value()) : -1;
   if (!opened) {
     const bool memory = opened.error().code == Errc::no_memory;
@@ -121,29 +109,45 @@ void open_window(Win& w, const NewWin& made, const Info* info, Comm& talk) {
 
 }  // namespace
 
-Win::~Win() {
-  window.reset();  // before its number may be given to another
-  if (errhandler) release(errhandler);
-  if (comm) release(comm);
+rma::Domain& shared_domain() {
+  forget_latest_window();
+  Runtime& rt = runtime();
+  if (!rt.domain) rt.domain = std::make_shared<rma::Domain>(*rt.device);
+  return *rt.domain;
+}
+
+std::unique_ptr<rma::Window> prepare_window(const Comm& c, rma::WindowOptions options) {
+  options.ranks = c.group->world;
+  options.me = c.rank;
+  return rma::Window::prepare(shared_domain(), std::move(options));
+}
+
+Result<void> open_window(rma::Window& window, Comm& talk) {
+  const Ranks& host = window.host();
+  return window.open([&](std::span<std::uint64_t> words) { and_all(whole_party(talk), words); },
+                     [&](std::span<const std::uint64_t> words) { return gather_all(whole_party(talk), words); },
+                     [&](std::span<const std::uint64_t> words) {
+                       Party mine = whole_party(talk);
+                       mine.ranks = host.list();
+                       mine.me = host.place_of(talk.rank);
+                       return gather_all(mine, words);
+                     });
 }
 
 Win& make_window(Comm& c, const NewWin& made) {
   check_new(made);
   const Info* info = optional_info_arg(made.info);
   note_collective(c);
-  Windows& all = windows();
-  all.forget_latest();  // the new window may need the agent: another thread
-  if (!all.domain) all.domain = std::make_unique<rma::Domain>(*runtime().device);
   auto w = std::make_unique<Win>();
   ft::Together members(c);
   const auto discard = [&] {
     if (w->comm) w->comm->stillborn = true;
     w.reset();
   };
-  members.run([&] { open_window(*w, made, info, members.own()); });
+  members.run([&] { open(*w, made, info, members.own()); });
   if (!members.is_well()) discard();
   members.conclude(discard);
-  return *all.table.add(std::move(w));
+  return *runtime().windows.add(std::move(w));
 }
 
 int free_window(Win& w, MPI_Win& handle) {
@@ -155,23 +159,19 @@ int free_window(Win& w, MPI_Win& handle) {
   } else if (const int error = coll::barrier(*w.comm); error != MPI_SUCCESS) {
     fail_call(error, "not all members of the window have come");
   }
-  windows().forget_latest();
-  windows().table.remove(&w);
+  forget_latest_window();
+  runtime().windows.remove(&w);
   handle = MPI_WIN_NULL;
   return MPI_SUCCESS;
 }
 
 void end_windows() {
-  Windows& all = windows();
+  Runtime& rt = runtime();
   std::vector<Win*> left;
-  all.table.for_each([&](Win& w) { left.push_back(&w); });
-  all.forget_latest();
-  for (Win* w : left) all.table.remove(w);
-  all.domain.reset();
-}
-
-void forget_layout(const Layout* layout) {
-  if (const auto& domain = windows().domain) domain->forget(layout);
+  rt.windows.for_each([&](Win& w) { left.push_back(&w); });
+  forget_latest_window();
+  for (Win* w : left) rt.windows.remove(w);
+  rt.domain.reset();
 }
 
 }  // namespace rmq::mpi

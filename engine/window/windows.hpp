@@ -12,69 +12,37 @@
 
 namespace rmq::mpi {
 
-struct Win {
-  static constexpr ObjectKind kKind = ObjectKind::win;
-  int handle = MPI_WIN_NULL;
-  std::unique_ptr<rma::Window> window;
-  Comm* comm = nullptr;              // of the members, for the window alone, without a handle; referenced
-  Errhandler* errhandler = nullptr;  // referenced
-  std::string name;
-  Attributes attributes;
-  Info hints;  // as MPI_Win_get_info shows them
-  // What predefined attributes point at.
-  MPI_Aint bytes = 0;
-  int disp_unit = 1;  // INT_MAX for larger ones, which the attribute's type cannot tell
-  int flavor = 0;
-  int model = MPI_WIN_UNIFIED;
-
-  Win() = default;
-  Win(const Win&) = delete;
-  Win& operator=(const Win&) = delete;
-  ~Win();
-};
-
-struct Windows {
-  std::unique_ptr<rma::Domain> domain;  // from the first window on
-  Table<Win, ObjectKind::win> table;
-  // The window of the latest call, for the short way; null while other threads may call.
-  MPI_Win latest = MPI_WIN_NULL;
-  rma::Window* latest_window = nullptr;
-
-  void forget_latest() {
-    latest = MPI_WIN_NULL;
-    latest_window = nullptr;
-  }
-};
-
 namespace detail {
-/// Never destroyed, like the runtime.
-union ImmortalWindows {
-  Windows windows;
-  constexpr ImmortalWindows() : windows() {}
-  ~ImmortalWindows() {}
+/// The window of the latest call, for the short way; null while other threads may call.
+struct LatestWindow {
+  MPI_Win handle = MPI_WIN_NULL;
+  rma::Window* window = nullptr;
 };
-[[gnu::visibility("hidden")]] extern ImmortalWindows all_windows;
+[[gnu::visibility("hidden")]] extern LatestWindow latest_window;
 
 [[noreturn]] void bad_target(const Win& w, int rank, const char* name);
 [[noreturn]] void bad_assertion(int assertion);
 }  // namespace detail
 
-inline Windows& windows() {
-  return detail::all_windows.windows;
+/// A window comes or goes, or its agent, which is another thread: the next call takes no short way.
+inline void forget_latest_window() {
+  detail::latest_window = {};
 }
 
-/// nullptr when the handle is no live window.
-inline Win* find_win(MPI_Win handle) {
-  return windows().table.find(handle);
-}
+/// What all windows of the process share, made for the first of them. Whoever asks is about to make one.
+rma::Domain& shared_domain();
+/// This member's part of a window over the members of `c`; rma::Window::prepare() says what comes of failures.
+std::unique_ptr<rma::Window> prepare_window(const Comm& c, rma::WindowOptions options);
+/// Collective over `talk`: all have prepared theirs. Errors are those of rma::Window::open().
+Result<void> open_window(rma::Window& window, Comm& talk);
 
 /// The window of a call that may go the short way (rma/window/short_way.hpp), else null: enter_win() then.
 [[gnu::always_inline]] inline rma::Window* short_way(MPI_Win handle) {
-  const Windows& all = windows();
-  return all.latest == handle ? all.latest_window : nullptr;
+  const detail::LatestWindow& latest = detail::latest_window;
+  return latest.handle == handle ? latest.window : nullptr;
 }
 
-// ---- life: win/object.cpp ----
+// ---- life: object.cpp ----
 
 /// What differs between the functions that make windows.
 struct NewWin {
@@ -90,8 +58,6 @@ Win& make_window(Comm& c, const NewWin& made);
 int free_window(Win& w, MPI_Win& handle);
 /// MPI_Finalize: windows that the program has left, and what all share.
 void end_windows();
-/// The program has freed a datatype with this layout.
-void forget_layout(const Layout* layout);
 
 // ---- info: hints.cpp ----
 
@@ -160,10 +126,7 @@ template <class Body>
   try {
     adi::Device::Entry entry(*rt.device, function, function.id, function.collective);
     Win& w = win_arg(win);
-    if (!rt.device->threads()) {
-      windows().latest = win;
-      windows().latest_window = w.window.get();
-    }
+    if (!rt.device->threads()) detail::latest_window = {win, w.window.get()};
     code = detail::run(body, w);
   } catch (...) {
     return detail::raise_caught(win, function);

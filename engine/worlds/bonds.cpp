@@ -14,7 +14,7 @@
 #include "engine/coll/choice.hpp"
 #include "engine/coll/coll.hpp"
 #include "engine/coll/host_memory.hpp"
-#include "engine/ft/failures.hpp"
+#include "engine/object/deaths.hpp"
 #include "engine/worlds/wish.hpp"
 
 namespace rmq::mpi {
@@ -267,7 +267,7 @@ void tie_again(const std::vector<Rank>& members, bool leader) {
 
 void dismiss(adi::Party& party) {
   for (const adi::Relay* relay : party.relays()) {
-    coll::HostMemory::forget(runtime().terms, *relay);
+    coll::HostMemory::forget(*runtime().world->terms, *relay);
     for (const KnownTerms& k : known_terms()) coll::HostMemory::forget(k.terms, *relay);
   }
   runtime().device->MPID_Dismiss(party);

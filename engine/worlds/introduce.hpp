@@ -3,7 +3,6 @@
 // calls; all needs the device held.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -23,14 +22,5 @@ struct Introduction {
 
 /// `leader` of `local` reaches the other one through the bridge. Throws Failure, at all members, when it cannot be.
 Introduction introduce(Comm& local, int leader, const Bridge& bridge);
-
-/// What two leaders tell each other by a line. Polls the device meanwhile. Throws Failure when the other one is gone.
-/// `failed` is called often, and ends it when it throws.
-std::vector<std::uint64_t> swap_by_line(Line& line, const std::vector<std::uint64_t>& ours,
-                                        const std::function<void()>& failed);
-
-/// Polls the device until `done()`, which is called often, holds; `fd` (-1: none) wakes a call that sleeps when it is
-/// readable, or with `writable` can be written.
-void await_fd(int fd, bool writable, const std::function<bool()>& done);
 
 }  // namespace rmq::mpi

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/call/call.hpp"
-#include "engine/worlds/introduce.hpp"
+#include "engine/comm/by_line.hpp"
 
 namespace rmq::mpi {
 

@@ -1,5 +1,5 @@
 // Chapter 6.9: operations that the program makes; one that is applied here.
-#include "engine/object/datatypes.hpp"
+#include "engine/coll/op_apply.hpp"
 #include "mpi/define.hpp"
 
 namespace rmq::mpi {

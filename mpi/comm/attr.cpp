@@ -1,4 +1,5 @@
 // Chapter 7.7: attributes of communicators, and the names that they had in MPI-1.
+#include "engine/call/error_codes.hpp"
 #include "engine/object/attributes.hpp"
 #include "mpi/define.hpp"
 
@@ -61,7 +62,7 @@ RMQ_MPI(int, Comm_create_keyval,
 }
 
 RMQ_MPI(int, Comm_free_keyval, (int* keyval)) {
-  return enter([&] { free_keyval(*out(keyval, "comm_keyval"), Keyval::For::comm); });
+  return enter([&] { free_keyval_arg(keyval, Keyval::For::comm, "comm_keyval"); });
 }
 
 RMQ_MPI(int, Comm_set_attr, (MPI_Comm comm, int keyval, void* value)) {
@@ -81,7 +82,7 @@ RMQ_MPI(int, Keyval_create, (MPI_Copy_function * copy, MPI_Delete_function* dest
 }
 
 RMQ_MPI(int, Keyval_free, (int* keyval)) {
-  return enter([&] { free_keyval(*out(keyval, "keyval"), Keyval::For::comm); });
+  return enter([&] { free_keyval_arg(keyval, Keyval::For::comm, "keyval"); });
 }
 
 RMQ_MPI(int, Attr_put, (MPI_Comm comm, int keyval, void* value)) {

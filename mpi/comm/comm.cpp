@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "engine/comm/comms.hpp"
+#include "engine/comm/together.hpp"
 #include "engine/ft/circle.hpp"
-#include "engine/ft/failures.hpp"
-#include "engine/ft/together.hpp"
 #include "engine/message/requests.hpp"
 #include "engine/object/attributes.hpp"
+#include "engine/object/deaths.hpp"
 #include "engine/worlds/bonds.hpp"
 #include "mpi/define.hpp"
 #include "mpi/dynamic/spawn.hpp"
@@ -22,13 +22,6 @@ int compare(const Comm& a, const Comm& b) {
   int result = compare(*a.group, *b.group);
   if (a.is_inter()) result = std::max(result, compare(*a.remote, *b.remote));
   return result == MPI_IDENT ? MPI_CONGRUENT : result;
-}
-
-void drop(Comm* c) {
-  Runtime& rt = runtime();
-  static_cast<void>(rt.comms.take(c).release());
-  c->handle = MPI_COMM_NULL;
-  release(c);
 }
 
 /// A duplicate without contexts yet; takes the attributes along. `refused`: the code of a copy function that failed;
@@ -48,7 +41,7 @@ Comm& duplicate(Comm& c, int& refused) {
 
 void undo_duplicate(Comm& d) {
   delete_all_attributes(d.attributes, d.handle);
-  drop(&d);
+  drop_handle(&d);
 }
 
 int contexts_of(const Comm& c) {
@@ -125,7 +118,7 @@ class Idup final : public Activity {
   }
   int finish(MPI_Status* status) override {
     if (agreement_.error() != MPI_SUCCESS && *newcomm_ == duplicate_.handle) {
-      drop(&duplicate_);
+      drop_handle(&duplicate_);
       *newcomm_ = MPI_COMM_NULL;
     }
     return peek(status);
@@ -166,7 +159,7 @@ int free_comm(Comm& c, MPI_Comm& handle) {
   // listen for errors would end for one that harms nobody.
   const bool tells = c.littered && !c.revoked && !c.errhandler->is_fatal();
   const auto handler = tells ? std::make_shared<const Errhandler>(*c.errhandler) : nullptr;
-  drop(&c);
+  drop_handle(&c);
   handle = MPI_COMM_NULL;
   if (!tells) return MPI_SUCCESS;
   throw Failure{MPI_ERR_OTHER,

@@ -1,9 +1,9 @@
 // Chapter 7.4.2: communicators from groups.
 #include <fmt/format.h>
 
-#include "engine/ft/failures.hpp"
-#include "engine/ft/group.hpp"
-#include "engine/ft/together.hpp"
+#include "engine/comm/group_agreement.hpp"
+#include "engine/comm/together.hpp"
+#include "engine/object/deaths.hpp"
 #include "mpi/define.hpp"
 
 namespace rmq::mpi {

@@ -1,11 +1,12 @@
 // Chapter 7.6: inter-communicators.
+#include "engine/worlds/intercomm.hpp"
+
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "engine/comm/comms.hpp"
-#include "engine/ft/failures.hpp"
-#include "engine/ft/together.hpp"
+#include "engine/comm/together.hpp"
+#include "engine/object/deaths.hpp"
 #include "mpi/define.hpp"
 
 namespace rmq::mpi {

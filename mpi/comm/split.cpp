@@ -8,7 +8,7 @@
 
 #include "engine/comm/comms.hpp"
 #include "engine/comm/shared_folder.hpp"
-#include "engine/ft/together.hpp"
+#include "engine/comm/together.hpp"
 #include "mpi/define.hpp"
 #include "mpi/env/hardware.hpp"
 #include "mpi/env/process_sets.hpp"

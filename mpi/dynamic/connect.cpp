@@ -9,9 +9,11 @@
 #include <cstdlib>
 #include <list>
 
-#include "engine/ft/failures.hpp"
+#include "engine/call/error_codes.hpp"
+#include "engine/comm/by_line.hpp"
 #include "engine/life/life.hpp"
-#include "engine/worlds/introduce.hpp"
+#include "engine/object/deaths.hpp"
+#include "engine/worlds/intercomm.hpp"
 #include "mpi/define.hpp"
 
 namespace rmq::mpi {

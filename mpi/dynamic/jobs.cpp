@@ -8,7 +8,7 @@
 
 #include "base/os/fd.hpp"
 #include "engine/call/call.hpp"
-#include "engine/worlds/introduce.hpp"
+#include "engine/comm/by_line.hpp"
 #include "engine/worlds/wish.hpp"
 #include "mpi/dynamic/programs.hpp"
 #include "mpi/include/rmq_spawn.h"

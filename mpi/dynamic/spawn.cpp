@@ -9,8 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "engine/ft/failures.hpp"
+#include "engine/call/error_codes.hpp"
 #include "engine/life/life.hpp"
+#include "engine/object/deaths.hpp"
 #include "engine/worlds/wish.hpp"
 #include "mpi/define.hpp"
 #include "mpi/dynamic/connect.hpp"

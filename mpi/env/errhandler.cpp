@@ -1,7 +1,8 @@
 // Chapter 9.3: error handlers, and the names that they had in MPI-1.
 #include <fmt/format.h>
 
-#include "engine/comm/comms.hpp"
+#include "engine/call/error_codes.hpp"
+#include "engine/object/comm.hpp"
 #include "engine/window/windows.hpp"
 #include "mpi/define.hpp"
 #include "mpi/env/sessions.hpp"

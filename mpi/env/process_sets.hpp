@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/life/runtime.hpp"
+#include "engine/object/runtime.hpp"
 
 namespace rmq::mpi {
 

@@ -11,13 +11,13 @@
 #include <cstring>
 #include <optional>
 
-#include "engine/comm/comms.hpp"
 #include "engine/comm/meeting_place.hpp"
-#include "engine/ft/failures.hpp"
-#include "engine/ft/together.hpp"
+#include "engine/comm/together.hpp"
 #include "engine/life/life.hpp"
 #include "engine/message/bsend.hpp"
+#include "engine/object/deaths.hpp"
 #include "engine/worlds/bonds.hpp"
+#include "engine/worlds/intercomm.hpp"
 #include "mpi/define.hpp"
 #include "mpi/env/fortran.hpp"
 #include "mpi/env/process_sets.hpp"
@@ -137,10 +137,7 @@ void check_for_comms(const Errhandler& e) {
 
 /// Frees a communicator that no user has.
 struct Drop {
-  void operator()(Comm* c) const {
-    static_cast<void>(runtime().comms.take(c).release());
-    release(c);
-  }
+  void operator()(Comm* c) const { drop_handle(c); }
 };
 
 /// Fails with `f`. A communicator that no user has yet is revoked only as a member has died: that is told instead.

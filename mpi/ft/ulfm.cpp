@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "engine/ft/failures.hpp"
+#include "engine/comm/together.hpp"
 #include "engine/ft/faults.hpp"
-#include "engine/ft/together.hpp"
 #include "engine/message/requests.hpp"
+#include "engine/object/deaths.hpp"
 #include "engine/window/windows.hpp"
 #include "mpi/define.hpp"
 

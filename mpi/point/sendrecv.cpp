@@ -1,6 +1,7 @@
 // Chapter 3.10: a send and a receive in one call, blocking and not, and with one buffer for both.
 #include <cstdlib>
 
+#include "engine/message/pending.hpp"
 #include "engine/message/point.hpp"
 #include "mpi/define.hpp"
 

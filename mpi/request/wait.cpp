@@ -3,7 +3,8 @@
 
 #include <utility>
 
-#include "engine/ft/failures.hpp"
+#include "engine/call/error_codes.hpp"
+#include "engine/message/pending.hpp"
 #include "engine/message/requests.hpp"
 #include "mpi/define.hpp"
 

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "engine/ft/together.hpp"
+#include "engine/comm/together.hpp"
+#include "engine/comm/topology.hpp"
 #include "engine/object/slot.hpp"
-#include "engine/object/topology.hpp"
 #include "mpi/define.hpp"
 
 namespace rmq::mpi {

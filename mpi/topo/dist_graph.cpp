@@ -5,8 +5,8 @@
 #include <climits>
 
 #include "engine/coll/coll.hpp"
-#include "engine/ft/together.hpp"
-#include "engine/object/topology.hpp"
+#include "engine/comm/together.hpp"
+#include "engine/comm/topology.hpp"
 #include "mpi/define.hpp"
 
 namespace rmq::mpi {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/coll/steps.hpp"
-#include "engine/object/topology.hpp"
+#include "engine/comm/topology.hpp"
 #include "mpi/coll/define.hpp"
 
 namespace rmq::mpi {

@@ -20,7 +20,7 @@ RMQ_MPI(int, Type_create_keyval,
 }
 
 RMQ_MPI(int, Type_free_keyval, (int* keyval)) {
-  return enter([&] { free_keyval(*out(keyval, "type_keyval"), Keyval::For::type); });
+  return enter([&] { free_keyval_arg(keyval, Keyval::For::type, "type_keyval"); });
 }
 
 RMQ_MPI(int, Type_set_attr, (MPI_Datatype datatype, int keyval, void* value)) {

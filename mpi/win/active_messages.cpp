@@ -5,8 +5,8 @@
 
 #include "engine/call/call.hpp"
 #include "engine/comm/comms.hpp"
-#include "engine/ft/failures.hpp"
-#include "engine/ft/together.hpp"
+#include "engine/comm/together.hpp"
+#include "engine/object/deaths.hpp"
 #include "engine/window/windows.hpp"
 #include "mpi/include/rmq_am.h"
 #include "mpi/win/hub.hpp"
@@ -151,12 +151,7 @@ RMQ_EXPORT int rmq_am_create(MPI_Comm comm, int flags, int count, const ::rmq_am
       fail_call(MPI_ERR_ARG, fmt::format("{} handlers{}: there can be 0 to {}", count,
                                          count > 0 && !handlers ? " at NULL" : "", RMQ_AM_HANDLERS));
     if ((flags & ~RMQ_AM_AGENT) != 0) fail_call(MPI_ERR_ARG, fmt::format("argument flags is {:#x}", flags));
-    Windows& all = windows();
     const bool agent = (flags & RMQ_AM_AGENT) != 0 && c.group->world.size() > 1;
-    if (agent) {
-      all.forget_latest();  // another thread comes
-      if (!all.domain) all.domain = std::make_unique<rma::Domain>(*runtime().device);
-    }
     auto made = std::make_unique<rmq_am_object>();
     made->hub = take_hub();  // others may come and go while this call waits
     made->comm = &c;
@@ -172,7 +167,7 @@ RMQ_EXPORT int rmq_am_create(MPI_Comm comm, int flags, int count, const ::rmq_am
     if (!members.is_well()) made.reset();
     members.conclude([&] { made.reset(); });
     made->has_agent = agent;
-    if (agent) all.domain->need_agent(true);
+    if (agent) shared_domain().need_agent(true);
     *am = made.release();
   });
   if (code != MPI_SUCCESS) PMPI_Comm_free(&own);
@@ -194,7 +189,7 @@ RMQ_EXPORT int rmq_am_free(::rmq_am* am) {
       ft::meet_living(*o.comm);  // without those that have died
       o.set->hear_of_deaths();
     }
-    if (o.has_agent) windows().domain->need_agent(false);
+    if (o.has_agent) runtime().domain->need_agent(false);
     delete a;
     *am = nullptr;
   });

@@ -53,7 +53,7 @@ RMQ_MPI(int, Win_create_keyval,
 }
 
 RMQ_MPI(int, Win_free_keyval, (int* keyval)) {
-  return enter([&] { free_keyval(*out(keyval, "win_keyval"), Keyval::For::win); });
+  return enter([&] { free_keyval_arg(keyval, Keyval::For::win, "win_keyval"); });
 }
 
 RMQ_MPI(int, Win_set_attr, (MPI_Win win, int keyval, void* value)) {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "engine/life/runtime.hpp"
+#include "engine/object/runtime.hpp"
 #include "rma/packet/hub.hpp"
 
 namespace rmq::mpi {

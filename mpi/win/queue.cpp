@@ -6,8 +6,8 @@
 #include "base/os/clock.hpp"
 #include "engine/call/call.hpp"
 #include "engine/comm/comms.hpp"
-#include "engine/ft/failures.hpp"
-#include "engine/ft/together.hpp"
+#include "engine/comm/together.hpp"
+#include "engine/object/deaths.hpp"
 #include "mpi/include/rmq_queue.h"
 #include "mpi/win/hub.hpp"
 

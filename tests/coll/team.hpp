@@ -8,7 +8,7 @@
 #include "engine/coll/choice.hpp"
 #include "engine/coll/coll.hpp"
 #include "engine/coll/plan.hpp"
-#include "engine/coll/task.hpp"
+#include "engine/message/task.hpp"
 #include "rma/fibers.hpp"
 
 namespace rmq::testing {

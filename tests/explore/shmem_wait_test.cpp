@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/face/looks.hpp"
 #include "shmem/atomics.hpp"
 #include "shmem/waiters.hpp"
 #include "tests/explore/check.hpp"
@@ -167,7 +168,7 @@ constexpr std::uint32_t kEach = 4;  // looks a poll
 // Two threads that test until one of them has polled: what they wait for comes by nothing else.
 Program testing() {
   struct Shared {
-    Looks looks;
+    mpi::Looks looks;
     Atomic<bool> come{false};
     void test() {
       for (std::uint32_t tests = 0; !come.load(std::memory_order_relaxed); ++tests) {
@@ -182,7 +183,7 @@ Program testing() {
 
 TEST(ShmemTest, ALoopOfTestsPolls) {
   explore::holds(testing, {.preemptions = 3, .stale = 2, .random = 5000});
-  const Mutant mutants[] = {{"waiters.hpp", "looks_.store(now", Change::skipped}};
+  const Mutant mutants[] = {{"looks.hpp", "looks_.store(now", Change::skipped}};
   explore::kills(testing, kBounds, mutants);
 }
 

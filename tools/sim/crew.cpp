@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "engine/call/failure.hpp"
-#include "engine/life/runtime.hpp"
 #include "engine/object/datatypes.hpp"
+#include "engine/object/failure.hpp"
+#include "engine/object/runtime.hpp"
 
 namespace rmq::sim {
 namespace {

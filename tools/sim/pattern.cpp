@@ -9,9 +9,9 @@
 #include <memory>
 #include <queue>
 
-#include "engine/call/failure.hpp"
-#include "engine/life/runtime.hpp"
 #include "engine/message/transfer.hpp"
+#include "engine/object/failure.hpp"
+#include "engine/object/runtime.hpp"
 #include "methods/chance.hpp"
 
 namespace rmq::sim {

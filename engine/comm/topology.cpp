@@ -1,4 +1,4 @@
-#include "engine/object/topology.hpp"
+#include "engine/comm/topology.hpp"
 
 #include <fmt/format.h>
 

@@ -2,22 +2,24 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "engine/life/runtime.hpp"
-
-namespace rmq {
-struct Request;
-}
+#include "engine/object/failure.hpp"
+#include "engine/object/runtime.hpp"
 
 namespace rmq::mpi {
-struct Buffer;
-struct Failure;
+
+/// "world rank 3 is lost: …"
+std::string lost_text(int world_rank);
+/// MPIX_ERR_PROC_FAILED; MPI_ERR_NO_MEM where this rank has too little memory to reach it.
+int lost_class(int world_rank);
+
 }  // namespace rmq::mpi
 
 namespace rmq::mpi::ft {
 
-/// Once there is a device.
+/// Once there is a device. What asks for groups (Faults::refuse_in_group) is set by whoever knows of these.
 void start();
 /// The life of a communicator: it has its contexts; it ends. Where ranks may die its contexts are given back when it
 /// has ended at all who live: it has none any more then.
@@ -51,17 +53,8 @@ void check_whole(Comm& c);
 
 /// Before it waits for any member: fails with this class if one has failed whom the program has not acknowledged.
 void check_acknowledged(Comm& c, int error_class);
-/// Before a blocking call settles its receive from any source: waits until that is complete, or fails because a member
-/// has failed whom the program has not acknowledged.
-void await_from_any(Comm& c, Request* recv);
-
-bool waits_for_failed_member(const Request& r);
-/// Whether the request cannot complete before the program acknowledges a failure: a receive from any source.
-inline bool waits_for_failed(const Request& r) {
-  return may_fail() && waits_for_failed_member(r);
-}
-/// What a call says that waits for such a one.
-Failure pending_failure(const Request& r);
+/// What a call says then; there is such a member.
+std::string unacknowledged_text(const Circle& circle);
 
 /// All members that live meet, whoever dies meanwhile; and agree on the bitwise and of what each says.
 std::vector<std::uint64_t> agree_among_living(Comm& c, const std::vector<std::uint64_t>& words);

@@ -1,11 +1,11 @@
-// Two groups that know each other become one inter-communicator.
+#include "engine/worlds/intercomm.hpp"
+
 #include <optional>
 #include <span>
 #include <utility>
 
-#include "engine/comm/comms.hpp"
-#include "engine/ft/failures.hpp"
-#include "engine/ft/together.hpp"
+#include "engine/comm/together.hpp"
+#include "engine/object/deaths.hpp"
 #include "engine/worlds/bonds.hpp"
 #include "engine/worlds/introduce.hpp"
 

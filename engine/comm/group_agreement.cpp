@@ -1,4 +1,4 @@
-#include "engine/ft/group.hpp"
+#include "engine/comm/group_agreement.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "engine/comm/meeting_place.hpp"
-#include "engine/ft/failures.hpp"
+#include "engine/comm/together.hpp"
 #include "engine/ft/faults.hpp"
-#include "engine/ft/together.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi::ft {
 namespace {

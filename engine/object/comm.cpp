@@ -1,11 +1,10 @@
-// Life of communicators and groups.
-#include <fmt/format.h>
+#include "engine/object/comm.hpp"
 
 #include <algorithm>
 #include <atomic>
 
-#include "engine/comm/comms.hpp"
-#include "engine/ft/failures.hpp"
+#include "engine/object/contexts.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi {
 
@@ -27,6 +26,12 @@ void end_of(Comm* c) {
   release(c->errhandler);
   if (c->context != 0 && !c->littered) free_context(c->context);
   delete c;
+}
+
+void drop_handle(Comm* c) {
+  static_cast<void>(runtime().comms.take(c).release());
+  c->handle = MPI_COMM_NULL;
+  release(c);
 }
 
 int compare(const Group& a, const Group& b) {

@@ -1,9 +1,9 @@
-#include "engine/coll/task.hpp"
+#include "engine/message/task.hpp"
 
 #include <new>
 #include <utility>
 
-#include "engine/call/failure.hpp"
+#include "engine/object/failure.hpp"
 
 namespace rmq::mpi {
 namespace {

@@ -1,14 +1,25 @@
-#include "engine/ft/failures.hpp"
+#include "engine/object/deaths.hpp"
 
 #include <fmt/format.h>
 
 #include <optional>
 #include <utility>
 
-#include "engine/comm/comms.hpp"
 #include "engine/ft/faults.hpp"
-#include "engine/ft/group.hpp"
-#include "engine/message/point.hpp"
+#include "engine/object/comm.hpp"
+#include "engine/object/contexts.hpp"
+
+namespace rmq::mpi {
+
+std::string lost_text(int world_rank) {
+  return fmt::format("world rank {} is lost: {}", world_rank, runtime().device->peer_error(world_rank));
+}
+
+int lost_class(int world_rank) {
+  return error_class_of(runtime().device->loss(world_rank));
+}
+
+}  // namespace rmq::mpi
 
 namespace rmq::mpi::ft {
 namespace {
@@ -49,11 +60,6 @@ Circle* look_up(std::uint32_t context, Rank member) {
   return nullptr;
 }
 
-std::string failed_text(const Circle& circle) {
-  const Rank world = circle.members()[circle.failed()[circle.acknowledged()]];
-  return fmt::format("{} (MPIX_Comm_failure_ack acknowledges it)", lost_text(world));
-}
-
 }  // namespace
 
 void start() {
@@ -61,7 +67,6 @@ void start() {
   rt.ft = rt.device->MPID_Faults();
   rt.faults = new Faults(*rt.device);
   rt.faults->look_up = look_up;
-  rt.faults->refuse_in_group = refuse_in_group;
 }
 
 void begin(Comm& c) {
@@ -92,9 +97,7 @@ void keep_refusing(Comm& c) {
   c.stillborn = true;
   c.context = 0;  // it is never given back
   if (c.local) c.local->context = 0;
-  static_cast<void>(runtime().comms.take(&c).release());
-  c.handle = MPI_COMM_NULL;
-  release(&c);
+  drop_handle(&c);
 }
 
 void leave_place(Comm& place) {
@@ -131,34 +134,15 @@ void check_whole(Comm& c) {
   if (!circle.failed().empty()) fail_call(MPIX_ERR_PROC_FAILED, lost_text(circle.members()[circle.failed().front()]));
 }
 
+std::string unacknowledged_text(const Circle& circle) {
+  const Rank world = circle.members()[circle.failed()[circle.acknowledged()]];
+  return fmt::format("{} (MPIX_Comm_failure_ack acknowledges it)", lost_text(world));
+}
+
 void check_acknowledged(Comm& c, int error_class) {
   if (!may_fail() || runtime().faults->dead().empty()) return;
   const Circle& circle = circle_of(c);
-  if (circle.has_unacknowledged()) throw Failure{error_class, failed_text(circle), c.handle};
-}
-
-bool waits_for_failed_member(const Request& r) {
-  if (runtime().faults->dead().empty()) return false;
-  const Request* const recv = r.kind == RequestKind::other ? activity_of(r)->receive() : &r;
-  if (!recv || recv->kind != RequestKind::recv || recv->step != Step::posted || recv->match.source != kAnySource)
-    return false;
-  return circle_of(*comm_of(r)).has_unacknowledged();
-}
-
-Failure pending_failure(const Request& r) {
-  Comm& c = *comm_of(r);
-  return {MPIX_ERR_PROC_FAILED_PENDING, failed_text(circle_of(c)), c.handle};
-}
-
-void await_from_any(Comm& c, Request* recv) {
-  while (!recv->complete()) {
-    if (waits_for_failed_member(*recv)) {
-      const Circle& circle = circle_of(c);
-      recv->peer = circle.members()[circle.failed()[circle.acknowledged()]];  // whom the error names
-      if (c.device->MPID_Give_up(recv, Errc::peer_lost)) return;
-    }
-    c.device->MPID_Poll(true, adi::awaited(recv));
-  }
+  if (circle.has_unacknowledged()) throw Failure{error_class, unacknowledged_text(circle), c.handle};
 }
 
 std::vector<std::uint64_t> agree_among_living(Comm& c, const std::vector<std::uint64_t>& words) {

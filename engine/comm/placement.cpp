@@ -1,4 +1,4 @@
-#include "engine/object/placement.hpp"
+#include "engine/comm/placement.hpp"
 
 #include <algorithm>
 #include <functional>

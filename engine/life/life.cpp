@@ -1,5 +1,4 @@
-// Start and end of the process-wide instance.
-#include "engine/life/runtime.hpp"
+#include "engine/life/life.hpp"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -12,21 +11,22 @@
 
 #include "base/os/standard_streams.hpp"
 #include "engine/call/call.hpp"
-#include "engine/coll/task.hpp"
+#include "engine/coll/choice.hpp"
 #include "engine/comm/comms.hpp"
-#include "engine/ft/failures.hpp"
-#include "engine/life/life.hpp"
+#include "engine/comm/group_agreement.hpp"
+#include "engine/ft/faults.hpp"
+#include "engine/life/losses.hpp"
 #include "engine/life/report.hpp"
 #include "engine/life/settings.hpp"
 #include "engine/message/bsend.hpp"
+#include "engine/message/task.hpp"
 #include "engine/object/attributes.hpp"
+#include "engine/object/deaths.hpp"
+#include "engine/object/runtime.hpp"
 #include "engine/window/windows.hpp"
 #include "engine/worlds/bonds.hpp"
 
 namespace rmq::mpi {
-
-constinit detail::Immortal detail::instance;
-
 namespace {
 
 using Sessions = Runtime::Sessions;
@@ -41,11 +41,13 @@ std::atomic<::pid_t> exits{0};  // process that ends MPI when it does
 }
 
 /// MPI_COMM_WORLD and MPI_COMM_SELF are not in the table of user handles: their handles are fixed.
-Comm* make_builtin_comm(Runtime& rt, MPI_Comm handle, std::uint32_t context, Ranks world, const char* name) {
+Comm* make_builtin_comm(MPI_Comm handle, std::uint32_t context, Ranks world, const coll::Terms& terms,
+                        const char* name) {
+  Runtime& rt = runtime();
   auto* c = new Comm;
   c->handle = handle;
   c->device = rt.device.get();
-  c->terms = &rt.terms;
+  c->terms = &terms;
   c->context = c->recv_context = context;
   c->group = new_group(std::move(world));
   c->rank = c->group->rank;
@@ -82,19 +84,22 @@ void start(int thread_level, std::uint32_t call, bool connect) {
   rt.device = std::move(*device);
   rt.device->trace().enter(call);
   ft::start();
+  rt.faults->refuse_in_group = ft::refuse_in_group;
   rt.thread_level = thread_level;
   rt.main_thread = pthread_self();
 
   rt.empty_group.handle = MPI_GROUP_EMPTY;
   rt.empty_group.predefined = true;
   init_builtin_types(rt);
-  rt.world = make_builtin_comm(rt, MPI_COMM_WORLD, kWorldContext, Ranks::rule(0, rt.device->size()), "MPI_COMM_WORLD");
-  rt.self = make_builtin_comm(rt, MPI_COMM_SELF, kSelfContext, {rt.device->rank()}, "MPI_COMM_SELF");
-  rt.self->traits = coll::own_traits(*rt.device);
+  const coll::Traits traits = coll::own_traits(*rt.device);
+  auto settled = coll::settle_terms(*rt.bootstrap, rt.device->config().coll, traits);
+  if (!settled) give_up(rt.bootstrap.get(), settled.error());
+  const auto& terms = *new coll::Terms(std::move(*settled));  // of all communicators of the job; never destroyed
+  rt.world =
+      make_builtin_comm(MPI_COMM_WORLD, kWorldContext, Ranks::rule(0, rt.device->size()), terms, "MPI_COMM_WORLD");
+  rt.self = make_builtin_comm(MPI_COMM_SELF, kSelfContext, {rt.device->rank()}, terms, "MPI_COMM_SELF");
+  rt.self->traits = traits;
   if (connect) rt.world_handle = MPI_COMM_WORLD;
-  const auto terms = coll::settle_terms(*rt.bootstrap, rt.device->config().coll, coll::own_traits(*rt.device));
-  if (!terms) give_up(rt.bootstrap.get(), terms.error());
-  rt.terms = *terms;
   start_reports();
   if (const auto tell = on_device.load(std::memory_order_acquire)) tell();
   if (connect) meet_before_deaths();

@@ -1,20 +1,12 @@
-#include "engine/ft/together.hpp"
+#include "engine/comm/together.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "engine/ft/failures.hpp"
+#include "engine/call/error_codes.hpp"
+#include "engine/object/deaths.hpp"
 
 namespace rmq::mpi::ft {
-namespace {
-
-void drop(Comm* c) {
-  static_cast<void>(runtime().comms.take(c).release());
-  c->handle = MPI_COMM_NULL;
-  release(c);
-}
-
-}  // namespace
 
 CopyAgreement::CopyAgreement(Comm& c, int wanted, bool blocking)
     : wanted_(wanted), turn_(order_of(makings_of(c)), blocking) {
@@ -84,7 +76,7 @@ Together::Together(Comm& c) : comm_(c), deaths_(ft::may_fail()) {
 Together::~Together() {
   if (!own_) return;
   whole_->set_copy(copy_before_);
-  drop(own_);
+  drop_handle(own_);
 }
 
 void Together::run(const std::function<void()>& step) {
@@ -196,7 +188,7 @@ Comm* make_together(Comm& c, const std::function<Comm*(Comm& own)>& make) {
   return together<Comm*>(c, make, [](Comm*& made) {
     if (!made) return;
     made->stillborn = true;
-    drop(made);
+    drop_handle(made);
   });
 }
 

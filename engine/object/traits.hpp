@@ -4,6 +4,10 @@
 
 #include <cstdint>
 
+namespace rmq::adi {
+class Device;
+}
+
 namespace rmq::mpi::coll {
 
 struct Traits {
@@ -15,5 +19,8 @@ struct Traits {
   constexpr std::uint64_t bits() const { return (crowded ? 0u : 1u) | (shares ? 2u : 0u); }
   static constexpr Traits of(std::uint64_t bits) { return {(bits & 1) == 0, (bits & 2) != 0}; }
 };
+
+/// What this rank says of itself.
+Traits own_traits(const adi::Device& device);
 
 }  // namespace rmq::mpi::coll

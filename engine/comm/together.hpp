@@ -15,9 +15,9 @@
 #include <memory>
 #include <optional>
 
-#include "engine/call/failure.hpp"
 #include "engine/comm/comms.hpp"
 #include "engine/ft/circle.hpp"
+#include "engine/object/failure.hpp"
 
 namespace rmq::mpi::ft {
 

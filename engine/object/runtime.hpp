@@ -7,8 +7,12 @@
 #include <mutex>
 
 #include "adi/device.hpp"
-#include "engine/coll/choice.hpp"
 #include "engine/object/objects.hpp"
+#include "start/bootstrap.hpp"
+
+namespace rmq::rma {
+class Domain;
+}
 
 namespace rmq::mpi {
 
@@ -32,7 +36,6 @@ struct Runtime {
   unsigned long main_thread = 0;  // pthread_self() of the caller of MPI_Init, or of the first MPI_Session_init
   std::unique_ptr<Bootstrap> bootstrap;
   std::unique_ptr<adi::Device> device;
-  coll::Terms terms;  // of all communicators
 
   Comm* world = nullptr;
   MPI_Comm parent = MPI_COMM_NULL;  // of a world that has been spawned, until the program frees it
@@ -58,6 +61,8 @@ struct Runtime {
   Table<Errhandler, ObjectKind::errhandler, std::mutex> errhandlers;
   Table<Keyval, ObjectKind::keyval> keyvals;
   Table<Session, ObjectKind::session, std::mutex> sessions;
+  Table<Win, ObjectKind::win> windows;
+  std::shared_ptr<rma::Domain> domain;  // of all windows, from the first one on (engine/window/windows.hpp)
 
   ft::Faults* faults = nullptr;  // as soon as there is a device; never destroyed
   bool ft = false;               // the job goes on when ranks die (rmqrun --ft)
@@ -83,6 +88,14 @@ inline Runtime& runtime() {
   return detail::instance.runtime;
 }
 
+/// Gives the device away for its lifetime: around every function of the user that may call MPI (error handlers,
+/// attribute callbacks, reduction operations, …). Needs the device held; what the caller looked up before may have
+/// changed after.
+class Released : adi::Device::Absence {
+ public:
+  Released() : Absence(*runtime().device) {}
+};
+
 // ---- from handle to object: nullptr when there is none ----
 
 // Datatypes and operations: engine/object/datatypes.hpp.
@@ -92,6 +105,11 @@ Info* find_info(MPI_Info handle);  // engine/object/environment.cpp
 inline Comm* find_comm(MPI_Comm handle) {
   Runtime& rt = runtime();
   return handle == rt.world_handle ? rt.world : handle == MPI_COMM_SELF ? rt.self : rt.comms.find(handle);
+}
+
+/// nullptr when the handle is no live window.
+inline Win* find_win(MPI_Win handle) {
+  return runtime().windows.find(handle);
 }
 
 inline Group* find_group(MPI_Group handle) {

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "engine/call/call.hpp"
-#include "engine/comm/comms.hpp"
-#include "engine/object/placement.hpp"
+#include "engine/comm/placement.hpp"
 
 namespace rmq::mpi {
 
