@@ -7,79 +7,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include "methods/blocks.hpp"
+#include "methods/simulated_state.hpp"
 
 namespace rmq::methods {
 namespace {
 
-constexpr std::size_t kStack = 128 * 1024;  // of a rank; pages that it does not use cost nothing
-// At a stack's low end: a rank that has overwritten it has gone beyond.
-constexpr std::uint64_t kEndMark = 0x5ca1ab1e0ddba11;
 constexpr std::uint64_t kHeader = sizeof(Packet);  // bytes that each packet has on the wire beside its payload
 
-std::uint64_t ns(double x) {
-  return static_cast<std::uint64_t>(std::llround(x));
-}
+using sim::kStack, sim::ns;
 
 }  // namespace
-
-/// A packet on its way. Its payload, if it is carried, lies behind it.
-struct SimWorld::Frame {
-  Packet packet;
-  std::uint64_t due;     // ns
-  std::uint64_t number;  // of all frames: those that are due at once in the order of their sends
-  Rank from;
-  bool carried;
-  std::byte* data() { return reinterpret_cast<std::byte*>(this + 1); }
-  bool operator<(const Frame& other) const { return due != other.due ? due < other.due : number < other.number; }
-
-  static Frame* make(const Packet& packet, std::uint64_t carried) {
-    void* const memory = std::malloc(sizeof(Frame) + carried);
-    if (!memory) throw std::bad_alloc();
-    return new (memory) Frame{packet, 0, 0, kNoRank, carried > 0};
-  }
-  struct Free {
-    void operator()(Frame* f) const { std::free(f); }
-  };
-};
-
-struct SimWorld::Endpoint {
-  Rank rank = kNoRank;
-  int host = 0;
-  const Sink* sink = nullptr;                           // nullptr: not open
-  std::uint64_t clock = 0;                              // ns
-  double rest = 0;                                      // of a ns, not yet on the clock
-  std::vector<std::unique_ptr<Frame, Frame::Free>> in;  // a heap, the first to come on top
-  std::uint32_t numbered = 0;                           // packets that have come
-  std::unique_ptr<os::Fiber> fiber;
-  std::uint64_t turn = 0;  // number of its entry in turns_; 0: none. Other entries of it are stale
-  std::uint64_t turn_at = 0;
-  bool asleep = false;
-  bool woken = false;  // something in shared memory has changed since it looked
-  bool has_cpu = false;
-  bool wants_cpu = false;  // it is in the queue for one
-  bool ended = true;       // its program
-  bool gone = true;        // its fiber has ended, too
-
-  static bool later(const std::unique_ptr<Frame, Frame::Free>& a, const std::unique_ptr<Frame, Frame::Free>& b) {
-    return *b < *a;
-  }
-};
-
-struct SimWorld::Host {
-  double out_free = 0, in_free = 0;  // when its network interface has sent, and taken in, what it has, ns
-};
-
-/// Those that some ranks share.
-struct SimWorld::Cpus {
-  int ranks = 0;           // that share them
-  std::vector<Rank> last;  // by CPU that is idle: who had it
-  int idle = 0;
-  std::deque<Rank> ready;  // ranks that wait for one
-};
 
 class SimMethod final : public Method {
  public:
@@ -272,155 +212,6 @@ Outcome SimWorld::copy(Rank at, Rank peer, std::uint64_t address, const DataView
   const DataView theirs = DataView::contiguous(reinterpret_cast<std::byte*>(address), bytes);
   is_get ? rmq::copy(local, 0, theirs, 0, bytes) : rmq::copy(theirs, 0, local, 0, bytes);
   return Outcome::done;
-}
-
-// ---- turns ----
-
-void SimWorld::take_turn_at(Endpoint& e, std::uint64_t at) {
-  if (e.turn != 0 && e.turn_at <= at) return;
-  e.turn = ++numbered_;
-  e.turn_at = at;
-  turns_.push({at, e.turn, e.rank});
-}
-
-void SimWorld::sleep(Rank rank) {
-  Endpoint& me = *endpoints_[static_cast<std::size_t>(rank)];
-  if (running_ != rank) return;
-  if (!std::exchange(me.woken, false)) {
-    if (!me.in.empty()) take_turn_at(me, std::max(me.in.front()->due, me.clock));
-    me.asleep = true;
-    leave_cpu(me);
-    pause(me);
-    me.asleep = false;
-    // It reads the line that another has written, as a receiver that of a packet.
-    if (std::exchange(me.woken, false)) spend(rank, cost_.within.receive);
-  }
-}
-
-// What has changed in memory is seen where the sleeper's poll returns: a latency later.
-void SimWorld::wake(Rank by, Rank rank) {
-  Endpoint& e = *endpoints_[static_cast<std::size_t>(rank)];
-  e.woken = true;
-  if (e.asleep) take_turn_at(e, std::max(e.clock, clock(by) + ns(cost_.within.latency)));
-}
-
-// Of the ranks that wait in a CPU's queue, those that have their turn before one that has something to do.
-constexpr double kLooked = 0.35;
-
-// Until a rank with something to do has a CPU. Ranks that wait take their turns, too, to look whether it has come; they
-// are between it and whoever had the CPU before, fewer the more others there are with something to do.
-double SimWorld::turn(const Cpus& c) const {
-  const double busy = static_cast<double>(cost_.cpus - c.idle) + static_cast<double>(c.ready.size());
-  const double waiting = std::max(0.0, c.ranks - busy - 1);
-  const double between = waiting / (cost_.cpus + static_cast<double>(c.ready.size())) * kLooked;
-  return cost_.turn * (1 + between) + (host_.size() > 1 ? cost_.between.look * between : 0);
-}
-
-SimWorld::Cpus& SimWorld::cpus_of(const Endpoint& e) {
-  return cpus_[cost_.pretended != 0 ? 0 : static_cast<std::size_t>(e.host)];
-}
-
-// Whether it has one; else its host's next idle CPU is its.
-bool SimWorld::take_cpu(Endpoint& e) {
-  if (cost_.cpus == 0 || e.has_cpu) return true;
-  Cpus& c = cpus_of(e);
-  if (c.idle == 0) {
-    if (!std::exchange(e.wants_cpu, true)) c.ready.push_back(e.rank);
-    return false;
-  }
-  const auto own = std::find(c.last.begin(), c.last.end(), e.rank);
-  const auto cpu = own != c.last.end() ? own : c.last.begin();
-  if (c.ranks > cost_.cpus && *cpu != kNoRank) spend(e.rank, *cpu == e.rank ? turn(c) - cost_.turn : turn(c));
-  c.last.erase(cpu);
-  --c.idle;
-  return e.has_cpu = true;
-}
-
-void SimWorld::leave_cpu(Endpoint& e) {
-  if (!std::exchange(e.has_cpu, false)) return;
-  Cpus& c = cpus_of(e);
-  if (c.ready.empty()) {
-    ++c.idle;
-    c.last.push_back(e.rank);
-    return;
-  }
-  Endpoint& next = *endpoints_[static_cast<std::size_t>(c.ready.front())];
-  c.ready.pop_front();
-  next.has_cpu = true;
-  next.wants_cpu = false;
-  next.clock = std::max(next.clock, e.clock);
-  spend(next.rank, turn(c));
-  take_turn_at(next, next.clock);
-}
-
-void SimWorld::pause(Endpoint& e) {
-  running_ = kNoRank;
-  e.fiber->pause();
-}
-
-// On the rank's fiber.
-void SimWorld::live(Endpoint& e) {
-  (*program_)(e.rank);
-  e.ended = true;
-  if (--left_ == 0) {
-    for (const auto& other : endpoints_) wake(e.rank, other->rank);
-  }
-  while (left_ > 0) (*serve_)(e.rank);
-}
-
-bool SimWorld::run(const std::function<void(Rank)>& program, const std::function<void(Rank)>& serve) {
-  program_ = &program;
-  serve_ = &serve;
-  if (!stacks_) {
-    void* const memory = ::mmap(nullptr, endpoints_.size() * kStack, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    stacks_ = static_cast<std::byte*>(memory);
-  }
-  std::uint64_t start = 0;
-  for (const auto& e : endpoints_) start = std::max(start, e->clock);
-  left_ = hosts_.size();
-  stuck_.clear();
-  for (const auto& e : endpoints_) {
-    std::byte* const stack = stacks_ + static_cast<std::size_t>(e->rank) * kStack;
-    std::memcpy(stack, &kEndMark, sizeof kEndMark);
-    if (!e->fiber) e->fiber = std::make_unique<os::Fiber>(stack, kStack);
-    e->fiber->prepare(
-        [](void* self) {
-          auto& w = *static_cast<SimWorld*>(self);
-          Endpoint& me = *w.endpoints_[static_cast<std::size_t>(w.running_)];
-          w.live(me);
-          me.gone = true;
-        },
-        this);
-    e->ended = e->gone = false;
-    e->clock = start;
-    take_turn_at(*e, start);
-  }
-  while (!turns_.empty()) {
-    const Turn turn = turns_.top();
-    turns_.pop();
-    Endpoint& e = *endpoints_[static_cast<std::size_t>(turn.rank)];
-    if (e.turn != turn.number || e.gone) continue;
-    e.turn = 0;
-    e.clock = std::max(e.clock, turn.at);
-    if (!take_cpu(e)) continue;
-    if (e.clock > turn.at) {  // its CPU had another to leave
-      take_turn_at(e, e.clock);
-      continue;
-    }
-    running_ = e.rank;
-    e.fiber->resume();
-    running_ = kNoRank;
-    std::uint64_t mark;
-    std::memcpy(&mark, stacks_ + static_cast<std::size_t>(e.rank) * kStack, sizeof mark);
-    RMQ_CHECK(mark == kEndMark);  // the rank's stack is too small
-    if (e.gone) leave_cpu(e);
-  }
-  for (const auto& e : endpoints_) {
-    if (!e->ended) stuck_.push_back(e->rank);
-  }
-  return stuck_.empty();
 }
 
 }  // namespace rmq::methods

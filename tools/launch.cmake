@@ -32,7 +32,7 @@ target_link_libraries(rmq_launch_plan PUBLIC rmq_launch_wire PRIVATE nlohmann_js
 add_library(rmq_launch STATIC
   diag/control.cpp diag/inquiry.cpp diag/watch.cpp
   launch/aborts.cpp launch/agent.cpp launch/agent_job.cpp launch/bonds.cpp launch/debug.cpp launch/flight.cpp launch/front.cpp
-  launch/job.cpp launch/keeper.cpp launch/local.cpp launch/open_files.cpp launch/output.cpp launch/remote.cpp
+  launch/job.cpp launch/job_agents.cpp launch/keeper.cpp launch/keeper_ends.cpp launch/local.cpp launch/open_files.cpp launch/output.cpp launch/remote.cpp
   launch/report.cpp launch/wishes.cpp boot/minder.cpp boot/server.cpp)
 target_link_libraries(rmq_launch PUBLIC rmq_launch_plan rmq_diagnosis rmq_trace_text PRIVATE PkgConfig::SODIUM)
 foreach(library rmq_launch_wire rmq_launch_plan rmq_launch)

@@ -11,6 +11,7 @@
 #include "engine/coll/plan.hpp"
 #include "engine/message/requests.hpp"
 #include "engine/message/task.hpp"
+#include "engine/message/transfer.hpp"
 
 namespace rmq::mpi::coll {
 
