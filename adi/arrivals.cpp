@@ -12,15 +12,15 @@ Arrivals::Arrivals(DeviceOptions& options, Bootstrap& bootstrap) : Completion(op
   handle(Kind::FLOW, &on_flow);
 }
 
-void Arrivals::MPID_Protocol_error(Rank from, const Packet& p, const char* why) {
-  MPID_Stray_packet(from, p);
+void Arrivals::protocol_error(Rank from, const Packet& p, const char* why) {
+  stray_packet(from, p);
   channels_[from].dropped = true;
   channels_[from].method->drop(
       from, {Errc::protocol, fmt::format("rank {} breaks the protocol and is given up: {} (packet {} of its link): {}",
                                          from, packet_name(p.kind), p.link, why)});
 }
 
-void Arrivals::MPID_Stray_packet(Rank from, const Packet& p) {
+void Arrivals::stray_packet(Rank from, const Packet& p) {
   ++counters_.protocol_errors;
   trace_.packet(Event::protocol_error, id_of(from), from, p);
 }
@@ -28,8 +28,8 @@ void Arrivals::MPID_Stray_packet(Rank from, const Packet& p) {
 void Arrivals::on_unknown(void* device, Rank from, const Packet& p, const std::byte*) {
   auto& d = part<Arrivals>(device);
   // A floor above that has closed already may still be sent to by a rank that has not.
-  if (static_cast<unsigned>(p.kind) >= kFirstOfFloors && find_packet_kind(p.kind)) return d.MPID_Stray_packet(from, p);
-  d.MPID_Protocol_error(from, p, "no packet of this kind belongs here");
+  if (static_cast<unsigned>(p.kind) >= kFirstOfFloors && find_packet_kind(p.kind)) return d.stray_packet(from, p);
+  d.protocol_error(from, p, "no packet of this kind belongs here");
 }
 
 void Arrivals::refuse(Rank from, const Packet& p) {
@@ -40,7 +40,7 @@ void Arrivals::refuse(Rank from, const Packet& p) {
     why = "its source is no rank";
   else if (p.kind == Kind::REQUEST_SEND)
     why = "it has a payload";
-  MPID_Protocol_error(from, p, why);
+  protocol_error(from, p, why);
 }
 
 bool Arrivals::may_be_kept(const Channel& from, const Packet& p, std::uint64_t data_bytes) {
@@ -51,8 +51,7 @@ bool Arrivals::may_be_kept(const Channel& from, const Packet& p, std::uint64_t d
     channels_.return_credit(channels_[from.rank], p.length + kMessageRecord);  // nobody will receive it
     return false;
   }
-  MPID_Protocol_error(from.rank, p,
-                      "it is beyond the sender's credit (RMQ_UNEXPECTED_MAX must be the same in all ranks)");
+  protocol_error(from.rank, p, "it is beyond the sender's credit (RMQ_UNEXPECTED_MAX must be the same in all ranks)");
   return false;
 }
 
@@ -60,7 +59,7 @@ bool Arrivals::take_control(Rank from, const Packet& p) {
   received(from, p);
   if (p.length == 0) [[likely]]
     return true;
-  MPID_Protocol_error(from, p, "it has a payload");
+  protocol_error(from, p, "it has a payload");
   return false;
 }
 
@@ -102,7 +101,7 @@ bool Arrivals::forget_kept(Request* r) {
   return true;
 }
 
-bool Arrivals::MPID_Forget(std::span<const std::uint32_t> contexts) {
+bool Arrivals::forget_contexts(std::span<const std::uint32_t> contexts) {
   bool all = true;
   for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
     Request* const r = pool_.at(i);
@@ -120,11 +119,11 @@ void Arrivals::on_flow(void* device, Rank from, const Packet& p, const std::byte
   Channel& c = d.channels_[from];
   if (p.flags & packet_flag::envelope) {
     if (!d.channels_.take_back_envelopes(c, p.flow.envelopes))
-      d.MPID_Protocol_error(from, p, "it gives back more than it has");
+      d.protocol_error(from, p, "it gives back more than it has");
     return;
   }
   if (p.flow.envelopes > UINT32_MAX - c.envelopes)
-    return d.MPID_Protocol_error(from, p, "it allows more than can be counted");
+    return d.protocol_error(from, p, "it allows more than can be counted");
   c.envelopes += p.flow.envelopes;
   // Perhaps nothing waits any more.
   if (c.messages.empty()) d.channels_.give_back_envelopes(c);

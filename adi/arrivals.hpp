@@ -18,12 +18,12 @@ class Arrivals : public Completion {
  public:
   /// A peer sent what no rank of ours could send, to this device or a floor above: it is dropped, and counts as lost,
   /// with an error that says `why`.
-  void MPID_Protocol_error(Rank from, const Packet& p, const char* why);
+  void protocol_error(Rank from, const Packet& p, const char* why);
   /// A peer sent what there may have been a use for once: counted and traced.
-  void MPID_Stray_packet(Rank from, const Packet& p);
+  void stray_packet(Rank from, const Packet& p);
   /// These contexts, revoked or not, are going to be used anew: forgets what has come in them. False: a message is
   /// there whose sender waits, and they must not be.
-  bool MPID_Forget(std::span<const std::uint32_t> contexts);
+  bool forget_contexts(std::span<const std::uint32_t> contexts);
 
  protected:
   Arrivals(DeviceOptions& options, Bootstrap& bootstrap);
@@ -34,7 +34,7 @@ class Arrivals : public Completion {
     ++counters_.received;
     trace_.packet(Event::packet_received, c.method_number(), from, p, p.length);
     if (!channels_.take_credit(c, p)) [[unlikely]]
-      MPID_Protocol_error(from, p, "it returns more credit than was spent");
+      protocol_error(from, p, "it returns more credit than was spent");
     return c;
   }
   /// received() of a packet that is nothing but its fields; false: it is not, and its sender is dropped.

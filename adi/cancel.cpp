@@ -62,10 +62,10 @@ void Cancel::on_anti_send_ok(void* device, Rank from, const Packet& p, const std
   Request* r = d.pool_.find(Handle::from_wire(p.anti_send_ok.sender));
   if (!r || r->kind != RequestKind::send || r->peer != from || r->complete() ||
       !(r->flags & request_flag::cancelling)) {
-    return d.MPID_Protocol_error(from, p, "no send is being cancelled that it could answer");
+    return d.protocol_error(from, p, "no send is being cancelled that it could answer");
   }
   if (p.anti_send_ok.cancelled && r->matched()) {
-    return d.MPID_Protocol_error(from, p, "it takes back a message that has been matched");
+    return d.protocol_error(from, p, "it takes back a message that has been matched");
   }
   r->flags &= static_cast<std::uint8_t>(~request_flag::cancelling);  // one answer
   if (p.anti_send_ok.cancelled) {

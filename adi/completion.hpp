@@ -18,7 +18,7 @@ class Completion : public Core {
   /// Gives a request back; if it is still under way, as soon as it is complete.
   void MPID_Request_free(Request* r);
   /// One thing less has to happen to a request of kind `other`, of which the caller has counted `incomplete`.
-  void MPID_Complete(Request* r, Errc error) {
+  void finish_one(Request* r, Errc error) {
     if (error != Errc::ok) r->status.error = error;
     finish(r);
   }

@@ -22,7 +22,7 @@ void Core::gather(Rank to, bool on) {
   if (c.method) with_method(*c.method, c.id, [&](auto& m) { m.gather(to, on); });
 }
 
-void Core::MPID_Wake(Rank rank) {
+void Core::wake(Rank rank) {
   Channel& c = channels_[rank];
   if (!c.method) {
     if (rank == rank_) gate_.rouse();  // another thread of ours
@@ -32,7 +32,7 @@ void Core::MPID_Wake(Rank rank) {
   if (rank < size() && job().host_of_rank.same(rank, rank_)) doorbell_->ring(rank);
 }
 
-bool Core::MPID_Gone(Rank rank) {
+bool Core::is_gone(Rank rank) {
   const Channel& c = channels_[rank];
   return c.lost || (c.method && c.method->gone(rank));
 }

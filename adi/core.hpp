@@ -47,7 +47,7 @@ class Core {
   const JobInfo& job() const { return bootstrap_.job(); }
   const Config& config() const { return config_; }
   /// Whether the job goes on when ranks die: losses.hpp.
-  bool MPID_Faults() const { return bootstrap_.job().ft; }
+  bool is_fault_tolerant() const { return bootstrap_.job().ft; }
 
   // ---- requests ----
   /// A fresh request. The caller fills it in and hands it to MPID_Isend or MPID_Irecv.
@@ -64,15 +64,15 @@ class Core {
   // ---- the other ranks ----
   methods::MethodId method_of(Rank rank) { return channels_[rank].id; }
   /// Whether messages to the rank, another one, go by memory of this host.
-  bool MPID_Shares_memory(Rank rank) {
+  bool shares_memory(Rank rank) {
     const Channel& c = channels_[rank];
     return c.method && c.method->shares_memory();
   }
   const std::vector<std::unique_ptr<methods::Method>>& methods() const { return methods_; }
   /// Whether packets have gone to the rank, or come from it.
-  bool MPID_Has_met(Rank rank) const { return channels_.find(rank) != nullptr; }
+  bool has_met(Rank rank) const { return channels_.find(rank) != nullptr; }
   /// Whether any rank is lost.
-  bool MPID_Any_lost() const { return any_lost_; }
+  bool any_lost() const { return any_lost_; }
   /// Why the rank is lost; empty while it is not.
   std::string_view peer_error(Rank rank) const {
     const Channel* const c = channels_.find(rank);
@@ -84,14 +84,14 @@ class Core {
     return c && c->error.code == Errc::no_memory ? Errc::no_memory : Errc::peer_lost;
   }
   /// Whether this rank is lost, or its process has ended (which will be reported as its loss). A system call perhaps.
-  bool MPID_Gone(Rank rank);
+  bool is_gone(Rank rank);
 
   // ---- packets of the floors above ----
   /// Sends a packet with this payload behind it (its `length` is set here), in order with all earlier ones of this call
-  /// to that rank, which is not this one. At most MPID_Fragment_max bytes of payload. With `owner`, one thing less has
+  /// to that rank, which is not this one. At most fragment_max bytes of payload. With `owner`, one thing less has
   /// to happen to it when the memory may be used again (perhaps before the call returns), and an error is in its
   /// status; its `incomplete` counts the packets. Without, the payload is copied where it has to wait.
-  void MPID_Send_packet(Rank to, Packet& packet, const Payload& payload, Request* owner) {
+  void send_packet(Rank to, Packet& packet, const Payload& payload, Request* owner) {
     channels_.post(channels_[to], packet, payload, owner);
   }
   /// While it lives, packets to that rank may leave together, which spares system calls where there are any. Nobody
@@ -107,12 +107,12 @@ class Core {
     Core& device_;
     Rank to_;
   };
-  std::size_t MPID_Fragment_max(Rank to) { return channels_[to].method->fragment_max(to); }
-  std::size_t MPID_Eager_max(Rank to) { return channels_[to].method->eager_max(to); }
+  std::size_t fragment_max(Rank to) { return channels_[to].method->fragment_max(to); }
+  std::size_t eager_max(Rank to) { return channels_[to].method->eager_max(to); }
   /// Memory of this rank that answers of the floors above fill while they wait for room in the link to it, bytes.
-  std::uint64_t MPID_Backlog(Rank to) { return channels_[to].answer_bytes; }
+  std::uint64_t backlog(Rank to) { return channels_[to].answer_bytes; }
   /// Bytes that this rank would grant each new process.
-  std::uint64_t MPID_Credit_to_grant() const { return channels_.credit_per_peer(); }
+  std::uint64_t credit_to_grant() const { return channels_.credit_per_peer(); }
 
   // ---- threads ----
   /// Holds the device for the calling thread: Gate::Entry.
@@ -121,7 +121,7 @@ class Core {
     explicit Entry(Core& d, const char* function = "", std::uint32_t call = 0, std::uint32_t kind = 0)
         : Gate::Entry(d.gate_, function, call, kind) {}
   };
-  /// Stands for an Entry where MPID_Free_of_care() holds: Gate::Passage.
+  /// Stands for an Entry where needs_no_entry() holds: Gate::Passage.
   class Passage : public Gate::Passage {
    public:
     Passage(Core& d, const char* function, std::uint32_t call) : Gate::Passage(d.gate_, function, call) {}
@@ -138,33 +138,33 @@ class Core {
   };
   bool threads() const { return gate_.threads(); }
   /// From now on, or no longer, several threads call. Inside an Entry, while only its thread uses the device.
-  void MPID_Enable_threads() { gate_.enable_threads(); }
-  void MPID_Disable_threads() { gate_.disable_threads(); }
+  void enable_threads() { gate_.enable_threads(); }
+  void disable_threads() { gate_.disable_threads(); }
   /// Whether a call that neither waits nor fails may go without an Entry: nobody else uses the device, no record of
   /// each call is wanted, no rank is lost, and nothing revoked.
-  bool MPID_Free_of_care() const { return !is_careful(); }
+  bool needs_no_entry() const { return !is_careful(); }
   /// The MPI function under way, or the latest one.
   const char* call_name() const { return gate_.call_name(); }
   /// Of the latest Entry.
-  std::uint32_t MPID_Call_kind() const { return gate_.call_kind(); }
+  std::uint32_t call_kind() const { return gate_.call_kind(); }
 
   // ---- waiting ----
   /// What the caller polled for has come, though not by a packet: its next wait starts with patience anew.
-  void MPID_Waited() { waiter_.busy(); }
+  void waited() { waiter_.busy(); }
   /// Something that this rank, or another thread of ours, may be waiting for has changed in memory that it shares with
   /// us.
-  void MPID_Wake(Rank rank);
+  void wake(Rank rank);
   /// Of calls that wait for what others change in memory: watch.hpp.
   Watches& watches() { return watches_; }
   /// Also wake a call that sleeps when this descriptor is readable: what the caller polls for comes there.
-  Result<void> MPID_Watch_fd(int fd, bool writable = false) { return doorbell_->watch(fd, writable); }
-  void MPID_Unwatch_fd(int fd) { doorbell_->unwatch(fd); }
+  Result<void> watch_fd(int fd, bool writable = false) { return doorbell_->watch(fd, writable); }
+  void unwatch_fd(int fd) { doorbell_->unwatch(fd); }
   /// Whether ranks outnumber CPUs on this host: then each context switch counts more than each message.
   bool crowded() const { return waiter_.crowded(); }
   const Waiter& waiter() const { return waiter_; }
   /// Before a reduction combines two operands of so many bytes in memory: whether it has to. Not so where that, and the
   /// time it takes, is only pretended.
-  bool MPID_Combines(std::uint64_t bytes) const {
+  bool combines(std::uint64_t bytes) const {
     return simulation_ == nullptr || simulation_->combines(simulation_->rank, bytes);
   }
 
@@ -201,7 +201,7 @@ class Core {
   std::uint8_t id_of(Rank r) { return channels_[r].method_number(); }
   void note_unanswered();
 
-  // Relaxed: who begins to listen to events may be another thread (MPID_Listen).
+  // Relaxed: who begins to listen to events may be another thread (listen).
   bool is_careful() const { return careful_.load(std::memory_order_relaxed); }
   void set_careful(bool on) { careful_.store(on, std::memory_order_relaxed); }
   /// Calls may no longer go without an Entry: a rank is lost, or a context revoked.

@@ -12,7 +12,7 @@ namespace rmq::adi {
 
 Device::Device(DeviceOptions& options, Bootstrap& bootstrap) : Progress(options, bootstrap) {}
 
-void Device::MPID_Listen(TraceListener* listener) {
+void Device::listen(TraceListener* listener) {
   if (!open_) return;
   trace_.listen(listener);
   // Who listens no more leaves it as it is: other reasons to be careful may have come meanwhile.
@@ -43,7 +43,7 @@ Result<void> Device::open(DeviceOptions& options) {
   // Messages to oneself need it, before there is anybody else.
   channels_.size_credit(config_.unexpected_max, config_.envelopes_max);
   if (options.connect) {
-    if (auto ok = MPID_Connect(); !ok) return ok;
+    if (auto ok = connect(); !ok) return ok;
   }
   open_ = true;
   return {};
@@ -63,7 +63,7 @@ void Device::start_records(DeviceOptions& options) {
     trace_.fly(job().flight_fd, job().flight_at, owner, config_.flight, options.call);
 }
 
-Result<void> Device::MPID_Connect() {
+Result<void> Device::connect() {
   if (connected_) return {};
   if (auto ok = open_methods(); !ok) return ok;
   connected_ = true;
@@ -127,12 +127,12 @@ void Device::MPID_Abort(int code, std::string_view why, Blame blame) {
   ::_exit(code == 0 ? 1 : code & 0xff);
 }
 
-void Device::MPID_Dismiss(Party& party) {
+void Device::dismiss_party(Party& party) {
   const auto drained = [&] {
     return std::ranges::all_of(party.relays(), [](const Relay* r) { return r->drained(); }) &&
            std::ranges::none_of(party.all_numbers().met_here, [&](const auto& one) {
              const Channel* const c = channels_.find(one.first);
-             return (c && c->waits()) || MPID_Is_dying(one.first);
+             return (c && c->waits()) || is_dying(one.first);
            });
   };
   while (!drained()) MPID_Poll(true);

@@ -41,7 +41,7 @@ class Device final : public Progress {
   static Result<std::unique_ptr<Device>> MPID_Init(DeviceOptions options, Bootstrap& bootstrap);
   /// Opens the methods, unless they are open: until then there is only this rank. Waits for ranks whose memory it
   /// needs.
-  Result<void> MPID_Connect();
+  Result<void> connect();
   /// After a job-wide barrier: sends what is left, says good-bye. The device stays valid for look-ups only.
   Result<void> MPID_Finalize();
   /// Ends the whole job with this exit code, when the launcher has been told and stdio's buffers are written. Does not
@@ -49,10 +49,10 @@ class Device final : public Progress {
   [[noreturn]] void MPID_Abort(int code, std::string_view why, Blame blame);
   /// Says good-bye to those that are known by this party alone. All members do so at about the same time, and nothing
   /// is under way among them. Bounded in time.
-  void MPID_Dismiss(Party& party);
+  void dismiss_party(Party& party);
   /// Every event of the recorder goes to `listener` as well (nullptr: to nobody), until MPID_Finalize. With the
   /// device held; or, where other threads may not call MPI, by any of them.
-  void MPID_Listen(TraceListener* listener);
+  void listen(TraceListener* listener);
 
  private:
   Device(DeviceOptions& options, Bootstrap& bootstrap);

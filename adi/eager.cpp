@@ -75,7 +75,7 @@ inline bool Eager::may_leave(const Channel& c, std::size_t bytes) const {
   return true;
 }
 
-bool Eager::MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
+bool Eager::send_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
   Channel& c = channels_[to];
   if (!may_leave(c, bytes)) [[unlikely]]
     return false;
@@ -94,7 +94,7 @@ bool Eager::MPID_Send_now(Rank to, const Match& match, const void* data, std::si
   return true;
 }
 
-Request* Eager::MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
+Request* Eager::isend_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
   Channel& c = channels_[to];
   if (!may_leave(c, bytes) || !leave_at_once(c, match, data, bytes)) [[unlikely]]
     return nullptr;
@@ -224,7 +224,7 @@ void Eager::on_sync_ack(void* device, Rank from, const Packet& p, const std::byt
   auto& d = part<Eager>(device);
   if (!d.take_control(from, p)) return;
   Request* r = d.in_step(Step::unacknowledged, from, p.sync_ack.sender);
-  if (!r) return d.MPID_Protocol_error(from, p, "no synchronous send waits for it");
+  if (!r) return d.protocol_error(from, p, "no synchronous send waits for it");
   r->go(Step::taken);
   d.finish(r);
 }

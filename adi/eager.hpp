@@ -17,10 +17,10 @@ class Eager : public Rendezvous {
   void MPID_Isend(Request* r);
   /// A standard-mode send of a short contiguous message that can leave at once, without a request. False: nothing
   /// happened, use MPID_Isend.
-  bool MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes);
+  bool send_now(Rank to, const Match& match, const void* data, std::size_t bytes);
   /// The same with a request, which is complete; only where the method takes such a message in one piece. A method that
   /// gathers messages needs their requests, and others MPID_Isend. There must be a request at hand: pool().next_free().
-  Request* MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes);
+  Request* isend_now(Rank to, const Match& match, const void* data, std::size_t bytes);
   /// Starts a receive: r->peer (world rank, or kNoRank with kAnySource), match (with wildcards), view, dest_op and, for
   /// cat and join, parts (messages to take; complete when all have landed), join_op, join_type. From any source with
   /// request_flag::grouped: `group`, the ranks that it needs, which must live until it is complete.

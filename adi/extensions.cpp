@@ -9,7 +9,7 @@ Extensions::Extensions(DeviceOptions& options, Bootstrap& bootstrap) : Memory(op
   sink_.on_landed = &on_landed;
 }
 
-void Extensions::MPID_Register(Kind first, Kind last, Extension& extension) {
+void Extensions::register_extension(Kind first, Kind last, Extension& extension) {
   for (auto kind = static_cast<std::size_t>(first); kind <= static_cast<std::size_t>(last); ++kind) {
     sink_.on_packet[kind] = &on_extension;
     extension_of_[kind] = &extension;
@@ -17,7 +17,7 @@ void Extensions::MPID_Register(Kind first, Kind last, Extension& extension) {
   if (std::ranges::find(extensions_, &extension) == extensions_.end()) extensions_.push_back(&extension);
 }
 
-void Extensions::MPID_Unregister(Extension& extension) {
+void Extensions::unregister_extension(Extension& extension) {
   for (std::size_t kind = 0; kind < extension_of_.size(); ++kind) {
     if (extension_of_[kind] != &extension) continue;
     sink_.on_packet[kind] = &on_unknown;

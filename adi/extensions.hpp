@@ -1,5 +1,5 @@
 // Packets of the floors above the device: they are handed up to the extension that has registered for them. It sends
-// its own by Core::MPID_Send_packet, in order for each peer.
+// its own by Core::send_packet, in order for each peer.
 //
 // Such packets spend no credit: whatever arrives is executed at once, or bounded by its own protocol.
 #pragma once
@@ -14,10 +14,10 @@ namespace rmq::adi {
 
 class Extensions : public Memory {
  public:
-  /// Packets of these kinds go to `extension` from now on; it must live until MPID_Unregister or the device's end.
+  /// Packets of these kinds go to `extension` from now on; it must live until unregister_extension or the device's end.
   /// It may have several ranges.
-  void MPID_Register(Kind first, Kind last, Extension& extension);
-  void MPID_Unregister(Extension& extension);
+  void register_extension(Kind first, Kind last, Extension& extension);
+  void unregister_extension(Extension& extension);
 
  protected:
   Extensions(DeviceOptions& options, Bootstrap& bootstrap);

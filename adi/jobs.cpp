@@ -4,51 +4,51 @@
 
 namespace rmq::adi {
 
-Process Jobs::MPID_Who(Rank number) const {
+Process Jobs::process_of(Rank number) const {
   if (number >= size()) return foreign_[static_cast<std::size_t>(number - size())];
   const auto host = host_id_.find(job().host_of_rank[number]);
   return {job_number(job().job), static_cast<std::uint32_t>(number), host == host_id_.end() ? 0 : host->second};
 }
 
-Rank Jobs::MPID_Number(const Process& process) const {
+Rank Jobs::number_of(const Process& process) const {
   if (process.job == job_number(job().job)) return static_cast<Rank>(process.rank);
   const auto found = number_of_.find(key_of(process));
   return found == number_of_.end() ? kNoRank : found->second;
 }
 
-void Jobs::MPID_Note_host(const Process& process) {
+void Jobs::note_host(const Process& process) {
   if (process.job != job_number(job().job) || process.rank >= static_cast<std::uint32_t>(size())) return;
   host_id_[job().host_of_rank[static_cast<int>(process.rank)]] = process.host;
 }
 
-bool Jobs::MPID_Any_foreign(const Ranks& ranks) const {
+bool Jobs::any_foreign(const Ranks& ranks) const {
   const int n = ranks.size();
   if (n == 0) return false;
   if (ranks.is_rule()) return std::max(ranks[0], ranks[n - 1]) >= size();
   return std::any_of(ranks.begin(), ranks.end(), [&](Rank r) { return r >= size(); });
 }
 
-std::uint64_t Jobs::MPID_Host(Rank r, bool foreign) const {
-  return foreign ? MPID_Who(r).host : static_cast<std::uint64_t>(job().host_of_rank[r]);
+std::uint64_t Jobs::host_of(Rank r, bool foreign) const {
+  return foreign ? process_of(r).host : static_cast<std::uint64_t>(job().host_of_rank[r]);
 }
 
-Ranks Jobs::MPID_Places_beside(Rank r, const Ranks& members) const {
-  if (!MPID_Any_foreign(members)) return job().host_of_rank.places_on(job().host_of_rank[r], members);
+Ranks Jobs::places_beside(Rank r, const Ranks& members) const {
+  if (!any_foreign(members)) return job().host_of_rank.places_on(job().host_of_rank[r], members);
   std::vector<Rank> places;
   for (int i = 0; i < members.size(); ++i)
-    if (MPID_Host(members[i], true) == MPID_Host(r, true)) places.push_back(i);
+    if (host_of(members[i], true) == host_of(r, true)) places.push_back(i);
   return places;
 }
 
-bool Jobs::MPID_Party_is_new(std::uint64_t id) const {
+bool Jobs::party_is_new(std::uint64_t id) const {
   return Relay::tag_of(id) != 0 && std::ranges::none_of(parties_, [&](const auto& p) {
            return Relay::tag_of(p->facts().id) == Relay::tag_of(id);
          });
 }
 
-std::unique_ptr<Party> Jobs::MPID_Make_party(PartyFacts facts) {
+std::unique_ptr<Party> Jobs::make_party(PartyFacts facts) {
   return std::make_unique<Party>(std::move(facts), config_, sink_, makers_, simulation_ != nullptr, on_parted_,
-                                 MPID_Faults());
+                                 is_fault_tolerant());
 }
 
 Rank Jobs::number_for(const Process& who, std::uint64_t credit, std::vector<Rank>& again) {
@@ -67,8 +67,8 @@ Party& Jobs::admit(std::unique_ptr<Party> party) {
   std::vector<Rank> again;
   for (int m = 0; m < p.size(); ++m) {
     const Process& who = p.facts().members[static_cast<std::size_t>(m)];
-    MPID_Note_host(who);
-    Rank number = MPID_Number(who);
+    note_host(who);
+    Rank number = number_of(who);
     if (number == kNoRank) {
       number = number_for(who, credit, again);
       foreign_[static_cast<std::size_t>(number - size())] = who;

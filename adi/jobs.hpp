@@ -17,25 +17,25 @@ namespace rmq::adi {
 class Jobs : public Cancel {
  public:
   /// What all jobs name the process by. `host` is 0 as long as nobody has told where a rank of the own job is.
-  Process MPID_Who(Rank number) const;
+  Process process_of(Rank number) const;
   /// Its number here; kNoRank: it has not been met, or has been dismissed since.
-  Rank MPID_Number(const Process& process) const;
+  Rank number_of(const Process& process) const;
   /// Where a process lives: to be told of all members of what foreign ones are in, since their hosts have no index
   /// here.
-  void MPID_Note_host(const Process& process);
+  void note_host(const Process& process);
   /// False: the process has been dismissed.
-  bool MPID_Is_here(Rank number) const { return number < size() || MPID_Number(MPID_Who(number)) != kNoRank; }
+  bool is_here(Rank number) const { return number < size() || number_of(process_of(number)) != kNoRank; }
   /// Whether any of them is of another job.
-  bool MPID_Any_foreign(const Ranks& ranks) const;
+  bool any_foreign(const Ranks& ranks) const;
   /// What is equal for ranks that share memory: the index of a host of the job, or a hash where others are among those
   /// that are compared (`foreign`).
-  std::uint64_t MPID_Host(Rank r, bool foreign) const;
+  std::uint64_t host_of(Rank r, bool foreign) const;
   /// Which of these ranks are on the host of `r`: their places, in order.
-  Ranks MPID_Places_beside(Rank r, const Ranks& members) const;
+  Ranks places_beside(Rank r, const Ranks& members) const;
   /// Whether a party of this id can be told from those that there are.
-  bool MPID_Party_is_new(std::uint64_t id) const;
+  bool party_is_new(std::uint64_t id) const;
   /// A party to be opened, joined, and then admitted: party.hpp.
-  std::unique_ptr<Party> MPID_Make_party(PartyFacts facts);
+  std::unique_ptr<Party> make_party(PartyFacts facts);
   const std::vector<std::unique_ptr<Party>>& parties() const { return parties_; }
 
  protected:

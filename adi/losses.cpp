@@ -112,7 +112,7 @@ void Losses::lose_for_good(Rank number, const std::string& how) {
   }
 }
 
-void Losses::MPID_Leave_behind() {
+void Losses::leave_behind() {
   std::vector<Rank> adrift, needed;
   for (const auto& party : parties()) {
     std::vector<Rank>& known = party->is_adrift() ? adrift : needed;
@@ -134,16 +134,16 @@ void Losses::note_deaths_elsewhere() {
   note_deaths(std::move(deaths));
 }
 
-void Losses::MPID_Take_for_dead(std::span<const std::uint64_t> jobs, const std::string& how) {
+void Losses::take_for_dead(std::span<const std::uint64_t> jobs, const std::string& how) {
   for (const std::uint64_t job : jobs) dead_elsewhere_.push_back({job, -1, how});
   note_deaths_elsewhere();
 }
 
-bool Losses::MPID_Is_dying(Rank rank) const {
+bool Losses::is_dying(Rank rank) const {
   return std::ranges::find(dying_, rank) != dying_.end();
 }
 
-bool Losses::MPID_Is_dead(const Process& process) const {
+bool Losses::is_dead(const Process& process) const {
   if (process.job == job_number(job().job))
     return std::ranges::find(dead_, static_cast<Rank>(process.rank)) != dead_.end();
   return std::ranges::any_of(dead_elsewhere_, [&](const ForeignDeath& d) {
@@ -153,14 +153,14 @@ bool Losses::MPID_Is_dead(const Process& process) const {
 
 void Losses::note_loss(Rank rank) {
   if (bootstrap_.tells_deaths() && std::ranges::find(dead_, rank) == dead_.end()) {
-    const Process who = MPID_Who(rank);
+    const Process who = process_of(rank);
     bootstrap_.accuse(rank < size() ? std::string() : job_name(who.job), static_cast<int>(who.rank), peer_error(rank));
   } else {
     tell_death(rank);
   }
 }
 
-void Losses::MPID_Revoke(std::span<const std::uint32_t> contexts) {
+void Losses::revoke_contexts(std::span<const std::uint32_t> contexts) {
   begin_care();
   note_revoked(contexts);
   const auto is_meant = [&](const Request& r) {
@@ -181,20 +181,20 @@ void Losses::MPID_Revoke(std::span<const std::uint32_t> contexts) {
 // by itself: memory is not touched any more when its request is complete.
 void Losses::revoke(Request* r) {
   if (r->kind == RequestKind::recv) {
-    MPID_Give_up(r, Errc::revoked);
+    give_up_receive(r, Errc::revoked);
   } else if (r->step == Step::queued || r->step == Step::announced || r->step == Step::unacknowledged) {
     r->status.error = Errc::revoked;
     MPID_Cancel(r);
   }
 }
 
-bool Losses::MPID_Give_up(Request* recv, Errc error) {
+bool Losses::give_up_receive(Request* recv, Errc error) {
   if (recv->step != Step::posted) return false;
   give_up(recv, error);
   return true;
 }
 
-Party& Losses::MPID_Admit(std::unique_ptr<Party> party) {
+Party& Losses::admit_party(std::unique_ptr<Party> party) {
   Party& admitted = admit(std::move(party));
   if (!dead_elsewhere_.empty()) note_deaths_elsewhere();  // some may have died before they met this process
   return admitted;

@@ -18,22 +18,22 @@ namespace rmq::adi {
 class Losses : public Extensions {
  public:
   /// Whether the launcher has told of the death of this process, of whatever job.
-  bool MPID_Is_dead(const Process& process) const;
+  bool is_dead(const Process& process) const;
   /// The same of this number, whose death is still to be told to extensions: what came from it before is being taken,
   /// or others die at the same time, and are lost first.
-  bool MPID_Is_dying(Rank rank) const;
+  bool is_dying(Rank rank) const;
   /// All of these jobs, which are of other launchers, are dead from now on.
-  void MPID_Take_for_dead(std::span<const std::uint64_t> jobs, const std::string& how);
+  void take_for_dead(std::span<const std::uint64_t> jobs, const std::string& how);
   /// The party's members have numbers and channels from now on. It lives until it is dismissed.
-  Party& MPID_Admit(std::unique_ptr<Party> party);
+  Party& admit_party(std::unique_ptr<Party> party);
   /// What still waits to go to processes that only parties adrift know is given up: this process ends, and they may be
   /// in no call of MPI for as long as they like.
-  [[gnu::cold]] void MPID_Leave_behind();
+  [[gnu::cold]] void leave_behind();
   /// Ends the messages of these contexts with Errc::revoked, those under way and all that come later; what has been
   /// matched already lands first, and what is not received is forgotten.
-  void MPID_Revoke(std::span<const std::uint32_t> contexts);
+  void revoke_contexts(std::span<const std::uint32_t> contexts);
   /// Ends a receive that waits for messages, with this error. False: it has met all of its messages already.
-  bool MPID_Give_up(Request* recv, Errc error);
+  bool give_up_receive(Request* recv, Errc error);
 
  protected:
   Losses(DeviceOptions& options, Bootstrap& bootstrap);

@@ -23,8 +23,8 @@ void Memory::MPID_Mem_free(void* memory) {
 }
 
 void* Memory::MPID_Mem_alloc(std::size_t bytes, const Ranks& sharers) {
-  if (!MPID_Any_foreign(sharers)) return MPID_Mem_alloc(bytes);
-  const Ranks beside = MPID_Places_beside(rank_, sharers);
+  if (!any_foreign(sharers)) return MPID_Mem_alloc(bytes);
+  const Ranks beside = places_beside(rank_, sharers);
   for (const auto& party : parties()) {
     for (Relay* relay : party->relays()) {
       if (!std::all_of(beside.begin(), beside.end(), [&](Rank place) { return relay->knows(sharers[place]); }))
@@ -35,10 +35,10 @@ void* Memory::MPID_Mem_alloc(std::size_t bytes, const Ranks& sharers) {
   return MPID_Mem_alloc(bytes);
 }
 
-std::uint64_t Memory::MPID_Mem_token(const void* memory, std::uint64_t bytes, const Ranks& sharers) const {
-  const std::uint64_t token = MPID_Mem_token(memory, bytes);
-  if (token == 0 || (!MPID_Any_foreign(sharers) && Relay::party_of(token) == 0)) return token;
-  const Ranks beside = MPID_Places_beside(rank_, sharers);
+std::uint64_t Memory::mem_token(const void* memory, std::uint64_t bytes, const Ranks& sharers) const {
+  const std::uint64_t token = mem_token(memory, bytes);
+  if (token == 0 || (!any_foreign(sharers) && Relay::party_of(token) == 0)) return token;
+  const Ranks beside = places_beside(rank_, sharers);
   for (const auto& party : parties()) {
     for (const Relay* relay : party->relays()) {
       if (relay->tag() != Relay::party_of(token)) continue;
@@ -50,14 +50,14 @@ std::uint64_t Memory::MPID_Mem_token(const void* memory, std::uint64_t bytes, co
   return 0;
 }
 
-std::uint64_t Memory::MPID_Mem_token(const void* memory, std::uint64_t bytes) const {
+std::uint64_t Memory::mem_token(const void* memory, std::uint64_t bytes) const {
   for (const auto& m : methods_) {
     if (const std::uint64_t token = m->mem_token(memory, bytes)) return token;
   }
   return 0;
 }
 
-std::byte* Memory::MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) {
+std::byte* Memory::mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) {
   if (Relay::party_of(token) != 0) {  // memory that the owner has for a party, of which it need not be a new member
     for (const auto& party : parties()) {
       for (const Relay* relay : party->relays())
@@ -77,12 +77,12 @@ std::uint64_t Memory::reach(Rank rank, std::uint64_t at, std::uint64_t bytes) {
   return c.method->how_to_pull(rank, address, bytes, false) != methods::Pull::ask ? address : 0;
 }
 
-bool Memory::MPID_Put_at_once(Rank to, std::uint64_t at, const DataView& here) {
+bool Memory::put_at_once(Rank to, std::uint64_t at, const DataView& here) {
   const std::uint64_t address = reach(to, at, here.bytes);
   return address != 0 && channels_[to].method->put(to, address, here, here.bytes, nullptr) == methods::Outcome::done;
 }
 
-bool Memory::MPID_Get_at_once(Rank from, std::uint64_t at, const DataView& here) {
+bool Memory::get_at_once(Rank from, std::uint64_t at, const DataView& here) {
   const std::uint64_t address = reach(from, at, here.bytes);
   return address != 0 &&
          channels_[from].method->get(from, address, here, here.bytes, nullptr) == methods::Outcome::done;

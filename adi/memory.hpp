@@ -28,16 +28,16 @@ class Memory : public Jobs {
   }
 
   /// What lets the other ranks of this host find memory from MPID_Mem_alloc; 0 when they cannot.
-  std::uint64_t MPID_Mem_token(const void* memory, std::uint64_t bytes) const;
+  std::uint64_t mem_token(const void* memory, std::uint64_t bytes) const;
   /// The same; 0 also when one of these who are on this host cannot.
-  std::uint64_t MPID_Mem_token(const void* memory, std::uint64_t bytes, const Ranks& sharers) const;
+  std::uint64_t mem_token(const void* memory, std::uint64_t bytes, const Ranks& sharers) const;
   /// Memory that `owner`, another rank, has a token for, as it lies here; nullptr when it cannot be reached.
-  std::byte* MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes);
+  std::byte* mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes);
 
   /// Copies between `here` and one piece of memory at `at` in another rank's process, at once, without its help. False:
   /// that is not possible, or packets promise to be faster; part of it may have been copied.
-  bool MPID_Put_at_once(Rank to, std::uint64_t at, const DataView& here);
-  bool MPID_Get_at_once(Rank from, std::uint64_t at, const DataView& here);
+  bool put_at_once(Rank to, std::uint64_t at, const DataView& here);
+  bool get_at_once(Rank from, std::uint64_t at, const DataView& here);
 
  protected:
   using Jobs::Jobs;

@@ -18,7 +18,7 @@ struct DeviceOptions {
   Config config;
   const Simulation* simulation = nullptr;  // outlives the device; nullptr: there is a machine
   bool threads = false;                    // several threads call (MPI_THREAD_MULTIPLE)
-  bool connect = true;                     // MPID_Init reaches the other ranks; else MPID_Connect does, later
+  bool connect = true;                     // MPID_Init reaches the other ranks; else connect does, later
   std::uint32_t call = 0;                  // call_id() of the function that makes the device, for the flight recorder
   bool sleep_for_ever = false;  // sleeps end by a ring only: for tests, where a wake-up that is lost shall show
   /// Asked of each send or receive that ends with Errc::peer_lost, just before: whether on_lost shall hear of it.

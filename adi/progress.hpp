@@ -44,8 +44,8 @@ class Progress : public Sleep {
 
   // ---- the agent: serve.cpp ----
   /// The life of an agent, a thread that handles what arrives while no other one polls. Returns soon after `stop` is
-  /// set and MPID_Wake_agent called, both inside of one Entry. Not inside an Entry; threads are enabled.
-  void MPID_Serve(const Atomic<bool>& stop);
+  /// set and rouse_agent called, both inside of one Entry. Not inside an Entry; threads are enabled.
+  void serve(const Atomic<bool>& stop);
 
  protected:
   Progress(DeviceOptions& options, Bootstrap& bootstrap);

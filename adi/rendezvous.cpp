@@ -52,7 +52,7 @@ void Rendezvous::on_request_send(void* device, Rank from, const Packet& p, const
   if (!d.may_come(c, p)) return;
   const bool beyond_credit = p.flags & packet_flag::envelope;
   if (beyond_credit && !d.channels_.take_envelope(c))
-    return d.MPID_Protocol_error(from, p, "it goes beyond the credit and was not asked for");
+    return d.protocol_error(from, p, "it goes beyond the credit and was not asked for");
   const Match m{p.context, p.source, p.tag};
   Request* recv = d.match_.match_arrival(m);
   if (!recv) {
@@ -166,8 +166,8 @@ void Rendezvous::on_ok_to_send(void* device, Rank from, const Packet& p, const s
   auto& d = part<Rendezvous>(device);
   if (!d.take_control(from, p)) return;
   Request* r = d.announced(from, p.ok_to_send.sender);
-  if (!r) return d.MPID_Protocol_error(from, p, "no message of this handle waits for it");
-  if (p.ok_to_send.size > r->view.bytes) return d.MPID_Protocol_error(from, p, "it wants more than the message has");
+  if (!r) return d.protocol_error(from, p, "no message of this handle waits for it");
+  if (p.ok_to_send.size > r->view.bytes) return d.protocol_error(from, p, "it wants more than the message has");
   r->transfer = {.bytes = p.ok_to_send.size, .moved = 0, .remote = p.ok_to_send.receiver, .fetch_ticks = 0};
   if (p.ok_to_send.size == 0) {
     r->go(Step::taken);
@@ -226,10 +226,10 @@ Outcome Rendezvous::push_fragment(Request* send, Channel& c) {
 Request* Rendezvous::rendezvous_receiver(Rank from, const Packet& p) {
   Request* r = awaiting_data(from, p.rndv_data.receiver);
   if (!r) {
-    MPID_Protocol_error(from, p, "no receive of this handle waits for data");
+    protocol_error(from, p, "no receive of this handle waits for data");
   } else if (p.rndv_data.offset != r->transfer.moved || p.length == 0 ||
              p.length > r->transfer.bytes - r->transfer.moved) {
-    MPID_Protocol_error(from, p, "it is not the next piece of the message");
+    protocol_error(from, p, "it is not the next piece of the message");
     r = nullptr;
   }
   return r;
@@ -262,7 +262,7 @@ void Rendezvous::on_rndv_done(void* device, Rank from, const Packet& p, const st
     if (r->packet.ok_to_send.address == 0 || r->transfer.moved != 0 || p.rndv_done.size != r->transfer.bytes)
       r = nullptr;
   }
-  if (!r) return d.MPID_Protocol_error(from, p, "nothing of this handle could have been read or written so");
+  if (!r) return d.protocol_error(from, p, "nothing of this handle could have been read or written so");
   r->go(r->kind == RequestKind::send ? Step::taken : Step::landing);
   d.finish(r);
 }
@@ -303,7 +303,7 @@ int Rendezvous::push_some(Channel& c) {
 
 void Rendezvous::on_sent(void* device, Request* owner, Errc error) {
   auto& d = part<Rendezvous>(device);
-  if (owner->kind == RequestKind::other) return d.MPID_Complete(owner, error);  // one of perhaps several packets
+  if (owner->kind == RequestKind::other) return d.finish_one(owner, error);  // one of perhaps several packets
   if (error != Errc::ok) return d.complete(owner, error);
   if (owner->step == Step::pushing && owner->transfer.moved < owner->transfer.bytes) return d.push_data(owner);
   d.finish(owner);

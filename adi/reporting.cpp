@@ -76,7 +76,7 @@ Doing Reporting::doing() const {
 void Reporting::look(Doing doing) {
   looking_as_ = doing;
   bootstrap_.on_watch();
-  if (MPID_Faults()) hear_of_deaths();
+  if (is_fault_tolerant()) hear_of_deaths();
 }
 
 std::string_view Reporting::on_ask(void* device, bool all) {
@@ -210,7 +210,7 @@ void Reporting::tell_peers(ReportText& to) const {
   to.end_list();
 }
 
-void Reporting::MPID_Interrupted(bool alone) {
+void Reporting::on_interrupt(bool alone) {
   if (!open_) return;
   if (gate_.threads()) {
     // Wherever in its own lock() or unlock() this thread may have been interrupted, the device is either taken or free;

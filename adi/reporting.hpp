@@ -20,10 +20,10 @@ namespace rmq::adi {
 class Reporting : public Losses {
  public:
   /// Adds fields of the layer above to each report; called as Awaited::tell is. nullptr: none.
-  void MPID_Tell_more(void (*more)(ReportText& to)) { more_to_tell_ = more; }
+  void add_to_reports(void (*more)(ReportText& to)) { more_to_tell_ = more; }
   /// In a signal handler: the launcher asks, and no call has answered. `alone`: no other thread can be in the device
   /// unless threads are enabled.
-  void MPID_Interrupted(bool alone);
+  void on_interrupt(bool alone);
 
  protected:
   Reporting(DeviceOptions& options, Bootstrap& bootstrap);

@@ -48,7 +48,7 @@ bool may_linger(int cpus, int ranks) {
 
 }  // namespace
 
-void Progress::MPID_Serve(const Atomic<bool>& stop) {
+void Progress::serve(const Atomic<bool>& stop) {
   const int ranks = bootstrap_.job().machine_size;
   const std::uint64_t linger_ns = may_linger(waiter_.cpus(), ranks) ? kLingerNs : 0;
   const long nap = nap_ns(waiter_.cpus(), ranks);

@@ -107,7 +107,7 @@ void Sleep::wake_agent() {
   end_agents_nap();
 }
 
-void Sleep::MPID_Wake_agent() {
+void Sleep::rouse_agent() {
   doorbell_->ring(rank_);
   end_agents_nap();
 }

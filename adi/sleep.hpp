@@ -12,11 +12,11 @@ namespace rmq::adi {
 class Sleep : public Reporting {
  public:
   /// Whether extensions get a turn in each turn of the dispatch loop. An agent that sleeps wakes for the first of them.
-  void MPID_Want_turns(bool want) {
+  void want_turns(bool want) {
     set_wants_turns(want);
     if (want) wake_agent();
   }
-  void MPID_Wake_agent();
+  void rouse_agent();
 
  protected:
   Sleep(DeviceOptions& options, Bootstrap& bootstrap)

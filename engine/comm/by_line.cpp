@@ -19,12 +19,12 @@ class WatchedFd {
   WatchedFd(int fd, bool writable) : fd_(fd) {
     if (fd < 0) return;
     ++users()[fd];
-    static_cast<void>(runtime().device->MPID_Watch_fd(fd, writable));  // else it is looked at now and then
+    static_cast<void>(runtime().device->watch_fd(fd, writable));  // else it is looked at now and then
   }
   ~WatchedFd() {
     if (fd_ < 0 || --users()[fd_] > 0) return;
     users().erase(fd_);
-    runtime().device->MPID_Unwatch_fd(fd_);
+    runtime().device->unwatch_fd(fd_);
   }
   WatchedFd(const WatchedFd&) = delete;
   WatchedFd& operator=(const WatchedFd&) = delete;

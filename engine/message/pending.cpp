@@ -23,7 +23,7 @@ void await_from_any(Comm& c, Request* recv) {
     if (waits_for_failed_member(*recv)) {
       const Circle& circle = circle_of(c);
       recv->peer = circle.members()[circle.failed()[circle.acknowledged()]];  // whom the error names
-      if (c.device->MPID_Give_up(recv, Errc::peer_lost)) return;
+      if (c.device->give_up_receive(recv, Errc::peer_lost)) return;
     }
     c.device->MPID_Poll(true, adi::awaited(recv));
   }

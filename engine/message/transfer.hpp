@@ -15,7 +15,7 @@ namespace rmq::mpi {
 inline void note_collective(Comm& c, std::uint64_t bytes = 0, int root = -1) {
   ft::check_not_revoked(c);
   const adi::Device& device = *runtime().device;
-  c.called[c.calls++ % c.called.size()] = {device.call_name(), device.MPID_Call_kind(), bytes, root};
+  c.called[c.calls++ % c.called.size()] = {device.call_name(), device.call_kind(), bytes, root};
 }
 
 /// Which function it is that the rank has called last on this communicator, of the collective ones.

@@ -66,7 +66,7 @@ void ActiveMessages::tell(int member) {
   peer.told = peer.done;
   Packet p = packet(Kind::AM_CREDIT);
   p.am_credit.handled = peer.done;
-  device().MPID_Send_packet(world(member), p, {}, nullptr);
+  device().send_packet(world(member), p, {}, nullptr);
 }
 
 // ---- packets ----

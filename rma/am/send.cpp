@@ -23,7 +23,7 @@ DataView view_of(std::span<const std::byte> data) {
 bool ActiveMessages::put_at_once(int to, const ActiveMessage& m) {
   const Peer& peer = peers_[to];
   return m.place != 0 && m.data.size() >= kCopyLeast && peer.handled >= peer.placed &&
-         device().MPID_Put_at_once(world(to), m.place, view_of(m.data));
+         device().put_at_once(world(to), m.place, view_of(m.data));
 }
 
 // For the request that has just been counted.
@@ -37,7 +37,7 @@ std::byte* ActiveMessages::staging_of(int to) {
 }
 
 void ActiveMessages::send_pieces(int to, const ActiveMessage& m, Request* owner) {
-  const std::size_t most = device().MPID_Fragment_max(world(to));
+  const std::size_t most = device().fragment_max(world(to));
   const DataView data = view_of(m.data);
   if (owner)  // relaxed: with the device held, as its completion is
     owner->incomplete.store(static_cast<std::int32_t>((m.data.size() + most - 1) / most), std::memory_order_relaxed);
@@ -51,15 +51,14 @@ void ActiveMessages::send_pieces(int to, const ActiveMessage& m, Request* owner)
       p.am_piece.offset = static_cast<std::uint32_t>(at);
       p.am_piece.bytes = static_cast<std::uint32_t>(m.data.size());
     }
-    device().MPID_Send_packet(world(to), p, {data, at, bytes}, owner);
+    device().send_packet(world(to), p, {data, at, bytes}, owner);
   }
 }
 
 // All packets of a message are handed down before anything polls, so those of two never mix.
 ActiveMessages::Sent ActiveMessages::send(int to, const ActiveMessage& m, std::uint8_t flags, bool may_wait) {
   const Rank rank = world(to);
-  const bool together =
-      m.data.size() <= kTogetherMost && m.data.size() + m.args.size() <= device().MPID_Fragment_max(rank);
+  const bool together = m.data.size() <= kTogetherMost && m.data.size() + m.args.size() <= device().fragment_max(rank);
   Packet p = packet(together && m.place == 0 ? Kind::AM_SHORT : Kind::AM_LONG);
   p.tag = m.handler;
   p.flags = flags;
@@ -85,14 +84,14 @@ ActiveMessages::Sent ActiveMessages::send(int to, const ActiveMessage& m, std::u
     if (args != 0) std::memcpy(all + m.data.size(), m.args.data(), args);
     if (staged)  // relaxed: with the device held, as its completion is
       carrier_->incomplete.store(carrier_->incomplete.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    device().MPID_Send_packet(rank, p, {DataView::contiguous(all, bytes), 0, bytes}, staged ? carrier_ : nullptr);
+    device().send_packet(rank, p, {DataView::contiguous(all, bytes), 0, bytes}, staged ? carrier_ : nullptr);
     return Sent::done;
   }
   Request* owner = nullptr;
   if (!may_wait) {  // in a handler, and so in a poll
     send_pieces(to, m, nullptr);
     goes_by_packets();
-    device().MPID_Send_packet(rank, p, {view_of(m.args), 0, args}, nullptr);
+    device().send_packet(rank, p, {view_of(m.args), 0, args}, nullptr);
     return Sent::done;
   }
   const bool at_once = put_at_once(to, m);
@@ -103,7 +102,7 @@ ActiveMessages::Sent ActiveMessages::send(int to, const ActiveMessage& m, std::u
   {
     const adi::Device::Together leave_together(device(), rank);
     if (!at_once) send_pieces(to, m, owner);
-    device().MPID_Send_packet(rank, p, {view_of(m.args), 0, args}, nullptr);
+    device().send_packet(rank, p, {view_of(m.args), 0, args}, nullptr);
   }
   if (!owner) return Sent::done;
   device().MPID_Wait(owner);

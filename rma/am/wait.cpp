@@ -33,7 +33,7 @@ void ActiveMessages::ask(int member) {
   if (peer.handled == peer.sent || peer.asked == peer.sent || is_lost(member)) return;
   peer.asked = peer.sent;
   Packet p = packet(Kind::AM_FLUSH);
-  device().MPID_Send_packet(world(member), p, {}, nullptr);
+  device().send_packet(world(member), p, {}, nullptr);
 }
 
 ActiveMessages::Sent ActiveMessages::flush(int to) {
@@ -68,7 +68,7 @@ ActiveMessages::Sent ActiveMessages::wait(std::uint64_t seen) {
 }
 
 bool ActiveMessages::is_any_lost() const {
-  if (!device().MPID_Any_lost()) return false;
+  if (!device().any_lost()) return false;
   for (int member = 0; member < size(); ++member)
     if (is_lost(member)) return true;
   return false;
@@ -78,7 +78,7 @@ void ActiveMessages::hear_of_deaths() {
   for (int member = 0; member < size(); ++member) {
     const Rank rank = world(member);
     const Waited waited{rank};
-    while (device().MPID_Is_dead(device().MPID_Who(rank)) && device().MPID_Has_met(rank) && !is_lost(member))
+    while (device().is_dead(device().process_of(rank)) && device().has_met(rank) && !is_lost(member))
       device().MPID_Poll(true, {Waited::tell, &waited});
   }
 }

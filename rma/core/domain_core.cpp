@@ -7,7 +7,7 @@ DomainCore::DomainCore(adi::Device& device)
 
 void DomainCore::protocol_error(Rank from, const Packet& p, const char* why) {
   ++counters_.protocol_errors;
-  device_.MPID_Protocol_error(from, p, why);
+  device_.protocol_error(from, p, why);
 }
 
 // ---- who goes on at the next turn ----
@@ -19,7 +19,7 @@ void DomainCore::serve_locks_of(Server& server, bool want) {
 }
 
 void DomainCore::want_turns() {
-  device_.MPID_Want_turns(!serving_.empty() || !behind_.empty() || !again_.empty() || !deferred_.empty());
+  device_.want_turns(!serving_.empty() || !behind_.empty() || !again_.empty() || !deferred_.empty());
 }
 
 void DomainCore::push_later(Channel& channel) {

@@ -74,7 +74,7 @@ class DomainCore {
   /// The server goes on with what it keeps of this origin (Server::resume) when it is no longer behind. Not twice.
   void resume_later(Server& server, Origin& origin);
   /// Whether more answers wait to leave to this rank than it may ask for before it has taken some.
-  bool is_behind(Rank rank) const { return device_.MPID_Backlog(rank) > kBacklogMost; }
+  bool is_behind(Rank rank) const { return device_.backlog(rank) > kBacklogMost; }
 
   // ---- the order of locks ----
   /// Who has opened an epoch: in what order locks are asked for is a matter of each thread (Sender::hold_locks).

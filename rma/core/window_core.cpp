@@ -16,7 +16,7 @@ WindowCore::WindowCore(const Window& its_window, TellWait its_tell_wait, DomainC
   members = static_cast<unsigned>(n);
   me = options.me;
   by_address = options.flavor == Flavor::shared;
-  host = device().MPID_Places_beside(world(me), options.ranks);
+  host = device().places_beside(world(me), options.ranks);
   host_me = host.place_of(me);
 }
 

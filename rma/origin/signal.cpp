@@ -19,11 +19,11 @@ void signal(const WindowCore& core, int rank, Signal what, std::uint32_t round, 
   if (!t.near) {
     Packet p = core.packet(Kind::RMA_SYNC);
     p.rma_sync = {static_cast<std::uint32_t>(what), round, count};
-    return core.device().MPID_Send_packet(core.world(rank), p, Payload{}, nullptr);
+    return core.device().send_packet(core.world(rank), p, Payload{}, nullptr);
   }
   // Release pairs with the acquires of whoever waits for it.
   word_of(*t.control, core.host_me, what, round).store(count, std::memory_order_release);
-  if (rank != core.me) core.device().MPID_Wake(core.world(rank));
+  if (rank != core.me) core.device().wake(core.world(rank));
 }
 
 bool signalled(WindowCore& core, const Sender& sender, int from, const Packet& p) {

@@ -3,12 +3,12 @@
 namespace rmq::rma {
 
 Hub::Hub(adi::Device& device) : device_(device) {
-  device.MPID_Register(Kind::RMA_QUEUE_PUT, Kind::RMA_QUEUE_CREDIT, *this);
-  device.MPID_Register(Kind::AM_SHORT, Kind::AM_CREDIT, *this);
+  device.register_extension(Kind::RMA_QUEUE_PUT, Kind::RMA_QUEUE_CREDIT, *this);
+  device.register_extension(Kind::AM_SHORT, Kind::AM_CREDIT, *this);
 }
 
 Hub::~Hub() {
-  device_.MPID_Unregister(*this);
+  device_.unregister_extension(*this);
 }
 
 Endpoint* Hub::find(Rank from, const Packet& p) const {
@@ -21,13 +21,13 @@ Endpoint* Hub::find(Rank from, const Packet& p) const {
 
 // Credit of a queue may come when that is gone here already: nobody waits for it.
 void Hub::stray(Rank from, const Packet& p) {
-  if (p.kind != Kind::RMA_QUEUE_CREDIT) device_.MPID_Stray_packet(from, p);
+  if (p.kind != Kind::RMA_QUEUE_CREDIT) device_.stray_packet(from, p);
 }
 
 void Hub::on_packet(Rank from, const Packet& p, const std::byte* payload) {
   Endpoint* const e = find(from, p);
   if (!e) return stray(from, p);
-  if (const char* const wrong = e->arrive(p.source, p, payload)) device_.MPID_Protocol_error(from, p, wrong);
+  if (const char* const wrong = e->arrive(p.source, p, payload)) device_.protocol_error(from, p, wrong);
 }
 
 methods::Landing Hub::on_arriving(Rank from, const Packet& p) {
@@ -36,7 +36,7 @@ methods::Landing Hub::on_arriving(Rank from, const Packet& p) {
   if (!e) {
     stray(from, p);
   } else if (const char* const wrong = e->land(p.source, p, landing)) {
-    device_.MPID_Protocol_error(from, p, wrong);
+    device_.protocol_error(from, p, wrong);
     return {};
   }
   return landing;

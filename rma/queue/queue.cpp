@@ -54,7 +54,7 @@ std::uint32_t Queue::share_of(std::uint32_t capacity, std::uint32_t members) {
 }
 
 std::array<std::uint64_t, Queue::kWords> Queue::contribution() const {
-  return {device().MPID_Mem_token(mine_.memory(), store_bytes())};
+  return {device().mem_token(mine_.memory(), store_bytes())};
 }
 
 void Queue::open(std::span<const std::uint64_t> all) {
@@ -64,7 +64,7 @@ void Queue::open(std::span<const std::uint64_t> all) {
       stores_[i] = mine_;
       continue;
     }
-    if (std::byte* memory = device().MPID_Mem_map(world(member), all[i], store_bytes())) {
+    if (std::byte* memory = device().mem_map(world(member), all[i], store_bytes())) {
       stores_[i] = QueueStore(memory, message_, capacity_);
       continue;
     }
@@ -99,7 +99,7 @@ Queue::Put Queue::try_put(int target, const void* message) {
 }
 
 Queue::Put Queue::put_packet(int target, Remote& r, const void* message) {
-  if (device().MPID_Gone(world(target))) return Put::lost;
+  if (device().is_gone(world(target))) return Put::lost;
   if (r.credit == 0 || r.closed) return Put::refused;
   --r.credit;
   std::byte* staged = r.staging.get() + std::size_t{r.next} * message_;
@@ -108,7 +108,7 @@ Queue::Put Queue::put_packet(int target, Remote& r, const void* message) {
   Packet p = packet(Kind::RMA_QUEUE_PUT);
   // Relaxed: under the device's lock, as its completion is.
   r.carrier->incomplete.store(r.carrier->incomplete.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  device().MPID_Send_packet(world(target), p, {DataView::contiguous(staged, message_), 0, message_}, r.carrier);
+  device().send_packet(world(target), p, {DataView::contiguous(staged, message_), 0, message_}, r.carrier);
   return Put::done;
 }
 
@@ -125,7 +125,7 @@ std::uint32_t Queue::get(std::byte* to) {
 // Until the message is whole; false when it never will be.
 bool Queue::await(std::uint32_t index) {
   const auto whole = [&] { return mine_.whole(index, round_); };
-  const auto gone = [&](Rank r) { return r != device().rank() && device().MPID_Gone(r); };
+  const auto gone = [&](Rank r) { return r != device().rank() && device().is_gone(r); };
   std::uint64_t give_up = 0;
   while (!whole()) {
     // Its sender has been interrupted between its count and its stamp; or it has died there.
@@ -201,7 +201,7 @@ void Queue::tell(int member, std::uint32_t credit) {
   Packet p = packet(Kind::RMA_QUEUE_CREDIT);
   p.rma_queue_credit.credit = credit;
   p.rma_queue_credit.locked = locked_ ? 1 : 0;
-  device().MPID_Send_packet(world(member), p, {}, nullptr);
+  device().send_packet(world(member), p, {}, nullptr);
 }
 
 std::byte* Queue::room_for(int from, const Packet& p) {

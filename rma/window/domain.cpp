@@ -22,12 +22,12 @@ constexpr const char* kNoFault = "it reports a fault, or names a rank, that ther
 
 Domain::Domain(adi::Device& device) : DomainCore(device) {
   // Every number in between, so that what is missing in the list is a protocol error of ours.
-  device_.MPID_Register(kFirst, kLast, *this);
+  device_.register_extension(kFirst, kLast, *this);
 }
 
 Domain::~Domain() {
   agent_.reset();
-  device_.MPID_Unregister(*this);
+  device_.unregister_extension(*this);
 }
 
 void Domain::add(Window& window) {
@@ -105,7 +105,7 @@ void Domain::on_peer_lost(Rank rank) {
 
 void Domain::stray(Rank from, const Packet& p) {
   ++counters_.stray_packets;
-  device_.MPID_Stray_packet(from, p);
+  device_.stray_packet(from, p);
 }
 
 void Domain::stray_answer(Rank from, const Packet& p, std::uint32_t ticket) {

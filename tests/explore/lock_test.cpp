@@ -9,7 +9,7 @@
 namespace rmq {
 
 // What regions.cpp asks of the device, which none of these has.
-bool adi::Core::MPID_Gone(Rank) {
+bool adi::Core::is_gone(Rank) {
   return false;
 }
 

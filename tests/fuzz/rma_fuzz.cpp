@@ -102,8 +102,8 @@ class Play {
 
   void send(Fibers& f, Packet p, const Bytes& payload) {
     if (payload.size() > kPayload || static_cast<unsigned>(p.kind) < 64) return;
-    f.device(1).MPID_Send_packet(0, p, Payload{DataView::contiguous(payload.data(), payload.size()), 0, payload.size()},
-                                 nullptr);
+    f.device(1).send_packet(0, p, Payload{DataView::contiguous(payload.data(), payload.size()), 0, payload.size()},
+                            nullptr);
   }
 
   /// Something of the rank's own, whose answers the peer may forge.

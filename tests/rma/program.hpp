@@ -19,6 +19,7 @@
 #include "base/data/reduction.hpp"
 #include "methods/chance.hpp"
 #include "rma/core/options.hpp"
+#include "rma/memory/rw_lock.hpp"
 
 namespace rmq::testing {
 
