@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <initializer_list>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -118,6 +119,7 @@ void copy_pages(std::byte* to, const std::byte* from, std::uint64_t bytes) {
 struct Moved {
   std::byte* begin;
   std::uint64_t bytes;
+  std::shared_ptr<rma::HostMemory> file;
 };
 /// Written while the process has one thread; never destroyed, for a destructor of the program may fork.
 std::vector<Moved>& moved_data() {
@@ -127,7 +129,14 @@ std::vector<Moved>& moved_data() {
 
 // A child that the program forks has data of its own, as it was when the fork was asked for: the parent changes what is
 // shared while the child begins. So the copy is made before, by the thread that forks, and the child moves it there.
+// Nothing but RMQ's own code runs in that thread between the copy and fork(): its signals are blocked.
 thread_local std::byte* copies = nullptr;
+thread_local sigset_t signals_of_program;
+bool is_child = false;  // whose data is its own: only the system copies it when it forks in turn
+
+bool shares_nothing() {
+  return is_child || moved_data().empty();
+}
 
 std::uint64_t bytes_of_copies() {
   std::uint64_t all = 0;
@@ -135,30 +144,55 @@ std::uint64_t bytes_of_copies() {
   return all;
 }
 
+// Only pages that the file has are looked at: to read any other would allocate it.
+void copy_file(std::byte* to, const Moved& data) {
+  for (std::uint64_t at = 0; at < data.bytes;) {
+    const auto [from, end] = data.file->pages_from(at);
+    copy_pages(to + from, data.begin + from, end - from);
+    at = end;
+  }
+}
+
 void before_fork() {
+  if (shares_nothing()) return;
+  sigset_t all;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &signals_of_program);
   void* const room =
       ::mmap(nullptr, bytes_of_copies(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   copies = room == MAP_FAILED ? nullptr : static_cast<std::byte*>(room);
   if (!copies) return;
   std::byte* to = copies;
   for (const Moved& data : moved_data()) {
-    copy_pages(to, data.begin, data.bytes);
+    copy_file(to, data);
     to += data.bytes;
   }
 }
 
 void in_parent() {
+  if (shares_nothing()) return;
   if (copies) ::munmap(std::exchange(copies, nullptr), bytes_of_copies());
+  ::pthread_sigmask(SIG_SETMASK, &signals_of_program, nullptr);
 }
 
 // Only system calls.
 void in_child() {
+  if (shares_nothing()) return;
   if (!copies) ::_exit(127);  // without memory for its data it would write to that of its parent
   std::byte* from = std::exchange(copies, nullptr);
-  for (const auto& [begin, bytes] : moved_data()) {
-    if (::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, begin) == MAP_FAILED) ::_exit(127);
-    from += bytes;
+  for (const Moved& data : moved_data()) {
+    if (::mremap(from, data.bytes, data.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, data.begin) == MAP_FAILED) ::_exit(127);
+    from += data.bytes;
   }
+  is_child = true;
+  ::pthread_sigmask(SIG_SETMASK, &signals_of_program, nullptr);
+}
+
+// Handlers that are registered later run before the copy is made in the parent, and after the child has moved it: what
+// they write there is in the copy, and what they write in the child is the child's. So these are the first ones, as far
+// as RMQ can have them so: they are registered when it is loaded, before the constructors of what needs it.
+[[gnu::constructor]] void watch_forks() {
+  ::pthread_atfork(before_fork, in_parent, in_child);
 }
 
 }  // namespace
@@ -175,18 +209,17 @@ void share_data(Segment& data) {
   // A sanitizer has its own idea of that memory.
   if (has_any({"__asan_init", "__hwasan_init", "__msan_init", "__tsan_init"})) return;
   if (!has_one_thread()) return;
-  rma::HostMemory file = rma::HostMemory::make_sparse(data.bytes, nullptr);
-  if (!file) return;
+  auto file = std::make_shared<rma::HostMemory>(rma::HostMemory::make_sparse(data.bytes, nullptr));
+  if (!*file) return;
   // No handler may write to what has been copied.
   sigset_t all, before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  copy_pages(file.data(), data.begin, data.bytes);
-  const bool done = file.map_over(data.begin);
+  copy_pages(file->data(), data.begin, data.bytes);
+  const bool done = file->map_over(data.begin);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (!done) return;
-  if (moved_data().empty()) ::pthread_atfork(before_fork, in_parent, in_child);
-  moved_data().push_back({data.begin, data.bytes});
+  moved_data().push_back({data.begin, data.bytes, file});
   data.file = std::move(file);
 }
 
@@ -209,7 +242,7 @@ Segment open_heap(std::uint64_t bytes, std::uint64_t control, void* address) {
   heap.begin = file.data() + control;
   heap.bytes = bytes;
   heap.at = control;
-  heap.file = std::move(file);
+  heap.file = std::make_shared<rma::HostMemory>(std::move(file));
   return heap;
 }
 

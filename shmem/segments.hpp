@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,8 +23,8 @@ struct Segment {
 
   std::byte* begin = nullptr;
   std::uint64_t bytes = 0;
-  std::optional<rma::HostMemory> file;  // that it lies in; nothing: nobody can map it
-  std::uint64_t at = 0;                 // where it begins in there
+  std::shared_ptr<rma::HostMemory> file;  // that it lies in; null: nobody can map it
+  std::uint64_t at = 0;                   // where it begins in there
 
   bool contains(const void* address) const {
     return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(begin) < bytes;
@@ -37,8 +38,10 @@ constexpr std::uint64_t segment_name(std::size_t index) {
 /// The data segments of the program, the executable's first: their addresses and sizes. The libraries they belong to
 /// stay loaded until the process ends.
 std::vector<Segment> find_data();
-/// Moves a data segment into a file. Nothing happens where that is impossible. No other thread may run. A child that
-/// the process forks later has a copy of its own, as it was when fork() was called.
+/// Moves a data segment into a file, where it stays until the process ends. Nothing happens where that is impossible.
+/// No other thread may run. A child that the process forks later has a copy of its own, made page by page before the
+/// fork, behind the program's own fork handlers: what is written meanwhile by a thread that holds none of the locks
+/// which these take, or by another PE, is in the copy in part.
 void share_data(Segment& data);
 
 /// Where a heap may lie in all PEs: the `attempt`-th address to try; null: any will do, there are no more.

@@ -61,7 +61,7 @@ void place_heap() {
   for (int attempt = 0;; ++attempt) {
     void* const address = heap_address(attempt);
     heap = open_heap(bytes, kControlBytes, address);
-    if (all_say(heap.file.has_value())) break;
+    if (all_say(heap.file != nullptr)) break;
     heap = Segment{};
     if (!address)
       die(fn::init, fmt::format("the system has no room for a symmetric heap of {} bytes in every PE", bytes));
