@@ -45,8 +45,57 @@ bool is_of_program(const dl_phdr_info& object, bool first) {
   return true;
 }
 
+// FNV-1a, 64 bits.
+constexpr std::uint64_t kHashOfNothing = 0xcbf29ce484222325;
+std::uint64_t hash_on(std::uint64_t hash, std::string_view bytes) {
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+std::uint64_t hash_on(std::uint64_t hash, std::uint64_t word) {
+  return hash_on(hash, std::string_view(reinterpret_cast<const char*>(&word), sizeof word));
+}
+
+std::string_view bytes_of(const dl_phdr_info& object, const ElfW(Phdr) & part) {
+  return {reinterpret_cast<const char*>(object.dlpi_addr + part.p_vaddr), part.p_memsz};
+}
+
+// What the linker has made of the content of the whole object; empty where it was told not to.
+std::string_view build_id(const dl_phdr_info& object) {
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const auto& part = object.dlpi_phdr[i];
+    if (part.p_type != PT_NOTE) continue;
+    const std::size_t align = part.p_align == 8 ? 8 : 4;
+    const auto padded = [&](std::size_t n) { return (n + align - 1) / align * align; };
+    for (std::string_view notes = bytes_of(object, part); notes.size() > sizeof(ElfW(Nhdr));) {
+      ElfW(Nhdr) note;
+      std::memcpy(&note, notes.data(), sizeof note);
+      const std::size_t at = sizeof note + padded(note.n_namesz), end = at + note.n_descsz;
+      if (end > notes.size()) break;
+      const std::string_view name = notes.substr(sizeof note, note.n_namesz);
+      if (note.n_type == NT_GNU_BUILD_ID && name == std::string_view("GNU", 4)) return notes.substr(at, note.n_descsz);
+      notes.remove_prefix(std::min(notes.size(), padded(end)));
+    }
+  }
+  return {};
+}
+
+// Which object it is, wherever it lies and whatever has been loaded before: its build id, or what it has that nobody
+// writes to, which is as in its file. A library's name tells copies of it from one another; the executable is alone,
+// and may be started by any name.
+std::uint64_t identity_of(const dl_phdr_info& object, bool first) {
+  const std::string_view name = object.dlpi_name;
+  std::uint64_t hash = hash_on(kHashOfNothing, first ? "" : name.substr(name.rfind('/') + 1));
+  if (const std::string_view id = build_id(object); !id.empty()) return hash_on(hash, id);
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const auto& part = object.dlpi_phdr[i];
+    hash = hash_on(hash_on(hash, part.p_vaddr), part.p_memsz);
+    if (part.p_type == PT_LOAD && (part.p_flags & (PF_R | PF_W)) == PF_R) hash = hash_on(hash, bytes_of(object, part));
+  }
+  return hash;
+}
+
 // What is writable after relocation: from the end of PT_GNU_RELRO, which lies at the begin of that part.
-void add_data(const dl_phdr_info& object, std::vector<Segment>& to) {
+void add_data(const dl_phdr_info& object, std::uint64_t identity, std::vector<Segment>& to) {
   std::uintptr_t relro_end = 0;
   for (int i = 0; i < object.dlpi_phnum; ++i) {
     const auto& part = object.dlpi_phdr[i];
@@ -61,6 +110,10 @@ void add_data(const dl_phdr_info& object, std::vector<Segment>& to) {
     Segment& s = to.emplace_back();
     s.begin = reinterpret_cast<std::byte*>(begin);
     s.bytes = end - begin;
+    s.identity = hash_on(hash_on(identity, part.p_vaddr), s.bytes);
+    // One that is loaded twice: the first, the second one in each PE.
+    while (std::any_of(to.begin(), to.end() - 1, [&](const Segment& o) { return o.identity == s.identity; }))
+      s.identity = hash_on(s.identity, s.bytes);
   }
 }
 
@@ -79,7 +132,7 @@ struct Objects {
 int on_object(dl_phdr_info* object, std::size_t, void* list) {
   auto& all = *static_cast<Objects*>(list);
   if (is_of_program(*object, all.first)) {
-    add_data(*object, all.data);
+    add_data(*object, identity_of(*object, all.first), all.data);
     if (!all.first) all.libraries.emplace_back(object->dlpi_name);
   }
   all.first = false;

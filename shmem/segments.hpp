@@ -1,6 +1,7 @@
 // The symmetric memory of this PE: the heap, and the data (.data and .bss) of the executable and of the program's
-// shared objects. All PEs have the same segments in the same order, of the same size; a segment has a name that all PEs
-// use on the wire (rma::Window::attach), so that it may lie at other addresses elsewhere.
+// shared objects. All PEs have the same segments in the same order; a segment has a name that all PEs use on the wire
+// (rma::Window::attach), so that it may lie at other addresses elsewhere. Data is the same where it belongs to the same
+// object: that has the same build id, or, where it has none, the same code and constants.
 //
 // What other PEs of the host shall reach by loads and stores has to lie in a file that they can map. For the heap that
 // is simple. Data is moved: its bytes go to such a file, which is then mapped where they were. That is done before the
@@ -23,6 +24,7 @@ struct Segment {
 
   std::byte* begin = nullptr;
   std::uint64_t bytes = 0;
+  std::uint64_t identity = 0;             // of data: alike in all PEs that have the same; no two of one PE are alike
   std::shared_ptr<rma::HostMemory> file;  // that it lies in; null: nobody can map it
   std::uint64_t at = 0;                   // where it begins in there
 
@@ -35,8 +37,8 @@ constexpr std::uint64_t segment_name(std::size_t index) {
   return static_cast<std::uint64_t>(index + 1) << Segment::kNameShift;
 }
 
-/// The data segments of the program, the executable's first: their addresses and sizes. The libraries they belong to
-/// stay loaded until the process ends.
+/// The data segments of the program, the executable's first: their addresses, sizes and identities. The libraries they
+/// belong to stay loaded until the process ends.
 std::vector<Segment> find_data();
 /// Moves a data segment into a file, where it stays until the process ends. Nothing happens where that is impossible.
 /// No other thread may run. A child that the process forks later has a copy of its own, made page by page before the
