@@ -23,7 +23,8 @@ std::unique_ptr<rma::Window> make_window(mpi::Comm& c, std::uint32_t id, std::ui
   o.size = bytes;
   o.hints.cpu_atomics = atomics;
   o.hints.in_order = true;
-  o.on_lost = [](Rank lost) {
+  // Whatever this process does: it may be waiting for a mutex that the one which is lost holds.
+  o.on_lost = [](Rank lost, bool) {
     if (world().life.load(std::memory_order_relaxed) == Life::active) mpi::end_for_loss(*mpi::runtime().device, lost);
   };
   auto window = rma::Window::prepare(*windows.domain, std::move(o));

@@ -151,8 +151,11 @@ void open_window() {
   o.me = w.me;
   o.hints.no_locks = w.all_near;  // nobody sends packets: no agent
   o.hints.cpu_atomics = true;
-  o.on_lost = [](Rank lost) {
-    if (world().life.load(std::memory_order_relaxed) == Life::active) mpi::end_for_loss(*mpi::runtime().device, lost);
+  // Whatever this PE does: it may be waiting for a store of the one that is lost, or for a lock which that one holds.
+  o.on_lost = [](Rank lost, bool) {
+    const World& all = world();
+    if (all.life.load(std::memory_order_relaxed) == Life::active && !all.may_leave)
+      mpi::end_for_loss(*mpi::runtime().device, lost);
   };
   w.window = rma::Window::prepare(*windows.domain, std::move(o));
   for (std::size_t i = 0; i < w.segments.size(); ++i) {
@@ -315,6 +318,7 @@ int start(int level) {
   }
   if (first && w.me == 0) print_facts();
   w.starts = 1;
+  w.may_leave = false;
   w.life.store(Life::active, std::memory_order_release);
   return rt.thread_level;
 }
@@ -327,6 +331,7 @@ void end() {
     mpi::coll::barrier(*w.comm);
     w.window->unlock_all();
     if (const auto f = w.window->may_close(); f != rma::Fault::none) die(fn::finalize, std::string(fault_text(f)));
+    w.may_leave = true;
     mpi::coll::barrier(*w.comm);
   });
   const std::lock_guard life(mpi::life_mutex());

@@ -46,7 +46,8 @@ struct World {
   Looks looks;              // for a poll now and then
 
   std::atomic<Life> life{Life::before};
-  int starts = 0;  // calls of shmem_init whose shmem_finalize is to come; mpi::life_mutex() held
+  int starts = 0;          // calls of shmem_init whose shmem_finalize is to come; mpi::life_mutex() held
+  bool may_leave = false;  // in the last shmem_finalize: nobody needs this PE any more; the device held
   bool debug = false;
   std::vector<Segment> segments;  // the heap first
   std::unique_ptr<BestFit> heap;

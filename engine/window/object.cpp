@@ -89,8 +89,8 @@ void open_window(Win& w, const NewWin& made, const Info* info, Comm& talk) {
   w.errhandler = find_errhandler(MPI_ERRORS_ARE_FATAL);
   rma::WindowOptions options = options_of(made, info, *w.comm, talk);
   // The call that would tell of it may never come: the rank may wait for others first (failure.hpp).
-  options.on_lost = [win = &w](Rank lost) {
-    if (runtime().is_active() && win->errhandler->is_fatal()) end_for_loss(*runtime().device, lost);
+  options.on_lost = [win = &w](Rank lost, bool under_way) {
+    if (under_way && runtime().is_active() && win->errhandler->is_fatal()) end_for_loss(*runtime().device, lost);
   };
   w.window = rma::Window::prepare(*all.domain, std::move(options));
   const Ranks& host = w.window->host();
