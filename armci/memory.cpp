@@ -168,7 +168,7 @@ const Part& detail::search(const char* function, const void* address, std::uint6
 }
 
 RMQ_ARMCI(int, Malloc, (void** pointers, armci_size_t bytes)) {
-  enter(fn::Malloc, [&] { malloc(pointers, bytes, *world().groups[0]); });
+  enter(fn::Malloc, [&] { malloc(pointers, bytes, *world().all); });
   return 0;
 }
 RMQ_ARMCI(int, Malloc_group, (void** pointers, armci_size_t bytes, ARMCI_Group* group)) {
@@ -182,7 +182,7 @@ RMQ_ARMCI(int, Malloc_group_memdev, (void** pointers, armci_size_t bytes, ARMCI_
   return PARMCI_Malloc_group(pointers, bytes, group);
 }
 RMQ_ARMCI(int, Free, (void* pointer)) {
-  enter(fn::Free, [&] { free_pointer(pointer, *world().groups[0]); });
+  enter(fn::Free, [&] { free_pointer(pointer, *world().all); });
   return 0;
 }
 RMQ_ARMCI(int, Free_memdev, (void* pointer)) {

@@ -80,7 +80,7 @@ void start(int level, const MPI_Comm* comm) {
     w.peers = std::make_unique<Peer[]>(w.size);
     static constexpr Part kNowhere;
     for (unsigned i = 0; i < w.size; ++i) w.peers[i].latest.store(&kNowhere, std::memory_order_relaxed);
-    w.groups.push_back(std::make_unique<Group>(Group{w.comm}));
+    make_first_group();
   } catch (const mpi::Failure& f) {
     die(fn::Init, f.what);
   }

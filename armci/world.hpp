@@ -11,10 +11,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "armci/include/armci.h"
 #include "engine/call/function.hpp"
+#include "engine/object/handles.hpp"
 #include "engine/object/objects.hpp"
 #include "rma/window.hpp"
 
@@ -60,9 +62,13 @@ struct Peer {
 
 struct Group {
   mpi::Comm* comm = nullptr;
+  int handle = 0;  // in Groups; ARMCI_Group has the lower bits (group.cpp)
   int size() const { return comm->size(); }
   int me() const { return comm->rank; }
 };
+
+/// Threads look groups up while others make and free some.
+using Groups = mpi::Table<Group, mpi::ObjectKind::group, std::mutex>;
 
 enum class Life : unsigned char { before, active, after };
 
@@ -78,9 +84,10 @@ struct World {
   std::atomic<Life> life{Life::before};
   int users = 0;  // ARMCI_Init without ARMCI_Finalize
   mpi::Comm* comm = nullptr;
-  mpi::Session* session = nullptr;             // keeps MPI's runtime alive
-  std::vector<std::unique_ptr<Group>> groups;  // by handle; the world first; null: freed
-  int default_group = 0;
+  mpi::Session* session = nullptr;  // keeps MPI's runtime alive
+  std::unique_ptr<Groups> groups;   // the world first
+  Group* all = nullptr;             // the world: one of them
+  std::atomic<ARMCI_Group> default_group{0};
   std::vector<std::unique_ptr<Allocation>> allocations;  // by number
   std::uint64_t allocated = 0;                           // so far
 };
@@ -151,7 +158,10 @@ Allocation* allocation(std::uint64_t number);
 
 // ---- groups: group.cpp ----
 
+/// The device held or not.
 Group& group_of(const char* function, const ARMCI_Group* group);
+/// The group of all processes, which is the first that is made.
+void make_first_group();
 void end_groups();
 
 }  // namespace rmq::armci
