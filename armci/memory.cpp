@@ -73,12 +73,26 @@ void add_to_peers(const Allocation& a) {
 }
 
 void take_from_peers(const Allocation& a) {
-  static constexpr Part kNowhere;
   for (std::size_t i = 0; i < a.parts.size(); ++i) {
     Peer& peer = world().peers[static_cast<std::size_t>(a.procs[i])];
     std::erase(peer.parts, &a.parts[i]);
-    peer.latest.store(&kNowhere, std::memory_order_release);
+    peer.forget();
   }
+  if (world().threads) world().lookups.await();
+}
+
+// Until another thread has come so far.
+template <class Done>
+void await(Done&& done) {
+  adi::Device& device = *mpi::runtime().device;
+  while (!done()) {
+    const adi::Watch watch(device.watches(), done);
+    device.MPID_Poll(true);
+  }
+}
+void wake_threads() {
+  adi::Device& device = *mpi::runtime().device;
+  device.MPID_Wake(device.rank());
 }
 
 void malloc(void** pointers, armci_size_t bytes, Group& g) {
@@ -129,9 +143,16 @@ Allocation& allocate(mpi::Comm& comm, std::uint64_t bytes, bool atomics) {
   return *world().allocations.emplace_back(std::move(a));
 }
 
+// Other threads may fence meanwhile, which goes through all allocations. Who waits in this one is let out of it; who
+// comes now waits until all is complete, but not for the other members.
 void free(Allocation& a) {
+  a.is_freed = true;
+  await([&] { return a.waits == 0; });
   check(fn::Free, *a.window, a.window->unlock_all());
   check(fn::Free, *a.window, a.window->may_close());
+  std::fill(a.busy.begin(), a.busy.end(), false);
+  a.any_busy = false;
+  wake_threads();
   mpi::coll::barrier(*a.comm);
   take_from_peers(a);
   mpi::windows().forget_latest();
@@ -141,6 +162,17 @@ void free(Allocation& a) {
   std::erase_if(world().allocations, [&](const auto& one) { return one.get() == &a; });
 }
 
+Waiting::~Waiting() {
+  if (--a_.waits == 0 && a_.is_freed) wake_threads();
+}
+
+void await_freeing(std::uint64_t number) {
+  await([&] {
+    const Allocation* const a = allocation(number);
+    return !a || !a->any_busy;
+  });
+}
+
 Allocation* allocation(std::uint64_t number) {
   const auto& all = world().allocations;
   const auto at =
@@ -148,15 +180,27 @@ Allocation* allocation(std::uint64_t number) {
   return at != all.end() && (*at)->number == number ? at->get() : nullptr;
 }
 
+void Peer::forget() {
+  static constexpr Part kNowhere;
+  latest.store(&kNowhere, std::memory_order_release);
+  shared.store(&kNowhere, std::memory_order_seq_cst);
+}
+
+// What is returned lies in an allocation that nobody frees: the program uses it.
 const Part& detail::search(const char* function, const void* address, std::uint64_t bytes, int proc) {
   World& w = world();
-  const adi::Device::Entry entry(*mpi::runtime().device);
   Peer& peer = w.peers[static_cast<std::size_t>(proc)];
+  std::uint64_t offset = 0;
+  if (w.threads) {
+    const os::Readers::Guard guard(w.lookups);
+    const Part* const part = peer.shared.load(std::memory_order_seq_cst);
+    if (part->contains(address, bytes, offset)) return *part;
+  }
+  const adi::Device::Entry entry(*mpi::runtime().device);
   const Part wanted{.begin = reinterpret_cast<std::uintptr_t>(address)};
   const auto above = std::upper_bound(peer.parts.begin(), peer.parts.end(), &wanted, is_before);
-  std::uint64_t offset = 0;
   if (above != peer.parts.begin() && above[-1]->contains(address, bytes, offset)) {
-    peer.latest.store(above[-1], std::memory_order_release);
+    (w.threads ? peer.shared : peer.latest).store(above[-1], std::memory_order_seq_cst);
     return *above[-1];
   }
   // What this process has of its own it may name as well, and nothing lies everywhere.

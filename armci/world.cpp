@@ -78,8 +78,8 @@ void start(int level, const MPI_Comm* comm) {
     w.crowded = rt.device->crowded();
     w.size = static_cast<unsigned>(w.comm->size());
     w.peers = std::make_unique<Peer[]>(w.size);
-    static constexpr Part kNowhere;
-    for (unsigned i = 0; i < w.size; ++i) w.peers[i].latest.store(&kNowhere, std::memory_order_relaxed);
+    w.threads = rt.thread_level == MPI_THREAD_MULTIPLE;
+    for (unsigned i = 0; i < w.size; ++i) w.peers[i].forget();
     make_first_group();
   } catch (const mpi::Failure& f) {
     die(fn::Init, f.what);

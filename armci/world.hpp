@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "armci/include/armci.h"
+#include "base/os/readers.hpp"
 #include "engine/call/function.hpp"
 #include "engine/object/handles.hpp"
 #include "engine/object/objects.hpp"
@@ -50,14 +51,21 @@ struct Allocation {
   std::vector<int> procs;   // by place
   std::vector<bool> busy;   // by place: something was sent there that is not known to be done
   bool any_busy = false;
+  int waits = 0;          // calls that wait in the window: Waiting
+  bool is_freed = false;  // free() waits for those, then completes what was issued: any_busy
 };
 
 /// How one process is reached.
 struct Peer {
-  // The part that the latest operation went to; never null. Release pairs with the acquire of find(): threads that do
-  // not hold the device look here.
+  // The part that the latest operation went to; never null. Release pairs with the acquire of find(): who does not hold
+  // the device looks here. Of an allocation that another thread may free meanwhile, it would be memory that is gone:
+  // where several threads call, `latest` has no part, and they look at `shared`, as World::lookups lets them.
   std::atomic<const Part*> latest{nullptr};
+  std::atomic<const Part*> shared{nullptr};
   std::vector<const Part*> parts;  // by address
+
+  /// What operations have gone to.
+  void forget();
 };
 
 struct Group {
@@ -78,6 +86,7 @@ struct World {
   unsigned size = 0;  // 0 while ARMCI is not active: then no process is a valid one
   int me = 0;
   bool crowded = false;                 // processes outnumber CPUs
+  bool threads = false;                 // several may call at once
   std::atomic<bool> busy{false};        // an allocation is
   std::atomic<std::uint32_t> looks{0};  // at what others change, for a poll now and then
 
@@ -90,6 +99,7 @@ struct World {
   std::atomic<ARMCI_Group> default_group{0};
   std::vector<std::unique_ptr<Allocation>> allocations;  // by number
   std::uint64_t allocated = 0;                           // so far
+  os::Readers lookups;                                   // of parts, by threads that do not hold the device
 };
 
 namespace detail {
@@ -139,8 +149,22 @@ void end();
 
 /// Collective over `comm`. `atomics`: others reach it by CPU atomics of their own (rma::Hints::cpu_atomics).
 Allocation& allocate(mpi::Comm& comm, std::uint64_t bytes, bool atomics = false);
-/// Collective over its communicator. Waits until all that was issued there is done.
+/// Collective over its communicator. Waits until all that was issued there is done, and until no other thread waits
+/// there.
 void free(Allocation& a);
+/// A call that *waits* in the allocation's window, while other threads may free it.
+class Waiting {
+ public:
+  explicit Waiting(Allocation& a) : a_(a) { ++a_.waits; }
+  ~Waiting();
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  Allocation& a_;
+};
+/// *Waits* until what was issued to the allocation of that number, which another thread frees, is complete.
+void await_freeing(std::uint64_t number);
 
 // ---- completion: complete.cpp ----
 
