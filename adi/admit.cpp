@@ -11,62 +11,62 @@ std::pair<std::uint64_t, std::uint32_t> name_of(const Process& p) {
 }
 }  // namespace
 
-Process Device::MPID_Who(Rank number) const {
+Process Device::process_of(Rank number) const {
   if (number >= size()) return foreign_[static_cast<std::size_t>(number - size())];
   const auto host = host_id_.find(job().host_of_rank[number]);
   return {job_number(job().job), static_cast<std::uint32_t>(number), host == host_id_.end() ? 0 : host->second};
 }
 
-Rank Device::MPID_Number(const Process& process) const {
+Rank Device::number_of(const Process& process) const {
   if (process.job == job_number(job().job)) return static_cast<Rank>(process.rank);
   const auto found = number_of_.find(name_of(process));
   return found == number_of_.end() ? kNoRank : found->second;
 }
 
-void Device::MPID_Note_host(const Process& process) {
+void Device::note_host(const Process& process) {
   if (process.job != job_number(job().job) || process.rank >= static_cast<std::uint32_t>(size())) return;
   host_id_[job().host_of_rank[static_cast<int>(process.rank)]] = process.host;
 }
 
-bool Device::MPID_Any_foreign(const Ranks& ranks) const {
+bool Device::any_foreign(const Ranks& ranks) const {
   const int n = ranks.size();
   if (n == 0) return false;
   if (ranks.is_rule()) return std::max(ranks[0], ranks[n - 1]) >= size();
   return std::any_of(ranks.begin(), ranks.end(), [&](Rank r) { return r >= size(); });
 }
 
-std::uint64_t Device::MPID_Host(Rank r, bool foreign) const {
-  return foreign ? MPID_Who(r).host : static_cast<std::uint64_t>(job().host_of_rank[r]);
+std::uint64_t Device::host_of(Rank r, bool foreign) const {
+  return foreign ? process_of(r).host : static_cast<std::uint64_t>(job().host_of_rank[r]);
 }
 
-Ranks Device::MPID_Places_beside(Rank r, const Ranks& members) const {
-  if (!MPID_Any_foreign(members)) return job().host_of_rank.places_on(job().host_of_rank[r], members);
+Ranks Device::places_beside(Rank r, const Ranks& members) const {
+  if (!any_foreign(members)) return job().host_of_rank.places_on(job().host_of_rank[r], members);
   std::vector<Rank> places;
   for (int i = 0; i < members.size(); ++i)
-    if (MPID_Host(members[i], true) == MPID_Host(r, true)) places.push_back(i);
+    if (host_of(members[i], true) == host_of(r, true)) places.push_back(i);
   return places;
 }
 
-bool Device::MPID_Party_is_new(std::uint64_t id) const {
+bool Device::party_is_new(std::uint64_t id) const {
   return Relay::tag_of(id) != 0 && std::ranges::none_of(parties_, [&](const auto& p) {
            return Relay::tag_of(p->facts().id) == Relay::tag_of(id);
          });
 }
 
-std::unique_ptr<Party> Device::MPID_Make_party(PartyFacts facts) {
+std::unique_ptr<Party> Device::make_party(PartyFacts facts) {
   return std::make_unique<Party>(std::move(facts), config_, sink_, method_makers(), simulation_ != nullptr, on_parted_,
-                                 MPID_Faults());
+                                 is_fault_tolerant());
 }
 
-Party& Device::MPID_Admit(std::unique_ptr<Party> party) {
+Party& Device::admit_party(std::unique_ptr<Party> party) {
   Party& p = *parties_.emplace_back(std::move(party));
   PartyNumbers& numbers = p.numbers_;
   const std::uint64_t credit = p.facts().credit;
   std::vector<Rank> again;
   for (int m = 0; m < p.size(); ++m) {
     const Process& who = p.facts().members[static_cast<std::size_t>(m)];
-    MPID_Note_host(who);
-    Rank number = MPID_Number(who);
+    note_host(who);
+    Rank number = number_of(who);
     if (number == kNoRank) {
       if (const auto old = dismissed_.extract(name_of(who)); !old.empty()) {
         number = old.mapped();
@@ -95,12 +95,12 @@ Party& Device::MPID_Admit(std::unique_ptr<Party> party) {
   return p;
 }
 
-void Device::MPID_Dismiss(Party& party) {
+void Device::dismiss_party(Party& party) {
   const auto drained = [&] {
     return std::ranges::all_of(party.relays_, [](const Relay* r) { return r->drained(); }) &&
            std::ranges::none_of(party.numbers_.met_here, [&](const auto& one) {
              const Channel* const c = channels_.find(one.first);
-             return (c && c->waits()) || MPID_Is_dying(one.first);
+             return (c && c->waits()) || is_dying(one.first);
            });
   };
   while (!drained()) MPID_Poll(true);
@@ -121,8 +121,8 @@ void Device::MPID_Dismiss(Party& party) {
 }
 
 void* Device::MPID_Mem_alloc(std::size_t bytes, const Ranks& sharers) {
-  if (!MPID_Any_foreign(sharers)) return MPID_Mem_alloc(bytes);
-  const Ranks beside = MPID_Places_beside(rank_, sharers);
+  if (!any_foreign(sharers)) return MPID_Mem_alloc(bytes);
+  const Ranks beside = places_beside(rank_, sharers);
   for (const auto& party : parties_) {
     for (Relay* relay : party->relays()) {
       if (!std::all_of(beside.begin(), beside.end(), [&](Rank place) { return relay->knows(sharers[place]); }))
@@ -133,10 +133,10 @@ void* Device::MPID_Mem_alloc(std::size_t bytes, const Ranks& sharers) {
   return MPID_Mem_alloc(bytes);
 }
 
-std::uint64_t Device::MPID_Mem_token(const void* memory, std::uint64_t bytes, const Ranks& sharers) const {
-  const std::uint64_t token = MPID_Mem_token(memory, bytes);
-  if (token == 0 || (!MPID_Any_foreign(sharers) && Relay::party_of(token) == 0)) return token;
-  const Ranks beside = MPID_Places_beside(rank_, sharers);
+std::uint64_t Device::mem_token(const void* memory, std::uint64_t bytes, const Ranks& sharers) const {
+  const std::uint64_t token = mem_token(memory, bytes);
+  if (token == 0 || (!any_foreign(sharers) && Relay::party_of(token) == 0)) return token;
+  const Ranks beside = places_beside(rank_, sharers);
   for (const auto& party : parties_) {
     for (const Relay* relay : party->relays()) {
       if (relay->tag() != Relay::party_of(token)) continue;

@@ -86,7 +86,7 @@ Device::Device(DeviceOptions options, Bootstrap& bootstrap)
   sink_.on_peer_lost = &Device::on_peer_lost;
 }
 
-void Device::MPID_Listen(TraceListener* listener) {
+void Device::listen(TraceListener* listener) {
   if (!open_) return;
   trace_.listen(listener);
   // Who listens no more leaves it as it is: other reasons to be careful may have come meanwhile.
@@ -130,13 +130,13 @@ Result<std::unique_ptr<Device>> Device::MPID_Init(DeviceOptions options, Bootstr
   d->channels_.size_credit(d->config_.unexpected_max, d->config_.envelopes_max);
   bootstrap.on_ask(&Device::on_ask, d.get());
   if (connect) {
-    if (auto ok = d->MPID_Connect(); !ok) return tl::unexpected(ok.error());
+    if (auto ok = d->connect(); !ok) return tl::unexpected(ok.error());
   }
   d->open_ = true;
   return d;
 }
 
-Result<void> Device::MPID_Connect() {
+Result<void> Device::connect() {
   if (connected_) return {};
   if (auto ok = open_methods(); !ok) return ok;
   connected_ = true;

@@ -52,7 +52,7 @@ struct DeviceOptions {
   Config config;
   const Simulation* simulation = nullptr;  // outlives the device; nullptr: there is a machine
   bool threads = false;                    // several threads call (MPI_THREAD_MULTIPLE)
-  bool connect = true;                     // MPID_Init reaches the other ranks; else MPID_Connect does, later
+  bool connect = true;                     // MPID_Init reaches the other ranks; else connect does, later
   std::uint32_t call = 0;                  // call_id() of the function that makes the device, for the flight recorder
   bool sleep_for_ever = false;  // sleeps end by a ring only: for tests, where a wake-up that is lost shall show
   /// Asked of each send or receive that ends with Errc::peer_lost, just before: whether on_lost shall hear of it.
@@ -83,7 +83,7 @@ class Device {
   static Result<std::unique_ptr<Device>> MPID_Init(DeviceOptions options, Bootstrap& bootstrap);
   /// Opens the methods, unless they are open: until then there is only this rank. Waits for ranks whose memory it
   /// needs.
-  Result<void> MPID_Connect();
+  Result<void> connect();
   /// After a job-wide barrier: sends what is left, says good-bye. The device stays valid for look-ups only.
   Result<void> MPID_Finalize();
   /// Ends the whole job with this exit code, when the launcher has been told and stdio's buffers are written. Does not
@@ -117,7 +117,7 @@ class Device {
     return c ? std::string_view(c->error.what) : std::string_view();
   }
   /// Whether packets have gone to the rank, or come from it.
-  bool MPID_Has_met(Rank rank) const { return channels_.find(rank) != nullptr; }
+  bool has_met(Rank rank) const { return channels_.find(rank) != nullptr; }
   /// How calls fail that need a lost rank: Errc::peer_lost, or no_memory where it is this rank that cannot go on.
   Errc loss(Rank rank) const {
     const Channel* const c = channels_.find(rank);
@@ -127,7 +127,7 @@ class Device {
   Trace& trace() { return trace_; }
   methods::MethodId method_of(Rank rank) { return channels_[rank].id; }
   /// Whether messages to the rank, another one, go by memory of this host.
-  bool MPID_Shares_memory(Rank rank) {
+  bool shares_memory(Rank rank) {
     const Channel& c = channels_[rank];
     return c.method && c.method->shares_memory();
   }
@@ -152,16 +152,16 @@ class Device {
   void MPID_Isend(Request* r);
   /// A standard-mode send of a short contiguous message that can leave at once, without a request. False: nothing
   /// happened, use MPID_Isend.
-  bool MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes);
+  bool send_now(Rank to, const Match& match, const void* data, std::size_t bytes);
   /// The same with a request, which is complete; only where the method takes such a message in one piece. A method that
   /// gathers messages needs their requests, and others MPID_Isend. There must be a request at hand: pool().next_free().
-  Request* MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes);
+  Request* isend_now(Rank to, const Match& match, const void* data, std::size_t bytes);
   /// Every event of the recorder goes to `listener` as well (nullptr: to nobody), until MPID_Finalize. With the
   /// device held; or, where other threads may not call MPI, by any of them.
-  void MPID_Listen(TraceListener* listener);
+  void listen(TraceListener* listener);
   /// Whether a call that neither waits nor fails may go without an Entry: nobody else uses the device, no record of
   /// each call is wanted, no rank is lost, and nothing revoked.
-  bool MPID_Free_of_care() const { return !is_careful(); }
+  bool needs_no_entry() const { return !is_careful(); }
   /// Starts a receive: r->peer (world rank, or kNoRank with kAnySource), match (with wildcards), view, dest_op and, for
   /// cat and join, parts (messages to take; complete when all have landed), join_op, join_type. From any source with
   /// request_flag::grouped: `group`, the ranks that it needs, which must live until it is complete.
@@ -182,7 +182,7 @@ class Device {
   /// Waits for one. False: none is here, and `peer`, the rank that it must come from, is lost (kNoRank: any may send
   /// it), or the context revoked.
   bool MPID_Probe(const Match& pattern, Rank peer, Envelope& envelope);
-  /// Takes the message out of the queue: nullptr when there is none. The caller owns the message until MPID_Mrecv.
+  /// Takes the message out of the queue: nullptr when there is none. The caller owns the message until MPID_Imrecv.
   Request* MPID_Improbe(const Match& pattern, Envelope& envelope);
   /// The same, waiting as MPID_Probe does: nullptr when that is in vain.
   Request* MPID_Mprobe(const Match& pattern, Rank peer, Envelope& envelope);
@@ -212,54 +212,54 @@ class Device {
 
   // ---- processes of other jobs: admit.cpp. Their numbers are this process's own; none ever travels ----
   /// What all jobs name the process by. `host` is 0 as long as nobody has told where a rank of the own job is.
-  Process MPID_Who(Rank number) const;
+  Process process_of(Rank number) const;
   /// Its number here; kNoRank: it has not been met, or has been dismissed since.
-  Rank MPID_Number(const Process& process) const;
+  Rank number_of(const Process& process) const;
   /// Where a process lives: to be told of all members of what foreign ones are in, since their hosts have no index
   /// here.
-  void MPID_Note_host(const Process& process);
+  void note_host(const Process& process);
   /// False: the process has been dismissed.
-  bool MPID_Is_here(Rank number) const { return number < size() || MPID_Number(MPID_Who(number)) != kNoRank; }
+  bool is_here(Rank number) const { return number < size() || number_of(process_of(number)) != kNoRank; }
   /// Whether any of them is of another job.
-  bool MPID_Any_foreign(const Ranks& ranks) const;
+  bool any_foreign(const Ranks& ranks) const;
   /// What is equal for ranks that share memory: the index of a host of the job, or a hash where others are among those
   /// that are compared (`foreign`).
-  std::uint64_t MPID_Host(Rank r, bool foreign) const;
+  std::uint64_t host_of(Rank r, bool foreign) const;
   /// Which of these ranks are on the host of `r`: their places, in order.
-  Ranks MPID_Places_beside(Rank r, const Ranks& members) const;
+  Ranks places_beside(Rank r, const Ranks& members) const;
   /// Bytes that this rank would grant each new process.
-  std::uint64_t MPID_Credit_to_grant() const { return channels_.credit_per_peer(); }
+  std::uint64_t credit_to_grant() const { return channels_.credit_per_peer(); }
   /// Whether a party of this id can be told from those that there are.
-  bool MPID_Party_is_new(std::uint64_t id) const;
+  bool party_is_new(std::uint64_t id) const;
   /// A party to be opened, joined, and then admitted: party.hpp.
-  std::unique_ptr<Party> MPID_Make_party(PartyFacts facts);
+  std::unique_ptr<Party> make_party(PartyFacts facts);
   /// Its members have numbers and channels from now on. The party lives until it is dismissed.
-  Party& MPID_Admit(std::unique_ptr<Party> party);
+  Party& admit_party(std::unique_ptr<Party> party);
   /// Says good-bye to those that are known by this party alone. All members do so at about the same time, and nothing
   /// is under way among them. Bounded in time.
-  void MPID_Dismiss(Party& party);
+  void dismiss_party(Party& party);
   /// What still waits to go to processes that only parties adrift know is given up: this process ends, and they may be
   /// in no call of MPI for as long as they like.
-  [[gnu::cold]] void MPID_Leave_behind();
+  [[gnu::cold]] void leave_behind();
   const std::vector<std::unique_ptr<Party>>& parties() const { return parties_; }
   /// Also wake a call that sleeps when this descriptor is readable: what the caller polls for comes there.
-  Result<void> MPID_Watch_fd(int fd, bool writable = false) { return doorbell_->watch(fd, writable); }
-  void MPID_Unwatch_fd(int fd) { doorbell_->unwatch(fd); }
+  Result<void> watch_fd(int fd, bool writable = false) { return doorbell_->watch(fd, writable); }
+  void unwatch_fd(int fd) { doorbell_->unwatch(fd); }
 
   // ---- for the floors above: extend.cpp ----
-  /// Packets of these kinds go to `extension` from now on; it must live until MPID_Unregister or the device's end.
-  void MPID_Register(Kind first, Kind last, Extension& extension);
-  void MPID_Unregister(Extension& extension);
+  /// Packets of these kinds go to `extension` from now on; it must live until unregister_extension or the device's end.
+  void register_extension(Kind first, Kind last, Extension& extension);
+  void unregister_extension(Extension& extension);
   /// Whether extensions get a turn in each turn of the dispatch loop. An agent that sleeps wakes for the first of them.
-  void MPID_Want_turns(bool want) {
+  void want_turns(bool want) {
     wants_turns_ = want;
     if (want) wake_agent();
   }
   /// Sends a packet with this payload behind it (its `length` is set here), in order with all earlier ones of this call
-  /// to that rank, which is not this one. At most MPID_Fragment_max bytes of payload. With `owner`, one thing less has
+  /// to that rank, which is not this one. At most fragment_max bytes of payload. With `owner`, one thing less has
   /// to happen to it when the memory may be used again (perhaps before the call returns), and an error is in its
   /// status; its `incomplete` counts the packets. Without, the payload is copied where it has to wait.
-  void MPID_Send_packet(Rank to, Packet& packet, const Payload& payload, Request* owner) {
+  void send_packet(Rank to, Packet& packet, const Payload& payload, Request* owner) {
     channels_.post(channels_[to], packet, payload, owner);
   }
   /// While it lives, packets to that rank may leave together, which spares system calls where there are any. Nobody
@@ -275,74 +275,74 @@ class Device {
     Device& device_;
     Rank to_;
   };
-  std::size_t MPID_Fragment_max(Rank to) { return channels_[to].method->fragment_max(to); }
-  std::size_t MPID_Eager_max(Rank to) { return channels_[to].method->eager_max(to); }
+  std::size_t fragment_max(Rank to) { return channels_[to].method->fragment_max(to); }
+  std::size_t eager_max(Rank to) { return channels_[to].method->eager_max(to); }
   /// One thing less has to happen to a request of kind `other`, of which the caller has counted `incomplete`.
-  void MPID_Complete(Request* r, Errc error) { sent(r, error); }
+  void finish_one(Request* r, Errc error) { sent(r, error); }
   /// A peer sent what no rank of ours could send to a floor above: it is dropped, and counts as lost.
-  void MPID_Protocol_error(Rank from, const Packet& p, const char* why) { protocol_error(from, p, why); }
+  void protocol_error(Rank from, const Packet& p, const char* why) { protocol_error(from, p, why); }
   /// A peer sent what there may have been a use for once: counted and traced.
-  void MPID_Stray_packet(Rank from, const Packet& p);
+  void stray_packet(Rank from, const Packet& p);
   /// Memory of this rank that answers of the floors above fill while they wait for room in the link to it, bytes.
-  std::uint64_t MPID_Backlog(Rank to) { return channels_[to].answer_bytes; }
+  std::uint64_t backlog(Rank to) { return channels_[to].answer_bytes; }
   /// What the caller polled for has come, though not by a packet: its next wait starts with patience anew.
-  void MPID_Waited() { waiter_.busy(); }
+  void waited() { waiter_.busy(); }
   /// Something that this rank, or another thread of ours, may be waiting for has changed in memory that it shares with
   /// us.
-  void MPID_Wake(Rank rank);
+  void wake(Rank rank);
   /// Of calls that wait for what others change in memory: watch.hpp.
   Watches& watches() { return watches_; }
   /// Whether any rank is lost (peer_error() says which).
-  bool MPID_Any_lost() const { return any_lost_; }
+  bool any_lost() const { return any_lost_; }
   /// Whether this rank is lost, or its process has ended (which will be reported as its loss). A system call perhaps.
-  bool MPID_Gone(Rank rank);
+  bool is_gone(Rank rank);
   /// What lets the other ranks of this host find memory from MPID_Mem_alloc; 0 when they cannot.
-  std::uint64_t MPID_Mem_token(const void* memory, std::uint64_t bytes) const;
+  std::uint64_t mem_token(const void* memory, std::uint64_t bytes) const;
   /// The same; 0 also when one of these who are on this host cannot.
-  std::uint64_t MPID_Mem_token(const void* memory, std::uint64_t bytes, const Ranks& sharers) const;
+  std::uint64_t mem_token(const void* memory, std::uint64_t bytes, const Ranks& sharers) const;
   /// Memory that `owner`, another rank, has a token for, as it lies here; nullptr when it cannot be reached.
-  std::byte* MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes);
+  std::byte* mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes);
   /// Copies between `here` and one piece of memory at `at` in another rank's process, at once, without its help. False:
   /// that is not possible, or packets promise to be faster; part of it may have been copied.
-  bool MPID_Put_at_once(Rank to, std::uint64_t at, const DataView& here);
-  bool MPID_Get_at_once(Rank from, std::uint64_t at, const DataView& here);
+  bool put_at_once(Rank to, std::uint64_t at, const DataView& here);
+  bool get_at_once(Rank from, std::uint64_t at, const DataView& here);
   /// From now on, or no longer, several threads call. Inside an Entry, while only its thread uses the device.
-  void MPID_Enable_threads() { gate_.enable_threads(); }
-  void MPID_Disable_threads() { gate_.disable_threads(); }
+  void enable_threads() { gate_.enable_threads(); }
+  void disable_threads() { gate_.disable_threads(); }
   /// The life of an agent, a thread that handles what arrives while no other one polls: serve.cpp. Returns soon after
-  /// `stop` is set and MPID_Wake_agent called, both inside of one Entry. Not inside an Entry; threads are enabled.
-  void MPID_Serve(const Atomic<bool>& stop);
-  void MPID_Wake_agent();
+  /// `stop` is set and rouse_agent called, both inside of one Entry. Not inside an Entry; threads are enabled.
+  void serve(const Atomic<bool>& stop);
+  void rouse_agent();
 
   // ---- a job that goes on when ranks die: faults.cpp ----
   /// Whether this is one.
-  bool MPID_Faults() const { return bootstrap_.job().ft; }
+  bool is_fault_tolerant() const { return bootstrap_.job().ft; }
   /// These contexts, revoked or not, are going to be used anew: forgets what has come in them. False: a message is
   /// there whose sender waits, and they must not be.
-  bool MPID_Forget(std::span<const std::uint32_t> contexts);
+  bool forget_contexts(std::span<const std::uint32_t> contexts);
   /// Whether the launcher has told of the death of this process, of whatever job.
-  bool MPID_Is_dead(const Process& process) const;
+  bool is_dead(const Process& process) const;
   /// All of these jobs, which are of other launchers, are dead from now on.
-  void MPID_Take_for_dead(std::span<const std::uint64_t> jobs, const std::string& how);
+  void take_for_dead(std::span<const std::uint64_t> jobs, const std::string& how);
   /// The same of this number, whose death is still to be told to extensions: what came from it before is being taken,
   /// or others die at the same time, and are lost first.
-  bool MPID_Is_dying(Rank rank) const;
+  bool is_dying(Rank rank) const;
   /// Ends the messages of these contexts with Errc::revoked, those under way and all that come later; what has been
   /// matched already lands first, and what is not received is forgotten.
-  void MPID_Revoke(std::span<const std::uint32_t> contexts);
+  void revoke_contexts(std::span<const std::uint32_t> contexts);
   /// Ends a receive that waits for messages, with this error. False: it has met all of its messages already.
-  bool MPID_Give_up(Request* recv, Errc error);
+  bool give_up_receive(Request* recv, Errc error);
 
   // ---- what the rank tells when it is asked: report.cpp ----
   /// Adds fields of the layer above to each report; called as Awaited::tell is. nullptr: none.
-  void MPID_Tell_more(void (*more)(ReportText& to)) { more_to_tell_ = more; }
+  void add_to_reports(void (*more)(ReportText& to)) { more_to_tell_ = more; }
   /// In a signal handler: the launcher asks, and no call has answered. `alone`: no other thread can be in the device
   /// unless threads are enabled.
-  void MPID_Interrupted(bool alone);
+  void on_interrupt(bool alone);
   /// The MPI function under way, or the latest one.
   const char* call_name() const { return gate_.call_name(); }
   /// Of the latest Entry.
-  std::uint32_t MPID_Call_kind() const { return gate_.call_kind(); }
+  std::uint32_t call_kind() const { return gate_.call_kind(); }
 
   // ---- threads ----
   /// Holds the device for the calling thread: Gate::Entry.
@@ -351,7 +351,7 @@ class Device {
     explicit Entry(Device& d, const char* function = "", std::uint32_t call = 0, std::uint32_t kind = 0)
         : Gate::Entry(d.gate_, function, call, kind) {}
   };
-  /// Stands for an Entry where MPID_Free_of_care() holds: Gate::Passage.
+  /// Stands for an Entry where needs_no_entry() holds: Gate::Passage.
   class Passage : public Gate::Passage {
    public:
     Passage(Device& d, const char* function, std::uint32_t call) : Gate::Passage(d.gate_, function, call) {}
@@ -369,7 +369,7 @@ class Device {
   bool threads() const { return gate_.threads(); }
   /// Before a reduction combines two operands of so many bytes in memory: whether it has to. Not so where that, and the
   /// time it takes, is only pretended.
-  bool MPID_Combines(std::uint64_t bytes) const {
+  bool combines(std::uint64_t bytes) const {
     return simulation_ == nullptr || simulation_->combines(simulation_->rank, bytes);
   }
   /// Whether ranks outnumber CPUs on this host: then each context switch counts more than each message.
@@ -614,7 +614,7 @@ class Device {
   bool wants_turns_ = false;             // of the extensions
   Waiter waiter_;
   bool any_lost_ = false;  // peers
-  // Relaxed: who begins to listen to events may be another thread (MPID_Listen).
+  // Relaxed: who begins to listen to events may be another thread (listen).
   bool is_careful() const { return careful_.load(std::memory_order_relaxed); }
   void set_careful(bool on) { careful_.store(on, std::memory_order_relaxed); }
   std::atomic<bool> careful_{true};            // several threads, a record of each call, any_lost_, or any of revoked_

@@ -73,7 +73,7 @@ inline bool Device::may_leave(const Channel& c, std::size_t bytes) const {
   return true;
 }
 
-bool Device::MPID_Send_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
+bool Device::send_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
   Channel& c = channels_[to];
   if (!may_leave(c, bytes)) [[unlikely]]
     return false;
@@ -93,7 +93,7 @@ bool Device::MPID_Send_now(Rank to, const Match& match, const void* data, std::s
   return true;
 }
 
-Request* Device::MPID_Isend_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
+Request* Device::isend_now(Rank to, const Match& match, const void* data, std::size_t bytes) {
   Channel& c = channels_[to];
   if (!may_leave(c, bytes) || !leave_at_once(c, match, data, bytes)) [[unlikely]]
     return nullptr;

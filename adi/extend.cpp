@@ -7,7 +7,7 @@
 
 namespace rmq::adi {
 
-void Device::MPID_Register(Kind first, Kind last, Extension& extension) {
+void Device::register_extension(Kind first, Kind last, Extension& extension) {
   for (auto kind = static_cast<std::size_t>(first); kind <= static_cast<std::size_t>(last); ++kind) {
     sink_.on_packet[kind] = &Device::on_extension;
     extension_of_[kind] = &extension;
@@ -15,7 +15,7 @@ void Device::MPID_Register(Kind first, Kind last, Extension& extension) {
   extensions_.push_back(&extension);
 }
 
-void Device::MPID_Unregister(Extension& extension) {
+void Device::unregister_extension(Extension& extension) {
   for (std::size_t kind = 0; kind < extension_of_.size(); ++kind) {
     if (extension_of_[kind] != &extension) continue;
     sink_.on_packet[kind] = &Device::on_unknown;
@@ -48,7 +48,7 @@ void Device::gather(Rank to, bool on) {
   if (c.method) with_method(*c.method, c.id, [&](auto& m) { m.gather(to, on); });
 }
 
-void Device::MPID_Wake(Rank rank) {
+void Device::wake(Rank rank) {
   Channel& c = channels_[rank];
   if (!c.method) {
     if (rank == rank_) gate_.rouse();  // another thread of ours
@@ -58,19 +58,19 @@ void Device::MPID_Wake(Rank rank) {
   if (rank < size() && job().host_of_rank.same(rank, rank_)) doorbell_->ring(rank);
 }
 
-bool Device::MPID_Gone(Rank rank) {
+bool Device::is_gone(Rank rank) {
   const Channel& c = channels_[rank];
   return c.lost || (c.method && c.method->gone(rank));
 }
 
-std::uint64_t Device::MPID_Mem_token(const void* memory, std::uint64_t bytes) const {
+std::uint64_t Device::mem_token(const void* memory, std::uint64_t bytes) const {
   for (const auto& m : methods_) {
     if (const std::uint64_t token = m->mem_token(memory, bytes)) return token;
   }
   return 0;
 }
 
-std::byte* Device::MPID_Mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) {
+std::byte* Device::mem_map(Rank owner, std::uint64_t token, std::uint64_t bytes) {
   if (Relay::party_of(token) != 0) {  // memory that the owner has for a party, of which it need not be a new member
     for (const auto& party : parties_) {
       for (const Relay* relay : party->relays())
@@ -90,12 +90,12 @@ std::uint64_t Device::reach(Rank rank, std::uint64_t at, std::uint64_t bytes) {
   return c.method->how_to_pull(rank, address, bytes, false) != methods::Pull::ask ? address : 0;
 }
 
-bool Device::MPID_Put_at_once(Rank to, std::uint64_t at, const DataView& here) {
+bool Device::put_at_once(Rank to, std::uint64_t at, const DataView& here) {
   const std::uint64_t address = reach(to, at, here.bytes);
   return address != 0 && channels_[to].method->put(to, address, here, here.bytes, nullptr) == Outcome::done;
 }
 
-bool Device::MPID_Get_at_once(Rank from, std::uint64_t at, const DataView& here) {
+bool Device::get_at_once(Rank from, std::uint64_t at, const DataView& here) {
   const std::uint64_t address = reach(from, at, here.bytes);
   return address != 0 && channels_[from].method->get(from, address, here, here.bytes, nullptr) == Outcome::done;
 }

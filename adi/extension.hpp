@@ -27,7 +27,7 @@ class Extension {
   /// or later.
   virtual void on_peer_dead(Rank rank) { static_cast<void>(rank); }
 
-  /// Called in each turn of the dispatch loop while MPID_Want_turns(true) holds. Returns how many things happened.
+  /// Called in each turn of the dispatch loop while want_turns(true) holds. Returns how many things happened.
   virtual int advance() = 0;
   /// The rank is about to sleep and has announced it: false when there is something to do after all.
   virtual bool may_sleep() = 0;

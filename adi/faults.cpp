@@ -78,7 +78,7 @@ void Device::lose_for_good(Rank number, const std::string& how) {
   }
 }
 
-void Device::MPID_Leave_behind() {
+void Device::leave_behind() {
   std::vector<Rank> adrift, needed;
   for (const auto& party : parties_) {
     std::vector<Rank>& known = party->is_adrift() ? adrift : needed;
@@ -102,16 +102,16 @@ void Device::note_deaths_elsewhere() {
   note_deaths(std::move(deaths));
 }
 
-void Device::MPID_Take_for_dead(std::span<const std::uint64_t> jobs, const std::string& how) {
+void Device::take_for_dead(std::span<const std::uint64_t> jobs, const std::string& how) {
   for (const std::uint64_t job : jobs) dead_elsewhere_.push_back({job, -1, how});
   note_deaths_elsewhere();
 }
 
-bool Device::MPID_Is_dying(Rank rank) const {
+bool Device::is_dying(Rank rank) const {
   return std::ranges::find(dying_, rank) != dying_.end();
 }
 
-bool Device::MPID_Is_dead(const Process& process) const {
+bool Device::is_dead(const Process& process) const {
   if (process.job == job_number(job().job))
     return std::ranges::find(dead_, static_cast<Rank>(process.rank)) != dead_.end();
   return std::ranges::any_of(dead_elsewhere_, [&](const ForeignDeath& d) {
@@ -121,14 +121,14 @@ bool Device::MPID_Is_dead(const Process& process) const {
 
 void Device::note_loss(Rank rank) {
   if (bootstrap_.tells_deaths() && std::ranges::find(dead_, rank) == dead_.end()) {
-    const Process who = MPID_Who(rank);
+    const Process who = process_of(rank);
     bootstrap_.accuse(rank < size() ? std::string() : job_name(who.job), static_cast<int>(who.rank), peer_error(rank));
   } else {
     tell_death(rank);
   }
 }
 
-void Device::MPID_Revoke(std::span<const std::uint32_t> contexts) {
+void Device::revoke_contexts(std::span<const std::uint32_t> contexts) {
   set_careful(true);
   gate_.distrust();
   revoked_.insert(contexts.begin(), contexts.end());
@@ -156,7 +156,7 @@ bool Device::forget_kept(Request* r) {
   return true;
 }
 
-bool Device::MPID_Forget(std::span<const std::uint32_t> contexts) {
+bool Device::forget_contexts(std::span<const std::uint32_t> contexts) {
   bool all = true;
   for (std::uint32_t i = 0; i < pool_.capacity(); ++i) {
     Request* const r = pool_.at(i);
@@ -172,14 +172,14 @@ bool Device::MPID_Forget(std::span<const std::uint32_t> contexts) {
 // by itself: memory is not touched any more when its request is complete.
 void Device::revoke(Request* r) {
   if (r->kind == RequestKind::recv) {
-    MPID_Give_up(r, Errc::revoked);
+    give_up_receive(r, Errc::revoked);
   } else if (r->step == Step::queued || r->step == Step::announced || r->step == Step::unacknowledged) {
     r->status.error = Errc::revoked;
     MPID_Cancel(r);
   }
 }
 
-bool Device::MPID_Give_up(Request* recv, Errc error) {
+bool Device::give_up_receive(Request* recv, Errc error) {
   if (recv->step != Step::posted) return false;
   withdraw(recv);
   recv->go(Step::landing);

@@ -122,7 +122,7 @@ class Gate {
     std::uint32_t before_ = 0;  // the call that this one is inside of
   };
 
-  /// What stands for an Entry in a call that may go without one (Device::MPID_Free_of_care): reports and the recorder
+  /// What stands for an Entry in a call that may go without one (Device::needs_no_entry): reports and the recorder
   /// know which call runs.
   class Passage {
    public:

@@ -2,10 +2,10 @@
 //
 //   Party::open()      makes the methods that need nothing of others; cards() is what others need of them
 //   Party::join()      with everybody's cards makes the rest
-//   Device::MPID_Admit numbers the members that are new, and gives them channels; the party is the device's from then
-//   on Device::MPID_Dismiss   when no communicator of any member needs it any more
+//   Device::admit_party numbers the members that are new, and gives them channels; the party is the device's from then
+//   on Device::dismiss_party   when no communicator of any member needs it any more
 //
-// Between open() and MPID_Admit nothing arrives: the methods are not polled.
+// Between open() and admit_party nothing arrives: the methods are not polled.
 #pragma once
 
 #include <functional>

@@ -129,7 +129,7 @@ void Device::MPID_Poll(bool blocking, Awaited what) {
   int brought = progress();
   if (turn_ % kTurnsToGrant == 0) [[unlikely]] {
     channels_.grant_envelopes();
-    if (MPID_Faults()) look(blocking ? Doing::waiting : Doing::testing);  // however busy others keep it
+    if (is_fault_tolerant()) look(blocking ? Doing::waiting : Doing::testing);  // however busy others keep it
   }
   if (errand_) [[unlikely]] {
     errand_();  // perhaps what the caller waits for has happened there

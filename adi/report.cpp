@@ -81,7 +81,7 @@ Doing Device::doing() const {
 void Device::look(Doing doing) {
   looking_as_ = doing;
   bootstrap_.on_watch();
-  if (MPID_Faults()) hear_of_deaths();
+  if (is_fault_tolerant()) hear_of_deaths();
 }
 
 std::string_view Device::on_ask(void* device, bool all) {
@@ -231,7 +231,7 @@ Device::Levels Device::levels() const {
   return l;
 }
 
-void Device::MPID_Interrupted(bool alone) {
+void Device::on_interrupt(bool alone) {
   if (!open_) return;
   if (gate_.threads()) {
     // Wherever in its own lock() or unlock() this thread may have been interrupted, the device is either taken or free;

@@ -49,7 +49,7 @@ bool may_linger(int cpus, int ranks) {
 
 }  // namespace
 
-void Device::MPID_Serve(const Atomic<bool>& stop) {
+void Device::serve(const Atomic<bool>& stop) {
   const int ranks = bootstrap_.job().machine_size;
   const std::uint64_t linger_ns = may_linger(waiter_.cpus(), ranks) ? kLingerNs : 0;
   const long nap = nap_ns(waiter_.cpus(), ranks);
@@ -130,7 +130,7 @@ void Device::wake_agent() {
   end_agents_nap();
 }
 
-void Device::MPID_Wake_agent() {
+void Device::rouse_agent() {
   doorbell_->ring(rank_);
   end_agents_nap();
 }

@@ -9,14 +9,14 @@
 namespace rmq::adi {
 
 void Device::protocol_error(Rank from, const Packet& p, const char* why) {
-  MPID_Stray_packet(from, p);
+  stray_packet(from, p);
   channels_[from].dropped = true;
   channels_[from].method->drop(
       from, {Errc::protocol, fmt::format("rank {} breaks the protocol and is given up: {} (packet {} of its link): {}",
                                          from, packet_name(p.kind), p.link, why)});
 }
 
-void Device::MPID_Stray_packet(Rank from, const Packet& p) {
+void Device::stray_packet(Rank from, const Packet& p) {
   ++counters_.protocol_errors;
   trace_.packet(Event::protocol_error, id_of(from), from, p);
 }
@@ -24,7 +24,7 @@ void Device::MPID_Stray_packet(Rank from, const Packet& p) {
 void Device::on_unknown(void* device, Rank from, const Packet& p, const std::byte*) {
   auto& d = *static_cast<Device*>(device);
   // A floor above that has closed already may still be sent to by a rank that has not.
-  if (static_cast<unsigned>(p.kind) >= kFirstOfFloors && find_packet_kind(p.kind)) return d.MPID_Stray_packet(from, p);
+  if (static_cast<unsigned>(p.kind) >= kFirstOfFloors && find_packet_kind(p.kind)) return d.stray_packet(from, p);
   d.protocol_error(from, p, "no packet of this kind belongs here");
 }
 

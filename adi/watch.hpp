@@ -1,4 +1,4 @@
-// What calls wait for in memory that others change, who call MPID_Wake() then: no packet tells of it, so a rank that is
+// What calls wait for in memory that others change, who call wake() then: no packet tells of it, so a rank that is
 // about to sleep looks.
 #pragma once
 

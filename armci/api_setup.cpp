@@ -18,8 +18,8 @@ bool is_here(int proc) {
   const World& w = world();
   const adi::Device& device = *mpi::runtime().device;
   const Rank rank = w.comm->world_of(proc), mine = w.comm->world_of(w.me);
-  const bool foreign = device.MPID_Any_foreign(w.comm->group->world);
-  return device.MPID_Host(rank, foreign) == device.MPID_Host(mine, foreign);
+  const bool foreign = device.any_foreign(w.comm->group->world);
+  return device.host_of(rank, foreign) == device.host_of(mine, foreign);
 }
 
 }  // namespace

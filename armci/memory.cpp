@@ -92,7 +92,7 @@ void await(Done&& done) {
 }
 void wake_threads() {
   adi::Device& device = *mpi::runtime().device;
-  device.MPID_Wake(device.rank());
+  device.wake(device.rank());
 }
 
 void malloc(void** pointers, armci_size_t bytes, Group& g) {

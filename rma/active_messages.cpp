@@ -29,11 +29,11 @@ DataView view_of(std::span<const std::byte> data) {
 // ---- the hub ----
 
 ActiveMessageHub::ActiveMessageHub(adi::Device& device) : device_(device) {
-  device.MPID_Register(Kind::AM_SHORT, Kind::AM_CREDIT, *this);
+  device.register_extension(Kind::AM_SHORT, Kind::AM_CREDIT, *this);
 }
 
 ActiveMessageHub::~ActiveMessageHub() {
-  device_.MPID_Unregister(*this);
+  device_.unregister_extension(*this);
 }
 
 ActiveMessages* ActiveMessageHub::set_of(Rank from, const Packet& p) const {
@@ -45,27 +45,27 @@ ActiveMessages* ActiveMessageHub::set_of(Rank from, const Packet& p) const {
 
 void ActiveMessageHub::on_packet(Rank from, const Packet& p, const std::byte* payload) {
   ActiveMessages* const set = set_of(from, p);
-  if (!set) return device_.MPID_Stray_packet(from, p);
-  if (const char* const wrong = set->arrive(p.source, p, payload)) device_.MPID_Protocol_error(from, p, wrong);
+  if (!set) return device_.stray_packet(from, p);
+  if (const char* const wrong = set->arrive(p.source, p, payload)) device_.protocol_error(from, p, wrong);
 }
 
 // Pieces land where they belong; whatever else is long waits in memory of its own until it is whole.
 methods::Landing ActiveMessageHub::on_arriving(Rank from, const Packet& p) {
   ActiveMessages* const set = set_of(from, p);
   if (!set) {
-    device_.MPID_Stray_packet(from, p);
+    device_.stray_packet(from, p);
     return {};
   }
   std::byte* room = nullptr;
   if (p.kind == Kind::AM_PIECE) {
     if (const char* const wrong = set->room_for(p.source, p, room)) {
-      device_.MPID_Protocol_error(from, p, wrong);
+      device_.protocol_error(from, p, wrong);
       return {};
     }
     return {DataView::contiguous(room, p.length), 0, p.length, nullptr};
   }
   if (p.length > ActiveMessages::kDataMost + ActiveMessages::kArgsMost) {
-    device_.MPID_Protocol_error(from, p, "its payload is longer than any active message's");
+    device_.protocol_error(from, p, "its payload is longer than any active message's");
     return {};
   }
   return land_apart(device_, p);
@@ -133,7 +133,7 @@ bool ActiveMessages::wait_for_peer(int member, std::uint64_t handled) {
 bool ActiveMessages::put_at_once(int to, const ActiveMessage& m) {
   const Peer& peer = peers_[to];
   return m.place != 0 && m.data.size() >= kAtOnceLeast && peer.handled >= peer.placed &&
-         device().MPID_Put_at_once(world(to), m.place, view_of(m.data));
+         device().put_at_once(world(to), m.place, view_of(m.data));
 }
 
 // For the request that has just been counted.
@@ -147,7 +147,7 @@ std::byte* ActiveMessages::staging_of(int to) {
 }
 
 void ActiveMessages::send_pieces(int to, const ActiveMessage& m, Request* owner) {
-  const std::size_t most = device().MPID_Fragment_max(world(to));
+  const std::size_t most = device().fragment_max(world(to));
   const DataView data = view_of(m.data);
   if (owner)  // relaxed: with the device held, as its completion is
     owner->incomplete.store(static_cast<std::int32_t>((m.data.size() + most - 1) / most), std::memory_order_relaxed);
@@ -163,7 +163,7 @@ void ActiveMessages::send_pieces(int to, const ActiveMessage& m, Request* owner)
       p.am_piece.offset = static_cast<std::uint32_t>(at);
       p.am_piece.bytes = static_cast<std::uint32_t>(m.data.size());
     }
-    device().MPID_Send_packet(world(to), p, {data, at, bytes}, owner);
+    device().send_packet(world(to), p, {data, at, bytes}, owner);
   }
 }
 
@@ -171,7 +171,7 @@ void ActiveMessages::send_pieces(int to, const ActiveMessage& m, Request* owner)
 ActiveMessages::Sent ActiveMessages::send(int to, const ActiveMessage& m, std::uint8_t flags, bool may_wait) {
   const Rank rank = world(to);
   const bool together =
-      m.data.size() <= kTogetherMost && m.data.size() + m.args.size() <= device().MPID_Fragment_max(rank);
+      m.data.size() <= kTogetherMost && m.data.size() + m.args.size() <= device().fragment_max(rank);
   Packet p(together && m.place == 0 ? Kind::AM_SHORT : Kind::AM_LONG);
   p.context = id_;
   p.source = me_;
@@ -199,14 +199,14 @@ ActiveMessages::Sent ActiveMessages::send(int to, const ActiveMessage& m, std::u
     if (args != 0) std::memcpy(all + m.data.size(), m.args.data(), args);
     if (staged)  // relaxed: with the device held, as its completion is
       carrier_->incomplete.store(carrier_->incomplete.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    device().MPID_Send_packet(rank, p, {DataView::contiguous(all, bytes), 0, bytes}, staged ? carrier_ : nullptr);
+    device().send_packet(rank, p, {DataView::contiguous(all, bytes), 0, bytes}, staged ? carrier_ : nullptr);
     return Sent::done;
   }
   Request* owner = nullptr;
   if (!may_wait) {  // in a handler, and so in a poll
     send_pieces(to, m, nullptr);
     goes_by_packets();
-    device().MPID_Send_packet(rank, p, {view_of(m.args), 0, args}, nullptr);
+    device().send_packet(rank, p, {view_of(m.args), 0, args}, nullptr);
     return Sent::done;
   }
   const bool at_once = put_at_once(to, m);
@@ -217,7 +217,7 @@ ActiveMessages::Sent ActiveMessages::send(int to, const ActiveMessage& m, std::u
   {
     const adi::Device::Together leave_together(device(), rank);
     if (!at_once) send_pieces(to, m, owner);
-    device().MPID_Send_packet(rank, p, {view_of(m.args), 0, args}, nullptr);
+    device().send_packet(rank, p, {view_of(m.args), 0, args}, nullptr);
   }
   if (!owner) return Sent::done;
   device().MPID_Wait(owner);
@@ -258,7 +258,7 @@ void ActiveMessages::ask(int member) {
   Packet p(Kind::AM_FLUSH);
   p.context = id_;
   p.source = me_;
-  device().MPID_Send_packet(world(member), p, {}, nullptr);
+  device().send_packet(world(member), p, {}, nullptr);
 }
 
 ActiveMessages::Sent ActiveMessages::flush(int to) {
@@ -293,7 +293,7 @@ ActiveMessages::Sent ActiveMessages::wait(std::uint64_t seen) {
 }
 
 bool ActiveMessages::is_any_lost() const {
-  if (!device().MPID_Any_lost()) return false;
+  if (!device().any_lost()) return false;
   for (int member = 0; member < size(); ++member)
     if (is_lost(member)) return true;
   return false;
@@ -303,7 +303,7 @@ void ActiveMessages::hear_of_deaths() {
   for (int member = 0; member < size(); ++member) {
     const Rank rank = world(member);
     const Waited waited{rank};
-    while (device().MPID_Is_dead(device().MPID_Who(rank)) && device().MPID_Has_met(rank) && !is_lost(member))
+    while (device().is_dead(device().process_of(rank)) && device().has_met(rank) && !is_lost(member))
       device().MPID_Poll(true, {Waited::tell, &waited});
   }
 }
@@ -338,7 +338,7 @@ void ActiveMessages::tell(int member) {
   p.context = id_;
   p.source = me_;
   p.am_credit.handled = peer.done;
-  device().MPID_Send_packet(world(member), p, {}, nullptr);
+  device().send_packet(world(member), p, {}, nullptr);
 }
 
 // ---- packets ----

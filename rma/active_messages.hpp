@@ -6,7 +6,7 @@
 //
 //   AM_SHORT             what fits one packet and is for no place
 //   AM_LONG              what is for a place: with its data where that is short; else behind AM_PIECE …, or behind a
-//                        copy between the processes (Device::MPID_Put_at_once)
+//                        copy between the processes (Device::put_at_once)
 //   AM_FLUSH, AM_CREDIT  how many requests have been handled
 //
 // Messages of one member to another are handled in order, each exactly once, by whichever thread polls, with the device

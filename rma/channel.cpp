@@ -142,7 +142,7 @@ void Channel::ask_for_lock(std::uint8_t flags) {
   state_ = State::asked;
   Packet p = core_.packet(Kind::RMA_LOCK);
   p.flags = static_cast<std::uint8_t>(lock_flag(type_) | flags);
-  core_.device().MPID_Send_packet(to_, p, Payload{}, nullptr);
+  core_.device().send_packet(to_, p, Payload{}, nullptr);
 }
 
 void Channel::granted() {
@@ -168,7 +168,7 @@ void Channel::begin(Completion& completion) {
 void Channel::lead_out(const Completion& completion) {
   if (state_ != State::unlocked || stream_.is_empty()) return;
   const bool unlock = completion.until == Until::unlock;
-  if (!stream_.leaves_at_once(std::min<std::uint64_t>(kRideMost, core_.device().MPID_Fragment_max(to_))))
+  if (!stream_.leaves_at_once(std::min<std::uint64_t>(kRideMost, core_.device().fragment_max(to_))))
     return ask_for_lock();
   state_ = State::asked;
   rider_ = stream_.first_number();

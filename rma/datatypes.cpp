@@ -47,12 +47,12 @@ void TypesOut::define(Rank to, TypeOut& type) {
   type.told[static_cast<std::size_t>(to)] = true;
   ++counters_.type_definitions;
   device_.trace().event(Event::type_told, 0, to, type.id, type.bytes);
-  const std::uint64_t most = device_.MPID_Fragment_max(to);
+  const std::uint64_t most = device_.fragment_max(to);
   for (std::uint64_t at = 0; at < bytes.size(); at += most) {
     const std::uint64_t piece = std::min<std::uint64_t>(most, bytes.size() - at);
     Packet p(Kind::DATATYPE_DEFN);
     p.datatype_defn = {type.id, static_cast<std::uint32_t>(bytes.size()), static_cast<std::uint32_t>(at)};
-    device_.MPID_Send_packet(to, p, Payload{DataView::contiguous(bytes.data(), bytes.size()), at, piece}, nullptr);
+    device_.send_packet(to, p, Payload{DataView::contiguous(bytes.data(), bytes.size()), at, piece}, nullptr);
   }
 }
 
@@ -71,10 +71,10 @@ void TypesOut::forget(const Layout* layout) {
 
 void TypesOut::drop(TypeOut* type) {
   for (std::size_t rank = 0; rank < type->told.size(); ++rank) {
-    if (!type->told[rank] || !device_.MPID_Is_here(static_cast<Rank>(rank))) continue;
+    if (!type->told[rank] || !device_.is_here(static_cast<Rank>(rank))) continue;
     Packet p(Kind::DATATYPE_DEFN);
     p.datatype_defn = {type->id, 0, 0};
-    device_.MPID_Send_packet(static_cast<Rank>(rank), p, Payload{}, nullptr);
+    device_.send_packet(static_cast<Rank>(rank), p, Payload{}, nullptr);
   }
   by_id_.erase(type->id);
 }

@@ -23,12 +23,12 @@ constexpr const char* kNoFault = "it reports a fault, or names a rank, that ther
 Domain::Domain(adi::Device& device)
     : device_(device), types_out_(device, counters_), types_in_(device.config(), device.trace(), counters_) {
   // Every number in between, so that what is missing in the list is a protocol error of ours.
-  device_.MPID_Register(kFirst, kLast, *this);
+  device_.register_extension(kFirst, kLast, *this);
 }
 
 Domain::~Domain() {
   agent_.reset();
-  device_.MPID_Unregister(*this);
+  device_.unregister_extension(*this);
 }
 
 void Domain::add(Window& window) {
@@ -51,7 +51,7 @@ void Domain::serve_locks_of(Server& server, bool want) {
 }
 
 void Domain::want_turns() {
-  device_.MPID_Want_turns(!serving_.empty() || !behind_.empty() || !again_.empty() || !deferred_.empty());
+  device_.want_turns(!serving_.empty() || !behind_.empty() || !again_.empty() || !deferred_.empty());
 }
 
 // ---- the order of locks ----
@@ -182,12 +182,12 @@ void Domain::on_peer_lost(Rank rank) {
 
 void Domain::protocol_error(Rank from, const Packet& p, const char* why) {
   ++counters_.protocol_errors;
-  device_.MPID_Protocol_error(from, p, why);
+  device_.protocol_error(from, p, why);
 }
 
 void Domain::stray(Rank from, const Packet& p) {
   ++counters_.stray_packets;
-  device_.MPID_Stray_packet(from, p);
+  device_.stray_packet(from, p);
 }
 
 void Domain::stray_answer(Rank from, const Packet& p, std::uint32_t ticket) {

@@ -107,7 +107,7 @@ class Domain final : public adi::Extension {
   /// The peer breaks the protocol: it is dropped.
   void protocol_error(Rank from, const Packet& p, const char* why);
   /// Whether more answers wait to leave to this rank than it may ask for before it has taken some.
-  bool is_behind(Rank rank) const { return device_.MPID_Backlog(rank) > kBacklogMost; }
+  bool is_behind(Rank rank) const { return device_.backlog(rank) > kBacklogMost; }
   /// An epoch has ended here, by which window ever, whose operations that rank may still have to do; or it has done
   /// them.
   void begin_behind(Rank rank) { ++behind_epoch_[rank]; }

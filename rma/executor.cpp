@@ -91,7 +91,7 @@ Fault Executor::find_place(Origin& o, const Packet& p, DataView& view, bool& mis
       o.missing = f.type;
       Packet miss(Kind::DATATYPE_MISS);
       miss.datatype_miss.type = f.type;
-      core_.device().MPID_Send_packet(o.world, miss, Payload{}, nullptr);
+      core_.device().send_packet(o.world, miss, Payload{}, nullptr);
       return Fault::none;
     }
   }
@@ -223,7 +223,7 @@ void Executor::after(Origin& o, const Packet& p, Fault fault) {
 
 // Sends `data`, which belongs at `at` of the result. With an owner the data stays in place until it has left.
 void Executor::reply(const Origin& o, std::uint32_t ticket, const Payload& data, std::uint64_t at, Request* owner) {
-  const std::uint64_t most = core_.device().MPID_Fragment_max(o.world);
+  const std::uint64_t most = core_.device().fragment_max(o.world);
   const std::uint64_t pieces = std::max<std::uint64_t>((data.bytes + most - 1) / most, 1);
   if (owner) {
     owner->flags = request_flag::detached;
@@ -233,7 +233,7 @@ void Executor::reply(const Origin& o, std::uint32_t ticket, const Payload& data,
     Packet p = core_.packet(Kind::RMA_REPLY);
     p.rma_reply = {at + i * most, ticket};
     const Payload piece{data.view, data.offset + i * most, std::min(most, data.bytes - i * most)};
-    core_.device().MPID_Send_packet(o.world, p, piece, owner);
+    core_.device().send_packet(o.world, p, piece, owner);
   }
 }
 
@@ -241,7 +241,7 @@ void Executor::acknowledge(const Origin& o, std::uint32_t ticket, Fault fault, R
   Packet p = core_.packet(Kind::RMA_ACK);
   p.rma_ack = {ticket, static_cast<std::uint32_t>(fault), core_.name_of(culprit)};
   if (lock_.has_writers(o)) p.flags = kWriters;
-  core_.device().MPID_Send_packet(o.world, p, Payload{}, nullptr);
+  core_.device().send_packet(o.world, p, Payload{}, nullptr);
 }
 
 }  // namespace rmq::rma

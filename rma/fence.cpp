@@ -88,11 +88,11 @@ void ActiveTarget::signal(int rank, Signal what, std::uint32_t round, std::uint3
   if (!t.near) {
     Packet p = core_.packet(Kind::RMA_SYNC);
     p.rma_sync = {static_cast<std::uint32_t>(what), round, count};
-    return core_.device().MPID_Send_packet(core_.world(rank), p, Payload{}, nullptr);
+    return core_.device().send_packet(core_.world(rank), p, Payload{}, nullptr);
   }
   // Release pairs with the acquires of whoever waits for it.
   word_of(*t.control, core_.host_me, what, round).store(count, std::memory_order_release);
-  if (rank != core_.me) core_.device().MPID_Wake(core_.world(rank));
+  if (rank != core_.me) core_.device().wake(core_.world(rank));
 }
 
 bool ActiveTarget::signalled(int from, const Packet& p) {

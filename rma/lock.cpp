@@ -56,7 +56,7 @@ void Lock::release(int rank, LockPlace& place) {
     return;
   for (int i = 0; i < core_.host.size(); ++i) {
     if (i != core_.host_me && control.pair(i).waits.load(std::memory_order_relaxed) != 0)
-      core_.device().MPID_Wake(core_.world(core_.host[i]));
+      core_.device().wake(core_.world(core_.host[i]));
   }
 }
 

@@ -48,7 +48,7 @@ bool OpStream::send(std::uint8_t flags) {
     if (bytes == 0) {
       head_ = op->next;
       if (!head_) tail_ = nullptr;
-      if (Request* carrier = std::exchange(op->carrier, nullptr)) core_.device().MPID_Complete(carrier, Errc::ok);
+      if (Request* carrier = std::exchange(op->carrier, nullptr)) core_.device().finish_one(carrier, Errc::ok);
       part_done(op);
       break;
     }
@@ -78,10 +78,10 @@ bool OpStream::copy() {
   }
   if (op->replies) {
     core_.domain.order_loads();
-    if (!core_.device().MPID_Get_at_once(to_, there, op->result)) return false;
+    if (!core_.device().get_at_once(to_, there, op->result)) return false;
   } else {
     core_.domain.stores();
-    if (!core_.device().MPID_Put_at_once(to_, there, op->data)) return false;
+    if (!core_.device().put_at_once(to_, there, op->data)) return false;
   }
   head_ = op->next;
   if (!head_) tail_ = nullptr;
@@ -151,7 +151,7 @@ bool OpStream::has_ticket() {
 std::uint64_t OpStream::piece_of(const Op& op) const {
   if (is_in_one_packet(op.packet.kind) || op.packet.kind == Kind::RMA_GET) return op.bytes;
   // What asks for data without bringing any is not bound to what one packet of the transport may bring.
-  const std::uint64_t fragment = op.data.bytes == 0 ? kPieceMost : core_.device().MPID_Fragment_max(to_);
+  const std::uint64_t fragment = op.data.bytes == 0 ? kPieceMost : core_.device().fragment_max(to_);
   return std::max<std::uint64_t>(std::min(fragment, kPieceMost) / op.unit, 1) * op.unit;
 }
 
@@ -170,7 +170,7 @@ void OpStream::send_piece(Op* op, std::uint64_t bytes) {
   const std::uint64_t at = op->sent;
   op->sent += bytes;
   flight_.leave(bytes);
-  core_.device().MPID_Send_packet(to_, p, Payload{op->data, at, payload}, op->carrier);
+  core_.device().send_packet(to_, p, Payload{op->data, at, payload}, op->carrier);
   if (head_ != op) return;
   if (op->replies || (last && (op->flags & rma_flag::ack) != 0)) flight_.ask();
   // Half of the flight without a question: its answer makes room before the other half has left.
@@ -188,7 +188,7 @@ void OpStream::ask() {
   ++asks_;
   Packet p = core_.packet(Kind::RMA_FLUSH);
   p.rma_flush.ticket = core_.domain.tickets().take(channel_, nullptr, number, flight_.position());
-  core_.device().MPID_Send_packet(to_, p, Payload{}, nullptr);
+  core_.device().send_packet(to_, p, Payload{}, nullptr);
 }
 
 void OpStream::unlock() {
@@ -197,7 +197,7 @@ void OpStream::unlock() {
   ++asks_;
   Packet p = core_.packet(Kind::RMA_UNLOCK);
   p.rma_unlock.ticket = core_.domain.tickets().take(channel_, nullptr, sent_, flight_.position());
-  core_.device().MPID_Send_packet(to_, p, Payload{}, nullptr);
+  core_.device().send_packet(to_, p, Payload{}, nullptr);
 }
 
 // ---- what the target has done ----
@@ -271,7 +271,7 @@ void OpStream::part_done(Op* op) {
     const Errc error = op->fault == Fault::none        ? Errc::ok
                        : op->fault == Fault::peer_lost ? Errc::peer_lost
                                                        : Errc::argument;
-    core_.device().MPID_Complete(r, error);
+    core_.device().finish_one(r, error);
   }
   core_.domain.ops().give_back(op);
 }
@@ -285,7 +285,7 @@ void OpStream::end(Fault fault) {
     Op* next = op->next;
     op->fault = fault;
     if (op->number == 0) op->pending = 1;
-    if (Request* carrier = std::exchange(op->carrier, nullptr)) core_.device().MPID_Complete(carrier, Errc::ok);
+    if (Request* carrier = std::exchange(op->carrier, nullptr)) core_.device().finish_one(carrier, Errc::ok);
     part_done(op);
     op = next;
   }

@@ -24,11 +24,11 @@ constexpr const char* kNoRoom = "it sends without credit, or a message of anothe
 // ---- the hub ----
 
 QueueHub::QueueHub(adi::Device& device) : device_(device) {
-  device.MPID_Register(Kind::RMA_QUEUE_PUT, Kind::RMA_QUEUE_CREDIT, *this);
+  device.register_extension(Kind::RMA_QUEUE_PUT, Kind::RMA_QUEUE_CREDIT, *this);
 }
 
 QueueHub::~QueueHub() {
-  device_.MPID_Unregister(*this);
+  device_.unregister_extension(*this);
 }
 
 Queue* QueueHub::queue_of(Rank from, const Packet& p, int& member) {
@@ -45,7 +45,7 @@ void QueueHub::on_packet(Rank from, const Packet& p, const std::byte* payload) {
   Queue* q = queue_of(from, p, member);
   // Credit may come when the queue is gone here already: nobody waits for it.
   if (!q && p.kind == Kind::RMA_QUEUE_CREDIT) return;
-  if (!q) return device_.MPID_Stray_packet(from, p);
+  if (!q) return device_.stray_packet(from, p);
   q->arrive(member, p, payload);
 }
 
@@ -54,7 +54,7 @@ methods::Landing QueueHub::on_arriving(Rank from, const Packet& p) {
   Queue* q = p.kind == Kind::RMA_QUEUE_PUT ? queue_of(from, p, member) : nullptr;
   std::byte* room = q ? q->room_for(member, p) : nullptr;
   if (!room) {
-    q ? device_.MPID_Protocol_error(from, p, kNoRoom) : device_.MPID_Stray_packet(from, p);
+    q ? device_.protocol_error(from, p, kNoRoom) : device_.stray_packet(from, p);
     return {};
   }
   ++q->senders_[static_cast<std::size_t>(member)].landing;
@@ -99,7 +99,7 @@ std::uint32_t Queue::share_of(std::uint32_t capacity, std::uint32_t members) {
 }
 
 std::array<std::uint64_t, Queue::kWords> Queue::contribution() const {
-  return {device().MPID_Mem_token(mine_.memory(), QueueStore::bytes(options_.message, options_.capacity))};
+  return {device().mem_token(mine_.memory(), QueueStore::bytes(options_.message, options_.capacity))};
 }
 
 void Queue::open(std::span<const std::uint64_t> all) {
@@ -110,7 +110,7 @@ void Queue::open(std::span<const std::uint64_t> all) {
       continue;
     }
     const std::uint64_t bytes = QueueStore::bytes(options_.message, options_.capacity);
-    if (std::byte* memory = device().MPID_Mem_map(world(member), all[i], bytes)) {
+    if (std::byte* memory = device().mem_map(world(member), all[i], bytes)) {
       stores_[i] = QueueStore(memory, options_.message, options_.capacity);
       continue;
     }
@@ -145,7 +145,7 @@ Queue::Put Queue::try_put(int target, const void* message) {
 }
 
 Queue::Put Queue::put_packet(int target, Remote& r, const void* message) {
-  if (device().MPID_Gone(world(target))) return Put::lost;
+  if (device().is_gone(world(target))) return Put::lost;
   if (r.credit == 0 || r.closed) return Put::refused;
   --r.credit;
   std::byte* staged = r.staging.get() + std::size_t{r.next} * options_.message;
@@ -156,7 +156,7 @@ Queue::Put Queue::put_packet(int target, Remote& r, const void* message) {
   p.source = options_.me;
   // Relaxed: under the device's lock, as its completion is.
   r.carrier->incomplete.store(r.carrier->incomplete.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  device().MPID_Send_packet(world(target), p, {DataView::contiguous(staged, options_.message), 0, options_.message},
+  device().send_packet(world(target), p, {DataView::contiguous(staged, options_.message), 0, options_.message},
                             r.carrier);
   return Put::done;
 }
@@ -174,7 +174,7 @@ std::uint32_t Queue::get(std::byte* to) {
 // Until the message is whole; false when it never will be.
 bool Queue::await(std::uint32_t index) {
   const auto whole = [&] { return mine_.whole(index, round_); };
-  const auto gone = [&](Rank r) { return r != device().rank() && device().MPID_Gone(r); };
+  const auto gone = [&](Rank r) { return r != device().rank() && device().is_gone(r); };
   std::uint64_t give_up = 0;
   while (!whole()) {
     // Its sender has been interrupted between its count and its stamp; or it has died there.
@@ -253,7 +253,7 @@ void Queue::tell(int member, std::uint32_t credit) {
   p.source = options_.me;
   p.rma_queue_credit.credit = credit;
   p.rma_queue_credit.locked = locked_ ? 1 : 0;
-  device().MPID_Send_packet(world(member), p, {}, nullptr);
+  device().send_packet(world(member), p, {}, nullptr);
 }
 
 std::byte* Queue::room_for(int from, const Packet& p) {
@@ -266,7 +266,7 @@ std::byte* Queue::room_for(int from, const Packet& p) {
 void Queue::arrive(int from, const Packet& p, const std::byte* payload) {
   if (p.kind == Kind::RMA_QUEUE_PUT) {
     std::byte* room = room_for(from, p);
-    if (!room) return device().MPID_Protocol_error(world(from), p, kNoRoom);
+    if (!room) return device().protocol_error(world(from), p, kNoRoom);
     std::memcpy(room, payload, p.length);
     ++senders_[static_cast<std::size_t>(from)].arrived;
     return;
@@ -274,7 +274,7 @@ void Queue::arrive(int from, const Packet& p, const std::byte* payload) {
   Remote& r = remotes_[static_cast<std::size_t>(from)];
   // Its owner may lock it before this rank has opened it, and gives no credit with that.
   if (p.rma_queue_credit.credit > share_ - r.credit)
-    return device().MPID_Protocol_error(world(from), p, "it gives more credit than its queue has");
+    return device().protocol_error(world(from), p, "it gives more credit than its queue has");
   r.credit += p.rma_queue_credit.credit;
   r.closed = p.rma_queue_credit.locked != 0;
 }

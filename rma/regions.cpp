@@ -82,7 +82,7 @@ void RegionGuard::lock(std::uint64_t region) {
     ::sched_yield();
     if (spins % kYieldsToAsk != 0 || expected == mine) continue;
     // A holder that was killed will not come back: its mutex is taken over. The loss itself is reported elsewhere.
-    const bool gone = regions_.device && regions_.device->MPID_Gone((*regions_.world)[expected - 1]);
+    const bool gone = regions_.device && regions_.device->is_gone((*regions_.world)[expected - 1]);
     if (gone && holder.compare_exchange_strong(expected, mine, std::memory_order_acquire, std::memory_order_relaxed))
       return;
   }

@@ -89,7 +89,7 @@ Fault Sender::put_gathered(const Target& target, std::uint64_t offset, const Dat
   if (c && c->stream().append(offset, origin.base, origin.bytes)) [[likely]]
     return Fault::none;
   c = &channel(target.rank);
-  const std::uint64_t room = std::min<std::uint64_t>(kListMost, core_.device().MPID_Fragment_max(c->to()));
+  const std::uint64_t room = std::min<std::uint64_t>(kListMost, core_.device().fragment_max(c->to()));
   if (room < kPutHead + origin.bytes) return put(target, offset, origin);
   Op* op = core_.domain.ops().take();
   op->channel = c;

@@ -190,7 +190,7 @@ void Server::answer_lock(const Origin& o, Fault fault, Rank culprit) {
   Packet p = core_.packet(Kind::RMA_LOCK_GRANTED);
   p.rma_lock_granted = {static_cast<std::uint32_t>(fault), core_.name_of(culprit)};
   if (lock_.has_writers(o)) p.flags = kWriters;
-  core_.device().MPID_Send_packet(o.world, p, Payload{}, nullptr);
+  core_.device().send_packet(o.world, p, Payload{}, nullptr);
 }
 
 // The lock that its first kept packet asks for will never be free.

@@ -15,7 +15,7 @@ WindowCore::WindowCore(const Window& its_window, Domain& its_domain, WindowOptio
   members = static_cast<unsigned>(n);
   me = options.me;
   by_address = options.flavor == Flavor::shared;
-  host = device().MPID_Places_beside(world(me), options.ranks);
+  host = device().places_beside(world(me), options.ranks);
   host_me = host.place_of(me);
 }
 

@@ -125,7 +125,7 @@ struct WindowCore {
       const adi::Watch watch(device().watches(), done);
       device().MPID_Poll(true, awaited);
     } while (!done());
-    device().MPID_Waited();
+    device().waited();
   }
 
   /// Polls once, for a call that only looks whether that has happened.

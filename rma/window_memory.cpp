@@ -148,7 +148,7 @@ bool WindowMemory::can_share() const {
 
 // Whether all members on this host can reach it.
 bool WindowMemory::is_shared(const void* memory, std::uint64_t bytes) const {
-  return core_.device().MPID_Mem_token(memory, bytes, core_.options.ranks) != 0;
+  return core_.device().mem_token(memory, bytes, core_.options.ranks) != 0;
 }
 
 Brought WindowMemory::brought() const {
@@ -166,9 +166,9 @@ Brought WindowMemory::brought() const {
       b.to_host[kMemory] = own_.ticket();
       b.to_host[kBytes] = own_.bytes();
     } else if (core_.base) {
-      b.to_host[kData] = d.MPID_Mem_token(core_.base, o.size);
+      b.to_host[kData] = d.mem_token(core_.base, o.size);
     }
-    b.to_host[kControl] = d.MPID_Mem_token(core_.control, control_bytes(core_));
+    b.to_host[kControl] = d.mem_token(core_.control, control_bytes(core_));
   } else if (!core_.is_dynamic()) {
     b.to_host[kData] = reinterpret_cast<std::uintptr_t>(core_.base);
   }
@@ -253,9 +253,9 @@ void WindowMemory::set_reach(int place, std::span<const std::uint64_t> words) {
     return;
   }
   adi::Device& d = core_.device();
-  auto* control = reinterpret_cast<Control*>(d.MPID_Mem_map(core_.world(rank), words[kControl], control_bytes(core_)));
+  auto* control = reinterpret_cast<Control*>(d.mem_map(core_.world(rank), words[kControl], control_bytes(core_)));
   if (!control) return;
-  std::byte* const base = words[kMemory] != 0 ? map().data() : d.MPID_Mem_map(core_.world(rank), words[kData], 0);
+  std::byte* const base = words[kMemory] != 0 ? map().data() : d.mem_map(core_.world(rank), words[kData], 0);
   if (!base && t.size != 0) return;
   t.base = base;
   t.control = control;
@@ -268,9 +268,9 @@ void WindowMemory::set_reach(int place, std::span<const std::uint64_t> words) {
 int WindowMemory::elsewhere() const {
   if (core_.host.size() == core_.size()) return -1;
   const adi::Device& d = core_.device();
-  const bool foreign = d.MPID_Any_foreign(core_.options.ranks);
+  const bool foreign = d.any_foreign(core_.options.ranks);
   int i = 1;
-  while (d.MPID_Host(core_.world(i), foreign) == d.MPID_Host(core_.world(0), foreign)) ++i;
+  while (d.host_of(core_.world(i), foreign) == d.host_of(core_.world(0), foreign)) ++i;
   return i;
 }
 

@@ -26,7 +26,7 @@ namespace rmq::shmem {
 /// fence between those who store and those who fall asleep (os::register_asymmetric_fence).
 class Control {
  public:
-  /// After a store to memory of the PE: whether it is to be woken (Device::MPID_Wake). Any PE's threads.
+  /// After a store to memory of the PE: whether it is to be woken (Device::wake). Any PE's threads.
   [[gnu::always_inline]] bool has_waiters(bool asymmetric) const {
     os::light_fence(asymmetric);
     return waiters_.load(std::memory_order_relaxed) != 0;  // relaxed: the fence orders
@@ -61,7 +61,7 @@ void wait_for_stores(adi::Device& device, Control& control, bool asymmetric, adi
     device.MPID_Poll(true, what);
   }
   if (announced) control.withdraw();
-  device.MPID_Waited();
+  device.waited();
 }
 
 /// Counts looks at memory that others change: a program may look until it has changed, and the rest of the job must go

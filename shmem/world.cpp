@@ -93,7 +93,7 @@ void keep_what_is_alike() {
 
 // Whether PEs of this host are reached by memory: as messages are.
 bool shares_memory(int pe) {
-  return pe == world().me || mpi::runtime().device->MPID_Shares_memory(pe);
+  return pe == world().me || mpi::runtime().device->shares_memory(pe);
 }
 
 // How each PE of the host is reached: it tells where its segments can be had.
@@ -101,7 +101,7 @@ void reach_near() {
   World& w = world();
   const adi::Device& device = *mpi::runtime().device;
   w.near = os::Zeros<Near>(static_cast<int>(w.size));
-  const Ranks host = device.MPID_Places_beside(w.me, w.comm->group->world);
+  const Ranks host = device.places_beside(w.me, w.comm->group->world);
   const std::size_t count = std::min<std::size_t>(w.segments.size(), Near::kSegments);
   std::vector<std::uint64_t> tickets;
   for (std::size_t i = 0; i < count; ++i) tickets.push_back(w.segments[i].file ? w.segments[i].file->ticket() : 0);
@@ -250,7 +250,7 @@ std::byte* detail::near_data(const void* address, int pe) {
 
 void detail::wake(int pe) {
   const adi::Device::Entry entry(*mpi::runtime().device);
-  mpi::runtime().device->MPID_Wake(pe);
+  mpi::runtime().device->wake(pe);
 }
 
 std::uint64_t find_name(const void* address, std::uint64_t bytes) {

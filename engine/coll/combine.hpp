@@ -12,7 +12,7 @@ namespace rmq::mpi::coll {
 
 /// inout = in op inout for `count` elements; `in` comes from the lower ranks.
 inline void combine(const Reduction& r, const void* in, void* inout, MPI_Count count) {
-  if (count > 0 && r.device.MPID_Combines(static_cast<std::uint64_t>(count) * r.type.size)) [[likely]]
+  if (count > 0 && r.device.combines(static_cast<std::uint64_t>(count) * r.type.size)) [[likely]]
     apply_op(r.device, r.op, in, inout, count, r.type);
 }
 inline void combine(const Reduction& r, const void* in, void* inout) {

@@ -27,7 +27,7 @@ std::unique_ptr<HostMemory> HostMemory::share(Steps& tell, Steps& agree, std::si
   try {
     memory.reset(new HostMemory(device, *comm.terms, agree.size()));
     if (agree.rank() == 0 && memory->take(bytes, make, comm.group->world))
-      token = device.MPID_Mem_token(memory->guests_, bytes);
+      token = device.mem_token(memory->guests_, bytes);
   } catch (const std::bad_alloc&) {  // all go without
     memory.reset();
   }
@@ -36,7 +36,7 @@ std::unique_ptr<HostMemory> HostMemory::share(Steps& tell, Steps& agree, std::si
   std::uint64_t mine = 0, all = 0;
   if (memory && token != 0 && agree.error() == MPI_SUCCESS) {
     if (agree.rank() != 0)
-      memory->guests_ = reinterpret_cast<Guests*>(device.MPID_Mem_map(agree.world_of(0), token, bytes));
+      memory->guests_ = reinterpret_cast<Guests*>(device.mem_map(agree.world_of(0), token, bytes));
     mine = memory->guests_ != nullptr ? 1 : 0;
   }
   allreduce_to(agree, {*find_op(MPI_MIN), *find_datatype(MPI_UINT64_T), 1, device}, &mine, &all);

@@ -47,7 +47,7 @@ class HostMemory {
 /// World rank of a member among `ranks` of the communicator that is lost; kNoRank: none.
 template <class Members>
 Rank lost_among(const Comm& comm, const Members& ranks) {
-  if (!comm.device->MPID_Any_lost()) [[likely]]
+  if (!comm.device->any_lost()) [[likely]]
     return kNoRank;
   for (const int r : ranks)
     if (!comm.device->peer_error(comm.world_of(r)).empty()) return comm.world_of(r);
@@ -73,7 +73,7 @@ Rank await_stores(const Comm& comm, const Open& open, const Lost& lost, const St
     for (int i = 0; i < looks; ++i) {
       if (!open()) continue;
       if (polled) {
-        device.MPID_Waited();
+        device.waited();
       } else {
         device.MPID_Poll(false);  // whoever always comes last would never hear of messages
       }

@@ -27,9 +27,9 @@ std::vector<Stretch> stretches_of(const adi::Device& device, const Ranks& world)
                      static_cast<std::uint64_t>(runs[i].host)});
     return all;
   }
-  const bool foreign = device.MPID_Any_foreign(world);
+  const bool foreign = device.any_foreign(world);
   for (int i = 0; i < world.size(); ++i) {
-    const std::uint64_t host = device.MPID_Host(world[i], foreign);
+    const std::uint64_t host = device.host_of(world[i], foreign);
     if (!all.empty() && all.back().host == host)
       ++all.back().end;
     else
@@ -41,7 +41,7 @@ std::vector<Stretch> stretches_of(const adi::Device& device, const Ranks& world)
 Levels make_levels(const Comm& comm) {
   const Ranks& world = comm.group->world;
   const std::vector<Stretch> all = stretches_of(*comm.device, world);
-  const std::uint64_t own = comm.device->MPID_Host(world[comm.rank], comm.device->MPID_Any_foreign(world));
+  const std::uint64_t own = comm.device->host_of(world[comm.rank], comm.device->any_foreign(world));
   Levels l;
   l.apart = true;
   std::unordered_map<std::uint64_t, std::size_t> place_of;  // by host
@@ -74,10 +74,10 @@ Levels make_levels(const Comm& comm) {
 int host_of(const Comm& comm, int rank) {
   const Levels& l = levels_of(comm);
   if (l.mine.place_of(rank) >= 0) return l.host;
-  const bool foreign = comm.device->MPID_Any_foreign(comm.group->world);
-  const std::uint64_t wanted = comm.device->MPID_Host(comm.world_of(rank), foreign);
+  const bool foreign = comm.device->any_foreign(comm.group->world);
+  const std::uint64_t wanted = comm.device->host_of(comm.world_of(rank), foreign);
   int host = 0;
-  while (comm.device->MPID_Host(comm.world_of(l.firsts[host]), foreign) != wanted) ++host;
+  while (comm.device->host_of(comm.world_of(l.firsts[host]), foreign) != wanted) ++host;
   return host;
 }
 

@@ -24,9 +24,9 @@ constexpr int kAllReadCrowded = 2;
 constexpr int kCountedAlone = 16;
 bool on_one_host(const Comm& comm) {
   const adi::Device& d = *comm.device;
-  const bool foreign = d.MPID_Any_foreign(comm.group->world);
+  const bool foreign = d.any_foreign(comm.group->world);
   for (int r = 1; r < comm.size(); ++r)
-    if (d.MPID_Host(comm.world_of(r), foreign) != d.MPID_Host(comm.world_of(0), foreign)) return false;
+    if (d.host_of(comm.world_of(r), foreign) != d.host_of(comm.world_of(0), foreign)) return false;
   return true;
 }
 
@@ -80,7 +80,7 @@ bool same_kind(const Board& board) {
 
 void wake_others(const Comm& comm) {
   for (int r = 0; r < comm.size(); ++r)
-    if (r != comm.rank) comm.device->MPID_Wake(comm.world_of(r));
+    if (r != comm.rank) comm.device->wake(comm.world_of(r));
 }
 
 struct Waiting {

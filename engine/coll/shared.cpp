@@ -95,10 +95,10 @@ bool Shared::begin(Steps& s, bool speaks) {
 
 void Shared::come(std::uint64_t bytes, int speaker) {
   const bool wanted = rounds_.come(collective_kind(comm_), bytes, speaker);
-  if (speaker >= 0 && speaker != me_) comm_.device->MPID_Wake(comm_.world_of(ranks_[speaker]));
+  if (speaker >= 0 && speaker != me_) comm_.device->wake(comm_.world_of(ranks_[speaker]));
   if (!wanted) return;
   for (int i = 0; i < ranks_.size(); ++i)
-    if (i != me_) comm_.device->MPID_Wake(comm_.world_of(ranks_[i]));
+    if (i != me_) comm_.device->wake(comm_.world_of(ranks_[i]));
 }
 
 // To a gather, elsewhere than at its speaker.
@@ -141,7 +141,7 @@ void Shared::bcast(Steps& s, const Buffer& data, int root) {
     comm_.device->trace().event(Event::meet, 0, first(), comm_.context, trace_round(true));
     rounds_.answer(collective_kind(comm_), leaving);
     for (int i = 0; i < ranks_.size(); ++i)
-      if (i != me_) comm_.device->MPID_Wake(comm_.world_of(ranks_[i]));
+      if (i != me_) comm_.device->wake(comm_.world_of(ranks_[i]));
     comm_.device->trace().event(Event::met, 0, first(), comm_.context, trace_round(true));
     return;
   }

@@ -114,7 +114,7 @@ class Steps {
     const std::uint64_t bytes = bytes_of(data);
     if (data.type->dense && bytes <= kNowMax) {
       const Match match{comm_.context + 1, comm_.rank, tag_};
-      if (device_.MPID_Send_now(comm_.world_of(at(to)), match, data.data, bytes)) [[likely]]
+      if (device_.send_now(comm_.world_of(at(to)), match, data.data, bytes)) [[likely]]
         return nullptr;
     }
     return mpi::start_send(comm_, at(to), tag_, data);

@@ -35,7 +35,7 @@ class Talk {
       try {
         failed();
       } catch (const Failure& f) {
-        if (!c.device->MPID_Give_up(r, Errc::revoked)) break;  // it comes
+        if (!c.device->give_up_receive(r, Errc::revoked)) break;  // it comes
         wait(*c.device, r);
         note(class_of_code(f.code));
         throw;

@@ -25,7 +25,7 @@ std::uint64_t hash_of(std::string_view text, const Ranks& members) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) add_word(hash, static_cast<unsigned char>(c), 8);
   for (const Rank r : members) {
-    const Process who = runtime().device->MPID_Who(r);
+    const Process who = runtime().device->process_of(r);
     add_word(hash, who.job, 64);
     add_word(hash, who.rank, 32);
   }

@@ -96,7 +96,7 @@ void Circle::go_on() {
 
 bool Circle::is_any_dying() const {
   for (int place = 0; place < members_.size(); ++place)
-    if (device_.MPID_Is_dying(members_[place])) return true;
+    if (device_.is_dying(members_[place])) return true;
   return false;
 }
 
@@ -173,7 +173,7 @@ void Circle::say_of_end(int place, std::uint32_t standing) {
   p.context = context_;
   p.source = me_;
   p.ft_vote = {.number = 0, .words = 0, .standing = standing};
-  device_.MPID_Send_packet(members_[place], p, {}, nullptr);
+  device_.send_packet(members_[place], p, {}, nullptr);
 }
 
 bool Circle::is_over() const {
@@ -193,10 +193,10 @@ void Circle::send(int place, Packet& p, const std::vector<std::uint64_t>& payloa
   if ((whose_ ? whose_ : this)->is_done_with(place)) return;
   p.context = context_;
   p.source = me_;
-  const std::size_t bytes = payload.size() * sizeof(std::uint64_t), most = device_.MPID_Fragment_max(members_[place]);
+  const std::size_t bytes = payload.size() * sizeof(std::uint64_t), most = device_.fragment_max(members_[place]);
   const DataView data = DataView::contiguous(payload.data(), bytes);
   for (std::size_t at = 0; at < bytes || at == 0; at += most)
-    device_.MPID_Send_packet(members_[place], p, Payload{data, at, std::min(bytes - at, most)}, nullptr);
+    device_.send_packet(members_[place], p, Payload{data, at, std::min(bytes - at, most)}, nullptr);
 }
 
 void Circle::send(int place, const Agreement::Message& m) {

@@ -21,7 +21,7 @@ std::uint32_t context_of(const Comm& c) {
 // their names that decide.
 Members members_of(const Comm& c) {
   if (!c.is_inter()) return {c.group->world, {}};
-  const Process ours = c.device->MPID_Who(c.group->world[0]), theirs = c.device->MPID_Who(c.remote->world[0]);
+  const Process ours = c.device->process_of(c.group->world[0]), theirs = c.device->process_of(c.remote->world[0]);
   const bool first = std::pair(ours.job, ours.rank) < std::pair(theirs.job, theirs.rank);
   return first ? Members{c.group->world, c.remote->world} : Members{c.remote->world, c.group->world};
 }
@@ -34,7 +34,7 @@ void end_messages(Comm& c) {
     of->revoked = true;
     own.insert(own.end(), {of->context, of->recv_context});
   }
-  c.device->MPID_Revoke(contexts_of(own));
+  c.device->revoke_contexts(contexts_of(own));
   makings_of(c).refuse();
 }
 
@@ -58,7 +58,7 @@ std::string failed_text(const Circle& circle) {
 
 void start() {
   Runtime& rt = runtime();
-  rt.ft = rt.device->MPID_Faults();
+  rt.ft = rt.device->is_fault_tolerant();
   rt.faults = new Faults(*rt.device);
   rt.faults->look_up = look_up;
   rt.faults->refuse_in_group = refuse_in_group;
@@ -80,7 +80,7 @@ void end(Comm& c) {
   std::vector<std::uint32_t> own{std::exchange(c.context, 0)};
   if (c.local) own.push_back(std::exchange(c.local->context, 0));
   circle->on_over = [own] {
-    if (!runtime().device->MPID_Forget(contexts_of(own))) return;
+    if (!runtime().device->forget_contexts(contexts_of(own))) return;
     for (const std::uint32_t context : own) free_context(context);
   };
   runtime().faults->end(circle);
@@ -155,7 +155,7 @@ void await_from_any(Comm& c, Request* recv) {
     if (waits_for_failed_member(*recv)) {
       const Circle& circle = circle_of(c);
       recv->peer = circle.members()[circle.failed()[circle.acknowledged()]];  // whom the error names
-      if (c.device->MPID_Give_up(recv, Errc::peer_lost)) return;
+      if (c.device->give_up_receive(recv, Errc::peer_lost)) return;
     }
     c.device->MPID_Poll(true, adi::awaited(recv));
   }

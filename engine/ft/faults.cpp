@@ -13,11 +13,11 @@ constexpr std::size_t kMostEarly = 4096;
 }  // namespace
 
 Faults::Faults(adi::Device& device) : device_(device) {
-  device.MPID_Register(rmq::Kind::FT_REVOKE, rmq::Kind::FT_COMMIT, *this);
+  device.register_extension(rmq::Kind::FT_REVOKE, rmq::Kind::FT_COMMIT, *this);
 }
 
 Faults::~Faults() {
-  device_.MPID_Unregister(*this);
+  device_.unregister_extension(*this);
 }
 
 // ---- circles ----
@@ -88,11 +88,11 @@ void Faults::on_packet(Rank from, const Packet& p, const std::byte* payload) {
   int place = -1;
   Circle* const circle = find(p.context, from, place);
   if (circle == nullptr) {
-    if (early_.size() == kMostEarly) return device_.MPID_Protocol_error(from, p, "too much comes for no communicator");
+    if (early_.size() == kMostEarly) return device_.protocol_error(from, p, "too much comes for no communicator");
     early_.push_back({from, p, {}});
     if (p.length > 0) early_.back().payload.assign(payload, payload + p.length);
   } else if (!circle->on_packet(place, p, payload)) {
-    device_.MPID_Protocol_error(from, p, "it is no part of an agreement");
+    device_.protocol_error(from, p, "it is no part of an agreement");
   } else {
     settle();
   }

@@ -96,7 +96,7 @@ void on_signal(int) {
     if (main_calls && pthread_equal(pthread_self(), rt.main_thread) == 0) {
       ::pthread_kill(rt.main_thread, SIGURG);
     } else {
-      rt.device->MPID_Interrupted(main_calls);
+      rt.device->on_interrupt(main_calls);
     }
   }
   errno = saved;
@@ -105,7 +105,7 @@ void on_signal(int) {
 }  // namespace
 
 void start_reports() {
-  runtime().device->MPID_Tell_more([](ReportText& to) {
+  runtime().device->add_to_reports([](ReportText& to) {
     to.share(4);
     tell_dormant(to);
     to.share(1);

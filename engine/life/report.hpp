@@ -14,7 +14,7 @@ void start_reports();
 inline void note_collective(Comm& c, std::uint64_t bytes = 0, int root = -1) {
   ft::check_not_revoked(c);
   const adi::Device& device = *runtime().device;
-  c.called[c.calls++ % c.called.size()] = {device.call_name(), device.MPID_Call_kind(), bytes, root};
+  c.called[c.calls++ % c.called.size()] = {device.call_name(), device.call_kind(), bytes, root};
 }
 
 }  // namespace rmq::mpi

@@ -189,7 +189,7 @@ bool join_runtime(int thread_level, std::uint32_t call, bool for_session) {
 void connect_job() {
   Runtime& rt = runtime();
   if (rt.world_handle == MPI_COMM_WORLD) return;
-  if (auto ok = rt.device->MPID_Connect(); !ok) give_up(rt.bootstrap.get(), ok.error());
+  if (auto ok = rt.device->connect(); !ok) give_up(rt.bootstrap.get(), ok.error());
   meet_before_deaths();
   rt.world_handle = MPI_COMM_WORLD;
 }

@@ -145,7 +145,7 @@ bool BsendBuffer::give_back(std::byte* slot) {
 void send_buffered(Comm& c, const Buffer& data, int dest, int tag) {
   adi::Device& device = *runtime().device;
   const DataView view = view_of(*data.type, data.data, data.count);
-  if (view.is_contiguous() && device.MPID_Send_now(c.world_of(dest), send_match(c, tag), view.base, view.bytes)) return;
+  if (view.is_contiguous() && device.send_now(c.world_of(dest), send_match(c, tag), view.base, view.bytes)) return;
   device.MPID_Request_free(send_copy(c, view, dest, tag));
 }
 

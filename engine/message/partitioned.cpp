@@ -213,7 +213,7 @@ void PartitionedSend::send(int partition) {
   adi::Device& device = *runtime().device;
   const DataView view = view_at(bytes_ * static_cast<std::uint64_t>(partition), bytes_);
   const Match match = send_match(*comm(), static_cast<int>(announcement_.first_tag) + partition, kPartition);
-  if (view.is_contiguous() && device.MPID_Send_now(peer_world(), match, view.base, view.bytes)) return;
+  if (view.is_contiguous() && device.send_now(peer_world(), match, view.base, view.bytes)) return;
   Request* r = make(RequestKind::send);
   r->match = match;
   r->view = view;

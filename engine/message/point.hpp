@@ -66,7 +66,7 @@ void send_by_request(Comm& c, const SendArgs& a, SendMode mode);
 /// A short message of a type without gaps that can leave at once goes without a request; false: it cannot.
 [[gnu::always_inline]] inline bool send_now(const Comm& c, const SendArgs& a) {
   const DataView view = view_of(*a.data.type, a.data.data, a.data.count);
-  return runtime().device->MPID_Send_now(c.world_of(a.dest), send_match(c, a.tag), view.base, view.bytes);
+  return runtime().device->send_now(c.world_of(a.dest), send_match(c, a.tag), view.base, view.bytes);
 }
 inline void send_blocking(Comm& c, const SendArgs& a, SendMode mode) {
   if (mode == SendMode::standard && a.data.type->dense && send_now(c, a)) [[likely]]
@@ -105,7 +105,7 @@ template <class Use, class InFrame>
 [[gnu::always_inline]] inline int short_way(const void* buf, MPI_Count count, MPI_Datatype type, int peer, int tag,
                                             MPI_Comm comm, const Function& function, Use&& use, InFrame&& in_frame) {
   Runtime& rt = runtime();
-  if (!rt.is_active() || !rt.device->MPID_Free_of_care()) [[unlikely]]
+  if (!rt.is_active() || !rt.device->needs_no_entry()) [[unlikely]]
     return in_frame();
   Comm* const c = comm == rt.world_handle ? rt.world : rt.comms.find(comm);
   const Datatype* const t = builtin_types[static_cast<unsigned>(type) & 0xffu];
@@ -132,7 +132,7 @@ template <class Use, class InFrame>
   if (device.pool().next_free() >= (1u << kRequestIndexBits)) [[unlikely]]
     return false;  // no request is at hand, or none that a handle can name
   const DataView view = view_of(*a.data.type, a.data.data, a.data.count);
-  Request* const r = device.MPID_Isend_now(c.world_of(a.dest), send_match(c, a.tag), view.base, view.bytes);
+  Request* const r = device.isend_now(c.world_of(a.dest), send_match(c, a.tag), view.base, view.bytes);
   if (r == nullptr) [[unlikely]]
     return false;
   r->user = &c;

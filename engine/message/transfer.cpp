@@ -72,7 +72,7 @@ int wait(adi::Device& device, Request* r) {
 int send(Comm& comm, int to, int tag, const Buffer& data) {
   if (data.type->dense) {
     const DataView view = view_of(*data.type, data.data, data.count);
-    if (comm.device->MPID_Send_now(comm.world_of(to), send_match(comm, tag, kCollective), view.base, view.bytes)) {
+    if (comm.device->send_now(comm.world_of(to), send_match(comm, tag, kCollective), view.base, view.bytes)) {
       return MPI_SUCCESS;
     }
   }

@@ -7,11 +7,11 @@
 namespace rmq::mpi {
 
 std::vector<int> hosts_of_first(const Comm& c, int n) {
-  const bool foreign = c.device->MPID_Any_foreign(c.group->world);
+  const bool foreign = c.device->any_foreign(c.group->world);
   std::map<std::uint64_t, int> numbers;
   std::vector<int> hosts;
   for (int r = 0; r < n; ++r) {
-    const std::uint64_t host = c.device->MPID_Host(c.group->world[r], foreign);
+    const std::uint64_t host = c.device->host_of(c.group->world[r], foreign);
     hosts.push_back(numbers.emplace(host, static_cast<int>(numbers.size())).first->second);
   }
   return hosts;

@@ -220,7 +220,7 @@ const coll::Terms& agree_on_terms(const Party& members) {
 
 bool is_mixed(const Comm& c) {
   const adi::Device& d = *c.device;
-  return d.MPID_Any_foreign(c.group->world) || (c.remote && d.MPID_Any_foreign(c.remote->world));
+  return d.any_foreign(c.group->world) || (c.remote && d.any_foreign(c.remote->world));
 }
 
 std::vector<adi::Party*> part_from(Comm& c) {
@@ -270,7 +270,7 @@ void dismiss(adi::Party& party) {
     coll::HostMemory::forget(runtime().terms, *relay);
     for (const KnownTerms& k : known_terms()) coll::HostMemory::forget(k.terms, *relay);
   }
-  runtime().device->MPID_Dismiss(party);
+  runtime().device->dismiss_party(party);
 }
 
 void meet_parties() {
@@ -284,7 +284,7 @@ void meet_parties() {
     return all;
   };
   while (!all_done()) d.MPID_Poll(true);
-  d.MPID_Leave_behind();
+  d.leave_behind();
 }
 
 void end_for_parting(std::span<const std::uint64_t> jobs, int rank, bool line_has_ended) {
@@ -298,7 +298,7 @@ void end_for_parting(std::span<const std::uint64_t> jobs, int rank, bool line_ha
   if (runtime().ft) {
     const char* const how =
         rank < 0 ? "it, or the root by which it was connected, has ended" : "its job says that it has died";
-    if (line_has_ended) runtime().device->MPID_Take_for_dead(jobs, how);
+    if (line_has_ended) runtime().device->take_for_dead(jobs, how);
     for (; jobs.size() > kMostNames; jobs = jobs.subspan(kMostNames))
       runtime().bootstrap->accuse(names_of(jobs.first(kMostNames)), rank, how);
     return runtime().bootstrap->accuse(names_of(jobs), rank, how);

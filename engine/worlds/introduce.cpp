@@ -79,7 +79,7 @@ Side gather_side(Comm& local, int leader) {
   adi::Device& d = *local.device;
   const JobInfo& job = d.job();
   const std::uint64_t mine[kPerMember] = {job_number(job.job), static_cast<std::uint64_t>(job.rank), host_identity(job),
-                                          d.MPID_Credit_to_grant()};
+                                          d.credit_to_grant()};
   const Party p = party_behind(local, leader);
   const Words all = gather_all(p, mine);
   Side side;
@@ -92,7 +92,7 @@ Side gather_side(Comm& local, int leader) {
     side.members[static_cast<std::size_t>(p.rank_of(m))] = {w[0], static_cast<std::uint32_t>(w[1]), w[2]};
     side.credit = std::min(side.credit, w[3]);
   }
-  for (const Process& process : side.members) d.MPID_Note_host(process);
+  for (const Process& process : side.members) d.note_host(process);
   side.forced = d.config().coll;
   boot::fill_random(side.seed);
   return side;
@@ -159,13 +159,13 @@ std::vector<std::string> gather_cards(const std::function<Party()>& party, const
 }
 
 adi::Party& meet(adi::Device& d, PartyFacts facts, const std::function<Party()>& party, const Bridge& bridge) {
-  auto made = d.MPID_Make_party(std::move(facts));
+  auto made = d.make_party(std::move(facts));
   const auto opened = made->open();
   check_all(party, bridge, opened.has_value(), opened ? "" : opened.error().what);
   const auto cards = gather_cards(party, bridge, made->cards());
   const auto joined = made->join(cards);
   check_all(party, bridge, joined.has_value(), joined ? "" : joined.error().what);
-  return d.MPID_Admit(std::move(made));
+  return d.admit_party(std::move(made));
 }
 
 }  // namespace
@@ -178,12 +178,12 @@ class WatchedFd {
   WatchedFd(int fd, bool writable) : fd_(fd) {
     if (fd < 0) return;
     ++users()[fd];
-    static_cast<void>(runtime().device->MPID_Watch_fd(fd, writable));  // else it is looked at now and then
+    static_cast<void>(runtime().device->watch_fd(fd, writable));  // else it is looked at now and then
   }
   ~WatchedFd() {
     if (fd_ < 0 || --users()[fd_] > 0) return;
     users().erase(fd_);
-    runtime().device->MPID_Unwatch_fd(fd_);
+    runtime().device->unwatch_fd(fd_);
   }
   WatchedFd(const WatchedFd&) = delete;
   WatchedFd& operator=(const WatchedFd&) = delete;
@@ -240,7 +240,7 @@ Introduction introduce(Comm& local, int leader, const Bridge& bridge) {
   broadcast(party(), words);  // what the leader brings counts
   ours = Side::of(words);
   const Side theirs = Side::of(exchange(party(), bridge, words));
-  for (const Process& p : theirs.members) d.MPID_Note_host(p);
+  for (const Process& p : theirs.members) d.note_host(p);
   check_apart(ours, theirs);
 
   Introduction made;
@@ -268,9 +268,9 @@ Introduction introduce(Comm& local, int leader, const Bridge& bridge) {
     };
     Words vote{~std::uint64_t{0}, 0};
     for (const Process& p : theirs.members)
-      if (d.MPID_Number(p) == kNoRank) vote[0] = 0;
+      if (d.number_of(p) == kNoRank) vote[0] = 0;
     for (int i = 0; i < kIdsTried; ++i)
-      if (d.MPID_Party_is_new(id(i))) vote[1] |= std::uint64_t{1} << i;
+      if (d.party_is_new(id(i))) vote[1] |= std::uint64_t{1} << i;
     and_all(party(), vote);
     const Words other = exchange(party(), bridge, vote);
     if (other.size() != 2) fail_call(MPI_ERR_INTERN, "the other side breaks the protocol");
@@ -286,7 +286,7 @@ Introduction introduce(Comm& local, int leader, const Bridge& bridge) {
       made.party = &meet(d, std::move(facts), party, bridge);
     }
   }
-  for (const Process& p : theirs.members) made.remote.push_back(d.MPID_Number(p));
+  for (const Process& p : theirs.members) made.remote.push_back(d.number_of(p));
   return made;
 }
 

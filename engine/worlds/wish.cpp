@@ -41,7 +41,7 @@ std::string ask(const std::string& what, nlohmann::json wish) {
   const auto sent = launcher.wish(what, wish.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   if (!sent) fail_call(MPI_ERR_OTHER, sent.error().what);
   // A launcher that has just been started for this: from now on it wakes a call that sleeps.
-  if (const int now = launcher.launcher_fd(); now != before) static_cast<void>(runtime().device->MPID_Watch_fd(now));
+  if (const int now = launcher.launcher_fd(); now != before) static_cast<void>(runtime().device->watch_fd(now));
   return key;
 }
 

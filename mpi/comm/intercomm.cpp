@@ -19,7 +19,7 @@ using Words = std::vector<std::uint64_t>;
 /// Whether the local group comes first in the merged one: low before high, and else by job and world rank of the first.
 bool goes_first(const Comm& c, bool high, bool remote_high) {
   if (high != remote_high) return !high;
-  const Process ours = c.device->MPID_Who(c.group->world[0]), theirs = c.device->MPID_Who(c.remote->world[0]);
+  const Process ours = c.device->process_of(c.group->world[0]), theirs = c.device->process_of(c.remote->world[0]);
   return std::pair(ours.job, ours.rank) < std::pair(theirs.job, theirs.rank);
 }
 

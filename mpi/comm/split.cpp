@@ -108,7 +108,7 @@ std::uint64_t hash_of(std::string_view text) {
 /// Of a member; the same word at all members.
 std::uint64_t host_of(const Comm& c, Rank r) {
   const adi::Device& d = *c.device;
-  return d.MPID_Host(r, d.MPID_Any_foreign(c.group->world) || (c.remote && d.MPID_Any_foreign(c.remote->world)));
+  return d.host_of(r, d.any_foreign(c.group->world) || (c.remote && d.any_foreign(c.remote->world)));
 }
 std::uint64_t own_host(const Comm& c) {
   return host_of(c, c.device->rank());
@@ -140,7 +140,7 @@ Wish wish_for_set(const std::string& name, int key) {
   const adi::Device& device = *runtime().device;
   const auto set = find_process_set(name);
   if (!set || set->place_of(device.rank()) < 0) return no_wish(key);
-  const Process first = device.MPID_Who((*set)[0]);
+  const Process first = device.process_of((*set)[0]);
   return wish(kSet, key, hash_of(name), first.job, first.rank);
 }
 
@@ -168,7 +168,7 @@ Wish wish_of(const Comm& c, int type, int key, const Info* hints) {
 }
 
 std::pair<std::uint64_t, std::uint32_t> name_of(const Comm& c, Rank r) {
-  const Process who = c.device->MPID_Who(r);
+  const Process who = c.device->process_of(r);
   return {who.job, who.rank};
 }
 
@@ -209,11 +209,11 @@ Wish settle_folder(Comm& c, Wish mine, const Wishing& who, const Info* hints) {
   }
   const bool marks = in && who.alike && std::find(first.begin(), first.end(), me) != first.end();
   std::optional<FolderMark> mark;
-  if (marks) mark.emplace(folder, c.context, c.device->MPID_Who(me));
+  if (marks) mark.emplace(folder, c.context, c.device->process_of(me));
   tell_all(c, Words{0});  // all marks are there
   const auto seen = [&](Rank r) {
     // A folder that nobody may write is the same on one host all the same.
-    return FolderMark::is_seen(folder, c.context, c.device->MPID_Who(r)) ||
+    return FolderMark::is_seen(folder, c.context, c.device->process_of(r)) ||
            (host_of(c, r) == own_host(c) && ::access(folder.c_str(), F_OK) == 0);
   };
   const auto found = in && who.alike ? std::find_if(first.begin(), first.end(), seen) : first.end();

@@ -56,7 +56,7 @@ extern "C" RMQ_EXPORT int rmq_spawned_job(MPI_Comm intercomm, char job[RMQ_JOB_N
   return enter(intercomm, [&](Comm& c) {
     out(job, "job");
     if (!c.is_inter()) fail_call(MPI_ERR_COMM, "argument intercomm is no inter-communicator");
-    const std::string name = job_name(c.device->MPID_Who(c.world_of(0)).job);
+    const std::string name = job_name(c.device->process_of(c.world_of(0)).job);
     job[name.copy(job, RMQ_JOB_NAME - 1)] = '\0';
   });
 }

@@ -35,7 +35,7 @@ std::unique_ptr<Line> await_world(Port& port, const std::string& job, Comm& own)
     ft::check_whole(own);
     if (const auto ended = end.answer(); ended && ended->contains("error"))
       fail_call(MPI_ERR_SPAWN, (*ended)["error"].get<std::string>());
-    if (runtime().device->MPID_Is_dead(first))
+    if (runtime().device->is_dead(first))
       fail_call(MPI_ERR_SPAWN, "the first process of the new world has ended before it came");
   });
 }

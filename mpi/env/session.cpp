@@ -107,7 +107,7 @@ struct Agreed {
 Agreed agree(MeetingPlace& place, Comm& own) {
   const auto party = [&] { return &own == &place.comm() ? place.party() : whole_party(own); };
   Agreed agreed{mpi::agree_on_contexts(party(), 1)};
-  if (runtime().device->MPID_Any_foreign(own.group->world)) agreed.terms = &agree_on_terms(party());
+  if (runtime().device->any_foreign(own.group->world)) agreed.terms = &agree_on_terms(party());
   return agreed;
 }
 
@@ -169,7 +169,7 @@ MPI_Comm create_inter(Group& local, int leader, MPI_Group remote_handle, int rem
     }
   }
   const auto name = [&](Rank r) {
-    const Process who = device.MPID_Who(r);
+    const Process who = device.process_of(r);
     return std::pair(who.job, who.rank);
   };
   const bool first = name(leaders[0]) < name(leaders[1]);  // both leaders have the same list

@@ -37,7 +37,7 @@ const Circle& heard_of(const Circle& circle) {
     }
     return false;
   };
-  while (d.MPID_Any_lost() && any_unheard()) d.MPID_Poll(true);
+  while (d.any_lost() && any_unheard()) d.MPID_Poll(true);
   return circle;
 }
 

@@ -211,7 +211,7 @@ void finish_some(Requests& all, int& count, int* indices, MPI_Status* statuses) 
 /// frame.
 [[gnu::always_inline]] inline bool finish_now(MPI_Request* request, MPI_Status* status, const Function& function) {
   const Runtime& rt = runtime();
-  if (!rt.is_active() || !rt.device->MPID_Free_of_care() || request == nullptr) [[unlikely]]
+  if (!rt.is_active() || !rt.device->needs_no_entry() || request == nullptr) [[unlikely]]
     return false;
   Request* const r = find_request(*request);
   if (r == nullptr || (r->kind != RequestKind::send && r->kind != RequestKind::recv) || r->user == nullptr ||

@@ -85,7 +85,7 @@ Registrations& registrations() {
 
 /// The device is there: events that are registered already happen from now on. The device held.
 void start_events() {
-  if (!registrations().all.empty()) runtime().device->MPID_Listen(&registrations());
+  if (!registrations().all.empty()) runtime().device->listen(&registrations());
 }
 
 /// Runs `change` while no event happens; from then on the device tells of events if anybody listens.
@@ -97,7 +97,7 @@ int with_registrations(Change&& change) {
     if (rt.device && rt.thread_level == MPI_THREAD_MULTIPLE) entry.emplace(*rt.device);
     const std::lock_guard lock(registrations().mutex);
     const int code = change(registrations());
-    if (rt.device) rt.device->MPID_Listen(registrations().all.empty() ? nullptr : &registrations());
+    if (rt.device) rt.device->listen(registrations().all.empty() ? nullptr : &registrations());
     return code;
   });
 }
@@ -170,7 +170,7 @@ void end_event_handles() {
   if (rt.device && rt.thread_level == MPI_THREAD_MULTIPLE) entry.emplace(*rt.device);
   const std::lock_guard lock(registrations().mutex);
   registrations().all.clear();
-  if (rt.device) rt.device->MPID_Listen(nullptr);
+  if (rt.device) rt.device->listen(nullptr);
 }
 
 // ---- kinds ----

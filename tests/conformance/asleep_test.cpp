@@ -109,13 +109,13 @@ class AsleepWithAgent : public Asleep {
     open(false);
     {
       const adi::Device::Entry entry(*device_);
-      device_->MPID_Enable_threads();
+      device_->enable_threads();
     }
-    agent_ = std::thread([this] { device_->MPID_Serve(stop_); });
+    agent_ = std::thread([this] { device_->serve(stop_); });
   }
   void TearDown() override {
     stop_ = true;
-    device_->MPID_Wake_agent();
+    device_->rouse_agent();
     agent_.join();
   }
   std::atomic<bool> stop_{false};

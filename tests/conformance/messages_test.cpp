@@ -167,7 +167,7 @@ TEST_P(Conformance, ShortSendsWithoutARequestArriveInOrder) {
   std::vector<std::pair<int, Request*>> sends;
   for (int i = 0; i < kCount; ++i) {
     const auto& view = data[static_cast<std::size_t>(i)].view();
-    if (rank(0).MPID_Send_now(1, {1, 0, i}, view.base, 16)) continue;
+    if (rank(0).send_now(1, {1, 0, i}, view.base, 16)) continue;
     sends.emplace_back(i, world().isend(0, 1, i, data[static_cast<std::size_t>(i)]));
   }
   for (int i = 0; i < kCount; ++i) {

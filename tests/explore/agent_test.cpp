@@ -83,7 +83,7 @@ struct Deferred final : Extension {
   int advance() override {
     if (!std::exchange(waits, false)) return 0;
     done = true;
-    device->MPID_Want_turns(false);
+    device->want_turns(false);
     return 1;
   }
   bool may_sleep() override { return advance() == 0; }
@@ -118,9 +118,9 @@ struct World {
     });
     device = std::move(Device::MPID_Init(std::move(options), *boot).value());
     const Device::Entry entry(*device);
-    device->MPID_Enable_threads();
+    device->enable_threads();
     deferred.device = device.get();
-    device->MPID_Register(Kind::RMA_PUT, Kind::RMA_PUT, deferred);
+    device->register_extension(Kind::RMA_PUT, Kind::RMA_PUT, deferred);
     for (int i = 0; i < 2; ++i) {
       Request* r = receives[i] = device->MPID_Request_create(RequestKind::recv);
       r->peer = 1;
@@ -144,7 +144,7 @@ struct World {
     {
       const Device::Entry entry(*device);
       deferred.waits = true;
-      device->MPID_Want_turns(true);
+      device->want_turns(true);
     }
     explore::wait_until([this] { return deferred.done; });
   }
@@ -153,7 +153,7 @@ struct World {
     explore::wait_until([=, this] { return got(i); });
   }
   void serve() {
-    device->MPID_Serve(stop);
+    device->serve(stop);
     stopped = true;
   }
   void send() {
@@ -169,7 +169,7 @@ struct World {
   void stop_agent() {
     const Device::Entry entry(*device);
     stop.store(true, std::memory_order_relaxed);
-    device->MPID_Wake_agent();
+    device->rouse_agent();
     const Device::Absence absence(*device);
     explore::wait_until([this] { return stopped; });
   }
@@ -238,8 +238,8 @@ Program asked() {
   auto w = std::make_shared<World>(Threads::one);
   static const void* method;
   method = w->device->methods().front().get();
-  w->device->MPID_Tell_more([](ReportText&) { explore::plain_read(method, "the method"); });
-  return {{[=] { w->test(), w->test(); }, [=] { w->device->MPID_Interrupted(false); }}, {}};
+  w->device->add_to_reports([](ReportText&) { explore::plain_read(method, "the method"); });
+  return {{[=] { w->test(), w->test(); }, [=] { w->device->on_interrupt(false); }}, {}};
 }
 
 constexpr Bounds kBounds{.preemptions = 2, .stale = 0, .random = 2000};

@@ -9,7 +9,7 @@
 namespace rmq {
 
 // What regions.cpp asks of the device, which none of these has.
-bool adi::Device::MPID_Gone(Rank) {
+bool adi::Device::is_gone(Rank) {
   return false;
 }
 

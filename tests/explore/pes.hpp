@@ -44,7 +44,7 @@ class Pes {
   void changed(int me, int pe) {
     if (!control(pe).has_waiters(asymmetric_)) return;
     const adi::Device::Entry entry(device(me));
-    device(me).MPID_Wake(pe);
+    device(me).wake(pe);
   }
   /// As shmem::await, which looks a while before.
   template <class Done>

@@ -37,7 +37,7 @@ class Ring {
     circle = faults.make(kContext, {Ranks::rule(0, size()), {}});
     circle->end_messages = [this, r] {
       const std::uint32_t contexts[] = {kContext, kContext + 1};
-      fibers_.device(r).MPID_Revoke(contexts);
+      fibers_.device(r).revoke_contexts(contexts);
     };
     faults.begin(*circle);
   }
@@ -189,7 +189,7 @@ TEST(Circles, EndBeforeTheirContextIsUsedAnew) {
         circle.on_over = [&] {
           ended = true;
           const std::uint32_t contexts[] = {kContext, kContext + 1};
-          EXPECT_TRUE(ring.device(me).MPID_Forget(contexts));
+          EXPECT_TRUE(ring.device(me).forget_contexts(contexts));
         };
         ring.faults(me).end(ring.shared_circle(me));
         while (!ended) {

@@ -102,7 +102,7 @@ class Play {
 
   void send(Fibers& f, Packet p, const Bytes& payload) {
     if (payload.size() > kPayload || static_cast<unsigned>(p.kind) < 64) return;
-    f.device(1).MPID_Send_packet(0, p, Payload{DataView::contiguous(payload.data(), payload.size()), 0, payload.size()},
+    f.device(1).send_packet(0, p, Payload{DataView::contiguous(payload.data(), payload.size()), 0, payload.size()},
                                  nullptr);
   }
 

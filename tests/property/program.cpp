@@ -132,7 +132,7 @@ void Program::send(int from, int to, int tag, SendMode mode, bool detached, std:
   op->message = static_cast<std::ptrdiff_t>(history_.messages.size());
   adi::Device& device = (*world_)[from];
   if (mode == SendMode::standard && op->buffer->view().is_contiguous() && chance_.in(250) &&
-      device.MPID_Send_now(to, {m.context, from, tag}, op->buffer->view().base, bytes)) {
+      device.send_now(to, {m.context, from, tag}, op->buffer->view().base, bytes)) {
     m.completed = m.started;
     history_.messages.push_back(m);
     return;  // and the buffer goes at once

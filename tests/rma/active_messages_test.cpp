@@ -253,7 +253,7 @@ TEST(RmaActiveMessages, HostilePacketsTouchNothingButWhatIsAttached) {
         p.tag = chance.in(900) ? static_cast<int>(chance.below(2)) : static_cast<int>(word());
         p.flags = static_cast<std::uint8_t>(chance.below(2));
         const std::size_t bytes = chance.pick<std::size_t>({0, 1, 16, 100, 128, 256, 512});
-        f.device(1).MPID_Send_packet(0, p, Payload{DataView::contiguous(payload.data(), bytes), 0, bytes}, nullptr);
+        f.device(1).send_packet(0, p, Payload{DataView::contiguous(payload.data(), bytes), 0, bytes}, nullptr);
         if (chance.in(500)) f.device(1).MPID_Poll(false);
       }
       for (int i = 0; i < 300; ++i) f.device(1).MPID_Poll(false);

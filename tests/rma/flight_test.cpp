@@ -20,12 +20,12 @@ class OtherThread final : public adi::Extension {
  public:
   OtherThread(adi::Device& device, Window& window, int most, int at_once = 1)
       : device_(device), window_(window), most_(most), at_once_(at_once) {
-    device_.MPID_Register(Kind::RMA_QUEUE_PUT, Kind::RMA_QUEUE_CREDIT, *this);
-    device_.MPID_Want_turns(true);
+    device_.register_extension(Kind::RMA_QUEUE_PUT, Kind::RMA_QUEUE_CREDIT, *this);
+    device_.want_turns(true);
   }
   ~OtherThread() override {
-    device_.MPID_Want_turns(false);
-    device_.MPID_Unregister(*this);
+    device_.want_turns(false);
+    device_.unregister_extension(*this);
   }
   int puts() const { return puts_; }
 

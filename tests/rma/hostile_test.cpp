@@ -114,12 +114,12 @@ TEST(RmaHostile, RandomPacketsTouchNothingButTheWindow) {
           Packet p(Kind::DATATYPE_DEFN);
           p.datatype_defn = {static_cast<std::uint32_t>(chance.between(1, 8)), static_cast<std::uint32_t>(bytes.size()),
                              0};
-          f.device(1).MPID_Send_packet(0, p, Payload{DataView::contiguous(bytes.data(), bytes.size()), 0, bytes.size()},
+          f.device(1).send_packet(0, p, Payload{DataView::contiguous(bytes.data(), bytes.size()), 0, bytes.size()},
                                        nullptr);
         }
         Packet p = draw_packet(chance);
         const std::size_t bytes = chance.pick<std::size_t>({0, 8, 8, 16, 100, 512});
-        f.device(1).MPID_Send_packet(0, p, Payload{DataView::contiguous(payload.data(), bytes), 0, bytes}, nullptr);
+        f.device(1).send_packet(0, p, Payload{DataView::contiguous(payload.data(), bytes), 0, bytes}, nullptr);
         if (chance.in(500)) f.device(1).MPID_Poll(false);
       }
       for (int i = 0; i < 300; ++i) f.device(1).MPID_Poll(false);
@@ -151,7 +151,7 @@ TEST(RmaHostile, ADatatypeThatRepeatsItselfAsksForNoMoreThanIsReasonable) {
       p.context = kId;
       p.source = 1;
       p.rma_get = {0, std::uint64_t{1} << 57, 0, 1, 0};
-      f.device(1).MPID_Send_packet(0, p, Payload{}, nullptr);
+      f.device(1).send_packet(0, p, Payload{}, nullptr);
       for (int i = 0; i < 100; ++i) f.device(1).MPID_Poll(false);
       EXPECT_EQ(w->flush(0), Fault::type);
       EXPECT_EQ(w->unlock_all(), Fault::none);
@@ -209,7 +209,7 @@ Packet packet(Kind kind) {
 }
 
 void send(Fibers& f, Packet p, const std::vector<std::byte>& payload) {
-  f.device(1).MPID_Send_packet(0, p, Payload{DataView::contiguous(payload.data(), payload.size()), 0, payload.size()},
+  f.device(1).send_packet(0, p, Payload{DataView::contiguous(payload.data(), payload.size()), 0, payload.size()},
                                nullptr);
 }
 
@@ -321,7 +321,7 @@ TEST(RmaHostile, AnswersThatAreNotTakenAreBounded) {
     }
     while (!over) {
       f.device(0).MPID_Poll(false);
-      most = std::max(most, f.device(0).MPID_Backlog(1));
+      most = std::max(most, f.device(0).backlog(1));
     }
     give_up(std::move(w));
   }));
@@ -348,7 +348,7 @@ TEST(RmaHostile, WhoDoesNotTakeItsAnswersIsHeardAllTheSame) {
     } else {
       EXPECT_EQ(quiet->start({&other, 1}, 0), Fault::none);
       EXPECT_EQ(quiet->complete(), Fault::none);
-      EXPECT_GT(f.device(0).MPID_Backlog(1), 1u << 20);
+      EXPECT_GT(f.device(0).backlog(1), 1u << 20);
       heard = true;
     }
     f.barrier(me);

@@ -377,7 +377,7 @@ void killed(Job& j) {
   auto w = open(j, 4096);
   std::int64_t x = 1;
   if (j.me() == j.size() - 1) {
-    j.device->MPID_Wake(0);
+    j.device->wake(0);
     require(w->lock(LockType::exclusive, 0, 0), "lock");
     require(w->put(DataView::contiguous(&x, 8), {0, 0, kLong.get(), 1}), "put");
     require(w->flush(0), "flush");

@@ -53,23 +53,23 @@ class Party : public ::testing::Test {
     PartyFacts facts;
     facts.id = id;
     for (const int i : {3, 2, 1, 0}) facts.members.push_back(process(*devices_[static_cast<std::size_t>(i)]));
-    facts.credit = device(1, 0).MPID_Credit_to_grant();
+    facts.credit = device(1, 0).credit_to_grant();
     std::vector<std::unique_ptr<adi::Party>> opened;
     std::vector<std::string> cards;
     for (int i = 0; i < 4; ++i) {
       facts.me = 3 - i;
-      opened.push_back(devices_[static_cast<std::size_t>(i)]->MPID_Make_party(facts));
+      opened.push_back(devices_[static_cast<std::size_t>(i)]->make_party(facts));
       ASSERT_TRUE(opened.back()->open().has_value());
       cards.push_back(opened.back()->cards());
     }
     for (std::size_t i = 0; i < 4; ++i) {
       ASSERT_TRUE(opened[i]->join(cards).has_value());
-      devices_[i]->MPID_Admit(std::move(opened[i]));
+      devices_[i]->admit_party(std::move(opened[i]));
     }
   }
   void part() {
     for (const auto& d : devices_) {
-      while (!d->parties().empty()) d->MPID_Dismiss(*d->parties().front());
+      while (!d->parties().empty()) d->dismiss_party(*d->parties().front());
     }
   }
   void poll_all(int turns = 50) {
@@ -91,8 +91,8 @@ class Party : public ::testing::Test {
   /// From one to the other, in a communicator where the sender's rank is 1.
   void exchange(adi::Device& from, adi::Device& to, std::size_t bytes) {
     std::vector<std::byte> data(bytes, std::byte{42}), got(bytes);
-    Request* const recv = start(to, RequestKind::recv, to.MPID_Number(process(from)), 1, got);
-    Request* const send = start(from, RequestKind::send, from.MPID_Number(process(to)), 1, data);
+    Request* const recv = start(to, RequestKind::recv, to.number_of(process(from)), 1, got);
+    Request* const send = start(from, RequestKind::send, from.number_of(process(to)), 1, data);
     poll_all();
     ASSERT_TRUE(send->complete() && recv->complete());
     EXPECT_EQ(recv->status.error, Errc::ok);
@@ -114,19 +114,19 @@ class Party : public ::testing::Test {
 };
 
 TEST_F(Party, MembersHaveNumbersBehindTheOwnJobs) {
-  EXPECT_EQ(device(0, 0).MPID_Number(process(device(1, 1))), kNoRank);
+  EXPECT_EQ(device(0, 0).number_of(process(device(1, 1))), kNoRank);
   meet(0x1234);
   adi::Device& d = device(0, 1);
   EXPECT_EQ(d.size(), 2);
   EXPECT_EQ(d.known(), 4);
-  EXPECT_EQ(d.MPID_Number(process(device(0, 0))), 0);
-  EXPECT_EQ(d.MPID_Number(process(device(1, 1))), 2);  // the first member that was new
-  EXPECT_EQ(d.MPID_Number(process(device(1, 0))), 3);
-  EXPECT_TRUE(d.MPID_Who(3).is(process(device(1, 0))));
+  EXPECT_EQ(d.number_of(process(device(0, 0))), 0);
+  EXPECT_EQ(d.number_of(process(device(1, 1))), 2);  // the first member that was new
+  EXPECT_EQ(d.number_of(process(device(1, 0))), 3);
+  EXPECT_TRUE(d.process_of(3).is(process(device(1, 0))));
   EXPECT_EQ(d.method_of(3), methods::MethodId::party);
   EXPECT_EQ(d.method_of(0), methods::MethodId::inproc);
-  EXPECT_FALSE(d.MPID_Any_foreign({0, 1}));
-  EXPECT_TRUE(d.MPID_Any_foreign({0, 3}));
+  EXPECT_FALSE(d.any_foreign({0, 1}));
+  EXPECT_TRUE(d.any_foreign({0, 3}));
 }
 
 TEST_F(Party, MessagesOfAllSizesGoBothWays) {
@@ -140,13 +140,13 @@ TEST_F(Party, CreditIsWhatBothHaveAgreedOn) {
   adi::Device &from = device(0, 0), &to = device(1, 0);
   std::vector<std::byte> data(2000, std::byte{1});
   std::vector<Request*> sends;
-  for (int i = 0; i < 500; ++i) sends.push_back(start(from, RequestKind::send, from.MPID_Number(process(to)), 1, data));
+  for (int i = 0; i < 500; ++i) sends.push_back(start(from, RequestKind::send, from.number_of(process(to)), 1, data));
   poll_all();
-  EXPECT_LE(to.counters().unexpected_bytes, to.MPID_Credit_to_grant());
+  EXPECT_LE(to.counters().unexpected_bytes, to.credit_to_grant());
   EXPECT_EQ(to.counters().protocol_errors, 0u);
   std::vector<std::byte> got(2000);
   for (std::size_t i = 0; i < sends.size(); ++i) {
-    Request* const recv = start(to, RequestKind::recv, to.MPID_Number(process(from)), 1, got);
+    Request* const recv = start(to, RequestKind::recv, to.number_of(process(from)), 1, got);
     poll_all(20);
     ASSERT_TRUE(recv->complete()) << i;
     to.MPID_Request_free(recv);
@@ -164,9 +164,9 @@ TEST_F(Party, WhoHasPartedIsUnknownAndMayBeMetAgain) {
     exchange_all();
     part();
     adi::Device& d = device(0, 0);
-    EXPECT_EQ(d.MPID_Number(process(device(1, 0))), kNoRank);
-    EXPECT_FALSE(d.MPID_Is_here(2));
-    EXPECT_TRUE(d.MPID_Is_here(1));
+    EXPECT_EQ(d.number_of(process(device(1, 0))), kNoRank);
+    EXPECT_FALSE(d.is_here(2));
+    EXPECT_TRUE(d.is_here(1));
     EXPECT_EQ(d.known(), 4);  // numbers stay theirs
     std::vector<std::byte> data(8);
     Request* const send = start(d, RequestKind::send, 2, 1, data);
@@ -179,10 +179,10 @@ TEST_F(Party, WhoHasPartedIsUnknownAndMayBeMetAgain) {
 
 TEST_F(Party, PartiesAreToldApartByTheirTokens) {
   meet(0x1234);
-  EXPECT_FALSE(device(0, 0).MPID_Party_is_new(0x1234));
-  EXPECT_FALSE(device(0, 0).MPID_Party_is_new(0x777000000001234u));  // the same tag
-  EXPECT_FALSE(device(0, 0).MPID_Party_is_new(0x8000));              // none
-  EXPECT_TRUE(device(0, 0).MPID_Party_is_new(0x1235));
+  EXPECT_FALSE(device(0, 0).party_is_new(0x1234));
+  EXPECT_FALSE(device(0, 0).party_is_new(0x777000000001234u));  // the same tag
+  EXPECT_FALSE(device(0, 0).party_is_new(0x8000));              // none
+  EXPECT_TRUE(device(0, 0).party_is_new(0x1235));
 }
 
 // The other side takes all of this one's for dead when the root's line ends, whatever was known here at that time.
