@@ -42,26 +42,31 @@ int wait_locally(const mpi::Function& f, int proc) {
 }  // namespace
 
 // All places of an allocation are waited for together. Other threads may issue more, and make and free allocations,
-// while this one waits: each is looked up again, what they have marked since stays, and what is left is counted in the
-// end, without a wait in between.
+// while this one waits: each is looked up when its turn comes, and not freed as long as this waits there; what they
+// have marked since stays, and what is left is counted in the end, without a wait in between.
 void complete(int proc, bool local) {
   World& w = world();
   std::vector<std::uint64_t> numbers;
   for (const auto& a : w.allocations)
     if (a->any_busy) numbers.push_back(a->number);
   for (const std::uint64_t number : numbers) {
-    Allocation* a = allocation(number);
+    Allocation* const a = allocation(number);
+    if (!a || !a->any_busy) continue;
+    if (a->is_freed) {
+      await_freeing(number);
+      continue;
+    }
+    const Waiting waiting(*a);
     std::vector<int> places;
     std::vector<rma::Completion> all;
-    for (std::size_t place = 0; a && a->any_busy && place < a->busy.size(); ++place) {
+    for (std::size_t place = 0; place < a->busy.size(); ++place) {
       if (!a->busy[place] || (proc >= 0 && a->procs[place] != proc)) continue;
       places.push_back(static_cast<int>(place));
       all.push_back(a->window->completion(places.back(), local ? rma::Until::local : rma::Until::remote));
     }
     if (all.empty()) continue;
     check(mpi::runtime().device->call_name(), *a->window, a->window->finish(all));
-    a = allocation(number);
-    for (std::size_t i = 0; a && !local && i < all.size(); ++i) {
+    for (std::size_t i = 0; !local && i < all.size(); ++i) {
       if (a->window->completion(places[i], rma::Until::remote).number == all[i].number)
         a->busy[static_cast<std::size_t>(places[i])] = false;
     }
@@ -78,7 +83,10 @@ void end_handle(const mpi::Function& f, armci_hdl_t& h) {
   enter(f, [&] {
     Allocation* a = nullptr;
     rma::Completion one = named(h, a);
-    if (a) check(f, *a->window, a->window->finish({&one, 1}));
+    if (!a) return;
+    if (a->is_freed) return await_freeing(h.memory);
+    const Waiting waiting(*a);
+    check(f, *a->window, a->window->finish({&one, 1}));
   });
   h.memory = 0;
 }
@@ -138,7 +146,7 @@ RMQ_ARMCI(void, UNSET_AGGREGATE_HANDLE, (armci_hdl_t * handle)) {
 
 void detail::poll() {
   if (world().size == 0) return;
-  const adi::Device::Entry entry(*mpi::runtime().device);
+  const adi::Device::Entry entry(*mpi::runtime().device, "ARMCI");  // whoever looks: for what a lost process ends
   mpi::runtime().device->MPID_Poll(false);
 }
 

@@ -14,9 +14,19 @@ namespace {
 // Tags of agreements among members of a new group.
 constexpr int kGroupTags = 1 << 29;
 
+// Of a handle of the table ARMCI's has the lower bits: it is not negative, and that of the first group is 0.
+ARMCI_Group add(mpi::Comm* comm) {
+  const Group* const made = world().groups->add(std::make_unique<Group>(Group{comm}));
+  return static_cast<ARMCI_Group>(mpi::handle_index(made->handle));
+}
+Group* find_group(ARMCI_Group group) {
+  const auto index = static_cast<std::uint32_t>(group);
+  const int handle = mpi::make_handle(mpi::kDynamic, mpi::ObjectKind::group, index);
+  return mpi::handle_index(handle) == index ? world().groups->find(handle) : nullptr;
+}
+
 // The group of these members of the parent, in this order; -1 for who is none of them.
 ARMCI_Group make(Group& parent, const std::vector<int>& members) {
-  World& w = world();
   const auto me = std::find(members.begin(), members.end(), parent.me());
   if (me == members.end()) return -1;
   std::vector<Rank> ranks;
@@ -38,8 +48,7 @@ ARMCI_Group make(Group& parent, const std::vector<int>& members) {
   made.traits = contexts.traits;
   mpi::Comm* const comm = mpi::new_comm(*parent.comm, made);
   comm->name = "an ARMCI group";
-  w.groups.push_back(std::make_unique<Group>(Group{comm}));
-  return static_cast<ARMCI_Group>(w.groups.size()) - 1;
+  return add(comm);
 }
 
 void create(int count, const int* members, ARMCI_Group* group, const ARMCI_Group* parent) {
@@ -63,24 +72,31 @@ ARMCI_Group split(Group& parent, int color, int key) {
 }  // namespace
 
 Group& group_of(const char* function, const ARMCI_Group* group) {
+  if (world().size == 0) refuse(function);
+  Group* const found = group ? find_group(*group) : nullptr;
+  if (!found) die(function, "the group is none, or this process is not in it");
+  return *found;
+}
+
+void make_first_group() {
   World& w = world();
-  if (w.size == 0) refuse(function);
-  if (!group || *group < 0 || static_cast<std::size_t>(*group) >= w.groups.size() ||
-      !w.groups[static_cast<std::size_t>(*group)])
-    die(function, "the group is none, or this process is not in it");
-  return *w.groups[static_cast<std::size_t>(*group)];
+  w.groups = std::make_unique<Groups>();
+  const ARMCI_Group first = add(w.comm);
+  w.all = find_group(first);
 }
 
 void end_groups() {
-  for (const auto& g : world().groups)
-    if (g) mpi::drop_handle(g->comm);
-  world().groups.clear();
-  world().default_group = 0;
-  world().comm = nullptr;
+  World& w = world();
+  w.groups->for_each([](Group& g) { mpi::drop_handle(g.comm); });
+  w.groups.reset();
+  w.all = nullptr;
+  w.default_group.store(0, std::memory_order_relaxed);
+  w.comm = nullptr;
 }
 
 RMQ_ARMCI(void, Group_create, (int count, int* members, ARMCI_Group* group)) {
-  create(count, members, group, &world().default_group);
+  const ARMCI_Group parent = world().default_group.load(std::memory_order_relaxed);
+  create(count, members, group, &parent);
 }
 RMQ_ARMCI(void, Group_create_child, (int count, int* members, ARMCI_Group* group, ARMCI_Group* parent)) {
   create(count, members, group, parent);
@@ -92,8 +108,9 @@ RMQ_ARMCI(void, Group_free, (ARMCI_Group * group)) {
     if (*group == 0) die(fn::Group_free, "the group of all processes is not to be freed");
     mpi::coll::barrier(*g.comm);  // its context may be given to another when all are here
     mpi::drop_handle(g.comm);
-    world().groups[static_cast<std::size_t>(*group)].reset();
-    if (world().default_group == *group) world().default_group = 0;
+    world().groups->remove(&g);
+    ARMCI_Group gone = *group;
+    world().default_group.compare_exchange_strong(gone, 0, std::memory_order_relaxed);
   });
   *group = -1;
 }
@@ -107,10 +124,10 @@ RMQ_ARMCI(void, Group_size, (ARMCI_Group * group, int* size)) {
 }
 RMQ_ARMCI(void, Group_set_default, (ARMCI_Group * group)) {
   group_of("ARMCI_Group_set_default", group);
-  world().default_group = *group;
+  world().default_group.store(*group, std::memory_order_relaxed);
 }
 RMQ_ARMCI(void, Group_get_default, (ARMCI_Group * group)) {
-  *group = world().default_group;
+  *group = world().default_group.load(std::memory_order_relaxed);
 }
 RMQ_ARMCI(void, Group_get_world, (ARMCI_Group * group)) {
   *group = 0;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
+#include <shared_mutex>
 
 #include "armci/call.hpp"
 #include "engine/coll/coll.hpp"
@@ -33,6 +35,7 @@ bool is_before(const Part* a, const Part* b) {
 }
 
 void add_to_peers(const Allocation& a) {
+  const std::unique_lock lock(world().lookups);
   for (std::size_t i = 0; i < a.parts.size(); ++i) {
     if (a.parts[i].bytes == 0) continue;
     auto& all = world().peers[static_cast<std::size_t>(a.procs[i])].parts;
@@ -41,12 +44,26 @@ void add_to_peers(const Allocation& a) {
 }
 
 void take_from_peers(const Allocation& a) {
-  static constexpr Part kNowhere;
+  const std::unique_lock lock(world().lookups);
   for (std::size_t i = 0; i < a.parts.size(); ++i) {
     Peer& peer = world().peers[static_cast<std::size_t>(a.procs[i])];
     std::erase(peer.parts, &a.parts[i]);
-    peer.latest.store(&kNowhere, std::memory_order_release);
+    peer.forget();
   }
+}
+
+// Until another thread has come so far.
+template <class Done>
+void await(Done&& done) {
+  adi::Device& device = *mpi::runtime().device;
+  while (!done()) {
+    const adi::Watch watch(device.watches(), done);
+    device.MPID_Poll(true);
+  }
+}
+void wake_threads() {
+  adi::Device& device = *mpi::runtime().device;
+  device.wake(device.rank());
 }
 
 void malloc(void** pointers, armci_size_t bytes, Group& g) {
@@ -103,9 +120,16 @@ Allocation& allocate(mpi::Comm& comm, std::uint64_t bytes, bool atomics) {
   return *world().allocations.emplace_back(std::move(a));
 }
 
+// Other threads may fence meanwhile, which goes through all allocations. Who waits in this one is let out of it; who
+// comes now waits until all is complete, but not for the other members.
 void free(Allocation& a) {
+  a.is_freed = true;
+  await([&] { return a.waits == 0; });
   check(fn::Free, *a.window, a.window->unlock_all());
   check(fn::Free, *a.window, a.window->may_close());
+  std::fill(a.busy.begin(), a.busy.end(), false);
+  a.any_busy = false;
+  wake_threads();
   mpi::coll::barrier(*a.comm);
   take_from_peers(a);
   mpi::forget_latest_window();
@@ -115,6 +139,17 @@ void free(Allocation& a) {
   std::erase_if(world().allocations, [&](const auto& one) { return one.get() == &a; });
 }
 
+Waiting::~Waiting() {
+  if (--a_.waits == 0 && a_.is_freed) wake_threads();
+}
+
+void await_freeing(std::uint64_t number) {
+  await([&] {
+    const Allocation* const a = allocation(number);
+    return !a || !a->any_busy;
+  });
+}
+
 Allocation* allocation(std::uint64_t number) {
   const auto& all = world().allocations;
   const auto at =
@@ -122,15 +157,22 @@ Allocation* allocation(std::uint64_t number) {
   return at != all.end() && (*at)->number == number ? at->get() : nullptr;
 }
 
+void Peer::forget() {
+  static constexpr Part kNowhere;
+  latest.store(&kNowhere, std::memory_order_release);
+}
+
+// What is returned lies in an allocation that nobody frees: the program uses it.
 const Part& detail::search(const char* function, const void* address, std::uint64_t bytes, int proc) {
   World& w = world();
-  const adi::Device::Entry entry(*mpi::runtime().device);
   Peer& peer = w.peers[static_cast<std::size_t>(proc)];
+  std::uint64_t offset = 0;
+  std::shared_lock lock(w.lookups, std::defer_lock);
+  if (w.threads) lock.lock();
   const Part wanted{.begin = reinterpret_cast<std::uintptr_t>(address)};
   const auto above = std::upper_bound(peer.parts.begin(), peer.parts.end(), &wanted, is_before);
-  std::uint64_t offset = 0;
   if (above != peer.parts.begin() && above[-1]->contains(address, bytes, offset)) {
-    peer.latest.store(above[-1], std::memory_order_release);
+    if (!w.threads) peer.latest.store(above[-1], std::memory_order_release);
     return *above[-1];
   }
   // What this process has of its own it may name as well, and nothing lies everywhere.
@@ -142,7 +184,7 @@ const Part& detail::search(const char* function, const void* address, std::uint6
 }
 
 RMQ_ARMCI(int, Malloc, (void** pointers, armci_size_t bytes)) {
-  enter(fn::Malloc, [&] { malloc(pointers, bytes, *world().groups[0]); });
+  enter(fn::Malloc, [&] { malloc(pointers, bytes, *world().all); });
   return 0;
 }
 RMQ_ARMCI(int, Malloc_group, (void** pointers, armci_size_t bytes, ARMCI_Group* group)) {
@@ -156,7 +198,7 @@ RMQ_ARMCI(int, Malloc_group_memdev, (void** pointers, armci_size_t bytes, ARMCI_
   return PARMCI_Malloc_group(pointers, bytes, group);
 }
 RMQ_ARMCI(int, Free, (void* pointer)) {
-  enter(fn::Free, [&] { free_pointer(pointer, *world().groups[0]); });
+  enter(fn::Free, [&] { free_pointer(pointer, *world().all); });
   return 0;
 }
 RMQ_ARMCI(int, Free_memdev, (void* pointer)) {

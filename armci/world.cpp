@@ -10,8 +10,6 @@ constinit detail::Immortal detail::instance;
 
 namespace {
 
-constexpr Part kNowhere;
-
 void finish() {
   World& w = world();
   const auto last = [&] {
@@ -41,8 +39,9 @@ void start(int level, const MPI_Comm* comm) {
   };
   const auto open = [&] {
     w.peers = std::make_unique<Peer[]>(w.size);
-    for (unsigned i = 0; i < w.size; ++i) w.peers[i].latest.store(&kNowhere, std::memory_order_relaxed);
-    w.groups.push_back(std::make_unique<Group>(Group{w.comm}));
+    w.threads = mpi::runtime().thread_level == MPI_THREAD_MULTIPLE;
+    for (unsigned i = 0; i < w.size; ++i) w.peers[i].forget();
+    make_first_group();
   };
   w.start(level, fn::Init, {[] {}, meet, open, finish});
 }

@@ -11,10 +11,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <vector>
 
 #include "armci/include/armci.h"
 #include "engine/face/face.hpp"
+#include "engine/object/handles.hpp"
 #include "engine/object/objects.hpp"
 #include "rma/window/window.hpp"
 
@@ -48,21 +51,30 @@ struct Allocation {
   std::vector<int> procs;   // by place
   std::vector<bool> busy;   // by place: something was sent there that is not known to be done
   bool any_busy = false;
+  int waits = 0;          // calls that wait in the window: Waiting
+  bool is_freed = false;  // free() waits for those, then completes what was issued: any_busy
 };
 
 /// How one process is reached.
 struct Peer {
-  // The part that the latest operation went to; never null. Release pairs with the acquire of find(): threads that do
-  // not hold the device look here.
+  // The part that the latest operation went to; never null. Where several threads call it has no part: another one may
+  // free the allocation meanwhile, and each operation looks its part up.
   std::atomic<const Part*> latest{nullptr};
   std::vector<const Part*> parts;  // by address
+
+  /// What operations have gone to.
+  void forget();
 };
 
 struct Group {
   mpi::Comm* comm = nullptr;
+  int handle = 0;  // in Groups; ARMCI_Group has the lower bits (group.cpp)
   int size() const { return comm->size(); }
   int me() const { return comm->rank; }
 };
+
+/// Threads look groups up while others make and free some.
+using Groups = mpi::Table<Group, mpi::ObjectKind::group, std::mutex>;
 
 struct World : mpi::Face {
   static constexpr Words kWords{"ARMCI_Init", "ARMCI_Finalize", "process"};
@@ -70,12 +82,15 @@ struct World : mpi::Face {
 
   // What each operation reads comes first.
   std::unique_ptr<Peer[]> peers;
+  bool threads = false;           // several may call at once
   std::atomic<bool> busy{false};  // an allocation is
 
-  std::vector<std::unique_ptr<Group>> groups;  // by handle; the world first; null: freed
-  int default_group = 0;
+  std::unique_ptr<Groups> groups;  // the world first
+  Group* all = nullptr;            // the world: one of them
+  std::atomic<ARMCI_Group> default_group{0};
   std::vector<std::unique_ptr<Allocation>> allocations;  // by number
   std::uint64_t allocated = 0;                           // so far
+  std::shared_mutex lookups;                             // of Peer::parts, where several threads call
 };
 
 namespace detail {
@@ -124,8 +139,22 @@ void end();
 
 /// Collective over `comm`. `atomics`: others reach it by CPU atomics of their own (rma::Hints::cpu_atomics).
 Allocation& allocate(mpi::Comm& comm, std::uint64_t bytes, bool atomics = false);
-/// Collective over its communicator. Waits until all that was issued there is done.
+/// Collective over its communicator. Waits until all that was issued there is done, and until no other thread waits
+/// there.
 void free(Allocation& a);
+/// A call that *waits* in the allocation's window, while other threads may free it.
+class Waiting {
+ public:
+  explicit Waiting(Allocation& a) : a_(a) { ++a_.waits; }
+  ~Waiting();
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  Allocation& a_;
+};
+/// *Waits* until what was issued to the allocation of that number, which another thread frees, is complete.
+void await_freeing(std::uint64_t number);
 
 // ---- completion: complete.cpp ----
 
@@ -143,7 +172,10 @@ Allocation* allocation(std::uint64_t number);
 
 // ---- groups: group.cpp ----
 
+/// The device held or not.
 Group& group_of(const char* function, const ARMCI_Group* group);
+/// The group of all processes, which is the first that is made.
+void make_first_group();
 void end_groups();
 
 }  // namespace rmq::armci

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <initializer_list>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -44,8 +45,57 @@ bool is_of_program(const dl_phdr_info& object, bool first) {
   return true;
 }
 
+// FNV-1a, 64 bits.
+constexpr std::uint64_t kHashOfNothing = 0xcbf29ce484222325;
+std::uint64_t hash_on(std::uint64_t hash, std::string_view bytes) {
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+std::uint64_t hash_on(std::uint64_t hash, std::uint64_t word) {
+  return hash_on(hash, std::string_view(reinterpret_cast<const char*>(&word), sizeof word));
+}
+
+std::string_view bytes_of(const dl_phdr_info& object, const ElfW(Phdr) & part) {
+  return {reinterpret_cast<const char*>(object.dlpi_addr + part.p_vaddr), part.p_memsz};
+}
+
+// What the linker has made of the content of the whole object; empty where it was told not to.
+std::string_view build_id(const dl_phdr_info& object) {
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const auto& part = object.dlpi_phdr[i];
+    if (part.p_type != PT_NOTE) continue;
+    const std::size_t align = part.p_align == 8 ? 8 : 4;
+    const auto padded = [&](std::size_t n) { return (n + align - 1) / align * align; };
+    for (std::string_view notes = bytes_of(object, part); notes.size() > sizeof(ElfW(Nhdr));) {
+      ElfW(Nhdr) note;
+      std::memcpy(&note, notes.data(), sizeof note);
+      const std::size_t at = sizeof note + padded(note.n_namesz), end = at + note.n_descsz;
+      if (end > notes.size()) break;
+      const std::string_view name = notes.substr(sizeof note, note.n_namesz);
+      if (note.n_type == NT_GNU_BUILD_ID && name == std::string_view("GNU", 4)) return notes.substr(at, note.n_descsz);
+      notes.remove_prefix(std::min(notes.size(), padded(end)));
+    }
+  }
+  return {};
+}
+
+// Which object it is, wherever it lies and whatever has been loaded before: its build id, or what it has that nobody
+// writes to, which is as in its file. A library's name tells copies of it from one another; the executable is alone,
+// and may be started by any name.
+std::uint64_t identity_of(const dl_phdr_info& object, bool first) {
+  const std::string_view name = object.dlpi_name;
+  std::uint64_t hash = hash_on(kHashOfNothing, first ? "" : name.substr(name.rfind('/') + 1));
+  if (const std::string_view id = build_id(object); !id.empty()) return hash_on(hash, id);
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const auto& part = object.dlpi_phdr[i];
+    hash = hash_on(hash_on(hash, part.p_vaddr), part.p_memsz);
+    if (part.p_type == PT_LOAD && (part.p_flags & (PF_R | PF_W)) == PF_R) hash = hash_on(hash, bytes_of(object, part));
+  }
+  return hash;
+}
+
 // What is writable after relocation: from the end of PT_GNU_RELRO, which lies at the begin of that part.
-void add_data(const dl_phdr_info& object, std::vector<Segment>& to) {
+void add_data(const dl_phdr_info& object, std::uint64_t identity, std::vector<Segment>& to) {
   std::uintptr_t relro_end = 0;
   for (int i = 0; i < object.dlpi_phnum; ++i) {
     const auto& part = object.dlpi_phdr[i];
@@ -60,6 +110,10 @@ void add_data(const dl_phdr_info& object, std::vector<Segment>& to) {
     Segment& s = to.emplace_back();
     s.begin = reinterpret_cast<std::byte*>(begin);
     s.bytes = end - begin;
+    s.identity = hash_on(hash_on(identity, part.p_vaddr), s.bytes);
+    // One that is loaded twice: the first, the second one in each PE.
+    while (std::any_of(to.begin(), to.end() - 1, [&](const Segment& o) { return o.identity == s.identity; }))
+      s.identity = hash_on(s.identity, s.bytes);
   }
 }
 
@@ -78,7 +132,7 @@ struct Objects {
 int on_object(dl_phdr_info* object, std::size_t, void* list) {
   auto& all = *static_cast<Objects*>(list);
   if (is_of_program(*object, all.first)) {
-    add_data(*object, all.data);
+    add_data(*object, identity_of(*object, all.first), all.data);
     if (!all.first) all.libraries.emplace_back(object->dlpi_name);
   }
   all.first = false;
@@ -118,6 +172,7 @@ void copy_pages(std::byte* to, const std::byte* from, std::uint64_t bytes) {
 struct Moved {
   std::byte* begin;
   std::uint64_t bytes;
+  std::shared_ptr<rma::HostMemory> file;
 };
 /// Written while the process has one thread; never destroyed, for a destructor of the program may fork.
 std::vector<Moved>& moved_data() {
@@ -127,7 +182,14 @@ std::vector<Moved>& moved_data() {
 
 // A child that the program forks has data of its own, as it was when the fork was asked for: the parent changes what is
 // shared while the child begins. So the copy is made before, by the thread that forks, and the child moves it there.
+// Nothing but RMQ's own code runs in that thread between the copy and fork(): its signals are blocked.
 thread_local std::byte* copies = nullptr;
+thread_local sigset_t signals_of_program;
+bool is_child = false;  // whose data is its own: only the system copies it when it forks in turn
+
+bool shares_nothing() {
+  return is_child || moved_data().empty();
+}
 
 std::uint64_t bytes_of_copies() {
   std::uint64_t all = 0;
@@ -135,30 +197,55 @@ std::uint64_t bytes_of_copies() {
   return all;
 }
 
+// Only pages that the file has are looked at: to read any other would allocate it.
+void copy_file(std::byte* to, const Moved& data) {
+  for (std::uint64_t at = 0; at < data.bytes;) {
+    const auto [from, end] = data.file->pages_from(at);
+    copy_pages(to + from, data.begin + from, end - from);
+    at = end;
+  }
+}
+
 void before_fork() {
+  if (shares_nothing()) return;
+  sigset_t all;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &signals_of_program);
   void* const room =
       ::mmap(nullptr, bytes_of_copies(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   copies = room == MAP_FAILED ? nullptr : static_cast<std::byte*>(room);
   if (!copies) return;
   std::byte* to = copies;
   for (const Moved& data : moved_data()) {
-    copy_pages(to, data.begin, data.bytes);
+    copy_file(to, data);
     to += data.bytes;
   }
 }
 
 void in_parent() {
+  if (shares_nothing()) return;
   if (copies) ::munmap(std::exchange(copies, nullptr), bytes_of_copies());
+  ::pthread_sigmask(SIG_SETMASK, &signals_of_program, nullptr);
 }
 
 // Only system calls.
 void in_child() {
+  if (shares_nothing()) return;
   if (!copies) ::_exit(127);  // without memory for its data it would write to that of its parent
   std::byte* from = std::exchange(copies, nullptr);
-  for (const auto& [begin, bytes] : moved_data()) {
-    if (::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, begin) == MAP_FAILED) ::_exit(127);
-    from += bytes;
+  for (const Moved& data : moved_data()) {
+    if (::mremap(from, data.bytes, data.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, data.begin) == MAP_FAILED) ::_exit(127);
+    from += data.bytes;
   }
+  is_child = true;
+  ::pthread_sigmask(SIG_SETMASK, &signals_of_program, nullptr);
+}
+
+// Handlers that are registered later run before the copy is made in the parent, and after the child has moved it: what
+// they write there is in the copy, and what they write in the child is the child's. So these are the first ones, as far
+// as RMQ can have them so: they are registered when it is loaded, before the constructors of what needs it.
+[[gnu::constructor]] void watch_forks() {
+  ::pthread_atfork(before_fork, in_parent, in_child);
 }
 
 }  // namespace
@@ -175,18 +262,17 @@ void share_data(Segment& data) {
   // A sanitizer has its own idea of that memory.
   if (has_any({"__asan_init", "__hwasan_init", "__msan_init", "__tsan_init"})) return;
   if (!has_one_thread()) return;
-  rma::HostMemory file = rma::HostMemory::make_sparse(data.bytes, nullptr);
-  if (!file) return;
+  auto file = std::make_shared<rma::HostMemory>(rma::HostMemory::make_sparse(data.bytes, nullptr));
+  if (!*file) return;
   // No handler may write to what has been copied.
   sigset_t all, before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  copy_pages(file.data(), data.begin, data.bytes);
-  const bool done = file.map_over(data.begin);
+  copy_pages(file->data(), data.begin, data.bytes);
+  const bool done = file->map_over(data.begin);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (!done) return;
-  if (moved_data().empty()) ::pthread_atfork(before_fork, in_parent, in_child);
-  moved_data().push_back({data.begin, data.bytes});
+  moved_data().push_back({data.begin, data.bytes, file});
   data.file = std::move(file);
 }
 
@@ -209,7 +295,7 @@ Segment open_heap(std::uint64_t bytes, std::uint64_t control, void* address) {
   heap.begin = file.data() + control;
   heap.bytes = bytes;
   heap.at = control;
-  heap.file = std::move(file);
+  heap.file = std::make_shared<rma::HostMemory>(std::move(file));
   return heap;
 }
 

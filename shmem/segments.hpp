@@ -1,6 +1,7 @@
 // The symmetric memory of this PE: the heap, and the data (.data and .bss) of the executable and of the program's
-// shared objects. All PEs have the same segments in the same order, of the same size; a segment has a name that all PEs
-// use on the wire (rma::Window::attach), so that it may lie at other addresses elsewhere.
+// shared objects. All PEs have the same segments in the same order; a segment has a name that all PEs use on the wire
+// (rma::Window::attach), so that it may lie at other addresses elsewhere. Data is the same where it belongs to the same
+// object: that has the same build id, or, where it has none, the same code and constants.
 //
 // What other PEs of the host shall reach by loads and stores has to lie in a file that they can map. For the heap that
 // is simple. Data is moved: its bytes go to such a file, which is then mapped where they were. That is done before the
@@ -9,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,8 +24,9 @@ struct Segment {
 
   std::byte* begin = nullptr;
   std::uint64_t bytes = 0;
-  std::optional<rma::HostMemory> file;  // that it lies in; nothing: nobody can map it
-  std::uint64_t at = 0;                 // where it begins in there
+  std::uint64_t identity = 0;             // of data: alike in all PEs that have the same; no two of one PE are alike
+  std::shared_ptr<rma::HostMemory> file;  // that it lies in; null: nobody can map it
+  std::uint64_t at = 0;                   // where it begins in there
 
   bool contains(const void* address) const {
     return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(begin) < bytes;
@@ -34,11 +37,13 @@ constexpr std::uint64_t segment_name(std::size_t index) {
   return static_cast<std::uint64_t>(index + 1) << Segment::kNameShift;
 }
 
-/// The data segments of the program, the executable's first: their addresses and sizes. The libraries they belong to
-/// stay loaded until the process ends.
+/// The data segments of the program, the executable's first: their addresses, sizes and identities. The libraries they
+/// belong to stay loaded until the process ends.
 std::vector<Segment> find_data();
-/// Moves a data segment into a file. Nothing happens where that is impossible. No other thread may run. A child that
-/// the process forks later has a copy of its own, as it was when fork() was called.
+/// Moves a data segment into a file, where it stays until the process ends. Nothing happens where that is impossible.
+/// No other thread may run. A child that the process forks later has a copy of its own, made page by page before the
+/// fork, behind the program's own fork handlers: what is written meanwhile by a thread that holds none of the locks
+/// which these take, or by another PE, is in the copy in part.
 void share_data(Segment& data);
 
 /// Where a heap may lie in all PEs: the `attempt`-th address to try; null: any will do, there are no more.

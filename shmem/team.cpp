@@ -104,7 +104,9 @@ Team& active_set(int start, int log_stride, int size) {
                           log_stride, size));
   }
   // Members alone agree: their tag is made of the set, which all of them know.
-  const int tag = kSetTags | ((start * 31 + log_stride) * 8191 + size) % kSetTags;
+  const auto word = [](int n) { return static_cast<std::uint32_t>(n); };
+  const std::uint32_t hash = (word(start) * 31 + word(log_stride)) * 8191 + word(size);
+  const int tag = kSetTags | static_cast<int>(hash % kSetTags);
   mpi::Party party{*w.comm, pes, static_cast<int>(me - pes.begin()), tag};
   const auto contexts = mpi::agree_on_contexts(party, 1);
   mpi::NewComm made{contexts[0], mpi::new_group(Ranks(pes))};

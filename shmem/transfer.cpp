@@ -145,7 +145,7 @@ void put_signal(const mpi::Function& f, shmem_ctx_t ctx, void* dest, const void*
 
 void poll() {
   if (world().crowded) ::sched_yield();
-  const adi::Device::Entry entry(*mpi::runtime().device);
+  const adi::Device::Entry entry(*mpi::runtime().device, "OpenSHMEM");  // whoever looks: for what a lost PE ends
   mpi::runtime().device->MPID_Poll(false);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "engine/coll/coll.hpp"
@@ -58,7 +59,7 @@ void place_heap() {
   for (int attempt = 0;; ++attempt) {
     void* const address = heap_address(attempt);
     heap = open_heap(bytes, kControlBytes, address);
-    if (all_say(heap.file.has_value())) break;
+    if (all_say(heap.file != nullptr)) break;
     heap = Segment{};
     if (!address)
       die(fn::init, fmt::format("the system has no room for a symmetric heap of {} bytes in every PE", bytes));
@@ -70,26 +71,21 @@ void place_heap() {
   w.segments.insert(w.segments.begin(), std::move(heap));
 }
 
-// Programs may differ from PE to PE: what is not alike in all is not symmetric.
+// Programs may differ from PE to PE, and load their libraries in other orders: what some PE does not have is not
+// symmetric, and the first PE's order holds.
 void keep_what_is_alike() {
-  constexpr std::size_t kAtOnce = 16;
   World& w = world();
-  std::size_t alike = 0;
-  for (bool more = true; more;) {
-    std::array<std::uint64_t, 2 * kAtOnce> words;
-    for (std::size_t i = 0; i < kAtOnce; ++i) {
-      const std::uint64_t bytes = alike + i < w.segments.size() ? w.segments[alike + i].bytes : 0;
-      words[2 * i] = bytes;
-      words[2 * i + 1] = ~bytes;
-    }
-    mpi::and_all(all_pes(), words);
-    // All PEs see the same words, and stop at the same one: that differs, or is of a segment which nobody has.
-    for (std::size_t i = 0; i < kAtOnce && more; ++i) {
-      more = (words[2 * i] | words[2 * i + 1]) == ~std::uint64_t{0} && words[2 * i] != 0;
-      if (more) ++alike;
-    }
-  }
-  w.segments.resize(alike);
+  std::vector<Segment> data(std::make_move_iterator(w.segments.begin() + 1), std::make_move_iterator(w.segments.end()));
+  w.segments.resize(1);
+  std::vector<std::uint64_t> wanted;
+  for (const Segment& s : data) wanted.push_back(s.identity);
+  mpi::broadcast(all_pes(), wanted);
+  const auto find = [&](std::uint64_t identity) { return std::ranges::find(data, identity, &Segment::identity); };
+  std::vector<std::uint64_t> everywhere;
+  for (const std::uint64_t one : wanted) everywhere.push_back(find(one) != data.end() ? 1 : 0);
+  mpi::and_all(all_pes(), everywhere);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (everywhere[i] != 0) w.segments.push_back(std::move(*find(wanted[i])));
 }
 
 // Whether PEs of this host are reached by memory: as messages are.
@@ -177,6 +173,7 @@ void end() {
     mpi::coll::barrier(*w.comm);
     w.window->unlock_all();
     w.check(fn::finalize, *w.window, w.window->may_close());
+    w.may_leave = true;
     mpi::coll::barrier(*w.comm);
   };
   const auto drop = [&] {

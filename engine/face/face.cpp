@@ -75,6 +75,7 @@ void Face::start(int level, const Function& function, const Start& with) {
     crowded = rt.device->crowded();
     size = static_cast<unsigned>(comm->size());
     with.open();
+    may_leave = false;
   } catch (const Failure& f) {
     die(function, f.what);
   }
@@ -104,8 +105,9 @@ void Face::end(const Function& function, const std::function<void()>& last, cons
 
 std::unique_ptr<rma::Window> Face::open_window(const Function& function, Comm& c, rma::WindowOptions options,
                                                const std::function<void(rma::Window&)>& attach) const {
-  options.on_lost = [this](Rank lost) {
-    if (life.load(std::memory_order_relaxed) == Life::active) end_for_loss(*runtime().device, lost);
+  // Whatever this process does: it may wait for a store of the one that is lost, or for a lock which that one holds.
+  options.on_lost = [this](Rank lost, bool) {
+    if (life.load(std::memory_order_relaxed) == Life::active && !may_leave) end_for_loss(*runtime().device, lost);
   };
   auto window = prepare_window(c, std::move(options));
   if (attach) attach(*window);

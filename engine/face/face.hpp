@@ -32,6 +32,7 @@ struct Face {
   bool crowded = false;  // processes outnumber CPUs
   Looks looks;           // for a poll now and then
   std::atomic<Life> life{Life::before};
+  bool may_leave = false;  // in its last end: nobody needs this process any more; the device held
 
   int starts = 0;              // whose end is to come; life_mutex() held
   Comm* comm = nullptr;        // of all its processes

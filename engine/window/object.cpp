@@ -86,8 +86,8 @@ void open(Win& w, const NewWin& made, const Info* info, Comm& talk) {
   w.errhandler = find_errhandler(MPI_ERRORS_ARE_FATAL);
   rma::WindowOptions options = options_of(made, info, *w.comm, talk);
   // The call that would tell of it may never come: the rank may wait for others first (engine/life/losses.hpp).
-  options.on_lost = [win = &w](Rank lost) {
-    if (runtime().is_active() && win->errhandler->is_fatal()) end_for_loss(*runtime().device, lost);
+  options.on_lost = [win = &w](Rank lost, bool under_way) {
+    if (under_way && runtime().is_active() && win->errhandler->is_fatal()) end_for_loss(*runtime().device, lost);
   };
   w.window = prepare_window(*w.comm, std::move(options));
   const auto opened = open_window(*w.window, talk);

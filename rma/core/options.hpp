@@ -54,9 +54,9 @@ struct WindowOptions {
   /// shared without `noncontiguous`: the sizes of all members, in their order; ignored else. (One more gather before
   /// prepare(): the first member allocates for all.)
   std::vector<std::uint64_t> sizes;
-  /// Hears, if set, of a member that is lost while operations of ours on it were under way; the device held. It may end
-  /// the process.
-  std::function<void(Rank world)> on_lost;
+  /// Hears, if set, of a member that is lost, and whether operations of ours on it were under way; the device held. It
+  /// may end the process.
+  std::function<void(Rank world, bool under_way)> on_lost;
 };
 
 }  // namespace rmq::rma

@@ -73,6 +73,14 @@ HostMemory HostMemory::map(std::uint64_t ticket, std::uint64_t bytes) {
   return memory;
 }
 
+// A system that does not tell has pages everywhere.
+std::pair<std::uint64_t, std::uint64_t> HostMemory::pages_from(std::uint64_t from) const {
+  const ::off_t begin = ::lseek(fd_, static_cast<off_t>(from), SEEK_DATA);
+  if (begin < 0) return {errno == ENXIO ? bytes_ : from, bytes_};
+  const ::off_t end = ::lseek(fd_, begin, SEEK_HOLE);
+  return {static_cast<std::uint64_t>(begin), end < 0 ? bytes_ : static_cast<std::uint64_t>(end)};
+}
+
 bool HostMemory::map_over(void* at) const {
   return ::mmap(at, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_, 0) != MAP_FAILED;
 }

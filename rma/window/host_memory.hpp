@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "rma/core/fault.hpp"
 
@@ -29,6 +30,9 @@ class HostMemory {
   bool reserve(std::uint64_t from, std::uint64_t bytes) const;
   /// What another process made, by its ticket. Without memory when it cannot be had.
   static HostMemory map(std::uint64_t ticket, std::uint64_t bytes);
+
+  /// The first bytes from `from` on that have pages: begin and end, both bytes() where none follow. Of who made it.
+  std::pair<std::uint64_t, std::uint64_t> pages_from(std::uint64_t from) const;
 
   /// Maps it at `at` as well, over what is there; false when the system refuses. data() stays where it is.
   bool map_over(void* at) const;

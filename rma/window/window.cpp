@@ -42,7 +42,7 @@ void Window::peer_lost(Rank lost) {
   Channel* const c = sender_.find(rank);
   const bool under_way = c && c->lost();
   server_.peer_lost(rank);
-  if (under_way && core_.options.on_lost) core_.options.on_lost(lost);
+  if (core_.options.on_lost) core_.options.on_lost(lost, under_way);
 }
 
 }  // namespace rmq::rma

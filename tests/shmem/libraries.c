@@ -1,5 +1,6 @@
 // pes: 4
-// Static memory of more libraries than PEs reach directly, which the program closes again; what its children see of it.
+// Static memory of more libraries than PEs reach directly, which the PEs open in different orders and close again; what
+// their children see of it.
 #define _DEFAULT_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -15,12 +16,12 @@ static void* handles[kLibraries];
 static long* words[kLibraries];
 static long here;
 
-/* A library of its own, though it is made of the same file: a copy, which has no name any more when it is loaded. */
-static void load(int i) {
-  char name[] = "/tmp/rmq_shmem_XXXXXX.so";
-  const int fd = mkstemps(name, 3);
+/* A library of its own, though it is made of the same file: a copy of another name, which is gone when it is loaded. */
+static void load(const char* folder, int i) {
+  char name[64];
+  snprintf(name, sizeof name, "%s/words_%d.so", folder, i);
   FILE* const from = fopen(SHMEM_TEST_LIBRARY, "rb");
-  FILE* const to = fd < 0 ? NULL : fdopen(fd, "wb");
+  FILE* const to = fopen(name, "wb");
   if (!from || !to) exit(4);
   char bytes[4096];
   for (size_t n; (n = fread(bytes, 1, sizeof bytes, from)) > 0;)
@@ -34,6 +35,13 @@ static void load(int i) {
     exit(4);
   }
   *(void**)&words[i] = dlsym(handles[i], "library_words");
+}
+
+static void load_all(int backwards) {
+  char folder[] = "/tmp/rmq_shmem_XXXXXX";
+  if (!mkdtemp(folder)) exit(4);
+  for (int i = 0; i < kLibraries; ++i) load(folder, backwards ? kLibraries - 1 - i : i);
+  rmdir(folder);
 }
 
 /* Children have what was there when they were forked, and change their own. */
@@ -55,7 +63,7 @@ static void fork_some(void) {
 }
 
 int main(void) {
-  for (int i = 0; i < kLibraries; ++i) load(i);
+  load_all(atoi(getenv("RMQ_RANK")) % 2);
   shmem_init();
   const int me = shmem_my_pe(), n = shmem_n_pes(), next = (me + 1) % n, last = (me + n - 1) % n;
   for (int i = 0; i < kLibraries; ++i) {
