@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a peer may send, and the messages that are kept until a receive takes them.
 //
 // The handshake has proved that a peer belongs to the job, not that its memory is sound or that it runs the same code:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cancel. A posted receive is simply withdrawn. A send that has left is taken back by an anti-send:
 //
 //   origin                            target

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The channels, and the queues of what could not be sent yet. Credit is in adi/credit.cpp.
 //
 // Three queues a channel: `packets`, in order, which need no credit (the protocols' own and those of the floors above;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The way to one other rank, and the ways to all of them: credit, and what waits to be sent. How credit works, and why
 // what waits for it always gets through, stands in adi/credit.cpp.
 //

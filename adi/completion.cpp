@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "adi/completion.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How requests end, and where data goes at its destination: the seeds' operations *copy*, *cat* and *join*.
 //
 // A request counts what is still to happen to it; finish() takes one off, and the last one completes it. place()

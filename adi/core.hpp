@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The state that all parts of the device share: who this rank is, its requests, the queues of messages, the channels to
 // other ranks, the gate for threads, the recorder, and the clock of the dispatch loop.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a device counts, from the first packet on; read at any time by its owner.
 #pragma once
 

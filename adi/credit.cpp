@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Flow control.
 //
 // Each message that may end up unexpected spends credit at its sender: its data, if it travels with it, plus

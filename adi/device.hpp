@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The RMQ device: MPICH's abstract device interface over any mix of methods.
 //
 // The MPI layer makes a request, fills in peer, match, view and mode, and calls MPID_Isend or MPID_Irecv; it is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The way from the device to a method, in three forms (design/code-map.md). All come from one contract,
 // methods::Method:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sending and receiving; and the short protocol, of a message that travels whole in one packet:
 //
 //   origin                              target

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A floor above the device that has packets of its own (rma/): how the device calls it.
 //
 // Every call comes with the device held, from inside a poll (or the end of the device). No exception leaves an

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets of the floors above the device: they are handed up to the extension that has registered for them. It sends
 // its own by Core::send_packet, in order for each peer.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who is in the device: one thread at a time, and in which call of MPI, whose name reports and the recorder tell.
 //
 // Without other threads the gate costs one branch, with several threads of the program it is a lock. Where the only

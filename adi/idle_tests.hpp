@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether the program does nothing but test: it calls MPI_Test, MPI_Iprobe and the like in a loop, perhaps with sleeps
 // between, and they find nothing. Such a rank waits, as one does whose call waits, and answers for itself; one that
 // computes between its tests does not.

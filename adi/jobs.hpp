@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Processes of other jobs: the parties by whose methods they are reached, and their numbers. The numbers are this
 // process's own; none ever travels.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks that are lost, deaths that the launcher tells of (rmqrun --ft), and what is revoked.
 //
 // A rank is lost to this one when its link breaks, and dead when the launcher says so. Who is lost to one is to be dead

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The methods that this build has, and how each is made.
 #pragma once
 

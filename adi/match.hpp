@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The posted and unexpected queues, with MPI's matching order in constant time.
 //
 // A receive pattern belongs to one of four classes by its wildcards: exact, any tag, any source, any both. For each

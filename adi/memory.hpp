@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that ranks of one host reach directly: where it comes from, how others find it, and copies to and from it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A party as this process takes part in it: numbers for its members, and methods that reach them. How it comes about:
 //
 //   Party::open()      makes the methods that need nothing of others; cards() is what others need of them

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Probes, with and without taking the message out of the queue.
 #include "adi/progress.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The dispatch loop: each turn asks the methods for what has arrived, and they call the handler of each packet's kind,
 // which the part that has its protocol has set. Waiting, testing and probing are turns of it; the agent turns it while
 // the program computes (serve.cpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A method of a party: one of the concrete methods, made for the members of the party alone, as the device uses it.
 // The inner method counts the members; the device, and all above it, have numbers of their own for them. So this
 // translates ranks, both ways, and nothing else.

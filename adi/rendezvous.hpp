@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rendezvous protocol: a long message is announced, and its data moves by remote memory operations once it is
 // matched.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank tells about itself when somebody asks (rmqps, rmqrun --hang-after): how callers of the device say what
 // they wait for. design/diagnosis.md has the whole; the text is made in adi/reporting.cpp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank tells about itself. Three ways lead here:
 //
 //   a call waits      it looks at the launcher's socket when it wakes up, or now and then while it may not sleep

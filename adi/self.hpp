@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages to oneself: no packet, no method. A small one is buffered; a long one waits in the unexpected queue as a
 // reference to its send request until a receive copies straight from view to view.
 #pragma once

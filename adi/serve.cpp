@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The agent's side of the device: what arrives is handled while the program computes.
 //
 // The agent sleeps on the doorbell, like a program that waits, with the methods armed. When the program itself polls,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the device of a simulated rank has instead of a machine: see methods/simulated.hpp.
 #pragma once
 

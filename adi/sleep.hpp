@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a call sleeps: it announces that to all who may end its wait, looks once more, and waits for a ring. And how the
 // agent, which sleeps as well, is woken.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How an idle rank waits: it polls while each rank of the host has a core, yields when ranks outnumber CPUs, and then
 // sleeps on the doorbell. The budgets come from the configuration; what each step costs on a given machine decides
 // them.

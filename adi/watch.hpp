@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What calls wait for in memory that others change, who call wake() then: no packet tells of it, so a rank that is
 // about to sleep looks.
 #pragma once

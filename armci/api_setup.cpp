@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Start and end, who is who.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Put, get, accumulate and read-modify-write: ARMCI's functions.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The frame of ARMCI's calls that need the device: who calls, for reports and the recorder; errors, which end the job.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Completion: fences, barriers, handles. What is done by loads and stores is complete when its call returns.
 #include <algorithm>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups: communicators of MPI's inside, which members alone make together.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allocations: each is a window of rma/ in an epoch that lasts as long as it does.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // armci_msg_…: messages and collectives, on the inside of mpi/.
 #include <fmt/format.h>
 

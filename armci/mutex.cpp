@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A mutex is two numbers in memory of the process that has it: whose turn it is, and which turn is given next. Who
 // wants it takes a turn, and waits until that has come: nobody overtakes. Both are changed by CPU atomics, by the
 // target where they are far (rma::Hints::cpu_atomics).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Mutexes: sets of them, at each member of a communicator as many as it likes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "armci/shapes.hpp"
 
 #include "armci/call.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Layouts of strided data, for operations that go by packets: the latest ones are kept, since a target that has been
 // told of a layout knows it again only as long as it is the same object (rma/core/datatypes.hpp).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Put, get and accumulate: in one piece, strided, and of many pieces. Where the memory of the other process lies here,
 // each piece is a copy, or added under the mutexes of the window's regions; else it goes through the window. Either way
 // the operation is complete as far as this process's memory is concerned when the call returns, or issued on a handle.

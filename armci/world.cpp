@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "armci/world.hpp"
 
 #include "armci/call.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one process-wide instance that ARMCI needs, beside that of MPI (engine/object/runtime.hpp), whose device it uses:
 // memory, how each process's is reached, groups. Start and end: world.cpp.
 //

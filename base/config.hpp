@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The configuration of one device: read once from the environment, then constant.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Failures as values. A failure is an Error: a class that maps to an MPI error class, and one line that says what
 // happened, to which peer, and what to do about it. "Full", "empty" and "busy" are outcomes, never errors.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The members of a group as world ranks, in order. Ranks that follow a rule, as those of MPI_COMM_WORLD do, its
 // duplicates, and every k-th of it, are computed and cost nothing; others are a list, which copies share.
 #pragma once

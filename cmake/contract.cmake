@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # cmake -DROOT=<sources> -DOUT=<file> -P contract.cmake: writes the number of the contract between a device and its methods,
 # a hash of all that methods/method.hpp shows: its text and that of every header of ours behind it, without comments and
 # white space. The file changes only when the number does.

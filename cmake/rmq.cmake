@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What every target of the project shares.
 
 add_library(rmq_options INTERFACE)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Active messages on the remote queue buffer: a message names a function that runs where it arrives.
 //
 //   ActiveMessages am(comm);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A table of keys and values that is spread over all ranks, by active messages: add and look-up are messages that run a
 // function where the key lives; the owner takes no part.
 //   rmqrun -n 4 am_table [keys for each rank]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Draws a field of n x n doubles as a PNG, black over red and yellow to white.
 //   field2png <field file> <png file>
 #include <png.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* GASNet on RMQ's active messages: what GASNet's mpi conduit asks of its message layer (ammpi.h), by rmq_am.h instead
  * of sends and receives. Compiled against GASNet's own headers it takes the place of libammpi.a; design/systems.md says
  * how.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The heat equation on a square plate, explicit five-point scheme: what the serial and the parallel program share, so
 // that both compute every cell by the same operations in the same order.
 #pragma once

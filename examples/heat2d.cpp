@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The 2-D heat equation on any number of ranks: a grid of blocks, halo exchange with non-blocking sends (rows as they
 // lie in memory, columns as a derived datatype), Allreduce of the residual, and the field gathered at rank 0.
 //   rmqrun -n 4 heat2d <cells a side> <steps> <output file>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // heat2d without MPI: the reference that the parallel runs are compared with, bit for bit.
 //   heat2d_serial <cells a side> <steps> <output file>
 #include <cstdlib>

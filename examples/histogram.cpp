@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A distributed histogram by one-sided aggregation: each rank owns a range of bins, draws random keys, and fires each
 // at the owner of its bin as an active message. Verified against the same count without messages.
 //   rmqrun -n 4 histogram [keys per rank] [bins]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A little SHMEM on MPI-3 remote memory access, to read: one symmetric heap, which is one window, open all the time.
 //
 // A symmetric address is the same offset into every rank's heap, so the address of my own copy names everybody's. Puts

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An mpirun that is an MPI program: what it starts, it starts by rmq/spawn.hpp, as any program may. It gives each
 // process an environment of its own, labels what they print, passes signals on, tells how each ends, and returns the
 // first code that is not 0.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A computation that loses ranks and replaces them (rmqrun --ft): the heat equation on a rod, as in survive.cpp, on as
 // many ranks from its first step to its last. Ranks kill themselves at random, in the middle of anything, also of the
 // repair. Those that are left make a communicator of their own (MPIX_Comm_shrink), start as many new processes as are

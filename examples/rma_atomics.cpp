@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI-3 feature: atomics. All ranks draw numbers from one counter (MPI_Fetch_and_op: each number is drawn once), and
 // take turns in a critical section that a word guards (MPI_Compare_and_swap).
 //   rmqrun -n 4 rma_atomics [draws per rank]

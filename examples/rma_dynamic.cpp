@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI-3 feature: dynamic windows. A linked list across all ranks: each rank attaches nodes to the window as it needs
 // them, without anybody else, and hangs them into the list by swapping one pointer at its head on rank 0.
 //   rmqrun -n 4 rma_dynamic [nodes per rank]

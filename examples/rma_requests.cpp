@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI-3 feature: request-based completion. A rank works through tiles that lie on its neighbour: while it computes on
 // one, the next is on its way, and results go back without a wait for all.
 //   rmqrun -n 2 rma_requests [tiles]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI-3 features: symmetric allocation and the unified memory model. MPI_Win_allocate takes the memory itself, so ranks
 // of one host share it; and because public and private copy of a window are one, a rank may watch its own memory with
 // plain loads for what others put there. A token goes round a ring, and nobody calls a receive.

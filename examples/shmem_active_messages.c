@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Active messages: each PE has a mailbox of numbered places. A sender draws a number by fetch-and-add, waits until the
 // place of an earlier round is free, puts the message with a signal that names its round, and goes on; the owner runs
 // the handler that each message names, in turn.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Atomic operations: work that is drawn, not dealt. PEs draw numbers by fetch-and-add, count primes, add up what they
 // have found, and keep the largest by compare-and-swap.
 //   rmqrun -n 4 shmem_atomics [numbers]

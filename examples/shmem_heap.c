@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The symmetric heap: what all PEs allocate together lies at the same address everywhere, so an address is all that is
 // told of another PE's memory. A list that is made of such addresses is walked from PE to PE.
 //   rmqrun -n 4 shmem_heap

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Put and get: a halo exchange. Each PE has a piece of a ring of numbers with a place for a neighbour's number at
 // either end, which the neighbours fill; each number becomes the mean of its neighbours.
 //   rmqrun -n 4 shmem_put_get

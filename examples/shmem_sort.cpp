@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A program on the little SHMEM: ranks scatter random numbers into buckets that lie on the pe they belong to (a counter
 // and an array each, filled by atomic counts and puts), sort their own, and check the seams with their neighbours.
 //   rmqrun -n 4 shmem_sort [numbers per pe]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Start-up: who is who, whose memory is within reach of loads and stores, and the end without a word.
 //   rmqrun -n 4 shmem_startup
 #include <shmem.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Synchronisation: a pipeline. A PE waits for its block and the flag behind it, which a fence keeps in order, works on
 // it, and passes it on; the signal of the last one says how far all is.
 //   rmqrun -n 4 shmem_sync

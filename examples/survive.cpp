@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A computation that survives the death of its ranks (rmqrun --ft): the heat equation on a rod, cut into a piece for
 // each rank. Ranks kill themselves at random, in the middle of anything. Those that are left notice, agree on it, make
 // a communicator of their own, share the rod out among them anew from the latest state that all of them have kept, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A program that gets itself workers: each counts the primes of a share of the numbers, with a setting of its own, and
 // writes what it has to say into a pipe of the parent's. The parent parts from them, and looks at what they return.
 //

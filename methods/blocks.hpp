@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that ranks of one process "share": blocks of the heap, whose token is their address. What mem_alloc() and its
 // kin are for methods whose ranks live in one process.
 #pragma once

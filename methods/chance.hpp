@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reproducible chance for simulation and tests: the same seed gives the same draws on every machine and library, which
 // the distributions of <random> do not promise. SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
 // generators", OOPSLA 2014). Not for secrets. Not thread-safe.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The number that a plug-in and the program that loads it must have in common. It follows from the text of
 // methods/method.hpp and all that it includes (cmake/contract.cmake), so that nobody has to remember it when a virtual
 // function, a packet's field or a request's member is added, moved or changed; and from what the compiler made of them.

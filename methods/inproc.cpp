@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "methods/inproc.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The in-process method: N endpoints in one process, joined by links whose behaviour is drawn from a seed. It carries
 // the unit, property and conformance tests of every protocol, and simulations of many ranks.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The death of a rank in an in-process world, and how its peers learn of it.
 #include <fmt/format.h>
 

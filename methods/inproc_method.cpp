@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // InprocMethod: an endpoint's face, its opening and its orderly end.
 #include <algorithm>
 #include <utility>

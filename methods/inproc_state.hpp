@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What an InprocWorld keeps: frames on links, transfers, endpoints. Private to methods/inproc*.cpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The contract of a method: how packets and bulk data reach other ranks by one transport.
 //
 // A method knows packets, ranks and memory. It knows nothing of matching, of MPI, or of other methods. The device calls

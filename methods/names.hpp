@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The methods by number and by name: methods/methods.def.
 #pragma once
 

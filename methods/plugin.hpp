@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Methods that are loaded by name while the program runs: one shared object for each, `rmq_method_<name>.so`, found in
 // the folders of RMQ_PLUGIN_PATH and then in the folder of the library or program that this code is part of.
 //

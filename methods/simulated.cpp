@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "methods/simulated.hpp"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The simulated method: the ranks of a job of any size as fibers of one process, joined by links that cost time and
 // nothing else. The device, the collectives and the windows above it are the real code; what a message takes is
 // reckoned, after LogGP (A. Alexandrov et al., "LogGP: incorporating long messages into the LogP model", 1995), with

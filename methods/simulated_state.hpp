@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the world of the method `simulated` keeps: for its two sources only.
 #pragma once
 

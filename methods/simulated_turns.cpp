@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who of the ranks of a simulation runs next, and until when: fibers in the order of their clocks, on as many CPUs as
 // their hosts have.
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fallbacks for the functions of mpi.h that no other file defines yet, so that every MPI program links and starts; a
 // call is an MPI_ERR_UNSUPPORTED_OPERATION that names the function. All are weak: the linker takes the real definition
 // wherever there is one. This file stands last on the link line, because MPI_x of the real ones is weak, too.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How an MPI function is defined:
 //
 //   RMQ_MPI(int, Comm_remote_size, (MPI_Comm comm, int* size)) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ring of payload beside a cell ring: packets too long for their cell have their data here, in the same order.
 //
 // No offset travels: writer and reader run the same rule over the same lengths. A payload takes whole cache lines,

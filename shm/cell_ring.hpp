@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A ring of one-line cells from one writer to one reader; each cell is a Packet. There is no shared head: the first
 // word of a cell, its stamp, says whether the cell holds a packet, so that an arriving packet costs the reader one
 // cache line.

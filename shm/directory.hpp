@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank's way into its host's segment: creates or finds it, checks it, claims rings, and hands lists between ranks.
 #pragma once
 

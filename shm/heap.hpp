@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank's heap in the shared segment, for mem_alloc: peers reach what lies here with plain loads and stores.
 //
 // Best fit (base/data/best_fit.hpp). The book-keeping is private memory, so that no program error in the shared blocks

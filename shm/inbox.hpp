@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The inbox of a rank: cells for packets of one cache line from any rank of its host, in the order in which they came.
 // Pairs that talk little go this way, so that a host's memory grows with its ranks and not with its pairs.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The two ends of a directed pair's ring, with packets: how one is written, how the next one is read.
 // Hot path: every line touched here is counted in design/shm.md.
 #pragma once

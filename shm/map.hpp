@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The segment map: what lies where in a host's shared segment, and who may write which line of it.
 //
 //    header | controls: 320 bytes a rank | inboxes: one a rank | rings: as many as pairs, claimed one by one |

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The shared-memory method: packets through a lock-free ring for each directed pair, long data by single copies.
 // Structures and memory orders: design/shm.md. One thread at a time (the device's lock).
 //

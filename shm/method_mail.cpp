@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets by inbox: to and from ranks that this one has no ring with; and rings that are new.
 #include <cstring>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rare half of ShmMethod's polling: rings beyond the busiest, arrivals, transfers, sleep, and peers that are gone.
 #include <fmt/format.h>
 

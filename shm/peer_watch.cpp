@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "shm/peer_watch.hpp"
 
 #include <sys/syscall.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Notices that a peer's process has ended without good-bye. The ends of connected processes ring the doorbell of a rank
 // that sleeps; a rank that polls asks the kernel now and then. What it costs does not grow with the ranks of the host.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A piece of memory that the ranks of one host share: created by one, attached by the others, gone with the last of
 // them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "shm/single_copy.hpp"
 
 #include <sys/uio.h>

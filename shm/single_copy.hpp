@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One copy between the memories of two processes, done by the kernel (process_vm_readv, process_vm_writev).
 #pragma once
 

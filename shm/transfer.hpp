@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Transfers between user memories that take longer than a moment: get() and put() of many bytes, moved piece by piece
 // from poll(), by both ranks where both have time.
 //

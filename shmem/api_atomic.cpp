@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 9.7: atomic operations.
 #include "shmem/call.hpp"
 #include "shmem/transfer.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 9.9: collectives of teams and of active sets, on the algorithms of engine/coll/.
 #include <fmt/format.h>
 

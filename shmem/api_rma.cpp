@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapters 9.6 and 9.8: put, get, and with a signal; signals alone.
 #include "shmem/call.hpp"
 #include "shmem/transfer.hpp"

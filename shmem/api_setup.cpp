@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapters 9.1 to 9.3: start and end, who is who, the symmetric heap.
 #include <fmt/format.h>
 

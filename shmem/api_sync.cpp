@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapters 9.10 and 9.11: waiting and testing, locks.
 #include <atomic>
 #include <cstdint>

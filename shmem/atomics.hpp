@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What near operations ask of the CPU: atomics on symmetric words, looks at them, and the fence. The words lie in
 // memory of the program, as it has declared them.
 #pragma once

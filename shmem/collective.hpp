@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a collective of a team is run: by an algorithm of engine/coll/, or directly, where all of its PEs reach each
 // other's memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Contexts: what is issued on one is completed by its own quiet, whatever others have under way. Only operations by
 // packets are under way at all: what is done by loads and stores is complete when its call returns.
 //

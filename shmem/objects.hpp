@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Contexts and teams, as handles name them. What they do: context.hpp, team.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The lock of OpenSHMEM: a queue (J. Mellor-Crummey, M. Scott, 1991) in one `long` of each PE. Of the copy on one PE,
 // the lock's home, the lower half says who came last (PE plus 1; 0: nobody holds it). In the copy of each PE the upper
 // half is its own place in line: who comes next (PE plus 1), and whether it is its turn; zero while it does not stand

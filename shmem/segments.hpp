@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The symmetric memory of this PE: the heap, and the data (.data and .bss) of the executable and of the program's
 // shared objects. All PEs have the same segments in the same order; a segment has a name that all PEs use on the wire
 // (rma::Window::attach), so that it may lie at other addresses elsewhere. Data is the same where it belongs to the same

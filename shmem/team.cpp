@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "shmem/team.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Teams: some PEs in an order of their own. Behind each is a communicator of MPI's inside, on which its collectives run
 // (engine/coll/); programs of MPI never see it. Active sets, the older way, are teams that are made when they are first
 // used, and kept.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Put, get and atomic operations. A PE that is near is reached by a copy or a CPU atomic, in the caller's own frame;
 // what is far goes by packets of rma/ (transfer.cpp), and is complete, or issued on the context, when the call returns.
 #pragma once

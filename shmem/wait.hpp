@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waiting for what others change in this PE's memory. A call looks a while, then polls, and sleeps: waiters.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A PE that waits for what others change in its memory, and those who change it. A call looks a while, then polls, and
 // sleeps like any call of MPI; whoever changes the memory of a PE that says it may sleep wakes it:
 //

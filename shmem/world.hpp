@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one process-wide instance that SHMEM needs, beside that of MPI (engine/object/runtime.hpp), whose device it uses:
 // symmetric memory, how each PE's is reached, the window for packets. Start and end: world.cpp.
 //

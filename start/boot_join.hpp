@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The way into a job whose connection server is reached over TCP, for a rank and for its minder.
 #pragma once
 

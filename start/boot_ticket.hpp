@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a rank, or its minder, comes in at the connection server of another launcher's job: each shows the other that it
 // knows the rank's ticket, and the ticket itself never travels. Pure protocol: frames in, frames out.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "start/boot_wire.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The frames between a rank and the connection server: one stream socket per rank, little-endian.
 //
 //    0        4      5         8

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank knows about its job, and how it talks to the connection server that rmqrun or rmqboot runs for the job.
 //
 // Static facts come in environment variables (start/bootstrap_env.hpp lists them), everything else over one socket that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The environment through which a launcher tells a rank who it is, written by tools/launch/env.cpp and read here.
 //
 //   RMQ_SERVER           fd:N, the inherited socket to the connection server; its presence makes the process a rank

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The frames that go between a rank and its connection server: read, sorted, and answered where the server asks.
 #include <fmt/format.h>
 #include <poll.h>

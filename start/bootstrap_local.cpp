@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "start/bootstrap_local.hpp"
 
 #include <fmt/format.h>

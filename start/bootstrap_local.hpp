@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A bootstrap around a board in this process's memory: for tests and simulation (many ranks), and as the base of the
 // singleton (one).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "start/bootstrap_server.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bootstrap of a rank that has a connection server: frames (start/boot_wire.hpp) over one socket.
 #pragma once
 

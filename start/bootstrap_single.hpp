@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bootstrap of a program that nobody has launched.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a rank ends its process from within a library call.
 #pragma once
 

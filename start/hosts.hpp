@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which host each rank of the job runs on: runs of neighbours, which copies share, and which may repeat. Memory for the
 // hosts, not for the ranks, where ranks are dealt out in blocks or in turn.
 #pragma once

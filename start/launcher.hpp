@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A launcher for a program that nobody has launched, when it wants one: rmqrun, beside the library or in PATH.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two roots of different jobs meet: a port that one opens, and the line between them that a caller gets who knows the
 // port's name. The name carries addresses and a random key; either side proves to the other that it knows it:
 //

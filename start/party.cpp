@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "start/party.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Processes of several jobs that have met, numbered anew as if they were one job: what methods need to carry packets
 // among them. Such a party has an id and a secret of its own, which have nothing to do with those of the jobs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A launcher that is not ours, as seen by a process that it has started: it says who the process is, carries one value
 // of rank 0 to all ranks, and wants to hear of the proper end or of an abort. Nothing else is asked of it: with that
 // one value the ranks meet at a connection server of our own (start/pmi_start.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMI-1 as a client speaks it (start/pmi_wire.hpp).
 #include <fcntl.h>
 #include <fmt/format.h>

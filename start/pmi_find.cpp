@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which launcher has started this process, by the variables that it leaves.
 #include <fcntl.h>
 #include <fmt/format.h>

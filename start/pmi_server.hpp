@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The connection server's process, started from inside of a program that is a rank.
 #pragma once
 

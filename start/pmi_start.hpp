@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The start of a job under a launcher that is not ours (start/pmi.hpp), in the program itself: rank 0 starts the
 // connection server, a process of its own (rmqboot, found beside this library), and tells all where it listens and a
 // key of 32 bytes. From the key come the ticket of each rank (start/boot_ticket.hpp) and the secret of the job.

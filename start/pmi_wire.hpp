@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMI-1, versions 1.1 and 1.2: what a process says to the launcher that started it, as MPICH's Hydra and Slurm's
 // mpi/pmi2 plug-in serve it and `rmqrun --pmi` does. Lines of text on one stream socket:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The types of the PMIx Standard (versions 3 and 4) that start/pmix_client.cpp hands to libpmix.so.2.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PMIx as a client speaks it, through the system's libpmix: the protocol between it and the launcher's daemon is the
 // library's own business. It is opened when a process is known to run under a PMIx launcher, and by name, so that no
 // other program ever loads it. The few types below are those of the PMIx Standard, versions 3 and 4, as all of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The side of the port: listening, and the choice among callers.
 #include <arpa/inet.h>
 #include <fmt/format.h>

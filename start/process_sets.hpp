@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Process sets that the user has named (rmqrun --pset, RMQ_PSETS), as MPI's sessions find them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where ranks can be reached: the interfaces of this machine, the choice among them, and the text under which a rank
 // publishes its place ("tcp.<rank>" on the bootstrap).
 //

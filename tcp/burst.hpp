@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When a small packet may wait for the next one, so that a burst of sends shares a system call (and the whole path
 // through the kernel, 2-3 us each) without delaying anybody.
 //

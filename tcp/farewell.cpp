@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The orderly end of links: LINK_CLOSE both ways, and patience, so that nobody loses data to a reset. (A socket that is
 // closed while something is still on its way to it makes its kernel answer with one.)
 #include <poll.h>

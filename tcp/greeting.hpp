@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A connection that is being opened: a socket and the handshake that runs over it, moved along by readiness.
 #pragma once
 

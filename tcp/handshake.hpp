@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The keyed handshake that opens a connection, as pure protocol: bytes in, bytes out, no socket, no clock.
 //
 //   caller                                     called

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The receiving side of one connection: cuts the stream into packets and hands them up.
 //
 // Small packets are read many at a time into a buffer and handed up in place. A large payload that is not complete in

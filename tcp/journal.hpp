@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The packets of one direction of a link, from the oldest that the peer has not acknowledged to the youngest taken:
 // what a lost connection may have swallowed is written again from here.
 //

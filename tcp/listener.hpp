@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The door of a rank: one listening socket for each address it is to be called at (one on a single machine).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory of links, which shall go back to the system when a link needs it no longer.
 #pragma once
 

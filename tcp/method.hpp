@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The method tcp: carries packets to every other rank over one TCP connection each, made on first use.
 //
 // Reading: up to kHot connections that have been active lately are "hot": poll() reads them directly, one system call

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sending side of a link: the journal of what the peer has not acknowledged, and the socket that it is written to.
 //
 // A small packet is put together in the journal and leaves from there by one send(). A larger one leaves by one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The descriptors of one method that are not polled directly: an epoll set, and in it a timer for the earliest
 // deadline. The set's own descriptor is what the device's doorbell watches, so that a sleeping rank wakes for all of
 // them.

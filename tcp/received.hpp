@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What one side has of the other's packets when a connection takes the place of an earlier one.
 #pragma once
 

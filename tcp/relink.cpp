@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Connections come, break, are made again and are closed for others. The rules are in tcp/succession.hpp.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tcp/socket.hpp"
 
 #include <linux/sockios.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A non-blocking TCP socket as the method uses it.
 //
 // Boost.Asio owns the descriptor, sets the options and names endpoints and errors. Its reactor is never run: the device

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When a new connection of a pair takes the place of an earlier one, and when an old one may end without being missed.
 // Pure rules, used by tcp/relink.cpp and, over pipes that break at random, by tests/cuts/model.cpp.
 //

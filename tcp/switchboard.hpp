@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Opens connections: calls other ranks, answers their calls, and sees to it that two ranks that call each other at once
 // end up with one connection.
 //

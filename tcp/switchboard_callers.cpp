@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The called side of the switchboard.
 #include <fmt/format.h>
 #include <sys/eventfd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The calling side of the switchboard.
 #include <algorithm>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the two sides of the switchboard share: tags of what is watched, and times.
 #pragma once
 

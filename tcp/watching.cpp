@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which connections every poll reads, which the ready set watches, and what is watched before the rank sleeps.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # cmake -DROOT=<sources> -DWORK=<folder> -P check_contract.cmake: the number of the contract with plug-ins changes with what
 # a plug-in shares with its host, and with nothing else.
 

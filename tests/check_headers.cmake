@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The target check_headers compiles every header of the floors alone, so that each includes what it needs.
 # A header that is not meant to stand alone ends in .def or .inc instead.
 

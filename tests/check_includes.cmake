@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Fails on an include that runs up a floor (the floors are those of design/code-map.md), or up the folders of one.
 #
 #   cmake -DROOT=<source folder> -P check_includes.cmake          checks the tree

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Fails on a source, header, script or CMake file whose head has no line about the licence (behind a line of #!).
 #
 #   cmake -DROOT=<source folder> -P check_licence.cmake          checks the tree

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Fails where a page of the documentation, or a comment, names a file of ours that is not there."""
 import pathlib
 import re

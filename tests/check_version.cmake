@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # cmake -DROOT=<sources> -P check_version.cmake: CHANGELOG.md and CITATION.cff speak of the version that mpi.h has.
 
 cmake_minimum_required(VERSION 3.25)

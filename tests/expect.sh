@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # A command has to end as it should and to say what it should; ctest's PASS_REGULAR_EXPRESSION looks at the words alone.
 #   expect.sh good|bad <extended regular expression> <command> [argument...]
 # good: exit code 0; bad: any other, but none of a shell (126, 127) or of a watchdog (124).

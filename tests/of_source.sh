@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Those tests of a GoogleTest program that stand in certain sources of it.
 #   of_source.sh <program> <source>...
 set -eu

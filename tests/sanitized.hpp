@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether a sanitizer looks at each access, which takes ten times as long: tests that repeat something do it less.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # rmqrun, rmqboot and its helpers; included from tools/CMakeLists.txt.
 
 set(RMQ_BIN_DIR ${CMAKE_BINARY_DIR}/bin)

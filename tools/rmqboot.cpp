@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rmqboot: the start of a job through another MPI, `mpiexec -n N rmqboot [options] program …`. Chooses the helper that
 // was built for the MPI whose mpiexec started it (tools/boot/helper.cpp); the helper spreads the server's address with
 // that MPI, leaves it, and becomes the program. Also the connection server itself, when the helper of rank 0 asks for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rmqinfo: what this build is, what it can do here, and every variable that changes it.
 #include <fmt/format.h>
 

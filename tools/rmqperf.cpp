@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rmqperf: what RMQ costs, alone or beside the MPI implementations that are installed.
 #include <fmt/format.h>
 #include <unistd.h>

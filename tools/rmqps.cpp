@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rmqps: the jobs of this user on this host, and what the ranks of one are doing. design/diagnosis.md tells how.
 #include <fmt/format.h>
 

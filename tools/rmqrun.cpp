@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rmqrun: starts an MPI job. Also the agent that it starts on other hosts. See --help, and tools/launch/front.hpp for
 // its processes.
 #include <fcntl.h>

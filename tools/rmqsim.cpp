@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rmqsim: what a communication pattern takes on machines that are not there, in virtual time; the device, the
 // collectives and the windows are the real code (methods/simulated.hpp).
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rmqtrace: shows what a job's ranks recorded.
 #include <fmt/format.h>
 #include <unistd.h>

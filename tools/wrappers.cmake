@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The compiler wrappers rmqcc, rmqcxx and rmqfort with the aliases mpicc, mpicxx, mpic++, mpiCC, mpifort, mpif90 and
 # mpif77, and for OpenSHMEM oshcc, oshcxx, oshc++ and oshCC; and what tells other build systems where RMQ is: rmq.pc
 # (pkg-config) and rmq-config.cmake (find_package). Each comes twice: for the build tree, where it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * armci.h: ARMCI, the aggregate remote memory copy interface, on RMQ's remote memory access.
  *

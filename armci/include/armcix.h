@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * armcix.h: what ARMCI-MPI adds to ARMCI: groups that are split, and sets of mutexes.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * message.h: where programs look for ARMCI's messages and collectives, which armci.h has.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The allocator of memory that several processes reach: of a rank's heap in the shared segment, and of the symmetric
 // heap of OpenSHMEM. Who makes the same calls in the same order gets the same places.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copying memory, and moving an address by bytes.
 //
 // glibc's memcpy uses REP MOVSB for cached copies from a few KB on. On AMD's cores that is an order of magnitude slow

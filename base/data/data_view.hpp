@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A view of user data: where it starts and how it is laid out. The message is the sequence of its data bytes in
 // type-map order ("packed order"); every function here speaks of byte offsets in that order, which may fall inside an
 // element.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Construction of layouts: bounds, alignment, and what the normalised tree and the signature are built from.
 #include "base/data/layout.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The datatype engine: a Layout says where the bytes of one element lie relative to its origin. It is a small immutable
 // tree of loops that is flattened and normalised when built (adjacent blocks merge; vector of contiguous becomes one
 // strided loop), so that packing is a few tight copy loops and can start at any byte offset.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packing and unpacking. One template serves both directions: bytes move between `user` memory, which is laid out by
 // the tree, and `flat` memory, which is in packed order. A range is a partial child, whole children in a tight loop,
 // and a partial child; finding its start costs one division per loop and one binary search per list.

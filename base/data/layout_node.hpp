@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The inside of a Layout: a normalised tree that says where the data bytes of one element lie. Private to base/.
 //
 // A *run* is a number of adjacent bytes and has no node of its own: it is a null NodeRef plus a byte count. Every node

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Serialised layouts; the format is tabled in design/datatypes.md. Shared nodes are written once, children before
 // parents, and a record refers to others by index: a reader needs no recursion and no record can be its own ancestor.
 // The reader rebuilds nodes exactly as written and does not normalise, so its memory is linear in the input.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The type signature of a layout: which predefined types its data is made of, in type-map order, without displacements.
 // Kept apart from the displacements, because merging runs of bytes forgets where one type ends and the next begins.
 // A tree with repeat counts, so that a billion structures cost no more than one. Private to base/; immutable, shared.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "base/data/reduction.hpp"
 
 #include "base/data/copy.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduction operations on arrays of predefined elements: the arithmetic behind MPI_Reduce, the *join* destination
 // operation and MPI_Accumulate.
 #pragma once

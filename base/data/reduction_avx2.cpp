@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The same kernels for CPUs with AVX2. Without FMA, so that every CPU rounds alike.
 #define RMQ_KERNEL_TARGET __attribute__((target("avx2")))
 #include "base/data/reduction_kernels.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "base/data/reduction_kernels.hpp"
 
 namespace rmq::reduction_detail {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loops behind reduce(). Included by one .cpp per instruction set, which may define RMQ_KERNEL_TARGET before, the
 // attribute that compiles the loops for that set; the unnamed namespace keeps their instantiations apart. (A pragma
 // would not do: GCC forgets it in instantiations of templates.) Private to base/.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kernels of reduce(), one table per instruction set. Private to base/.
 #pragma once
 

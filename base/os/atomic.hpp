@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The atomics and fences of all structures that processes or threads share; the device's mutex, and its agent's nap.
 //
 // Here they are those of the standard library, and nothing else. The tests of interleavings (tests/explore) compile the

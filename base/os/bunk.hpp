@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where one thread sleeps until another one of its process wakes it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a process that this one forks must not keep.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cheapest clock there is: the CPU's constant time-stamp counter where it exists, else CLOCK_MONOTONIC.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where an idle rank sleeps: one place that every method can ring. Inside, an epoll set of whatever file descriptors
 // the methods watch, and a datagram socket in the abstract namespace (nameless in the file system, gone with its
 // process) that other processes of the host ring.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The asymmetric fence: the store-then-load ordering of Dekker's protocol, with its whole cost on the side that is
 // rare.
 //

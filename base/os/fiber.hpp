@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A function on a stack of its own, which can stop in its middle and go on later, also on another thread.
 //
 // It runs with the floating-point control words of whoever resumes it. No exception may leave the function, and none

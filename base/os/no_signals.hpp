@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // While it lives, this thread takes no signals, and neither does any thread that it starts, ever: signals to the
 // process are for the program's own threads.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How fast an idle rank looks at a memory line that another core will write.
 //
 // A reader that looks as fast as it can takes the line back while the writer is still acquiring it, and each such theft

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "base/os/process.hpp"
 
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Programs of our own that a library or a program starts by itself, without the user having named them.
 #pragma once
 

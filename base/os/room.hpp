@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How much memory the system still gives without ending a process for it. Pages that are reserved (fallocate) are taken
 // from whoever has some: a system that has none left ends processes, perhaps other people's, and says nothing to who
 // asked.

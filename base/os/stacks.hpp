@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory for the stacks of fibers.
 //
 // A process has some 65,000 mappings (vm.max_map_count), which a stack with a guard page of its own would take two of.

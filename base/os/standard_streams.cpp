@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "base/os/standard_streams.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Descriptors 0, 1 and 2 of a program that runs without them.
 #pragma once
 

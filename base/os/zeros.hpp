@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tables with a place for every rank of a job, of which most are never looked at: memory that is all zero, and that the
 // system gives page by page as it is written.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The opaque 64-bit address that stands for a request on the wire: a slot index and the slot's generation, so that a
 // late or forged packet can never touch a request that has since been reused.
 #pragma once

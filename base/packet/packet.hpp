@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The packet: one cache line that carries a header, up to 32 bytes of fields, and, where room is left, the payload.
 //
 //    0        4     5     6        8          12     16       20       24    28       32                64

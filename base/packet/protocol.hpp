@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The protocol's state machines and counting rules, as base/packet/protocol.def declares them. Nothing on the message
 // path uses them: they are what a trace is checked against, and what the design shows.
 #pragma once

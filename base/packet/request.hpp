@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The request: one object for one communication, shared by every layer from mpi/ down to the methods.
 //
 // Line 0 is all that matching reads; line 1 is the data and the status; line 2 the packet that opens the exchange (also

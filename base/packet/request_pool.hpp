@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where requests come from: slabs that grow and never shrink or move, a free list in last-in first-out order (the
 // warmest first), and generation-checked look-up of handles that arrive on the wire.
 //

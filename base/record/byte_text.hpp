@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bytes of a program's, such as names of files and values of variables, in JSON, which has UTF-8 alone: each byte is a
 // character of its own, those beyond ASCII two bytes long.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where a debugger finds a rank's queues: addresses and offsets, so that it needs no debug information and no build of
 // ours. The rank fills one in (engine/life/debug.cpp, symbol rmq_debug_root); tools/debug/msgq.cpp reads it out of the
 // stopped process.

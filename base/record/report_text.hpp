@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // JSON into memory that is there already: for what a rank tells about itself, perhaps from a signal handler. Allocates
 // nothing and never fails: lists that may grow long ask has_room() before each entry, and what does not fit is left
 // out.

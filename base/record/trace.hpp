@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank did, as fixed binary records: a flight recorder, on by default, and a full trace where one is asked for.
 //
 //   flight recorder   the last events, without details, in a ring in memory that whoever started the rank holds: they

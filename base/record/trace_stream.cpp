@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "base/record/trace_stream.hpp"
 
 #include <fcntl.h>

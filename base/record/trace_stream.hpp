@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The file of a full trace: a TraceHeader, the tail, then what was written before the tail.
 //
 //   TraceHeader | tail: kSegment units | records from the first on | … in whole segments

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The frame of every function that a program calls. enter() refuses calls outside of MPI_Init and MPI_Finalize, holds
 // the device for the body (a lock only under MPI_THREAD_MULTIPLE), tells the recorder which call runs (with several
 // threads: the one that came last), and turns a Failure, or an error class or code that the body returns, into a call

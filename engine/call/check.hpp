@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks of arguments: each takes what the caller passed and the name of the parameter as the standard spells it, and
 // gives back the object behind it or throws a Failure with the right error class. All need the device held.
 #pragma once

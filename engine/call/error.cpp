@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From a failure to the error handler that it is for.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "engine/call/error_codes.hpp"
 
 #include <array>

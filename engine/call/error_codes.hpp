@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Error codes: predefined classes, codes that carry the text of one failure, and those that the program adds.
 //
 //   0x000000cc   class cc, as mpi.h has it

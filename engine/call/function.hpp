@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The name of an MPI function, for messages, with what stands for it in traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All ranks gather p blocks, n bytes in all (a: latency, b: time a byte).
 //
 //   flat      to rank 0 and back. For ranks that share CPUs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduction of n bytes on p ranks to all (a: latency, b: time a byte, c: time to combine a byte).
 //
 //   flat      to rank 0 and back: two turns at the CPU for each rank. For ranks that share CPUs. Groups operands as

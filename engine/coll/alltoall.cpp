@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every rank sends a block to every rank (p ranks, n bytes a block; a: latency, b: time a byte).
 //
 //   bruck     J. Bruck et al., "Efficient algorithms for all-to-all communications in multiport message-passing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks of the arguments that only collectives have. They throw a Failure, as those of engine/call/check.hpp, and need
 // the device held.
 #pragma once

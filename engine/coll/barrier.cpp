@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Barrier.
 //
 //   dissemination  D. Hensgen, R. Finkel, U. Manber, "Two algorithms for barrier synchronization", 1988.

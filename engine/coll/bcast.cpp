@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Broadcast of n bytes to p ranks (a: latency, b: time a byte).
 //
 //   flat      the root sends to all: p a + p n b at the root, one turn at the CPU for every other rank.

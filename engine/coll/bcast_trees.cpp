@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A pipeline through two trees: segments go from rank to rank, every other one by the second tree, while the next ones
 // are under way.
 #include <algorithm>

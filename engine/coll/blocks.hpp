@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What collectives move: a buffer, or one block of a larger buffer for each rank.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The board of a communicator whose members all live on one host: a piece of the host's shared memory where they meet,
 // each with a few stores and loads instead of messages.
 //

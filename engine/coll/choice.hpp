@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The terms of a communicator: what the choice of algorithms (rules.hpp) looks at besides a call's arguments and the
 // number of ranks. The choice must come out alike on every rank.
 //

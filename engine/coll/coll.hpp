@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The blocking collectives on internal types; the MPI functions (api_*.cpp) check arguments and call these. All run
 // under the caller's Entry, on intra- and inter-communicators unless said otherwise, and return an MPI error class.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the reducing collectives share: the operation on this rank's memory, and when the device may do it on arrival.
 #pragma once
 

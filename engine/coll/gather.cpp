@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gather and scatter of p blocks of n bytes (a: latency, b: time a byte).
 //
 //   binomial  log2(p) a + (p-1) n b, with a copy of what passes through each inner rank: R. Thakur, R. Rabenseifner,

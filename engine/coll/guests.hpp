@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who still looks into memory that one rank has lent to others of its host.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduce-scatter by recursive halving of the vector, and its mirror image: R. Rabenseifner, "Optimization of collective
 // reduction operations", 2004. Neighbours first, then neighbours of pairs, and so on: where hosts have the ranks in
 // blocks, long exchanges stay inside of them, and each host sends the vector only once or twice. Operands are grouped

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory of one rank in which the ranks of its host meet: who takes it, who finds it, and when it is given back. And
 // how a call waits for what others store there.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The collectives on inter-communicators (MPI-4.0, section 6.2.3): data moves between the groups. The simplest
 // algorithms that do it: messages straight between the groups where each rank's block is its own, and through the first
 // rank of each group (the leader) where a group acts as one. Called by the functions of coll.hpp, whose arguments they

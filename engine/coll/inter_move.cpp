@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Barrier and the collectives that only move data, on inter-communicators.
 #include "engine/coll/inter.hpp"
 #include "engine/coll/scratch.hpp"

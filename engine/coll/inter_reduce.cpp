@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The reducing collectives on inter-communicators: each group reduces its own data to its leader, the leaders talk.
 #include "engine/coll/combine.hpp"
 #include "engine/coll/inter.hpp"

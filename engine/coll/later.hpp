@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How an MPI function runs the algorithm of its collective once the arguments are checked: at once (MPI_Bcast), in the
 // background (MPI_Ibcast), or in the background each time that MPI_Start says so (MPI_Bcast_init).
 #pragma once

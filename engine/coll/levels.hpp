@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the ranks of a communicator lie on hosts: what collectives of two levels need, which go between the first ranks
 // of all hosts and inside of each. Made on first use, the same on all members.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives that communicators of one host hold at their board (board.hpp), once they have one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What an operation does to data: base/data/reduction.hpp, or the program's own function.
 #pragma once
 

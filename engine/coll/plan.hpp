@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a persistent collective has chosen: noted when it first runs, and taken from there each time that it is started
 // again. Its arguments stay, so it asks the same questions in the same order.
 #pragma once

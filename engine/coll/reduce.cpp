@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduction of n bytes on p ranks to one (a: latency, b: time a byte, c: time to combine a byte).
 //
 //   flat      all send to the root: p a + p n (b + c) at the root, one turn at the CPU for every other rank. Where the

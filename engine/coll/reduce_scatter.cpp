@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduction of n bytes on p ranks, of which each rank gets a block (a: latency, b: time a byte, c: time to combine a
 // byte).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Release and gather: how the ranks of one host move short data among them in memory that they share, each with a few
 // stores and loads. R. Graham, G. Shipman, "MPI support for multi-core architectures: optimized shared memory
 // collectives", 2008, and others before; here one speaker, and any number of members.

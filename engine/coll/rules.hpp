@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table of choice.def, and what RMQ_COLL puts before it. Knows no communicators: programs print it, too.
 #pragma once
 

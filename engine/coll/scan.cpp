@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Prefix reductions: rank i gets x(0) op … op x(i), exclusive without x(i).
 //
 // Doubling distances: W. D. Hillis, G. L. Steele, "Data parallel algorithms", 1986. After the round at distance d a

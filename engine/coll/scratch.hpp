@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that a collective needs for itself, and copies within this rank. Small pieces come from the stack, so that
 // short collectives never allocate. Allocation may throw std::bad_alloc: get memory before the first message leaves.
 #pragma once

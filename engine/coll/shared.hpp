@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stages of collectives among ranks of one host in memory that they share (release_gather.hpp), once they have some:
 // all of a communicator that lies on one host, or those of one of its hosts.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pieces of collectives that others are made of. They run in a collective that has begun; errors are noted in it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the algorithm of a collective talks to the other ranks. Only these classes send, receive and wait. In a
 // non-blocking collective (later.hpp) a wait pauses the algorithm's fiber; the algorithm does not see the difference.
 //

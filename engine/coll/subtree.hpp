@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The binomial tree over p ranks, counted from the root on, in which each rank stands above a run of neighbours: the
 // i-th rank has its children at i + 1, i + 2, i + 4 … with runs of 1, 2, 4 … ranks.
 #pragma once

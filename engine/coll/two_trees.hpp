@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two binary trees over the same ranks, none of which stands above others in both: P. Sanders, J. Speck, J. Träff,
 // "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009. Data that goes half by the one and half
 // by the other passes each rank once, in and out, whatever their number.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What members tell each other before a communicator is made.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Talk with a process that this one has no channel to, by a line of its own (start/line.hpp). Everything here needs the
 // device held.
 #pragma once

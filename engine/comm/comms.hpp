@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Agreement among the members of a communicator, on contexts above all, and the communicators that are made of it.
 // Everything here needs the device held.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How all members come to the same contexts.
 //
 // Every process keeps a mask of the contexts that it does not use (object/contexts.hpp). The members AND their masks

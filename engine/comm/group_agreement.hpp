@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Agreements of some members of a communicator alone (MPI_Comm_create_group), where ranks may die: in a place of their
 // own, which the others know nothing of, and which ends alike for all its members when the communicator is revoked.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "engine/comm/meeting_place.hpp"
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where processes that have a text and a list of processes in common can talk, apart from all others and without having
 // agreed on anything: context and tag are a hash of both (FNV-1a, 64 bits, of which 58 are used), which takes processes
 // as all jobs name them. Needs the device held.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which process takes which place of a topology, where its ranks may be reordered: so that neighbours share hosts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What all members of a communicator make together in several steps, a communicator or a window, where ranks may die:
 // either all who live have it in the end, or none, and nobody waits for one that has given up.
 //

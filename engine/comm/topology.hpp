@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Process topologies: what a communicator knows of the places of its ranks. Immutable once made, and shared by
 // duplicates, whose ranks are the same. All needs the device held.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A face beside MPI's, over its runtime: start and end, the frame of calls that need the device, and errors, which end
 // the job with one line that names the function, the process and what is wrong.
 #pragma once

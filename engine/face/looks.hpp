@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How programs that look at memory until others have changed it let the rest of the job go on.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Agreement among the members of a communicator of whom any may die at any moment, as one member runs it.
 //
 //    every member      root = the first that lives

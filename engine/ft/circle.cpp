@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The packets of one communicator's failures. A revocation reaches all that live: who hears of it first tells those who
 // stand 1, 2, 4 … places behind it among the living, as it knows them, and whoever is next to it again when that one
 // dies. So each one's next living neighbour hears of it, and all do, as long as one lives that knows.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a member of a communicator knows of its failures: who has failed, whom the program has acknowledged, whether it
 // is revoked, and its agreements. Communicators of a job that goes on when ranks die have one each (Comm::circle).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The failures of a job that goes on when ranks die (rmqrun --ft): brings the FT_ packets and the deaths that the
 // device hears of to the circles of this process.
 //

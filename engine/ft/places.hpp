@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A set of members of a communicator, each by its place: one bit a member.
 #pragma once
 

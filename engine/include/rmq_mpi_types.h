@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * rmq_mpi_types.h: the handles, constants and types of mpi.h, in the binary interface of MPICH (libmpich.so.12, 64-bit
  * Linux). Programs include mpi.h; the parts of RMQ that speak of communicators and error classes without being MPI's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What debuggers look for in a rank: MPIR_dll_name leads them to the library that reads the message queues
 // (tools/debug/msgq.cpp), rmq_debug_root leads that library to the queues, MPIR_debug_gate lets a waiting rank go on.
 #include <dlfcn.h>

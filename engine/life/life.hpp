@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Start and end of the process-wide instance: engine/life/life.cpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which losses of a rank end the job.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What MPI adds to a rank's report (adi/reporting.cpp): communicators, and the latest collectives of each. And the
 // signal by which the launcher asks a rank that is not in MPI.
 #include "engine/life/report.hpp"

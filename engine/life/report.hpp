@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the rank tells about itself when it is asked: report.cpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The configuration variables as this process has them: what the environment says, or what the tools interface has
 // written before there was a device.
 #pragma once

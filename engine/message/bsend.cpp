@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 3.6: buffered sends, and the buffers behind them.
 #include "engine/message/bsend.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Buffered sends: a buffer that the program has attached holds copies of messages until they have left. All needs the
 // device held, but for what makes and ends.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Filling in device requests: shared by the point-to-point chapter and internal transfers.
 #pragma once
 

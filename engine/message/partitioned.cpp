@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 4: partitioned communication, what happens inside. The functions are in point/partitioned_api.cpp.
 #include "engine/message/partitioned.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Partitioned communication: a persistent message whose parts leave one by one, as the sender declares them ready.
 //
 // Each partition of the sender is a message of the device, so it is short or long, and waits for credit, like any

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Receives from any source, in a job that goes on when ranks die: none can complete while a member has failed whom the
 // program has not acknowledged, for it may be the one that would have sent. Needs the device held.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The arguments of point-to-point calls, checked, and what the blocking and the non-blocking forms share.
 #pragma once
 

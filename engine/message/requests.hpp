@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What stands behind an MPI_Request.
 //
 // A plain send or receive is the device's request itself, with the communicator in Request::user. Everything else

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A function of mpi/ that goes on whenever any MPI call polls, written as if it blocked: it runs on a fiber, which
 // pauses where the function waits for a request.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Blocking and non-blocking transfers for collectives and other internal traffic: device requests without user handles.
 // Everything here runs under the caller's Entry, in the communicator's collective context. Errors are MPI error classes
 // (MPI_SUCCESS, MPI_ERR_TRUNCATE …); nothing here calls an error handler.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cached attributes, the same for communicators, datatypes and windows: all their handles are ints. Everything needs
 // the device held; it is given away around the program's callbacks, so a list may change under the caller's feet: look
 // again.

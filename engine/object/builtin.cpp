@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The predefined types of the ABI: which exist, how large they are, what reductions make of them.
 // Fortran's are the defaults of gfortran: INTEGER, REAL and LOGICAL of 4 bytes, DOUBLE PRECISION of 8.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Life of communicators and groups: who holds them, how they begin and end. Everything here needs the device held.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Contexts, which tell the messages of communicators apart, and which of them this process does not use. How members
 // come to the same one: engine/comm/context.cpp. Needs the device held.
 #pragma once

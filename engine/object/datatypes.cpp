@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A datatype as an object: how it comes to be, who keeps it, how it goes.
 #include "engine/object/datatypes.hpp"
 

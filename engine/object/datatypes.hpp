@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datatypes and operations as the rest of mpi/ sees them. Everything here runs under the device's Entry.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the chapters of MPI ask about failures, in a job that goes on when ranks die: design/faults.md.
 #pragma once
 

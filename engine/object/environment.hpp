@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI_INFO_ENV: how the program was started (MPI-4.0, section 11.4.3).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a call that cannot be carried out ends: a Failure flies from the check that finds it to the frame of the MPI
 // function (call/call.hpp), which lets go of the device and hands it to the error handler. Exceptions are used for
 // nothing else, and none crosses the device: with some 600 functions of six arguments, checks that cost one word each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPICH's handle encoding: 2 bits how the object is stored, 4 bits what it is, 26 bits which one.
 // All knowledge of the ABI's bit patterns sits here and in include/mpi.h.
 #pragma once

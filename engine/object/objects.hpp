@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The objects behind MPI's handles. Each has a reference count: one for the user's handle, one for every other object
 // or communication that needs it; it dies with the last. All of them are touched only under the device's Entry.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operations: the predefined ones, and who keeps those of the program.
 #include <iterator>
 

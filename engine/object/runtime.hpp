@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one process-wide instance that MPI needs: device, predefined objects, tables of run-time objects.
 #pragma once
 

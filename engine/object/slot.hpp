@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Elements of containers by MPI's numbers, which are ints: ranks, places, dimensions.
 #pragma once
 

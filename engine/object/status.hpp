@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI_Status in the ABI's layout. Every function takes MPI_STATUS_IGNORE and then does nothing. MPI_ERROR is left
 // alone but in an empty status: only the functions that complete several requests write it.
 #pragma once

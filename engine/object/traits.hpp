@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank says of itself and its host, and what holds of several: the choice of an algorithm (rules.hpp) looks at
 // it, so members of a communicator agree on it.
 #pragma once

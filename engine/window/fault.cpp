@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From what goes wrong with a window to an MPI error in words.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the keys of a window's info (MPI-4.1, section 12.2.1) mean to it.
 #include <bit>
 #include <charconv>

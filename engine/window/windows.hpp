@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Windows as MPI shows them: the object behind a handle, the frame of the functions that take one, the way from a fault
 // of rma/ to an MPI error. What a window does is told in rma/window/window.hpp. Everything here needs the device held.
 #pragma once

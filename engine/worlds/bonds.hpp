@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What holds worlds together once they have met: what their common communicators go by, and how they part. Everything
 // here needs the device held.
 #pragma once

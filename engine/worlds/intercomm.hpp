@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Inter-communicators of two groups, which may never have met before. Everything here needs the device held.
 #pragma once
 

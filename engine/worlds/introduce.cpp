@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "engine/worlds/introduce.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the members of two groups come to know each other before there is a communicator of both: who is who, and where;
 // what collectives go by; and, where some have never met, a party of all (adi/party.hpp). Each member of both groups
 // calls; all needs the device held.

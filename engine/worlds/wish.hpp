@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the launcher is asked for, and what it answers: JSON, both ways. Needs the device held.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 6: allgather and the all-to-all exchanges.
 #include <vector>
 

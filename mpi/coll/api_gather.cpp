@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 6: gather and scatter.
 #include "mpi/coll/define.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The three functions of a collective, over one that checks the arguments:
 //
 //   template <class Run>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 6.9: operations that the program makes; one that is applied here.
 #include "engine/coll/op_apply.hpp"
 #include "mpi/define.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 7.7: attributes of communicators, and the names that they had in MPI-1.
 #include "engine/call/error_codes.hpp"
 #include "engine/object/attributes.hpp"

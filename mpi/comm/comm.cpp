@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 7.4: communicators: inquiry, names, info, making by duplication, ending.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 7.4.2: communicators from groups.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 7.6: inter-communicators.
 #include "engine/worlds/intercomm.hpp"
 

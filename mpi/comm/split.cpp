@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 7.4.2: communicators by splitting: by colours, by hosts and their parts, by process sets, by folders.
 #include <fmt/format.h>
 #include <unistd.h>

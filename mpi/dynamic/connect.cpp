@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 11.9: MPI_Comm_accept, MPI_Comm_connect, MPI_Comm_join, and the ports they need.
 #include "mpi/dynamic/connect.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ports, and the way from one to a communicator: what MPI_Comm_accept, MPI_Comm_connect, MPI_Comm_join and
 // MPI_Comm_spawn have in common. Everything here needs the device held.
 #pragma once

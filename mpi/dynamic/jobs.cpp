@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rmq_spawn.h: jobs that this program's launcher has started, by name.
 #include <fmt/format.h>
 #include <sys/timerfd.h>

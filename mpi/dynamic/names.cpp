@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 11.9.4: names for ports. The launcher keeps them: for all of its jobs, and for others of the same user on its
 // host (tools/launch/names.hpp).
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a new world is to be made of: the arguments of MPI_Comm_spawn_multiple as the launcher's wish (wish.hpp).
 #pragma once
 

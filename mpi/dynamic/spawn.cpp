@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 11.8: MPI_Comm_spawn, MPI_Comm_spawn_multiple, MPI_Comm_get_parent. The root opens a port, and asks the
 // launcher for a world whose MPI_Init connects there.
 #include "mpi/dynamic/spawn.hpp"

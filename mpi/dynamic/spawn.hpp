@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI_Comm_spawn and its kin: what a new world is to be made of, and where it comes from. Needs the device held.
 #pragma once
 

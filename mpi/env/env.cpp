@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 9: versions, names, clocks, memory, addresses.
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 9.3: error handlers, and the names that they had in MPI-1.
 #include <fmt/format.h>
 

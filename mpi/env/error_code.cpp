@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 9.5: error classes and codes, also those that the program adds.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What MPICH's library for Fortran needs of this one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPICH's questions about GPUs: whether buffers may lie in their memory. They may not. A program may ask at any time,
 // and takes any answer but 0 for a yes: so there is no error here but for arguments.
 #include <fmt/format.h>

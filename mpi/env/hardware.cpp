@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/env/hardware.hpp"
 
 #include <dlfcn.h>

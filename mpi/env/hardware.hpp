@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The hardware that this process runs on, as hwloc sees it. The library is opened when it is first asked for; where it
 // is not installed, nothing is known. Everything here needs the device held.
 #pragma once

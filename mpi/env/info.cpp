@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Info objects. MPI-4.0 lets programs use them before MPI_Init and after MPI_Finalize, from any thread
 // (section 11.4.1).
 #include <algorithm>

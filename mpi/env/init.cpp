@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 11: start and end of MPI, thread levels.
 #include <fmt/format.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/env/process_sets.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The process sets that sessions know: mpi://WORLD, mpi://SELF, rmq://host/N for each host, and those that the user has
 // named. Everything here needs the device held.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapters 11.3 and 7.4.2: sessions, and communicators from groups without a parent.
 //
 // A session is a handle with an error handler: what it leads to, process sets, groups and communicators, is what the

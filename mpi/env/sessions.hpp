@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What functions on sessions share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // User-level failure mitigation: the functions of the proposal to the MPI Forum ("ULFM"; W. Bland et al., "Post-failure
 // recovery of MPI communication capability", IJHPCA 27, 2013), with the names, numbers and prototypes that MPICH gives
 // those that it has.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * mpi.h of RMQ: MPI-4.1 for C and C++ programs, in the binary interface of MPICH (libmpich.so.12, 64-bit Linux).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Active messages of RMQ: a message names a handler, a function that runs where the message arrives, without a call of
  * the rank that it runs on. C++: rmq/active_messages.hpp. What GASNet and its like stand on: design/active_messages.md.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The remote queue buffer of RMQ: each rank of a communicator owns a buffer of fixed-length messages into which any of
  * them may put, and which only its owner empties. Messages of one sender arrive in the order of its puts. For the
  * aggregation of small messages, and as the base of active messages. C++: rmq/queue_buffer.hpp.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Comm_spawn, and what it lacks for a program that is a launcher itself: an environment for all processes and for
  * each, where their input and output go, signals, and a vector of what they return.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapters 3.2, 3.4 and 3.10: blocking sends and receives.
 #include "engine/message/bsend.hpp"
 #include "engine/message/point.hpp"

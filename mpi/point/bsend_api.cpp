@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 3.6 of MPI-4.1: buffers of the process, of a communicator, of a session: attached, flushed, detached.
 #include <fmt/format.h>
 

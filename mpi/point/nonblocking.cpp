@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 3.7: non-blocking sends and receives.
 #include "engine/message/point.hpp"
 #include "mpi/define.hpp"

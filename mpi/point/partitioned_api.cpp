@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 4: partitioned communication.
 #include <fmt/format.h>
 

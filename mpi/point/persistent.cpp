@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 3.9: persistent requests.
 #include <fmt/format.h>
 

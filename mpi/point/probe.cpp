@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 3.8: probes, and messages that are received by handle.
 #include "engine/message/point.hpp"
 #include "mpi/define.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 3.10: a send and a receive in one call, blocking and not, and with one buffer for both.
 #include <cstdlib>
 

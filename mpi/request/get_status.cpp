@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 3.7 of MPI-4.1: what MPI_Testany, Testall and Testsome ask, without an end to any request.
 #include "mpi/request/several.hpp"
 

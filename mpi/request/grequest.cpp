@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 13.2: generalised requests, whose progress is the program's business.
 #include <type_traits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 3.7: a request is freed, looked at, cancelled.
 #include "engine/message/requests.hpp"
 #include "mpi/define.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls on several requests: their arguments, and how they end together.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapters 3.2.5, 3.8 and 13.3: what statuses tell, and their forms in Fortran.
 #include "engine/object/status.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 3.7: MPI_Wait and MPI_Test, one, any, some, all.
 #include "mpi/request/several.hpp"
 

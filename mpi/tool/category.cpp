@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 15.3.9: categories: one for all, which has the others in it, and each variable is in one of these.
 #include <array>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 15.3.6: control variables. They are the variables of base/config.def, which the device reads when it is
 // opened: until then they can be written, afterwards never again.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 15.3.8: events. They are what the recorder sees, and happen where it sees them, in the device: a callback may
 // call nothing of MPI but the functions on its instance (MPI_T_CB_REQUIRE_MPI_RESTRICTED), and with several threads
 // come from any of them (MPI_T_CB_REQUIRE_THREAD_SAFE). Without a registration the recorder is as it is; with the

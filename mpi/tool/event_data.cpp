@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the events of the tools interface carry.
 #include <cstddef>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 15.3.7: performance variables. Each is a number that the device keeps anyway, or can add up when it is asked;
 // what a handle adds is where it started to count. So nothing is paid where messages come and go.
 #include <algorithm>

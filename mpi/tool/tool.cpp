@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 15.3: life of the tools interface, enumerations, strings.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tools interface (MPI-4.0 chapter 15): what its functions share. It has a life and a lock of its own, works before
 // MPI_Init and after MPI_Finalize, and returns codes: no error handler hears of it. Lock order: this lock, the device.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Events of the tools interface: those of base/record/trace.def, as the recorder sees them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The performance variables of the tools interface: tool/pvar.cpp has the list.
 #pragma once
 

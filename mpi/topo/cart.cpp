@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 8.5.1, 8.5.5 to 8.5.8: Cartesian topologies.
 #include <fmt/format.h>
 

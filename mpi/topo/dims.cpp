@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 8.5.2: MPI_Dims_create.
 //
 // MPI wants dimensions "as close to each other as possible". That is read as: the least difference between the largest

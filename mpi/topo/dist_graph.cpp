@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 8.5.4, 8.5.5: topologies by a graph of which each process describes a part.
 #include <fmt/format.h>
 

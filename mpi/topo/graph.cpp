@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 8.5.3, 8.5.5, 8.5.8: topologies by a graph that every process describes whole; what kind a topology is of.
 #include <fmt/format.h>
 

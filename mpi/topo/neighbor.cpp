@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 8.6: neighbourhood collectives.
 //
 // Each is one batch of messages, straight to the neighbours. Where two ranks are neighbours several times over, all

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 7.7: attributes of datatypes.
 #include "engine/object/attributes.hpp"
 #include "mpi/define.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a type was made: envelope and contents.
 #include <algorithm>
 

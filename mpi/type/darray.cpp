@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Types of one process's share of an array that is distributed over a grid of processes, as HPF has it.
 #include <algorithm>
 

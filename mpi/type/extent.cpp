@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sizes and bounds of types. What a result of type int cannot hold is MPI_UNDEFINED.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The "external32" representation (MPI-4.0, section 14.5.2): big-endian, without gaps, sizes the same everywhere: long
 // has 4 bytes, wchar_t 2, long double 16 (IEEE binary128). It follows the type map down to the predefined types.
 #pragma once

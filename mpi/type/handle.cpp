@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Types as objects of the program: commit, duplicate, free, name.
 #include "engine/object/attributes.hpp"
 #include "mpi/define.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Types of irregularly spaced blocks of one type.
 #include "mpi/define.hpp"
 #include "mpi/type/make.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the constructors of derived types share: checking and widening their arguments, remembering them for
 // MPI_Type_get_contents, and publishing the result. Constructors come in pairs, with counts of type int and MPI_Count;
 // each pair is one template over that type. Everything here throws Failure and runs under the device's Entry.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Predefined types by what they can hold: by size, and by the decimal precision and range that Fortran asks for.
 #include <algorithm>
 #include <array>

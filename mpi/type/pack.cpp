@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI_Pack and MPI_Unpack: packed data is the type's data bytes in type-map order and nothing else.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI_Pack_external and its kin: packing in a representation that every implementation of MPI reads.
 #include <cstring>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Types of blocks of different types.
 #include "mpi/define.hpp"
 #include "mpi/type/make.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Types of a rectangular part of an array in any number of dimensions.
 #include "mpi/define.hpp"
 #include "mpi/type/make.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Types of regularly spaced blocks, and types with new bounds.
 #include "mpi/define.hpp"
 #include "mpi/type/make.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 12.3.4: accumulates. Element-wise atomic with each other, whatever their functions.
 #include "mpi/define.hpp"
 #include "mpi/win/rma_args.hpp"

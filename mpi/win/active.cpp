@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 12.5.1 and 12.5.2: active target: fence; start and complete, post and wait.
 #include <fmt/format.h>
 

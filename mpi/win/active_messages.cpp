@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The C functions of active messages: rmq_am.h.
 #include "rma/am/active_messages.hpp"
 

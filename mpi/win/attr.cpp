@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 7.7.3: attributes of windows; the predefined ones are section 12.2.6.
 #include "engine/object/attributes.hpp"
 #include "engine/window/windows.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What hands out the packets of queue buffers and active messages (rma/packet/hub.hpp): made for the first of them,
 // gone with the last, whichever threads make and free them.
 #pragma once

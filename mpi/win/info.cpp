@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 12.2.7: info of windows, and what its keys (section 12.2.1) mean to one.
 #include "engine/window/windows.hpp"
 #include "mpi/define.hpp"

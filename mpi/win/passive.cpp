@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 12.5.3 and 12.5.4: passive target: lock and unlock, flush and sync. Nobody locks MPI_PROC_NULL, so that these
 // calls do nothing for it.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 12.3.1 and 12.3.2: put and get.
 #include "mpi/define.hpp"
 #include "mpi/win/rma_args.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The remote queue buffer's C functions: rmq_queue.h.
 #include "rma/queue/queue.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 12.3.5: operations with a request.
 #include "engine/message/requests.hpp"
 #include "mpi/define.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The arguments of one-sided operations, checked, as rma/ takes them. All of it is on the path of an 8-byte put, hence
 // inline.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chapter 12.2: making and freeing windows, their memory, groups and names.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A set of active messages: its life, and what comes.
 #include "rma/am/active_messages.hpp"
 

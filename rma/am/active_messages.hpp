@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Active messages: a message names a function, its handler, that runs where it arrives, in the poll that takes it in.
 //
 //   request    to any member. *Short*: arguments alone. *Medium*: and data, which the handler finds in memory of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What leaves: requests and replies.
 #include <algorithm>
 #include <cstdlib>

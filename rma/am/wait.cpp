@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What waits: for a peer to have handled requests, for messages of any, for the end of those that have died.
 #include <utility>
 

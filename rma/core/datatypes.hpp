@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cache of datatypes: a target's datatype that is not contiguous is sent once to each target, and then named by its
 // number.
 //

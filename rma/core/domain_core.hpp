@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the parts of all windows of one device share: counters, operations that are made again and again, the answers
 // due, the cache of datatypes, who has to go on at the next turn, and which thread holds or asks for which locks. It
 // knows none of the parts: Domain, which is this and brings them packets, calls them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the members of a window tell each other while it is made.
 //
 // In most windows size and unit are alike everywhere. So all members agree on the bitwise and of what each brings and

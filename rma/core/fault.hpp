@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What can go wrong with a window; mpi/ maps each fault to an MPI error class.
 #pragma once
 

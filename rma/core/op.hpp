@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An operation that travels by packets: queued, or sent and not finished. Made by Sender, from then on of its channel's
 // stream's (rma/origin/op_stream.hpp), which gives it back to the pool when nothing is pending any more.
 #pragma once

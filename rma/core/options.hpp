@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a window is made from: the same in every member but for memory and size.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a window knows of another member as a target: all that a direct operation reads is in this line. All zero for
 // one that has not been a target yet, and is not on this host.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rma/core/tickets.hpp"
 
 #include "base/error.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The answers that channels of one device wait for. A ticket names one on the wire; it is taken before the packet that
 // asks leaves, and freed when the answer has come.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the parts of a window share: its members and how each is reached, this rank's own memory, the epochs that are
 // open here, and how a call waits. It knows none of the parts.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Active target: the epochs that both sides take part in. Fence (fence.cpp) and post, start, complete, wait (pscw.cpp).
 //
 // Owns the groups and the count of barriers; what was signalled to whom is WindowCore's (rma/origin/signal.hpp). Called

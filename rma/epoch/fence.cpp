@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fence: all operations of the epoch are complete everywhere when it returns.
 //
 // Each rank completes its own operations at their targets, then all meet in a barrier. The barrier is by dissemination:

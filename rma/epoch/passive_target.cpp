@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Passive target: lock, unlock, flush.
 #include "rma/epoch/passive_target.hpp"
 

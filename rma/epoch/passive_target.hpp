@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Passive target: the epochs that only the origin takes part in: lock, unlock, flush. Called by Window for the program.
 //
 // A target that is reached directly is locked by Lock; operations on it are complete when their calls return. Any other

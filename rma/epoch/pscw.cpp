@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Post, start, complete, wait. Posts and completes are counted for each pair of members, on both sides; what travels is
 // the count. A complete stands behind the operations that it closes.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The execution of operations on memory that lies in this process, or is mapped here: by the origin itself (direct
 // access) or by the target for an origin that sends packets.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory that this rank has attached to a dynamic window. Others name it by this process's addresses, or by what it
 // is given as its name when it is attached: then the same name may stand for other addresses elsewhere. Sizes are
 // bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What others read and write of one rank's part of a window, besides its data: the lock, region mutexes and the words
 // of active-target synchronisation. In shared memory where the data is, else in the rank's own; all zero at the start.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Mutexes over the regions of one rank's window memory: what makes accumulates atomic, element by element, whoever
 // executes them.
 //

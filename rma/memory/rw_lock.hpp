@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The lock of a window's memory on one rank: many readers or one writer, fair to both, in shared memory.
 //
 // A phase-fair ticket lock (Brandenburg and Anderson, "Spin-Based Reader-Writer Synchronization for Multiprocessor

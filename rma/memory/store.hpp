@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stores into window memory, which its owner may watch while they happen.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When operations leave for a target that is reached by packets, and which of them carry lock, unlock and the wish for
 // an acknowledgement. The protocol of passive target:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The way to one target that is reached by packets: in which epoch it is, whether the lock or a post has to come first,
 // when its operations leave and with which flags, and which completions wait for them. What went wrong at the target is
 // kept for the call that flushes, or ends the epoch. The operations themselves are its stream's

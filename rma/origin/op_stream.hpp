@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The operations on their way to one target: queued, started and not finished, and how far the target has come. Its
 // channel says when they leave and with which flags, and gets the answers; here they are numbered as they start, leave
 // in that order, piece by piece, and end when their data has left and their answer has come.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The origin's side of a window, for targets that are reached by packets: makes operations, and completes them. It owns
 // the channels, one a target, which say when an operation leaves (rma/origin/channel.hpp).
 //

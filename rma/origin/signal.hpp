@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What members tell each other in active target: that one has posted, has completed, or has come to a round of a
 // barrier.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The fields of packets that several kinds have in different places.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How much may be under way to a target of one window: bytes of packets, and of the answers that they ask for. A target
 // that cannot execute at once keeps no more than this.
 #pragma once

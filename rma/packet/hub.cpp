@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rma/packet/hub.hpp"
 
 namespace rmq::rma {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The packets of what several ranks have together besides windows: of queue buffers (rma/queue/) and of sets of active
 // messages (rma/am/). A packet names the object by its `context`, and its sender by the place among the members, its
 // `source`. The hub finds this rank's part of it, the endpoint, and makes sure that the sender is who it says.

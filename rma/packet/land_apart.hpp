@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the payload of a packet lands that is handled only when it is whole, in memory of its own.
 #pragma once
 

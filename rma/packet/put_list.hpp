@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The payload of an RMA_PUT_LIST: puts one behind the other, each as
 //
 //    | offset, 8 bytes | length, 4 | data |

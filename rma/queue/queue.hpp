@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The remote queue buffer, native on the device: each member owns a buffer of fixed-length messages into which any
 // member may put, and which only its owner empties. Portable twin of the same interface:
 // mpi/include/rmq/queue_buffer.hpp.

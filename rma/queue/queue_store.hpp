@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The buffer of a remote queue in memory that its members share: each puts into it, its owner empties it.
 //
 //    QueueHead | place 0: stamp, message | place 1 … | place capacity-1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Executes operations of origins in this rank's memory, and answers them. Called by Server, which keeps the order.
 //
 // Nothing that arrives is trusted: place, lengths, operation and type are checked here. What an origin of ours could

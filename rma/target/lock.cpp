@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whoever waits announces it (Pair::waits, Control::waiters), so that who releases wakes it; and everybody's places in
 // the queue are counted in Pair::hold, so that the others can tell when a rank that is lost keeps them waiting for
 // ever.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The lock of a window on one rank: taken directly where its control is mapped, else by the target for an origin that
 // asks by packets. One lock for both, so that they exclude each other and wait in one queue (rma/memory/rw_lock.hpp).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An origin that sends packets to this rank's memory, as the target sees it: its place in the queue of the lock, and
 // its packets that have to wait. Server makes one for each origin when it is needed.
 #pragma once

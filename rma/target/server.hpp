@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The target's side of a window: packets from origins, in order. A packet that has to wait, for the lock or for a
 // datatype, is kept with its payload, and so is everything behind it from the same origin on the same window. An origin
 // with the lock asked for sends nothing more before the answer, so what is kept is one short operation an origin, or

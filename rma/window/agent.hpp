@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The agent: a thread that serves this rank's windows by packets while the program computes. It exists only as long as
 // some window needs it; while it does, calls of the program lock the device. Where the system gives no thread, windows
 // are served in calls of the program only, which MPI allows.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operations: what all have in common, and those on memory that is mapped here. The others go on in Sender.
 #include "base/error.hpp"
 #include "rma/memory/apply.hpp"

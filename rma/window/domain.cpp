@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How packets find their window, and answers their operation.
 #include "rma/window/domain.hpp"
 

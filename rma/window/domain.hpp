@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All windows of one device: brings packets to the window that they are for, and answers to the operation that has
 // asked, lets those go on who wait for a turn, and keeps the agent. What the windows' parts use of it is DomainCore.
 //

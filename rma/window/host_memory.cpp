@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rma/window/host_memory.hpp"
 
 #include <fcntl.h>

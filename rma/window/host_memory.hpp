@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory of a shared window, or of a symmetric heap: a nameless file that the other ranks of the host map too, whatever
 // methods the job uses and however large the window is.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a window tells about itself when somebody asks: who holds or waits for its lock, its open epochs, and what a
 // call on it waits for. adi/report.hpp says when this is called; nothing here allocates.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The short way of an operation: the memory is mapped here, an epoch is open, and the data is one run of bytes or one
 // number. Inline, for an 8-byte put costs less than the calls that would lead to it. Whatever is not so plain, and
 // every error, is left to the long way (rma/window/direct.cpp): these then return false and have done nothing.

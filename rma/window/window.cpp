@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The life of a window, and the loss of a member.
 #include "rma/window/window.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A window: memory of several ranks that each of them may read and change. One object a rank and MPI window.
 //
 // Ranks here are places in the window's group, 0 … size-1, and callers pass valid ones (no MPI_PROC_NULL). Layouts stay

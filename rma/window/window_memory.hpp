@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // This rank's memory of a window, and the way to that of the others: who is reached by loads and stores, who by packets
 // (WindowCore::reach). Window makes it and asks it; the parts see only what it has set in the core.
 //

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * pshmem.h: what the specification's examples of profiling libraries include. shmem.h declares all pshmem_ functions.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * rmq_shmem_handles.h: handles of contexts and teams.
  */

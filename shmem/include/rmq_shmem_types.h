@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * rmq_shmem_types.h: the types that OpenSHMEM's families of functions have, each family once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * shmem.h: OpenSHMEM 1.6 on RMQ, for C11 (with generic selection), C99 and C++ (with overloads).
  *

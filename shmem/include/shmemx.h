@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * shmemx.h: extensions of OpenSHMEM on RMQ. There are none: the specification wants the header all the same.
  */

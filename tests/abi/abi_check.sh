@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Compares mpi/include/mpi.h with the MPICH installed on this machine.
 #
 # usage: abi_check.sh <directory of our mpi.h>      environment: CC (cc), RMQ_MPICC_MPICH (mpicc.mpich)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Prints every constant, size and layout of the MPI binary interface, one "name=value" a line.
  *

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Compiles mpi.h alone, without a warning, in every language standard that it promises.
 #
 # usage: abi_header.sh <directory of our mpi.h>      environment: CC (cc), CXX (c++)

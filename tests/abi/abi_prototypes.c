@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Compiles only if every function of our list exists in the mpi.h found by <mpi.h> and has the same type there.
  *

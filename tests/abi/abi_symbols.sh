@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # MPICH's libraries for Fortran and C++ find in our library all that they take from MPICH's.
 #   abi_symbols.sh <librmqmpi.so>        Exits with 77 where there is no such library of MPICH, or no nm.
 set -u

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A program of MPI-2's C++ interface as MPICH's wrapper compiles it: MPICH's C++ library above our C library.
 // Operations and error handlers are what that library has to be called back for, in its own way.
 #include <mpi.h>

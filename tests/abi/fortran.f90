@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! A Fortran program as MPICH's wrapper compiles it: MPICH's Fortran library above our C library. Attributes and
 ! generalised requests are what it needs beside MPI itself.
 module callbacks

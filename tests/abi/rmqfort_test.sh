@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # mpif90 and its kin compile a Fortran program that runs on our library, under rmqrun and alone, and that never loads
 # MPICH's C library; without MPICH's modules they name the package.
 #   rmqfort_test.sh <bin folder> <fortran.f90>        Exits with 77 where MPICH's Fortran modules or gfortran are missing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Each address that stands for "none" or "ignore", passed to each function that takes it. abi_header.sh compiles it. */
 #include <mpi.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // processes: 4
 // Accumulates, read-modify-write and mutexes of all processes at the same place.
 #include <complex.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the programs here share: a check that names the place and ends the job. */
 #ifndef RMQ_TESTS_ARMCI_CHECK_H
 #define RMQ_TESTS_ARMCI_CHECK_H

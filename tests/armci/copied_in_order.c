@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // processes: 2
 // options: -x RMQ_SHM_HEAP=4K
 // Memory that has no room in the heap is reached by packets, and long data perhaps by a copy between the processes: a

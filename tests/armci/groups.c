@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // processes: 4
 // Groups and their memory, messages and collectives, beside MPI.
 #include <armcix.h>

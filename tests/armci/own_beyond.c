@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // processes: 2
 // fails with: ARMCI_Put on process 0: 64 bytes at 0x[0-9a-f]+ are not in what ARMCI_Malloc has given process 0
 #include "check.h"

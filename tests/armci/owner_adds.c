@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // processes: 2
 // The owner of a number adds to it without a pause while another does: where that comes by packets, a thread of the
 // library executes it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // processes: 4
 // Several threads at once: each with places, handles and shapes of its own, and all at the same numbers.
 #include <pthread.h>

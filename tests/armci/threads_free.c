@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // processes: 3
 // One thread makes and frees allocations while others put to what lies beside them, fence all, and wait for handles.
 #include <pthread.h>

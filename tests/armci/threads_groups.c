@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // processes: 2
 // Threads look at groups while another one makes and frees them; a program that does so for ever does not grow: the
 // handles of groups that were freed are given again.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // processes: 4
 // Put and get, in one piece, strided and of many pieces, waited for and not, with values and with flags.
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/chaos/job.hpp"
 
 #include <fcntl.h>

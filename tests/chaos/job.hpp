@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One job of chaos: started, troubled, awaited, judged.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // chaos RMQRUN TRAFFIC [--seed N | --first N --count N] [--seconds S] [--pause MS] [--verbose]
 //
 // Random jobs with random troubles (plan.hpp), one after the other. Each must end in time, with the right result or,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a job is troubled: what is done to its processes before they start and while they run.
 #pragma once
 

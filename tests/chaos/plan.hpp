@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What one job of chaos is: drawn from a seed, and from nothing else, so that a failure can be had again.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/chaos/room.hpp"
 
 #include <fmt/format.h>

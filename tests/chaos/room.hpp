@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A room of one's own: namespaces in which whatever is left behind is ours, and where a disk of any size can be had.
 #pragma once
 

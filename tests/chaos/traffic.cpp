@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // chaos_traffic --seed N --steps N [--memory BYTES] [--descriptors N] [--only STEP]: random MPI traffic that checks
 // itself, as the ranks of chaos (main.cpp). `--memory` and `--descriptors` limit each rank from before MPI_Init on;
 // `--only` draws but one kind of step, to look at it closely.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is chosen, and by whom: all ranks go by what rank 0 forces and any host says, and what is chosen takes few
 // messages.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Data of the sweep: datatypes with known layouts, kinds of reductions with arithmetic of their own, and memory in
 // which every byte has a known value, so that what is written beside the data is found.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One collective of the sweep: everybody's arguments, the call, and what must be there afterwards, computed from the
 // arguments alone.
 #pragma once

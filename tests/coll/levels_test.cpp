@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives of two levels: which ranks they see on which host, that they send little between hosts, and that sums
 // have the bits that they have without hosts.
 #include "engine/coll/levels.hpp"

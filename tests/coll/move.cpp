@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Barrier and the collectives that move data: each member sends some member a block.
 #include <fmt/format.h>
 

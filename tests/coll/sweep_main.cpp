@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // coll_sweep [--p N] [--most N] [--seed N] [--first N] [--count N]
 //
 // Runs collectives on in-process devices, each rank a fiber, and judges every byte: all algorithms, forced and chosen,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Communicators whose members are fibers of one process, made by hand: no library state, no handles, only what the
 // algorithms of collectives are given.
 #pragma once

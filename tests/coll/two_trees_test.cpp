@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The trees of a pipelined broadcast: engine/coll/two_trees.hpp.
 #include "engine/coll/two_trees.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who listens while threads of a rank sleep: the program, its agent, other threads. Above a method that has nothing to
 // say and writes down whether it is armed. All sleeps are for ever: who is not woken when it must be never listens
 // again.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One message of more than 2 GiB: no length or offset on its way is 32 bits wide. Needs 5 GiB of memory.
 #include <cstdlib>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // User memory for tests: a message of known bytes in contiguous or scattered memory with guard bytes all around and in
 // the gaps, so that a byte too many is seen.
 #pragma once

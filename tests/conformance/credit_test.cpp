@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Credit, to its edges: whatever the sizes and the order of receives, a receive whose message has been sent completes,
 // and its cost in packets and memory stays bounded. In-process worlds, which notice that nothing can happen any more.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The destination operations of the seeds: cat appends in arrival order, join combines.
 #include <cstring>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The fixture of the conformance suite: a scenario is one TEST_P, stamped onto every variant of all_setups().
 #pragma once
 

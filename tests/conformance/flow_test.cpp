@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Floods: memory stays under its ceiling, nothing is lost, and what a receiver asks for gets through.
 #include "conformance/fixture.hpp"
 

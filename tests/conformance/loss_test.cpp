@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The end of ranks: sudden deaths, and orderly ends with traffic still under way. Sudden deaths of real methods need
 // real processes: process_test.cpp.
 #include "conformance/fixture.hpp"

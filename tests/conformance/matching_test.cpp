@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which receive gets which message, and what a probe tells.
 #include <map>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Data arrives whole, in any shape and size, and nothing else is touched.
 #include <sys/mman.h>
 

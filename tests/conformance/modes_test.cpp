@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Send modes, cancel, and operations started again and again.
 #include "conformance/fixture.hpp"
 

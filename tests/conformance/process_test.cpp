@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Scenarios that need real processes: waiting that sleeps, single copy between address spaces, sudden death.
 #include <gtest/gtest.h>
 #include <unistd.h>

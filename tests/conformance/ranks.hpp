@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks as real processes: forked from the test, joined by a bootstrap in memory that they share. For what one process
 // cannot show: sleeping and waking, sudden death, memory that is not the same.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // N devices in one process, joined by one method, polled in turn by one thread.
 //
 // Nothing here waits by blocking: a scenario starts operations on any rank and lets the world run until what it expects

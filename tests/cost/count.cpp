@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // count <program> <arguments>...: runs a program and counts the instructions between its marks, one by one. A mark is
 // an int3 with a register that says where the text of the next piece is, "<name>: <bound>", or 0 at its end.
 // Of a piece that comes more than once the least counts: what happens now and then (a clock is read, credit goes back)

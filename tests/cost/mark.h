@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The marks between which count.cpp counts: BEGIN("<name>: <bound>") ... END(). */
 #ifndef RMQ_TESTS_COST_MARK_H
 #define RMQ_TESTS_COST_MARK_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the calls of short messages cost over tcp, in instructions, a system call counting as one: each bound is a
 // twentieth above what GCC 12 made of it. Two ranks; the arguments of the calls, and what has happened before, are
 // those of a program in its stride. Where more than a few bytes are copied, the bound has room for the memcpy of any

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every rank sends 8 bytes to each other. all_pairs MOST: no rank may have more descriptors open, ever.
 #include <mpi.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Breaks TCP connections of this process, for tests of what survives that: really, in the kernel, at any moment,
 // without a word to the method.
 #pragma once

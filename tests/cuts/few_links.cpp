@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Few connections, and ranks that compute, or have yet to start: nobody who waits for a message waits for them. They
 // are away from MPI until a file is there, which rank 0 makes when all its messages are through.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hosts that fall silent, interfaces that fail: rank 1 in a network namespace of its own, which two cables join with
 // that of rank 0. As root only.
 #include <gtest/gtest.h>

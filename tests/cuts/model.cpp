@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The protocol of a link with the real journal, inbox, outbox and rules of succession, over streams and calls that a
 // seed breaks and delays at any point: both sides send, call, are called, pause. What must hold: every packet comes
 // once, in order and whole, every owner is told once, and when nothing breaks any more all of it comes through.

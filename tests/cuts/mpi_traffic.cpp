@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Verified MPI traffic while connections of each rank break at random: messages of all protocols, collectives, windows.
 //   mpi_traffic CUTS [EVERY_US] [SEED]      until so many have broken in the whole job
 #include <mpi.h>

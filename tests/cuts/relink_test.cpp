@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Links that break at random, and links that are closed for others: nothing is lost, doubled or out of order.
 //
 // RMQ_CUTS=10000 breaks so many connections in each of the first tests, RMQ_CUT_SEED begins with another seed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* absent [HOST]: programs that cannot be started, all of them or one of several, here or on another host: an error that
    says why, the same at all ranks, for every process that was asked for; and the parents go on. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every wrong argument of every call of worlds that meet: the class that the handler gets, whose handler it is, and
    that the other ranks of a collective call hear of what is wrong at the root. Two ranks. */
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the programs here check with. A failure is said, and counted in `errors`. */
 #ifndef RMQ_TESTS_DYNAMIC_CHECK_H
 #define RMQ_TESTS_DYNAMIC_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Many at once: worlds of so many processes, several communicators that spawn at the same time, and two threads of each
    rank that do.  crowd SIZE... Three ranks. */
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Worlds that end before they are connected: the parents hear of it as an error, and go on. Two ranks. */
 #include <signal.h>
 #include <stdlib.h>

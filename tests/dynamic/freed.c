@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Worlds that were joined by communicators of which some are freed and others are disconnected: MPI_Finalize finds all
    whom it has to meet.  freed pairs ENDS | manager | nested WORLDS
      pairs    two ranks spawn a child each, and both families are joined. ENDS are three letters, of what is made last

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A world that grows: all processes there are spawn two more, again and again, from a communicator of all, whose
    members come from as many jobs. Before that, the first one tries what must fail, and what the info keys say.
 

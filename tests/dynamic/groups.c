@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators of groups with processes of two jobs, without a communicator to make them from. Two ranks. */
 #include "check.h"
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # A machine without IPv4: what spawns there is connected all the same. Needs root, for a network namespace; else skipped.
 #   ipv6_test.sh COMMAND [ARGUMENT...]
 [ "$(id -u)" -eq 0 ] && command -v ip >/dev/null && command -v unshare >/dev/null || exit 77

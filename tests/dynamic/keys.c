@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The info keys of the standard, each with what it is to change, and MPI_UNIVERSE_SIZE: keys FOLDER UNIVERSE (0: any).
    The folder is empty. One rank. */
 #include <limits.h>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # keys_test.sh KEYS UNIVERSE COMMAND...: keys.c with an empty folder, behind the command that starts it.
 set -u
 keys=$1 universe=$2

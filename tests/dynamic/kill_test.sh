@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # kill_test.sh RMQRUN MORTAL ROUNDS SEED [OPTION...]: kills one of the processes of parents and children, at a random
 # time; the launcher has to end, with an error, and nothing may be left.
 set -u

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program that nobody has launched spawns two workers one after the other and comes to an end that is none of MPI's:
    what it has started ends with it (left_test.sh looks).  left END WORKERS JOINED
      END      exit: without MPI_Finalize; abort: MPI_Abort; fatal: an error that nobody handles; kill, term: signals;

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # left_test.sh PROGRAM: whichever end a program comes to that nobody has launched, nothing of what it has spawned is left,
 # nor its launcher. All that it starts has a word in its environment, by which it is found.
 program=$1

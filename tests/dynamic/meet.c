@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Two jobs meet at a port, whose name goes through a file:  meet accept|connect FILE [rounds]
    They exchange messages of many sizes both ways, merge, hold collectives and a window over both, and part. */
 #include <stdlib.h>

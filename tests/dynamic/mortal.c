@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Parents and children that talk without end until somebody is killed.  mortal PIDFILE
    Each process adds its id to the file. All fail, so none may hang, and none may be left. */
 #include <mpi.h>

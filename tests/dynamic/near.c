@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where the port is that a spawned process is to come to: the process is no program of MPI's, and prints what it is
  * told. Its parent learns that it never comes. */
 #include <mpi.h>

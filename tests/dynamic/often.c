@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* often WARM_UP ROUNDS BYTES: a program that spawns again and again does not grow, nor does its launcher: in so many
    rounds behind a warm-up, by so many bytes a round at most. One rank, under rmqrun. */
 #include <stdlib.h>

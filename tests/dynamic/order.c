@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Two worlds meet at a port while duplicates of communicators of both are under way. The communicators over which they
    accept and connect have contexts higher on one side and lower on the other than those that are duplicated. Two ranks,
    and two that they spawn. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Worlds that have parted are nothing to each other: children that die the moment they have disconnected cost their
    parents nothing, whichever communicator of three worlds went first.  parting [rounds]. Two ranks. */
 #include <sched.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Partitioned messages between processes of two jobs that have the same number, beside ones inside of each job. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Children on hosts that the parents name, or have slots left on. Pairs of arguments: the info key host (- for none),
 // and where the children are to be, in the order of their ranks. Parents and children of all hosts talk to each other,
 // and each side finds out who shares a host.

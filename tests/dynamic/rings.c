@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A parent and its child in one shared window: whoever waits there for a store of the other one is woken by it. Where
    no ring comes each wait lasts until a timer ends it, and the rounds last minutes: the launcher's --timeout ends them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A job of any kind that is started, and not connected: MPI_Finalize does not wait for it, nor do its ranks' ends count
    for anything. It lives until this one has ended. */
 #include <signal.h>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # trace_test.sh BIN GENERATIONS: a traced world that grows names the processes of other jobs, and breaks no rule.
 set -u
 bin=$1 program=$2

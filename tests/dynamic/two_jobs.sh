@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # two_jobs.sh RMQRUN MEET ROUNDS OPTIONS-OF-ONE OPTIONS-OF-OTHER: two jobs that meet at a port (meet.c).
 set -u
 rmqrun=$1 meet=$2 rounds=$3

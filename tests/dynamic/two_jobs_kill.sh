@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # two_jobs_kill.sh RMQRUN MEET ROUNDS SEED [OPTION...]: two jobs of launchers of their own that meet and part again and
 # again (meet.c); a rank of either, or a launcher, is killed at a random time. Both jobs have to end, with errors, unless
 # they had parted just then.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What rmq/spawn.hpp hands over: words with blanks, quotes, line feeds, bytes of no UTF-8, and of no length; variables
 // for all and for one, long ones too; input and output of each; the codes of more processes than anybody has counted
 // on; events in the order in which they happen; signals; a launcher that a FIFO does not stop. One rank.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # heat.sh <heat2d_serial> <field2png> <command that runs heat2d>...: the same field, and a picture of it.
 set -eu
 serial=$1 picture=$2

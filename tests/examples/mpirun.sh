@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # mpirun.sh MPIRUN PROGRAM: a launcher that is a client of rmq/spawn.hpp. It runs an MPI program of two parts, labels
 # lines, gives each process its own variables, returns the first bad code, and passes signals on.
 set -u

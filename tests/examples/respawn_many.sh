@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # respawn_many.sh <rmqrun> <respawn> <runs>: so many runs of other seeds over the three ways, and with agents; each has to be right, and
 # says how many processes were started anew.
 run=$1 respawn=$2 runs=$3

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # says.sh <pattern> <command> <argument>...: the command ends well and a line of its output matches.
 set -eu
 pattern=$1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The accesses of a schedule: which store a load reads, and what a mutant makes of them.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who listens for a rank: the program, several threads of it, and the agent that serves while the program computes, all
 // of whom sleep on one doorbell (adi/progress.cpp, adi/serve.cpp). The whole device, above a method that announces
 // sleep and is rung as shm is. Sleeps are for ever; a ring that nobody who needs it hears shows as a schedule in which

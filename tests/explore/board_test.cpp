@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The board that collectives of one host meet at: engine/coll/board.hpp.
 #include "engine/coll/board.hpp"
 

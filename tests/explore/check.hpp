@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the tests of models judge: the code as it is holds in every schedule, and no broken copy of it does.
 #pragma once
 

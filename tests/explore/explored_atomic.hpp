@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The twin of base/os/atomic.hpp for sources that are explored: same size, same names, each access told to the explorer
 // with the place in the source where it stands.
 #pragma once

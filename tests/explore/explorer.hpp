@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The interleaving explorer: runs a model's threads, which are fibers, in one order after another, and lets their loads
 // bring what memory.hpp allows.
 //

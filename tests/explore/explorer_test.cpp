@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The explorer itself: what C++ allows is found, what it forbids is not, and a schedule that failed runs again.
 #include "tests/explore/explorer.hpp"
 

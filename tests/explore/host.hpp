@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks of one host in one process: the real directories over the segment of seams.cpp.
 #pragma once
 

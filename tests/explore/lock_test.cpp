@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The lock of a window and the mutexes of its regions: rma/memory/rw_lock.hpp, rma/memory/regions.cpp.
 #include <memory>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory as C++ allows threads to see it, told operationally: each location has the history of its stores, and each
 // thread a view, which says how old a store it may still read there.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whole methods of one host: connecting, packets, room, and the announcement that a rank sleeps. A wake-up that is lost
 // shows as a schedule in which nobody can go on.
 #include "shm/method.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PEs of one host, as OpenSHMEM has them: whole devices above the method of shared memory, which sleep for ever, and
 // who waits for its memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The buffer of a remote queue: rma/queue/queue_store.hpp.
 #include <array>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What ranks of one host say to each other in shared memory: engine/coll/release_gather.hpp.
 #include "engine/coll/release_gather.hpp"
 

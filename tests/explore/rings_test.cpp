@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rings of a directed pair, the inbox of a rank, and the lists that ranks push to: shm/cell_ring.hpp,
 // byte_ring.hpp, link.hpp, inbox.hpp, directory.hpp.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One schedule: the threads of a model, and every access that they make. explore() makes one Run and runs it again and
 // again.
 #pragma once

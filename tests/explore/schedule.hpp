@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What one schedule is made of: the choices that it consists of, and the line of the sources that a mutant breaks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the explored sources call that is no memory: the kernel's copies, its fence, and the doorbell.
 #pragma once
 

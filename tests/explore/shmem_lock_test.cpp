@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // OpenSHMEM's lock, shmem/queue_lock.hpp, by near atomics (shmem/atomics.hpp): PEs that spin, and PEs that sleep until
 // they are woken (shmem/waiters.hpp).
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PEs that wait for what others change in their memory: shmem/waiters.hpp, with the device and the method of shared
 // memory below it; the signals and fences by which data is handed on (shmem/atomics.hpp). Sleeps are for ever.
 #include <memory>

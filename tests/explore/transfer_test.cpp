@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Transfers that both ranks copy: the slot of shm/transfer.cpp.
 #include "shm/transfer.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks as real processes: a job whose start-up board lies in memory that is shared across fork(). For what one process
 // cannot show: sleeping and waking, sudden death, memory that is not the same.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The agreement protocol among members that die, without packets: at every point at which one can die (behind each of
 // its messages, also in the middle of telling all), under deliveries drawn from a seed.
 #include "engine/ft/agreement.hpp"

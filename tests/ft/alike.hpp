@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether all who live of a communicator have come to the same value.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bonds SIDE VICTIM POINT SERVICE DONE: one of two jobs of --ft, under a launcher each, that meet by MPI_Comm_accept
 // and MPI_Comm_connect; SIDE: accept or connect. VICTIM (-1: nobody) dies at the n-th point inside that call
 // (points.hpp; v and a number: of those behind its vote on whether the two have met, as the root); n -1: when the two

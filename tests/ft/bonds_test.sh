@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # bonds_test.sh <rmqrun> <bonds> <way> <first> <stride>: two jobs of two launchers that meet, and one in which a rank dies
 # at a point of that, or all do later; and a job that spawns: every stride-th case, from the first, and all in which a
 # root dies behind its vote.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Revocation and agreement over the real device, in an in-process world whose links are drawn from a seed, while ranks
 // die at random.
 #include <fmt/format.h>

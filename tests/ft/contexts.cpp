@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // contexts ROUNDS: contexts of communicators that have been agreed on, revoked or lost a member are used anew once all
 // who live have freed them: there are 16,384, and each round takes four. What was never received in one comes to no
 // other.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # ends_test.sh <rmqrun> <fate>: how a job ends whose ranks die: exit code, and what is said.
 set -u
 run=$1 fate=$2 failed=0

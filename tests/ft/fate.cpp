@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fate RANK=END…: each rank comes to its end: kill (SIGKILL), exit (without MPI_Finalize), abort (MPI_Abort of itself),
 // or a number, its exit code behind MPI_Finalize; 0 where nothing is said. "early" dies before MPI_Init.
 #include <mpi.h>

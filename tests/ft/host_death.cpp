@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // host_death VICTIM LEFT [stop]: rank VICTIM kills the agent that has started it, and so all ranks of its host, and of
 // hosts behind that; or stops it, and itself, so that the host says nothing any more. The others hear that those are
 // dead, and so many are LEFT.

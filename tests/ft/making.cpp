@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // making FUNCTION FIRST_POINT: ranks die inside of functions that make communicators, windows and queues; or with
 // "before" in place of a point, ahead of them, when all others call.
 //

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # making_test.sh <rmqrun> <making> <way> <first> <stride>: every stride-th job of all functions and points, from the first.
 run=$1 making=$2 way=$3 first=$4 stride=$5
 case $way in

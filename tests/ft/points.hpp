@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Points at which a rank may die inside of a call: its messages to others and its looks for theirs, at the system calls
 // by which it does that (with RMQ_WAIT=yield a rank that waits has points as well). To be included once in a program.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // three JOB ROOT VICTIM SERVICE: one of three jobs of --ft, a, b and c, under a launcher each: a meets b, and c then
 // meets both, by whom of them ROOT is (a or b). When all have met VICTIM dies, a job and a rank ("b1"). Those who have
 // lost the root by which they were connected part from the others, sooner or later: all have to come back from what

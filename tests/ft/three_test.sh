@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # three_test.sh <rmqrun> <three> <way>: three jobs of three launchers, two ranks each, of which any one dies.
 run=$1 three=$2 way=$3
 folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT

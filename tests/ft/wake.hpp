@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One rank of a host lets another one go on without a message: by SIGUSR1.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a connection server hears: from ranks on their sockets, from strangers at the gate; and what a rank reads from
 // its environment.
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A device with receives, sends and cancels under way, and a peer that sends whatever the script says. Memory beyond
 // the receives' is never touched (the sanitizers watch), unexpected memory keeps its bound, and the rank goes on with
 // others.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What every fuzzer here has: an entry that libFuzzer or the driver (replay.cpp) calls, seeds to start from, and a way
 // to read its input as a script.
 #pragma once

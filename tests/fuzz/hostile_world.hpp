@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One device among peers of which one follows no protocol: rank 0 and rank 2 are devices, rank 1 is a bare endpoint of
 // the in-process method that sends whatever packets it is given and writes down what it hears.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A packet as a script tells it: mostly what could be right at this moment, and anything else.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a launcher that is not ours sends: lines of PMI-1, and the value that rank 0 has spread through it; and what the
 // library of another MPI sends to rmqrun --pmi.
 #include <sys/socket.h>

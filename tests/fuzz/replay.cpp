@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A fuzzer as a plain program: replays its seeds and the inputs in the named files and folders, and, on demand, random
 // changes of them. Needs no libFuzzer, so every build has it.
 //

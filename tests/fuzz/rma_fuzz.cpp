@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Windows open at a rank whose peer sends whatever the script says: operations, answers, locks, pieces of datatypes. No
 // memory but the window's is touched (the sanitizers watch), work and memory for a packet are bounded.
 #include <algorithm>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # run.sh <fuzzer> <work folder> <corpus> <seconds>: lets a libFuzzer program go on from its seeds, the corpus of the repository
 # and what earlier runs have found in the work folder. 0 seconds: 10^7 inputs. What fails is left in the work folder.
 set -eu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bytes of strangers at a handshake, on either side of it, and of members on an open connection.
 #include <fcntl.h>
 #include <sodium.h>

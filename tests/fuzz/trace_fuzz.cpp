@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Files of a trace that nobody's recorder has written, through all that reads them: a fault is an error that names the
 // file, events come in order, and memory and time are bounded by what the files hold. And a flight recorder's memory.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 14
 // says: rank [01] .*MPI_Allreduce: a message of this collective \(call 9 on MPI_COMM_WORLD\) has not the length that this rank's arguments ask for: the ranks disagree on count or datatype

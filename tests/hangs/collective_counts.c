@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // code: 125
 // says: ^mismatched collective sizes: Rank 2 waits in MPI_Alltoallv, call 1 on MPI_COMM_WORLD, for data of rank 1, which has passed that call

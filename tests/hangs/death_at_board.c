@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // code: 137
 // says: rank 1 .*was killed by signal 9 \(SIGKILL\)

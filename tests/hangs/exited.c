@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 3
 // says: rank 1 .*exited with code 3 without calling MPI_Finalize

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 5
 // says: MPI_Send: argument comm is a communicator that has been freed \(MPI_Comm_free\)

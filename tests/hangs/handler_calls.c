@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 134
 // says: rank 1: MPI_Barrier has been called in a handler of active messages, which may reply, and call nothing else

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # A program with a mistake hangs or fails by itself, and the launcher names the mistake.
 #   hang_test.sh <bin folder> <source of the program> <program> <option of rmqrun>...
 # The head of the source says how it is run ("// ranks: N", "// with: options") and what is expected: "// code: N", and

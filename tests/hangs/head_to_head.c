@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 125
 // says: ^head-to-head sends: Ranks 0, 1 wait for each other: rank 0 waits in MPI_Send for rank 1 to receive what it sends \(4194304 bytes, tag 7\), rank 1 for rank 0\.$

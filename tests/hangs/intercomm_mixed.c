@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // code: 125
 // says: ^mismatched collectives: .* as call 1, ranks 1 and 3 called MPI_Barrier, ranks 0 and 2 called MPI_Bcast

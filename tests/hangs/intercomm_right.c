@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // code: 125
 // says: ^cycle: Ranks 0, 1 wait for each other: rank 0 waits in MPI_Barrier for rank 1 to come to it, rank 1 waits in MPI_Recv

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // code: 125
 // says: ^mismatched roots: .*MPI_Bcast, call 2 on the inter-communicator with context [0-9]+: ranks 0-3 passed 0. One group

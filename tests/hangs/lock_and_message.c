@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // code: 125
 // says: ^cycle: Ranks 0, 1 wait for each other: rank 0 waits in MPI_(Wait|Win_lock) for rank 1 to unlock the lock of window [0-9]+ on rank 1, rank 1 waits in MPI_Recv for rank 0 to send

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 125
 // says: ^lock cycle: Ranks 0, 1 wait for each other: .*rank 0 waits in MPI_Win_(lock|flush) for rank 1 to unlock the lock of window [0-9]+ on rank 1

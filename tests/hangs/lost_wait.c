@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 125
 // says: ^lost wait: Rank 1 waits in MPI_Wait for a message from rank 0 with tag 3 on MPI_COMM_WORLD, which can never complete: rank 0 is in MPI_Finalize and will send nothing more

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // code: 125
 // says: ^mismatched collectives: .* on MPI_COMM_WORLD: as call 9, ranks 1 and 2 called MPI_Allreduce, rank 0 called MPI_Barrier

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // code: 125
 // says: ^missing collective: rank 2 has not come to MPI_Barrier, call 9 on MPI_COMM_WORLD, where ranks 0 and 1 wait

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // code: 125
 // says: ^missing collective: rank 2 has not come to MPI_Win_free, call 1 on window [0-9]+, where ranks 0 and 1 wait

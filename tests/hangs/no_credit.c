@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 125
 // says: ^no credit: Rank 1 waits in MPI_Recv for a message from rank 0 with tag 2 on MPI_COMM_WORLD; rank 0 has [0-9]+ messages for it that may not leave, .* raise RMQ_ENVELOPES_MAX\.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 125
 // says: ^missing collective: rank 0 has not come to MPI_Win_free, call 1 on window [0-9]+, where rank 1 waits: it calls MPI_Iprobe again and again

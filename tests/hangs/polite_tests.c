@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 125
 // says: ^missing collective: rank 0 has not come to MPI_Barrier, .* it calls MPI_Test again and again, for a message from rank 1 with tag 9 on MPI_COMM_WORLD

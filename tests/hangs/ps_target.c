@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rank 0 stays outside of MPI (argument "busy": in a call back from MPI) until its standard input ends; rank 1 waits
 // for it. With "threads" under MPI_THREAD_MULTIPLE.
 #include <mpi.h>

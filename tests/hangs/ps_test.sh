@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # rmqps lists a job and says what its ranks do: one that waits, one that computes, one that is stopped. SIGQUIT to rmqrun
 # prints the same, and the job goes on to its proper end.
 #   ps_test.sh <bin folder> <ps_target> <method, or "hosts": one rank each on two, through agents> <its argument>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // code: 125
 // says: ^PSCW mismatch: Rank 0 waits in MPI_Win_complete for rank 1 to post window [0-9]+ to it \(MPI_Win_post\), which rank 1 has not done: its exposure group is rank 2; it waits in MPI_Win_wait

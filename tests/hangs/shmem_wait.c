@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // code: 125
 // says: waits  *shmem_wait_until  *its memory at 0x[0-9a-f]* to be == 7, which any PE may change

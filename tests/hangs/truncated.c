@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 14
 // says: rank 1 .*MPI_Recv: the message from rank 0 with tag 4 is longer than the receive buffer of 8 bytes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 125
 // says: ^lost wait: Rank 0 waits in MPI_Wait for MPI_Pready of 1 partition with tag 5 on MPI_COMM_WORLD, which only the program

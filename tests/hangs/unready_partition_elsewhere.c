@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 125
 // says: ^partition not ready: Rank 1 calls MPI_Parrived again and again, .*; rank 0 has not declared 1 partition of its send to it with tag 3 ready

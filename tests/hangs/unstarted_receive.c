@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 125
 // says: ^request not started: Rank 0 waits in MPI_Ssend .*; rank 1 has a persistent receive from it that is not started

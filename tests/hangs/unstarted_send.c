@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 125
 // says: ^request not started: Rank 0 .*; rank 1 has a persistent send to it with tag 4 that is not started \(MPI_Start\)

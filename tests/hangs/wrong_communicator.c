@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 125
 // says: ^wrong communicator: Rank 1 waits in MPI_Recv for a message from rank 0 with tag 5 on MPI_COMM_WORLD, .* tag 5 on twin

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 125
 // says: ^wrong communicator: The ranks call MPI_Allreduce on different communicators, .* rank 0 on MPI_COMM_WORLD, rank 1 on copy

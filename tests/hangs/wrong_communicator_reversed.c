@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 125
 // says: ^wrong communicator: Rank 1 .* from rank 1 with tag 0 on reversed, which nobody sends; it has a message from rank 0 with tag 0 on MPI_COMM_WORLD

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // code: 125
 // says: ^mismatched groups: Rank 2 waits in MPI_Comm_create_group for rank [01] .*, while ranks .* wait for it in MPI_Barrier, call 1 on MPI_COMM_WORLD

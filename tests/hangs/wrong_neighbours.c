@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // code: 125
 // says: ^mismatched neighbours: Rank 0 waits in MPI_Neighbor_allgather .*, but in the graph of ring rank 1 does not have it among its destinations

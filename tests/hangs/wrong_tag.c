@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // code: 125
 // says: ^wrong tag: Rank 1 waits in MPI_Recv for a message from rank 0 with tag 2 on MPI_COMM_WORLD, which nobody sends; it has a message from rank 0 with tag 1 on MPI_COMM_WORLD \(4 bytes\)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 1
 // code: 125
 // says: ^wrong tag: Rank 0 waits in MPI_Recv for a message from rank 0 of job .* with tag 5 .*; it has a message from rank 0 of job .* with tag 6

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Where the address space is small, shared heaps are: jobs run all the same, and MPI_Alloc_mem and windows work.
 #   address_space_test.sh <bin folder> <program of 2 and more ranks> <program of windows for 4 ranks>
 set -u

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which CPUs ranks are bound to, on machines that hwloc makes up (HWLOC_SYNTHETIC).
 #include "tools/launch/binding.hpp"
 

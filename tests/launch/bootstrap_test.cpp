@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rank's side of start-up, without a launcher: frames, variables, the board in memory, and who starts alone.
 #include "start/bootstrap.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What an agent decides by itself of what its ranks say.
 #include "tools/launch/branch.hpp"
 

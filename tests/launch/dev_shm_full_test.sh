@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # A /dev/shm that is too small is an error with size, place and remedy, and a job that does not need it runs.
 #   dev_shm_full_test.sh <bin folder> <program of 2 ranks> <ring_growth>        Exits with 77 where it may not mount.
 set -eu

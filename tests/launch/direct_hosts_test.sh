@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # direct_hosts_test.sh RANK_PROBE MPI_PROGRAM: an RMQ program with no rmqboot on two hosts, network namespaces with names
 # and addresses of their own, under Hydra and Open MPI's launcher, whose remote shell is this script too (--remote).
 # Skips itself (77) where it can make no namespaces, or neither launcher is there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The start by another launcher with no rmqboot: Hydra over PMI-1, Open MPI's over PMIx, and rmqrun --pmi over PMI-1;
 // and rmqrun --pmi with programs of MPICH's own library.
 #include <fmt/format.h>

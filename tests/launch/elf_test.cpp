@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the launcher reads in a program's file.
 #include "tools/process/elf.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All processes that descend from one, found by a mark in their environment wherever they went.
 #pragma once
 

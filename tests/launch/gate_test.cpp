@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who comes in at rmqboot's connection server, and who does not.
 #include "tools/boot/gate.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lists of hosts as users and batch systems write them, and which rank goes where.
 #include "tools/launch/hostlist.hpp"
 

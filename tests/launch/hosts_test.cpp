@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Jobs on several hosts, each with an agent: here processes of one machine, which the launcher cannot know.
 #include <gtest/gtest.h>
 #include <signal.h>

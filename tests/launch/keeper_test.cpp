@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Several jobs under one launcher: each has its own ranks, fence and values; what is connected ends together.
 #include <gtest/gtest.h>
 #include <sched.h>

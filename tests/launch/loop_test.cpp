@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The event loop of a launcher: nobody keeps it from the others.
 #include "tools/process/loop.hpp"
 

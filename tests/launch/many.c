@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Many ranks: collectives, a window that every rank puts to and that all are locked in, and what each rank costs. Args:
 // the most memory a rank may take on average, KB (a page that several ranks map counts in parts), and the most
 // descriptors of any.

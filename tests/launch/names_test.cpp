@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Published names, among launchers of one user and strangers who have taken the sockets' names.
 #include "tools/launch/names.hpp"
 

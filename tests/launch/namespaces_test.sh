@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Four hosts that are network namespaces: each has an interface that is up and leads nowhere, and behind it one that
 # leads to the others. A job runs over them, and leaves nothing behind whoever is killed. Needs root; else it is skipped.
 #   namespaces_test.sh BIN_DIR RANK_PROBE MPI_PROGRAM HOST_DEATH

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Preloaded into rmqrun: in its keeper, and in that of its agents, no call may wait for anybody but the event loop.
 // Each one that would is written to the file that NO_WAIT_LOG names; "checked" is when something has been looked at.
 #define _GNU_SOURCE

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # The launcher's keeper waits nowhere but in its event loop: no_wait.so tells of every call that would. First of all it
 # has to tell of one that does.
 #   no_wait_test.sh <bin folder> <no_wait.so> <rank_probe>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program of another MPI: each of its processes would take itself for rank 0 of 1. */
 #include <stdio.h>
 

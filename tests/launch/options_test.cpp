@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The words of a command line, also those of launchers that people come from.
 #include "tools/launch/options.hpp"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program with MPICH's own library: says who it is, then does what its argument says. */
 #include <mpi.h>
 #include <signal.h>

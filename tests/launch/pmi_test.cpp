@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The wire clients against a launcher of our own making: PMI-1 with a launcher that keeps or breaks the rules, what
 // rank 0 spreads, and the types that are handed to libpmix.
 #include "start/pmi.hpp"

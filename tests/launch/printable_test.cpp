@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Text of others reaches a terminal as text.
 #include "tools/process/printable.hpp"
 

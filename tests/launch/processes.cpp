@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tests/launch/processes.hpp"
 
 #include <fcntl.h>

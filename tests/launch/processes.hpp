@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Real processes for the launcher's tests: start a command, talk to it, collect what it said, look for what it left
 // behind.
 #pragma once

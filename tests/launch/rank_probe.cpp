@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank without MPI, for the launcher's tests: does to its bootstrap what its arguments say, one after the other.
 //
 //   init            connect (implied by the words below that need it)

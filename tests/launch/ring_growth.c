@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All ranks send rank 0 a hundred messages of so many bytes, which it receives when it has slept a while.
 #include <mpi.h>
 #include <stdlib.h>

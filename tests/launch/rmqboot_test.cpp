@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The start through another MPI: the same job under mpiexec of MPICH and of Open MPI.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a job ends: exit codes and messages, whoever ends it.
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What goes into the ranks (arguments, environment, stdin, signals) and comes out of them.
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // kill -9 leaves nothing behind, whomever it meets.
 #include <gtest/gtest.h>
 #include <signal.h>

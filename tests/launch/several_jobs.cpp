@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Several jobs under one launcher, for keeper_test: several_jobs JOB [+ JOB | / JOB]…, each JOB as rmqrun's arguments.
 // A job behind "+" is connected with the first one, a job behind "/" is not.
 #include <cstdio>

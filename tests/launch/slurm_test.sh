@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # slurm_test.sh RANK_PROBE MPI_PROGRAM RMQRUN: srun starts an RMQ program over PMI-1 (--mpi=pmi2) and PMIx, and rmqrun one
 # in an allocation. Under a Slurm of two nodes, both of this machine, that this script starts on a loopback of its own as root,
 # and ends; nothing is read of the machine's own configuration. Skips itself (77) where Slurm is not installed, or the script

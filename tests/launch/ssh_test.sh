@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # ssh_test.sh RMQRUN RANK_PROBE MPI_PROGRAM: a job on hosts that ssh reaches: two network namespaces, each with a name, an
 # address and a sshd of its own, and a third in which rmqrun is. ssh is called as a user's is: keys, names and what it may ask
 # are in files that this script lays over the machine's, in mounts of its own. Skips itself (77) where it can make no

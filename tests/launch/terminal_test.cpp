@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Jobs that a shell has put into the background of a terminal.
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # A disk that is full, at the start or later, costs the trace and not the job, and each rank says so.
 #   trace_full_test.sh <bin folder> <tools_traffic>        Exits with 77 where it may not mount.
 set -u

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Active messages of all kinds and sizes among all ranks: each is handled once, in its sender's order, and brings what
 // was sent; each request that wants one gets its reply.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Buffers of MPI-4.1: of a communicator, of a session, of the process, each before the next; flushed, at once and in
 // the background; automatic ones.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the MPI test programs share: checks that count, and an end that tells.
 #pragma once
 

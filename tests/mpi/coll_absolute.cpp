@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Collectives whose buffers are MPI_BOTTOM on both sides, and whose datatypes say where the data is: the same address
 // is not the same memory.

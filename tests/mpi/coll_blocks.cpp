@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Reduce_scatter where some ranks, or all, get nothing, and where all get as little as there is: rank r gets block r of
 // the sum, and nothing else changes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 5
 // Barriers and short allreduces, allgathers and alltoalls, often enough that the members of a host meet at their
 // communicator's board; among them communicators that come and go, and collectives that do not meet there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // One host has a CPU for each of its ranks, the other has not; that is so for all members of a communicator, however it
 // has come to be. What tells which algorithm they take is how many messages go between two hosts.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Wrong arguments give the class that MPI names and leave the communicator usable; messages of the wrong size are
 // reported.

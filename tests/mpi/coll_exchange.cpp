@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 8
 // Alltoall(v,w): every byte of the buffers, by seed (COLL_SEED).
 #include "coll_exchange.hpp"

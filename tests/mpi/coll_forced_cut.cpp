@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 7
 // The suites again with other algorithms than the sizes would choose: cut vectors, binomial trees.
 #include "coll_exchange.hpp"

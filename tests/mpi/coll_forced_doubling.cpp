@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 8
 // The suites again with other algorithms than the sizes would choose: doubling distances.
 #include "coll_exchange.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 6
 // The suites again with other algorithms than the sizes would choose: one rank serves all.
 #include "coll_exchange.hpp"

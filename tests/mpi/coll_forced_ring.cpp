@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 5
 // The suites again with other algorithms than the sizes would choose: rings and pipelines.
 #include "coll_exchange.hpp"

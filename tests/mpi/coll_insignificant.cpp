@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 5
 // Arguments that MPI calls not significant may be anything: on an inter-communicator those of the ranks beside the
 // root, elsewhere the root's at the others, and addresses of data of which there is none.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lets the suites of the blocking collectives test the others: MPI_Bcast and its like are defined here, as a profiling
 // library would, by their non-blocking or persistent forms.
 #pragma once

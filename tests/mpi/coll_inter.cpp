@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 5
 // The collectives on inter-communicators: between the even and the odd ranks, and between rank 0 and the others.
 #include "coll_inter.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // The same as coll_move, with messages long enough for the algorithms that cut them.
 #include "coll_move.hpp"

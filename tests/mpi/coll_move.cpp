@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 7
 // Bcast, Gather(v), Scatter(v), Allgather(v): every byte of the buffers, by seed (COLL_SEED).
 #include "coll_move.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bcast, Gather, Scatter, Allgather and their v-forms, on every layout, root and number of ranks.
 #pragma once
 

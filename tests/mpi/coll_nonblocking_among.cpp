@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 6
 // The suites with non-blocking collectives that have others before and after them.
 #include "coll_exchange.hpp"

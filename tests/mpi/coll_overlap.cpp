@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Non-blocking and persistent collectives beside each other, point-to-point messages, blocking collectives,
 // computation; what they keep alive; which requests they are.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 5
 // The suites with the persistent collectives.
 #include "coll_exchange.hpp"

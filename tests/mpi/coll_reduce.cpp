@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 7
 // The reducing collectives with predefined and user operations.
 #include "coll_reduce.hpp"

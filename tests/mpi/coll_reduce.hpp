@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduce, Allreduce, Reduce_scatter, Reduce_scatter_block, Scan, Exscan. Each kind of operand comes as a class that
 // gives operand i of a rank and combines two; every rank computes what must come out.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 5
 // Collectives of all kinds, non-blocking and persistent, on several communicators at once: each rank starts them in an
 // order of its own (on one communicator, non-blocking ones in the order of all) and completes them in another;

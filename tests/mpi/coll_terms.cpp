@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 5
 // Every rank is told to force other algorithms: all go by what rank 0 has been told.
 #include "coll_move.hpp"

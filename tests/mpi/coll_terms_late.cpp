@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // The first collective waits for what rank 0 settles, which is late; meanwhile the other threads of a rank, and other
 // ranks through it, go on: rank 0 comes only after them.

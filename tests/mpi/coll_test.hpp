@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the tests of collectives share: checks, a seeded source of choices, datatypes with known layouts, and memory in
 // which every byte has a known value, so that a collective that writes next to its data is found out. Plain MPI: the
 // same programs run with any implementation.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 16
 // Vectors that do not divide into as many equal blocks as there are ranks, in place: the halves that travel differ in
 // length by up to half the number of ranks.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Attributes: predefined ones, callbacks in the right order and with the right arguments, MPI calls inside of
 // callbacks, errors of callbacks, keyvals that are freed early; the delete callback of MPI_COMM_SELF runs in

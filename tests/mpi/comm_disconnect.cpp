@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // MPI_Comm_disconnect waits for what is under way on its communicator, and for nothing else.
 #include <unistd.h>

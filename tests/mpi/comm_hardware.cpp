@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Splits by parts of the hardware (hwloc), unguided splits, splits by process sets and by folders; what is bound to
 // what.

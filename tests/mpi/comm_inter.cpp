@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 5
 // Inter-communicators: made, used for messages, duplicated, split, merged in both orders.
 #include "check.hpp"

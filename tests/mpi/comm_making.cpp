@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 5
 // Dup, split, create, create_group, split_type, names, info, compare; contexts are kept apart and given back.
 #include <sys/resource.h>

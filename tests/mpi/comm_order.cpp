@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Two groups come together while duplicates of communicators of all are under way. Which agreement goes first has to be
 // the same on both sides, although a group's own communicator has another context on each: on one side lower than those

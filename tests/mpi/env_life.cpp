@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 1
 // What may be asked before MPI_Init and after MPI_Finalize; versions, clocks, memory, addresses, thread level.
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Memory that is aligned as mpi_minimum_memory_alignment asks: MPI_Alloc_mem, and what windows allocate.
 #include <cstdint>

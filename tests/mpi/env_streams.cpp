@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // A program without standard streams: the library takes none of their numbers for itself. By both methods.
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Bad arguments give the right class through the right handler, with a text that names function and argument; codes and
 // classes that the program adds; handlers that call MPI.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // fails with: rank 1.*MPI_Send: invalid tag -7 .argument tag; allowed 0..536870911.
 // The default handler ends the job and says who did what.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // Counts whose data would be 2^63 bytes or more raise MPI_ERR_COUNT through the handler, on all ranks and before
 // anything is sent: one product, and the sum over the blocks of a collective.

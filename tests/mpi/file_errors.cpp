@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // There are no files. Their functions say so to the error handler of files, which lets them return unless it is told
 // otherwise; it can be set, asked for and called.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // A flood of unexpected messages to a rank that sleeps stays under the published ceiling and loses nothing; and a
 // message that the receiver wants gets through behind thousands that it does not want yet.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // A message gets through behind more than the receiver has credit for, also to a rank that waits without ever sleeping.
 #include <cstdlib>

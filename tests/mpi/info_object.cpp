@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 1
 // Info objects: setting, finding, limits, wrong use; before MPI_Init and after MPI_Finalize as well.
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Functions of MPI-4.1: fields of statuses, looks at several requests, errors that are taken back, pairs, resources.
 #include <cstring>

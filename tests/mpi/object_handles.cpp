@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 1
 // A handle whose object has been freed is found invalid, and named as such, though others of its kind come after it.
 #include <cstring>

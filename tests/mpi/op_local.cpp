@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 1
 // MPI_Reduce_local with every predefined operation on every kind of type, and which pairs are refused.
 #include <mpi.h>

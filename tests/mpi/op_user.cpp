@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 1
 // Operations of the program: on predefined and derived types, with int and large counts; life and wrong use.
 #include <mpi.h>

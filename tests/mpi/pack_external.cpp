@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 1
 // external32: the bytes of every kind of number, derived types, and the way back.
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 1
 // MPI_Pack and MPI_Unpack: positions, several types in one buffer, MPI_BOTTOM, receiving what was packed, large counts.
 #include <mpi.h>

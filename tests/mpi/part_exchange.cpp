@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Partitioned messages: unequal numbers of partitions, derived types, several rounds, sends that come before their
 // receives, matching in order of initialisation and apart from plain messages, long partitions, MPI_Parrived.

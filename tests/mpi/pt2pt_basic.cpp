@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Messages of all sizes arrive whole and in order; statuses; wildcards; MPI_PROC_NULL; self; truncation; large counts.
 #include <cstdint>

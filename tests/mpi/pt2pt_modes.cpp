@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Synchronous sends wait for the receive; ready sends; buffered sends return at once and survive a slow receiver.
 

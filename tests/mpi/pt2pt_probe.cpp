@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Probes tell before the receive; matched probes take the message out; cancel of receives and of sends.
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // Completion calls: any, some, all; errors in statuses; persistent and generalised requests; stale handles; get_status.
 #include <string>

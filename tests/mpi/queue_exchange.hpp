@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every rank puts into everybody's queue buffer while it empties its own, locking it at random: each message comes
 // exactly once, whole, and in the order of its sender.
 #pragma once

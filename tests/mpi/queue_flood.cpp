@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 5
 // Everybody floods rank 0's queue buffer, which empties and locks it at random: each message comes exactly once, whole,
 // and in the order of its sender. Another size: mpi_queue_flood <messages of each> <places>; the big run:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Accumulates: sums of all ranks, tickets that nobody gets twice, compare-and-swap, pairs, MPI_REPLACE and MPI_NO_OP,
 // derived datatypes, many elements, operations that exclude each other element by element.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // Long puts and gets on ordinary memory, which a copy between the processes may do at once: in every kind of epoch,
 // among short operations and accumulates, and at places outside of the window. Where nothing hinders it, they are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // A target that calls no MPI function while others lock its window, put, get and accumulate: it computes until what
 // they do has made it stop, so that a job in which nobody serves the window does not end.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // What stands between the epochs of different ranks: a copy at once does not come before short operations of the epoch
 // before; and those who have come out of MPI_Win_lock_all may count on each other, though a writer has queued up since.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Bad arguments and calls outside of their epochs give the right class through the window's handler, with a text that
 // names function and argument; the window works on afterwards.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Put and get under fences: every rank to every rank and to itself, derived datatypes on both sides, displacement units
 // that differ, nothing to or from MPI_PROC_NULL, lengths from nothing to a megabyte, the large-count forms.

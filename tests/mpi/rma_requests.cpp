@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Operations with requests: all four, many at once, waited for in any way and in any order, to oneself and to nobody;
 // statuses are empty, and what was fetched is there.

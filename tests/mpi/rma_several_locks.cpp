@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Locks of several targets at once, always asked for in one order, are taken in that order: nobody waits for ever.
 // Threads that wait for a lock keep no other thread from its own targets, and one target is locked once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Synchronisation: post and start in a ring and with nobody, test instead of wait, exclusive locks that exclude, shared
 // ones that do not, NOCHECK, flushes that complete what they say, lock_all, sync.

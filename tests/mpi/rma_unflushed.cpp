@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // What is issued in an epoch of passive target reaches its target though nobody flushes it, while its origin waits in
 // whatever call for what the target does when it sees it. Locks made of windows count on that.

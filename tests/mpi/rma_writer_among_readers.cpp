@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 8
 // Readers that poll what only a writer can change, each under a shared lock of its own, do not keep the writer out.
 #include "win_test.hpp"

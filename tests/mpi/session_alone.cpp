@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // A session begins, tells what there is, serves this rank alone and ends without the other rank, which does nothing
 // with MPI meanwhile; each in turn. Only a communicator with both needs both.

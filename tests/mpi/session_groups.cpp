@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Sessions without MPI_Init, one after the other and several at once, with the world model among them and after it:
 // process sets, communicators from groups whose members alone call, by string tag; error handlers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Process sets: of hosts and those that the user has named, by rmqrun or by RMQ_PSETS; which this process is in.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // One rank alone has a session, beside the world model and after it: MPI ends when all programs do.
 #include "check.hpp"

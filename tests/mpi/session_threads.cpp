@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // A program whose other threads may call nothing of MPI but what any may: they open sessions and register for events,
 // while its one thread sends and receives.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // A program that has ended MPI without ever having had a session is told so, by the handler that it brings along.
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // A job on one machine, its hosts pretended or not, offers nothing to other machines.
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // Two threads of each rank make sets of active messages, use and free them, each on a communicator of its own: the
 // first and the last of all come and go at any time. Then both send by one set, and wait for the answers.

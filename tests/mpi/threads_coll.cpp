@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // MPI_THREAD_MULTIPLE: each thread runs non-blocking collectives on a communicator of its own, with operations that
 // call MPI; whichever thread polls moves them on.

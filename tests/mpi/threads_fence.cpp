@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // MPI_THREAD_MULTIPLE: each thread with a window of its own. What one rank has put before a fence is there behind it
 // for every other rank that gets it, also while threads compete for the device, so that ranks leave the fence at very

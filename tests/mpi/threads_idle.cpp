@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // A rank with several threads that all wait for a message sleeps: it does not look again and again whether one of them
 // has to be woken. Counted, not timed: turns that it has given up of its own accord in a second.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Threads that may not communicate, at MPI_THREAD_FUNNELED, use info objects and make error handlers nevertheless,
 // while the main thread does both: MPI has these functions thread-safe always (MPI-4.1, section 11.4.1).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Threads that each declare their own partitions ready, and others that ask for theirs, at once.
 #include <thread>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // MPI_THREAD_MULTIPLE: pairs of threads exchange messages at once, each with its own tag or communicator; blocked
 // receives of one thread do not hold back another; communicators are made by several threads at once; callbacks call

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // MPI_THREAD_MULTIPLE: threads work on one window in one epoch, each on its own part and all on one counter; each with
 // a window of its own; one waits for a lock that another thread's messages make free; one flushes while another issues.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Events of the tools interface: what they are, that each callback is called for its own, with the right data and a
 // time that grows; what is dropped, and said; that nothing happens after.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // The tools interface: control variables before, in and after MPI, performance variables, categories, enumerations, and
 // what it refuses.

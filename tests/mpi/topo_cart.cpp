@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 6
 // Cartesian topologies: places, shifts, sub-grids, what duplicates keep and others drop, errors.
 #include <cstring>

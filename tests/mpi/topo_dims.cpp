@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 1
 // MPI_Dims_create: known answers, all small cases against trying out everything, and errors.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Graph and distributed graph topologies: what was told comes back, weights, duplicates, errors.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Neighbourhood collectives: what arrives where, and errors.
 #include "topo_neighbor.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Neighbourhood collectives on all topologies: every block comes from the right neighbour's right block, also where two
 // ranks are neighbours several times; blocks without a neighbour stay as they are. For 4 ranks.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Non-blocking and persistent neighbourhood collectives: the blocking ones' suite, and what only these can do wrong.
 #include "coll_instead.hpp"

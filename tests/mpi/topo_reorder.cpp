@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 8
 // Reordering: where ranks lie badly on hosts, less goes between hosts afterwards; on one host nothing changes; and the
 // topology is the one that was asked for, whoever has which place.

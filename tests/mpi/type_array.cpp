@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 1
 // Subarrays and distributed arrays against loops over all indices.
 #include <mpi.h>

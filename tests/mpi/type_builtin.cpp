@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 1
 // Size, extent, true extent and name of every predefined type.
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 1
 // Envelope and contents of every constructor, with int and with large counts.
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 1
 // Types as objects: what keeps them alive, names, attributes, wrong use.
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 1
 // Random derived types against a model that keeps the whole type map: size, bounds, true bounds, and what MPI_Pack and
 // MPI_Unpack move. A seed may be given as the argument to run that one only.

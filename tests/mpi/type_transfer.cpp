@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Derived types in messages: other layouts at the two ends, freed while under way, elements of a partial message.
 #include <mpi.h>

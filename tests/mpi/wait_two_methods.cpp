@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // A rank that sleeps finds what has woken it, by whichever method it has come, before it sleeps again.
 #include <sched.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Dynamic windows: memory that comes and goes, addresses as displacements, operations of all kinds, errors for memory
 // that is not attached.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // fails with: rank 0.*MPI_Put: invalid rank 17 .argument target_rank; allowed 0..1
 // The handler of a new window is fatal, whatever that of its communicator is: the job ends with a line that says why.

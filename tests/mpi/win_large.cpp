@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // A window of 5 GB for each rank, more than the heap holds: within a host its memory is reached like any window's, and
 // nothing is touched but what the program touches.

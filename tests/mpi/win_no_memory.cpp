@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Shared windows that the machine has no memory for, sizes whose sum is none, and no descriptor left: an error in every
 // rank, and no rank waits or dies. Windows that are made keep no descriptor.

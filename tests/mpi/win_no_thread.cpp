@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // A window whose rank is given no thread to serve it: others reach it while the rank is inside of calls.
 #include <sys/resource.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // The window as an object: predefined attributes and the program's own with their callbacks, names, groups, info,
 // error handlers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Shared windows: one run of memory or pieces, queries, load and store beside one-sided operations. Where the ranks
 // share no memory, making one is an error that leaves everything else usable.

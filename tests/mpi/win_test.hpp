@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the tests of windows share: one of each flavour, over memory of the same shape.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // A shared window that one rank alone cannot map, for its address space is limited: all ranks get the error, and go on.
 #include <sys/resource.h>

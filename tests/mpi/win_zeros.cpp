@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // The memory of a new window is zeros, though blocks of the same sizes have been written and freed before.
 #include <algorithm>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Seeded faults against the generator of programs: which of them it finds, and after how long.
 
   run.py --check [--rules FILE]  whether each rule of mutants.txt, or of FILE, fits the sources

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "property/oracle.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What MPI allows, judged after the fact: the history of a program's sends, receives and probes, and a check that it is
 // one that MPI's matching rules permit. Independent of the device: plain vectors, linear search.
 //

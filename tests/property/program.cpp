@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "property/program.hpp"
 
 #include <fmt/format.h>

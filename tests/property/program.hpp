@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One random program: ranks, rules of the network and a few hundred operations, all drawn from a seed, run on
 // in-process devices, recorded, and judged by the oracle. It cannot deadlock by construction: nothing in it waits, and
 // its end receives what is left and cancels receives that nothing can match.

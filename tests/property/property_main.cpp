@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // property [--seed N] [--first N] [--count N] [--deaths]
 //
 // Runs random programs and judges them. A failure prints its seed; `--seed N` (or RMQ_SEED=N) runs just that program

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Active messages on in-process devices: random programs of requests and replies of every kind and size, of which each
 // must be handled once, in order and whole; what comes from members that break the rules; members that are lost.
 #include "rma/am/active_messages.hpp"

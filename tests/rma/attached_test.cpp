@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that is attached to a dynamic window in several pieces; and a request whose target finds that it is wrong.
 #include <gtest/gtest.h>
 

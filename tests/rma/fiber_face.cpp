@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "rma/fiber_face.hpp"
 
 #include <fmt/format.h>

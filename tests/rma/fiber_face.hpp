@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random programs of remote memory access on the windows of in-process devices, each rank a fiber.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks as fibers: N devices in one process joined by the in-process method, each with a program of its own that may
 // call what waits. Whenever a device polls, the next rank gets its turn, drawn from the seed; so every interleaving of
 // polls can happen, and a seed repeats it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is under way to a target: how a call that drains it ends, and how much it may be.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a window hears from the others while it is made, where all that members can do is to gather words.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets of windows that no origin and no target of ours would send. Whatever comes, a rank touches no memory but its
 // window's, does bounded work for a packet, and drops who sends what makes no sense with an error that names it.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The lock and the region mutexes, with threads for ranks.
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A window of longs at each rank, as tests of operations want it.
 #pragma once
 

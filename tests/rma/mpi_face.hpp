@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random programs of remote memory access on real processes, through MPI alone.
 #pragma once
 

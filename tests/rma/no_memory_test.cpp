@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Shared windows that no machine has the memory for: a member tells the others so, and takes none.
 #include <gtest/gtest.h>
 #include <sys/resource.h>

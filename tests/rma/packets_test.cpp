@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which packets an epoch takes, exactly. Flags: 1 lock shared, 2 lock exclusive, 4 unlock, 8 acknowledgement wanted.
 #include <gtest/gtest.h>
 

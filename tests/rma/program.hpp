@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A random program of remote memory access, drawn from a seed, and its sequential oracle.
 //
 // Each origin has an area of its own in every target's window, where what it does has one right outcome; the oracle

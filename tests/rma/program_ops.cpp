@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The operations of a random program: what is drawn, and what the oracle makes of it.
 #include <algorithm>
 #include <array>

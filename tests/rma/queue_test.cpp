@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The remote queue buffer on in-process devices: random programs of puts, gets and locks against a model. Where ranks
 // share memory every call takes effect at once, so the model must agree with each answer. By packets a message takes
 // effect later; then nothing may be lost, doubled, torn or out of its sender's order, and a refusal needs a reason.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rma_random [--seed N] [--first N] [--count N]
 //
 // Runs random programs of remote memory access and judges them. A failure prints its seed; `--seed N` runs just that

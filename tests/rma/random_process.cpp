@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rma_random_process [--seed N] [--first N] [--count N]: random programs of remote memory access on real processes,
 // under rmqrun. Every process walks the whole program and has the oracle for itself (program.hpp). Programs have from
 // two to all ranks, beginning with another one each time, so that the hosts of a split job mix. A failure prints its

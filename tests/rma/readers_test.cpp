@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Shared locks that are had together, or the program stands still, while others wait for exclusive ones.
 #include <gtest/gtest.h>
 

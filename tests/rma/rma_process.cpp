@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rma_process WORDS…: windows of real processes under rmqrun, without MPI. Each word is a scenario; they print figures,
 // and fail when an answer is wrong. `create`, `allocate` and `shared` choose the kind of window for the words behind
 // them.

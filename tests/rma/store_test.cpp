@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What operations store into a window, store by store: its owner may look, and store itself, between any two.
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How long the datatypes that operations name are kept, at both ends, and what becomes of those that are too long.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is peculiar to a kind of window: memory that is attached, agents, memory that the ranks share.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Behaviour of windows, on in-process devices: by packets, and by memory that the ranks share.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One rank of the shared-memory method with a sink that records, for tests in threads and in forked processes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The method in one process: packets between all ranks, by rings and inboxes.
 #include <gtest/gtest.h>
 

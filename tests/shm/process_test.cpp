@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The method across real processes: stress, sleep and wake, death, and shortage.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "shm/pull_choice.hpp"
 
 #include <gtest/gtest.h>

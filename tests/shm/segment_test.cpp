@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "shm/segment.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who sleeps is rung, once, and by whom it waits for.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bytes that go from memory to memory: by gets and puts, with help and without, in pieces.
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // N ranks of the shared-memory method in one process, each with its own mapping of the segment.
 #pragma once
 

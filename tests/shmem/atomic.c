@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 4
 // Atomic operations: what all PEs do to the same words at the same time is all counted, whoever reaches them how.
 #include "check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 3
 // Blocks with gaps between them: put and got by type, by bits, on a context, in the heap and in static variables. No
 // gap is touched; what has been put may be changed at once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 5
 // Collectives of long data, around the lengths at which members begin to reach into each other's memory; of some PEs of
 // a host, of all, and of both hosts; in place, from memory that nobody can map, and with nothing from some.

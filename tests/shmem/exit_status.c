@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 2
 // fails with: shmem_global_exit was called with status 7
 #include <shmem.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 2
 // Fork handlers of the program, which write to its static memory: those that were registered before shmem_init, and by
 // a constructor; a lock that they hold across the fork, as those of an allocator do.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 2
 // A fork looks at no page of static memory that the program has not used: such a page would have memory from then on.
 #define _DEFAULT_SOURCE

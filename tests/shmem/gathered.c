@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 4
 // Puts of few bytes that do not wait: to another host many of them travel as one. None may be lost, come twice, pass a
 // fence, or stay behind: at the quiet of their context, when their PE waits, or when it computes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 4
 // options: -x SHMEM_SYMMETRIC_SIZE=8m -x SHMEM_DEBUG=1
 // The symmetric heap: alike in all PEs, full, freed, grown in place and moved; with MPI in the same program.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 3
 // The functions of the heap are barriers: what was put before is there, and memory that is given again is nobody's
 // target.

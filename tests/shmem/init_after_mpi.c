@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 2
 // fails with: rmq: shmem_init: MPI has ended for good with MPI_Finalize
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 3
 // SHMEM started several times, one in the other and one after the other: it ends with the last shmem_finalize, keeps
 // its symmetric variables, and has an empty heap when it starts again.

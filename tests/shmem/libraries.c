@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 4
 // Static memory of more libraries than PEs reach directly, which the PEs open in different orders and close again; what
 // their children see of it.

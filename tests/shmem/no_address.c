@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 2
 // Where no address for the heap is free in all PEs, what is allocated lies at the same place of each one's heap
 // nevertheless, aligned as it was asked for.

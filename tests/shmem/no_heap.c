@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 2
 // options: -x SHMEM_SYMMETRIC_SIZE=0
 // A program that has no symmetric heap: its static variables are symmetric nevertheless.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 2
 // options: -x SHMEM_SYMMETRIC_SIZE=8T
 // More than the system has is not to be had: all PEs get NULL, and go on.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 2
 // fails with: shmem_get on PE 1: 8 bytes at .* are not symmetric
 #include <shmem.h>

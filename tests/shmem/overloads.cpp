@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 2
 // C++: overloads instead of generic selection, complex numbers, threads.
 #include <thread>

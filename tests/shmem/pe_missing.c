@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 2
 // fails with: shmem_p on PE 0: there is no PE 2 .there are 0..1.
 #include <shmem.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 2
 // A program that is built with a sanitizer, above a library that is not: its static variables are symmetric too.
 #include "check.h"

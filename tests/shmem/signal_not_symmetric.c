@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 2
 // fails with: shmem_signal_add on PE 1: 8 bytes at .* are not symmetric
 #include <shmem.h>

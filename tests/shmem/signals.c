@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 4
 // Signals without data: they come behind what stands before a fence, and none is lost. A quiet of some PEs. Sessions,
 // which change nothing but, perhaps, the time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 4
 // Teams, their collectives, and those of active sets.
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 3
 // Threads: each in the collectives of a team of its own, long and short, while another puts; two in the quiet of one
 // context.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 4
 // Put, get, by type, bits, strides, without waiting and with a signal, in the heap and in static variables.
 #include <stdlib.h>

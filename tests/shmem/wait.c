@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pes: 4
 // Waiting in all its forms, until long after the waiter has fallen asleep; locks.
 #include <time.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How connections come about and end in good order.
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Peers that die.
 #include <gtest/gtest.h>
 #include <signal.h>

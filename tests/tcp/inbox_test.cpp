@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the receiving side of a connection owes the other one.
 #include "tcp/inbox.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // late_process, under rmqrun with two ranks: rank 1 opens late, and rank 0, which has begun with a message to it,
 // sleeps until its address is known. Sleeps are for ever: rank 0 is woken by the answer of the connection server, or
 // hangs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One rank of a tcp job with a hand-made device: a sink that writes down what it is told.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who is not of the job does it no harm.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What flows over an open connection: order, numbers, partial writes, landings, bursts.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Puts to two others, then ARMCI_AllFence, while both of them compute for a while.
 #include <armci.h>
 #include <mpi.h>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # ARMCI_AllFence asks all targets before it waits for any, as its trace shows.
 #   all_fence_test.sh <bin folder> <program>
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Captures decode with the generated dissector: the one that rmqtrace pcap writes, or (live) one of the job's own connections.
 #   capture_test.sh <bin folder> <program> trace|live          77 (skipped) without tshark, or the right to capture
 set -eu

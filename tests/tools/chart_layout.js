@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Judges the picture of rmqtrace chart by what its scripts compute: with few lanes, many, and more than pixels.
 //   node chart_layout.js PAGE FOLDER      PAGE gives the scripts; pages with lanes as wanted are left in FOLDER
 "use strict";

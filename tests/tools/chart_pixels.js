@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Judges the picture of rmqtrace chart by its pixels: whether lanes and arrows fill the stage.
 //   node chart_pixels.js SCREENSHOT.png
 "use strict";

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # The page of rmqtrace chart in a browser: clicks, measuring, the teaching mode, the picture, a trace that is too long to be drawn
 # whole.
 #   chart_test.sh <bin folder> <program> <long trace program>          77 (skipped) without chromium and node

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # A good trace obeys the protocol; one that is damaged is found out, rule by rule.
 #   check_test.sh <bin folder> <program> <damage program or -> <options of rmqrun>...
 set -eu

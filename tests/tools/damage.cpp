@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Damages a good trace, once for each rule of the protocol, and expects that the check names that rule.
 //   tools_damage DIR      a trace of tests/tools/protocol.c over tcp
 #include <fmt/format.h>

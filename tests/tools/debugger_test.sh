@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # A debugger finds the processes of a job in rmqrun, and the queues of a rank through the library that the rank names.
 #   debugger_test.sh <bin folder> <program> <rmq_gdb.py> <method>       77 (skipped) without gdb, or where it may not attach
 set -eu

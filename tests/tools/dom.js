@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A browser for want of one: runs the scripts of a page of rmqtrace chart on elements that only remember, and prints what the
 // page shows then.   node dom.js PAGE [part behind #]
 "use strict";

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Two short messages and one long one: what the trace of it must contain is known. */
 #include <mpi.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # What rmqtrace writes for other viewers, read back by their own tools.
 #   export_test.sh <bin folder> <program> <source folder> perfetto|otf2       77 (skipped) without the tool
 set -eu

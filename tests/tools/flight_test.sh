@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # A rank that comes to a bad end leaves its last events, and those of the rank that waits for it.
 #   flight_test.sh <bin folder> <program> <method, or "hosts": over tcp, each rank on a host of its own, through agents>
 set -u

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # rmqinfo names every variable and says which protocol serves which size.
 #   info_test.sh <bin folder> <config.def>
 set -eu

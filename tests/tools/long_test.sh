@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # A trace that is larger than the memory allowed: every command reads it all the same.
 #   long_test.sh <bin folder> <long trace program>
 set -eu

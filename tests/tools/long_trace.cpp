@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Makes a trace of any size that obeys the protocol: two ranks that exchange messages, short and long.
 //   tools_long_trace DIR MEGABYTES
 #include <cstdlib>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # rmqperf runs: its figures stand beside the machine's own, and a row has its least, its median and its most.
 #   perf_test.sh <bin folder> <an MPI program>
 set -eu

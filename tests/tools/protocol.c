@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* 3 ranks whose packets take part in every conversation of the protocol: what rmqtrace check looks at. */
 #include <mpi.h>
 #include <rmq_am.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Two ranks that stand still with known queues at rank 0, until the file that is named on the command line is there. */
 #include <mpi.h>
 #include <stdio.h>

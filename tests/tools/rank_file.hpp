@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank's file of a trace, made by a test: whatever records it wants, by the stream that ranks write with.
 #pragma once
 

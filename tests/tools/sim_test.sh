@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # sim_test.sh <bin> short|long: rmqsim runs every pattern, on one host and on many, never faster than can be, the same
 # each time; its traces keep the protocol's rules; bad input is refused by name.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # A full trace holds everything: more events than one segment, calls, and remote memory access.
 #   stream_test.sh <bin folder> <program> <rmqrun options...>
 set -eu

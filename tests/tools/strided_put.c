@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // 50 puts of one strided datatype into rank 1's ordinary memory, in one epoch with a single flush; verified.
 #include <mpi.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # What a strided put costs on the wire, from the trace: its datatype is defined once, and then a put of 512 bytes takes
 # fewer than 100 more, all packets of the epoch in both directions counted.
 #   strided_put_test.sh <bin folder> <program>

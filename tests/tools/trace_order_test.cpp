@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reading full traces: hosts whose clocks disagree, the two ends of each packet, parts of a trace.
 #include <gtest/gtest.h>
 #include <malloc.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Figures of traces whose figures are known.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # The trace of a known exchange shows each of its packets at both ends, in the order of the protocol.
 #   trace_test.sh <bin folder> <program> <method>
 set -eu

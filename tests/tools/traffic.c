@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the recorders are tested on:
  *   traffic many N          N messages each way between ranks 0 and 1
  *   traffic kill|abort [code]|exit the same, until rank 1 comes to a bad end while rank 0 waits for it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Figures of a machine that is fast at one moment and slow at the next: what is compared, and what is not.
 #include "tools/perf/turns.hpp"
 

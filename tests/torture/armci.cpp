@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random ARMCI programs: each process puts into areas of its own at random targets, and gets them, in order without
 // fences; it knows what they contain. Some processes stay away meanwhile.
 //   torture_armci --seed N [--count PROGRAMS]

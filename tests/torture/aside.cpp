@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Some ranks stay outside of MPI until the others have exchanged messages: nobody's progress may depend on theirs. They
 // learn of it by marks in a file, whose name one of the others tells: so they owe nobody anything meanwhile.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random numbers that are the same with every compiler and library.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives: blocking, non-blocking and persistent, in place or not; several may be under way.
 #include "forms.hpp"
 #include "plan.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Elements that all origins combine in one place of a window, in whatever order: C, as in content.hpp. The kind says
 // the operation, which has an order or adds up, and the type; the contributions are the numbers from 1 on.
 #pragma once

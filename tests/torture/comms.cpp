@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Communicators: duplicates, splits, groups, Cartesian ones; freed at the finish, also with messages under way.
 #include <algorithm>
 

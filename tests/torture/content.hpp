@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What messages contain and how it is checked: C that the generator compiles, and that a printed program begins with
 // (the macro keeps the text). A buffer is an array of words; a layout says at which word of an element its k-th word of
 // data lies.

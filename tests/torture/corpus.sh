@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Programs that the generator has printed compile with every MPI here, and pass over each way.
 #   corpus.sh RMQRUN MPICC FOLDER PROGRAM.c…
 set -eu

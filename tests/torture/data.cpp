@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "statics.hpp"
 
 extern "C" [[gnu::visibility("default")]] int* RMQ_TORTURE_DATA() {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A job that goes on when ranks die, for rmqrun --ft: rounds of random operations, in some of which drawn ranks kill
 // themselves, before the operation or while it is under way, or one revokes the communicator in place of it. Every
 // survivor has right data or hears MPIX_ERR_PROC_FAILED, or MPIX_ERR_REVOKED, just where that has happened; then all

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Draws modes and seeds, runs one job after the other, and shrinks what fails to few steps, ranks and modes.
 //   torture_drive RMQRUN TORTURE [--seconds N] [--count PROGRAMS] [--first SEED]
 //     [--also TORTURE] [--deaths DEATHS] [--other PROGRAM]... [--plant] [--brief]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where steps write their calls, once: the face either makes a call, with the objects that the operands name, or prints
 // it as C.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The forms of a collective: blocking, non-blocking and persistent.
 #pragma once
 

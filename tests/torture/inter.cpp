@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Inter-communicators: made of two parts of a group, beside other makings; messages and collectives between the parts;
 // merged.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "job.hpp"
 
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One job of rmqrun with one or more programs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "leftover.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a job has left behind when it is over.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # The driver finds what is left behind, of each kind.
 #   leftover.sh DRIVER RMQRUN TORTURE
 set -u

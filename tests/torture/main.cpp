@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random MPI programs that know their right results. Every rank draws the same plan from the seed and the number of
 // ranks.
 //   torture --seed N [--count N] [--keep a,b,…] [--kinds a,b,…] [--late-free] [--mpi3] [--print-c] [--list]

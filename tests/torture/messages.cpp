@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Point-to-point: one message with any mode and form on either side; many to one by wildcard; a ring of sendrecv.
 #include "plan.hpp"
 #include "shape.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a job runs: its ranks, and options and variables of rmqrun. A new kind of mode is one more line of mode.cpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Attributes with callbacks, infos, wrong calls and what they return, many communicators at once, sessions, buffers of
 // a communicator, and spawned
 // worlds: each is a function of content.hpp that all members call.

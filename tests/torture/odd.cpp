@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages of structures with fields of several types at any byte, also packed, in this machine's or in the external
 // representation.
 #include "plan.hpp"

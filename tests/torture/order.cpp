@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Several messages of one sender to receives that fit more than one of them, by source, by tag, or by neither: which
 // message a receive gets is decided by the order in which they were sent and posted.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A random program: steps that every rank draws alike from the seed and the number of ranks, and the order of their
 // events.
 #pragma once

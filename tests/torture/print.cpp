@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Prints a plan as a C program that needs nothing of the generator: the functions of content.hpp that it calls, the
 // arrays that it names, and each part of a step for the ranks that take part.
 #include <algorithm>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # A program that the generator prints compiles alone, with every MPI here, and passes.
 #   printed.sh RMQRUN TORTURE FOLDER MPICC
 set -eu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a program that draws one random program after another begins with: its seeds, and who tells which one is running
 // when it has to end.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Persistent messages, started again and again, partitioned ones, and messages and receives that are cancelled.
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A random derived datatype of words: how it is made, and where its data lies.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random OpenSHMEM programs: blocks of the symmetric heap come and go with any alignment, in all PEs alike, beside
 // blocks of static memory; each PE puts into parts of its own at random PEs, and knows what they contain.
 //   torture_shmem --seed N [--count PROGRAMS]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Makes a failing job small: one program, then fewest steps, modes and ranks.
 #pragma once
 

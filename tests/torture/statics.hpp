@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Static memory of six libraries (data.cpp, compiled once for each). OpenSHMEM programs have several: together with the
 // heap and the program's own these are more than PEs of one host reach directly.
 #pragma once

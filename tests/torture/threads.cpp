@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Threads: each runs a program of its own, on a communicator of its own, while the others run theirs. They end within
 // one event: what the main thread has under way goes on meanwhile.
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a step tries in one call, with all that it makes and frees: C, as in content.hpp.
 #pragma once
 

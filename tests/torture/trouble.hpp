@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What happens to a rank while it runs its programs, from outside of MPI: connections that break, and stops.
 #pragma once
 

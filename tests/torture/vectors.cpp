@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives with pieces of different sizes and gaps between them, also between neighbours of a graph.
 #include <algorithm>
 

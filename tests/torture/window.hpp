@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a step with a window does: its epochs and their operations.
 //
 // The memory of a window, words in this order: one area for each origin; an area to which all add; one that is read and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Draws the epochs of a window and follows what they leave in its memory.
 #include "window.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Windows of every kind, with several epochs of every kind; other steps go on while an epoch is open.
 #include "window.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What processes do with those of another world that they meet: C, as in content.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the structures ship with is the standard library's.
 #include "base/os/atomic.hpp"
 

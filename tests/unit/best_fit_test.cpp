@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The allocator of shared memory: blocks do not overlap, nothing is lost, and the same calls give the same places.
 #include "base/data/best_fit.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A wait that should end has no limit here: if it does not end, the test's watchdog reports it.
 #include "base/os/doorbell.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fibers: many at once, and one whose stack is used up.
 #include "base/os/fiber.hpp"
 

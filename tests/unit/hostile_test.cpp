@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets that no rank of ours would send at that moment. Whatever comes, the device touches no memory but that of the
 // receives it is for, keeps no more than its peer has credit for, and drops the peer with an error that names it; what
 // other ranks have to do with this one goes on.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The in-process method on its own, with a sink that only takes notes: the promises of methods/method.hpp.
 #include "methods/inproc.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The datatype engine against the naive one of layout_test_model.hpp: everything a Layout can do is compared with a
 // loop over the plain type map of the same type.
 #include "base/data/layout.hpp"

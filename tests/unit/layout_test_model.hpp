@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A naive datatype engine, and random types built twice: as a Layout and as the plain type map of the standard (a list
 // of offsets, sizes and types).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ports and lines: who gets through, who does not, and what the ends share.
 #include "start/line.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages that fail though the peer is not lost: it has left in order.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Processes of two jobs that meet in a party: numbers, credit, messages, memory's tokens, the end, and meeting again;
 // all in one process, over the in-process method.
 #include <gtest/gtest.h>

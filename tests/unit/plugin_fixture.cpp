@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Shared objects for plugin_test: good makes a method that reaches nobody, refusing returns an error, stale carries
 // another contract, empty lacks the symbols.
 #include "methods/contract.hpp"

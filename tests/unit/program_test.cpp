@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which files are started without the user having named them.
 #include "base/os/program.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // reduce() against plain scalar code written per operation, for every defined pair of operation and type, at lengths
 // around the vector blocks and at unaligned addresses.
 #include "base/data/reduction.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The relay of a party, over a method that does nothing: when it tells of what the lifeline has brought.
 #include "adi/relay.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "base/packet/request_pool.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the system has left, as files of a made-up system tell it.
 #include "base/os/room.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How ranks on other machines reach rmqboot's connection server: a listener, and its addresses as text.
 #pragma once
 

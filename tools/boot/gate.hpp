@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The gate of rmqboot's connection server: lets in who shows that it knows a rank's ticket (start/boot_ticket.hpp),
 // once for the rank and once for its minder, and nobody else.
 #pragma once

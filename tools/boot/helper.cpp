@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rmqboot-mpich and rmqboot-openmpi: start as a process of the host's MPI, end as a rank of RMQ.
 //
 //   all     MPI_Init; who is where (MPI_Allgather of host identities)

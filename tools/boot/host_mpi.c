@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/boot/host_mpi.h"
 
 #include <mpi.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* All that rmqboot ever asks of the host's MPI. host_mpi.c is compiled once against each MPI that was found; nothing
  * else includes its mpi.h. Functions return 0, or nonzero when MPI refuses; data is bytes. Main thread only. */
 #ifndef RMQ_TOOLS_BOOT_MPI_H

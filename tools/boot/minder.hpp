@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The parent of one rank that rmqboot started. Host launchers end a job only on some kinds of death (MPICH's ignores a
 // plain nonzero exit), and a rank that computes does not look at its own socket; the minder does what rmqrun's keeper
 // does on one machine: ends its rank with all it started when the connection server says so or is gone, and tells the

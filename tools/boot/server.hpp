@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The connection server of a job that rmqboot started: a process of its own beside rank 0, whose ranks come in over
 // TCP. It can't kill ranks (most are on other machines); it tells them to end, and the host's launcher ends whoever
 // does not hear.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reads the message queues of a stopped rank for a debugger. What it looks at is copied in one go: communicators when
 // their list is asked for, requests when a queue of one is. base/record/debug_root.hpp says where everything is.
 #include "tools/debug/msgq.hpp"

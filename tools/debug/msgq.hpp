@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The interface between a debugger and a library that reads an MPI's message queues, as the MPI Forum's "MPI Message
 // Queue Dumping Interface" (version 1.0) fixes it: names, types and layouts, in our words. Compatibility number 2.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # For gdb: the command `rmq-queues`, which shows the message queues of the rank that gdb is attached to.
 #   gdb -p PID -ex 'source rmq_gdb.py' -ex rmq-queues
 # It loads the library that MPIR_dll_name names and does for it what the debugging interface of message queues asks of a

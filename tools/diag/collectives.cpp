@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives that the ranks of a communicator did not call alike: each rank keeps the latest calls on each
 // communicator, numbered.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where rmqps reaches a launcher: a stream socket in the abstract namespace, named after user and job. Nothing of it is
 // in the file system, so nothing stays behind whoever is killed; /proc/net/unix lists the jobs of a host.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The wait-for graph: cycles of ranks that wait for each other, and the ranks at whom the waiting ends.
 #include <fmt/format.h>
 

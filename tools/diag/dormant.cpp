@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages that do not come because the program has made their request and not started it, or not all of it.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Why the ranks of a job do not get on: a wait-for graph over what they told, and the mistakes that it shows, by name.
 #pragma once
 

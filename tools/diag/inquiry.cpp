@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/diag/inquiry.hpp"
 
 #include <fmt/format.h>

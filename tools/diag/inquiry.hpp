@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Asks every rank of a job what it is doing, over the sockets of the connection server, and gathers the answers with
 // what the launcher itself knows of each rank's process.
 //

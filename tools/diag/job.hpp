@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the ranks of a job told, read from the document of inquiry.hpp: the basis of the diagnosis. Nothing of it
 // is trusted to be there; what is missing counts as empty.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Receives that nobody will ever match, and why: messages that almost fit, or senders that have nothing to send.
 #include <fmt/format.h>
 

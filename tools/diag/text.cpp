@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The diagnosis in words.
 #include <fmt/format.h>
 

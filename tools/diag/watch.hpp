@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Finds out that a job hangs: every rank waits inside of MPI, and none has moved a packet or begun another wait for a
 // while. Asks each rank for its counters four times in that while; a rank whose call waits answers at once, one that
 // computes does not, and then nothing hangs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Epochs of windows that do not fit together: post, start, complete, wait, and fences.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which of several aborts ends a job, and when.
 //
 // A rank that aborts, or leaves with an exit code instead, may only be the first that is heard of: one that reports the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The agent: the launcher's process on another host, started by a command such as ssh, whose standard input and output
 // are its link (tools/launch/link.hpp). It starts its host's ranks, serves them, carries what they print, and starts
 // and speaks for the agents below it.

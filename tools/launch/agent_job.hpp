@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An agent's part of one job: the ranks of its host, their connection server's branch, and who else below has ranks of
 // it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The agents that one process has started on other hosts, and their links. They form a tree: each is handed the names
 // of further hosts, on which it starts agents itself, so that thousands of hosts are reached in a few steps and nobody
 // holds more than kFanOut links.

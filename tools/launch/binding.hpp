@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which CPUs the ranks of a host are bound to. The machine is looked at with hwloc, whose library is opened only when a
 // job wants to be bound, and only CPUs count that this process may use (cgroups, taskset).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which jobs of a launcher end with which others: those that are connected, and those that a job has started and that
 // have yet to connect with it. Jobs go by their numbers at the keeper.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One agent's part of a job's connection server: serves the ranks of its host, so that the launcher hears once of what
 // many ask. Values that have passed are kept; a fence goes up when all ranks of this host and of the agents below have
 // come, but the last one of a job that goes on when ranks die: it is the launcher that knows who lives. That, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The processes that this one has started and waits for: who is to hear of the end of which.
 #pragma once
 

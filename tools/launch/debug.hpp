@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a debugger of parallel programs wants of the process that the user has started (the MPIR process acquisition
 // interface): the table of all ranks' processes, and a function to stop in when it is there.
 //

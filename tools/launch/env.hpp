@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The environment of a rank: the launcher's own, what the command line sets, and the variables of
 // start/bootstrap_env.hpp.
 #pragma once

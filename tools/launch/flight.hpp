@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory of the flight recorders of a job's local ranks: it belongs to the launcher, so it outlives them.
 #pragma once
 

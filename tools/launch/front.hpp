@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The launcher runs as two processes, so that kill -9 of either leaves nothing behind:
 //
 //   front   (the process the user started)  forwards signals, waits, exits with the job's code

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A program that nobody has launched and that wants a launcher, as it spawns processes or publishes names: rank 0 of a
 // job of one, served over the socket that it has started this launcher with (start/launcher.hpp). Its process is not
 // the launcher's.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One job from its first process to its last: serves its ranks, judges their deaths and ends what is left. Its
 // processes are the business of its starters; what it shares with other jobs of the same launcher is the keeper's.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What agents of other hosts tell of a job, and what becomes of it when one is lost.
 #include <fmt/format.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The keeper: the process of the launcher that holds its jobs. The first is what the user's command line asks for; more
 // may be started while any runs. Signals, output and the limit of open files are those of all of them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How jobs end, and the keeper with the last of them.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/launch/line.hpp"
 
 #include <sys/epoll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One rank's socket on this host: frames (start/boot_wire.hpp) in both directions.
 #pragma once
 

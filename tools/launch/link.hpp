@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The connection between a launcher and the agent of another host, or between two agents: frames both ways over the
 // standard input and output of the command that has started the agent (ssh, say, which encrypts them). Nothing listens,
 // so there is nobody to keep out.

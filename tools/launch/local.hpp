@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The starter for this host: forks the ranks. Each inherits one end of a socket pair, whose other end it hands to
 // whoever serves the rank.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Names of services, as MPI_Publish_name gives them to ports: kept by the launcher whose job publishes, for as long as
 // it runs, for all jobs of the same user on this host. Each name is a socket in the abstract namespace, whose owner
 // tells the port to whoever connects and is the same user: nothing is left behind, whoever is killed when.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/launch/open_files.hpp"
 
 #include <fmt/format.h>

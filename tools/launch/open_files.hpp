@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The limit of open files of this process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All options that rmqrun knows: its own (tools/launch/options.def), and those of the launchers that people come from.
 // What means the same here is done, what changes nothing is taken, and what cannot be done is refused with what does it
 // instead: nobody's script fails with "unknown option".

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What each option of rmqrun does: on_VERB for each row of tools/launch/options.def.
 #pragma once
 

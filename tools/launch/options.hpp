@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the command line of rmqrun (and of rmqboot) asks for.
 //
 // Parsed by hand: the options of MPI launchers (-np 4, -genv NAME VALUE, -bind-to core), sections separated by ':' and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Carries what ranks print to the launcher's own stdout and stderr, line by line, so that lines of different ranks
 // never mix, with "[rank] " in front when asked for.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the ranks of a command line go, and how many there are where it does not say: hosts that it names, pretends, or
 // is allocated.
 #pragma once

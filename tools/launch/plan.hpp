@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a job is to be: all that a starter needs to know of it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rmqrun --pmi: ranks of another MPI's library, which speaks PMI-1 (start/pmi_wire.hpp) where ours speaks to the
 // connection server. Each such rank has a translator in the keeper: lines of PMI on one side, a rank's frames
 // (start/boot_wire.hpp) to the connection server on the other, so that who runs the job sees ranks like any other.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The starter for the hosts behind one agent, in the launcher: what it asks, the agent does there with a starter of its
 // own (tools/launch/agent.hpp). Also the route of the job's connection server to the ranks there.
 #pragma once

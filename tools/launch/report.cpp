@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The job's side of the diagnosis: who asks for it, and where it is printed. tools/diag/inquiry.hpp asks the ranks,
 // tools/diag/find.hpp finds the cause.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The connection server of a job: one socket for each rank of this host, a route for those of others, whose agents keep
 // values that they have asked for and gather their ranks' fences (tools/launch/branch.hpp); a board of published
 // values, the fence. It knows nothing of processes; whoever runs the job hears through Upcalls what the ranks said, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/launch/soft.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The numbers of processes that a user would do with, as MPI-4.1 (11.8.4, info key soft) writes them: "2,4:16:4".
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From what MPI_Comm_spawn asks for (mpi/dynamic/spawn.cpp) to the plan of a further job.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Starts the ranks of one job on one host and looks after their processes: by fork where the launcher itself runs
 // (tools/launch/local.hpp), through an agent elsewhere.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/launch/verdict.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the end of one rank's process means for the job.
 #pragma once
 

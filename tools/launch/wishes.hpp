@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What ranks ask of the launcher beyond their job: processes, and names for ports. JSON, both ways; the answer goes to
 // the rank that asks, under the key "answer" of the wish, and nothing of it is kept here.
 //

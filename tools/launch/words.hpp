@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Words of a command line: numbers, parts, and what is wrong with them.
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The benchmark behind rmqperf: plain MPI in C, so that any implementation can run the same source.
  *
  *   bench METRIC[:SIZE][,METRIC[:SIZE]…] [seconds a sample]

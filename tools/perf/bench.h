@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the parts of the benchmark share. */
 #ifndef RMQ_BENCH_H
 #define RMQ_BENCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The benchmark's remote memory access: rank 0 works on a window of rank 1 from MPI_Win_allocate, rank 1 waits in MPI.
  * Microseconds an operation, synchronisation included; put_bandwidth in GB/s, idle_window in percent. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The benchmark behind rmqperf compare --shmem: plain OpenSHMEM 1.4 in C, so that any implementation can run the same
  * source; with -DBENCH_WINDOWS the same accesses by MPI's windows, and with -DBENCH_QUEUE random updates by RMQ's queue
  * buffer as well.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the costs follow from figures of two ranks. Times in ns; latency(n): one way of n bytes.
 //
 //   on two CPUs, shm   latency(8) = send + L + receive; a stream is as fast as its receiver: receive = 1 / rate

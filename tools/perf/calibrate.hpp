@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What links cost here, for rmqsim; and how far what rmqsim then says is from what real ranks take.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The implementations of MPI and OpenSHMEM that are compared: how each compiles the benchmark and how each is started
 // at its best.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/perf/limits.hpp"
 
 #include <arpa/inet.h>

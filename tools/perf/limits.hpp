@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the machine itself can do, without any MPI: the bounds that figures are held against.
 #pragma once
 

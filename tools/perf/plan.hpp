@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is measured: the rows of the table, gathered into runs of the benchmark.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The figures as a table for people and as JSON for programs.
 #include <fmt/format.h>
 

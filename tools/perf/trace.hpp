@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What recording costs: the latency of 8 bytes over shared memory without, with the flight recorder, and with a full
 // trace; and the time of one event.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which algorithm of each collective is the fastest here: rules for RMQ_COLL where the library's table does not choose
 // it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Figures of several programs that are measured in turn, on a machine that is fast at one moment and slow at the next.
 //
 // A virtual machine may be several times slower for a second, or for minutes. Medians of samples that were taken in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Listening sockets of a launcher process, and names in the abstract namespace of UNIX sockets. Such a name is
 // anybody's to take, so whoever calls one asks the kernel whose it is, and nobody waits for it: nothing here blocks.
 #pragma once

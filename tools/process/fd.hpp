@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pipes, and what blocking callers do with a file descriptor.
 #pragma once
 

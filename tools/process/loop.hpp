@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The event loop of a launcher process: callbacks for file descriptors and for points in time, one thread.
 // Who is called back may end before it, and leave the callbacks behind, once it runs no more; while it runs it forgets
 // its descriptors, and has Timers for its points in time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/process/printable.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The processes below the launcher, grandchildren and orphans included.
 //
 // A launcher process makes itself the subreaper of its descendants: whatever loses its parent becomes its child, so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which signals a launcher process takes into its own hands. It handles them synchronously (signalfd, sigwaitinfo), so
 // there are no handlers and no globals.
 #pragma once

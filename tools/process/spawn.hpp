@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Starts one process, fast and with everything a rank needs that posix_spawn cannot give it: death with its parent, a
 // CPU, a folder, one inherited socket.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/sim/crew.hpp"
 
 #include <fmt/format.h>

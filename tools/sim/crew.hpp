@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ranks of a simulated job: a device each, a communicator of all, and what the job has done.
 #pragma once
 

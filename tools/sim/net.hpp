@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The costs of a simulated network: as they are by default, and as a file has them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What simulated ranks do: each collective, and some patterns of neighbours.
 #pragma once
 

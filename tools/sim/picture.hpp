@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A picture of how patterns grow: time against ranks, both logarithmic, and the bound below each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A trace as a picture: one HTML file that needs nothing else, with a lane for each rank and an arrow for each packet.
 // Of a long trace it has how busy each rank was when, and the first packets one by one.
 #pragma once

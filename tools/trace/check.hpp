@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A trace held against the protocol (base/packet/protocol.def): the first packet that breaks it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The lock table of a window as its target grants it to origins that ask by packets. A grant shows where its answer is
 // handed to the link, or put behind others; a release where it arrives. Both err on the side of too few holders, so
 // that two holders here were two holders there. Locks taken by loads and stores within a host leave no packet, and are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The parts of rmqtrace check. Each looks at the events of a trace one by one, in the merged order, keeps what each
 // rank knows by then, and says what is wrong with an event.
 #pragma once

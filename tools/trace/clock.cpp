@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/trace/clock.hpp"
 
 #include <fmt/format.h>

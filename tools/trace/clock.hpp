@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The clocks of a job's hosts, brought together: what turns the ticks of any rank into nanoseconds of one clock.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One event of one rank, as every reader of flight recorders and traces sees it.
 #pragma once
 

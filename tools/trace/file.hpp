@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One rank's file of a trace folder, and the way through its events.
 #pragma once
 

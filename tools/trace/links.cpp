@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/trace/links.hpp"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is on its way between ranks at some moment of a merged trace: it brings the two ends of each packet together.
 #pragma once
 

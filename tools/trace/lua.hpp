@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The dissector for Wireshark and tshark, made from base/packet/packet.def.
 #pragma once
 

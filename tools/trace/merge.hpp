@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The files of all ranks as one stream of events by time, in which no packet arrives before it has left.
 //
 // Each rank is a lane: a cursor and the event that comes next. The earliest of these is the next of the stream. Clocks

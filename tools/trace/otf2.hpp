@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A trace as an OTF2 archive, for the tools of high-performance computing (Vampir, Scalasca, otf2-print). Needs
 // libotf2.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/trace/otf2_events.hpp"
 
 #include <algorithm>

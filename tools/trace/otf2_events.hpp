@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The events of an OTF2 archive, and what its definitions must have for them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where a reader of traces writes: a file or standard output, in large pieces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pcapng: draft-ietf-opsawg-pcapng. Blocks: section header, interface description, enhanced packet.
 #include "tools/trace/pcap.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A trace as a capture file (pcapng), for Wireshark and tshark with the dissector of rmqtrace lua.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The numbers of fields are those of perfetto.proto.
 #include "tools/trace/perfetto.hpp"
 

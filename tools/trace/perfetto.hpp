@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A trace for Perfetto (ui.perfetto.dev) in its own format: a process for each rank. Its tracks: MPI calls and sleep as
 // slices, a track for each method whose packets are arrows from the sender's to the receiver's, queues and matching,
 // and a track for each epoch of a window that may overlap others.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The few kinds of protobuf fields that are needed are written here: a generated writer and its library would be the
 // larger part by far.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A trace folder, read as one stream of events: Reader -> Merge -> whoever looks at them. It may be larger than memory.
 #pragma once
 

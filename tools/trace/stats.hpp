@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A trace in figures: packets by kind and method, how messages were matched, what had to wait, how long a rendezvous
 // took, where the program's time in MPI went and who waited for whom.
 #pragma once

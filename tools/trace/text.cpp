@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Written for traces of gigabytes: the words that a line consists of are put together once, and numbers are formatted
 // by hand into one growing text.
 #include "tools/trace/text.hpp"

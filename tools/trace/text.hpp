@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A trace as text: one line an event, all fields of its packet.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "tools/trace/view.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The flight recorder of one rank, read from the memory it is written to, by whoever holds that memory: while the rank
 // runs, hangs, or after its death. (Full traces: tools/trace/reader.hpp.)
 #pragma once

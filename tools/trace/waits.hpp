@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Time in MPI calls, and which of it a rank waited for another: what the tools of performance analysis call late
 // sender, late receiver and wait in a collective.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The names that records stand for: MPI functions, events, kinds of packets. For readers that look up millions of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Active messages in C++: rmq_am.h has what they are, and the rules for handlers.
 //
 //   rmq::ActiveMessages am(comm, {[&](rmq::Message& m) { sum += m.args<Add>().value; m.reply(1, sum); },

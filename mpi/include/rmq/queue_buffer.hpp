@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The remote queue buffer: one interface, two implementations.
 //
 //   PortableQueueBuffer  MPI-3 remote memory access alone, the steps of the original design; compiles with any MPI

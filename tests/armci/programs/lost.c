@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Process 1 dies in a job that goes on when ranks die: whatever the others do (argument), it ends them.
 #define _DEFAULT_SOURCE
 #include <mpi.h>

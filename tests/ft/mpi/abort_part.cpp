@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 6
 // MPI_Abort on a communicator of some ranks is their death, whatever they are doing, and nobody else's.
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 6
 // MPIX_Comm_agree and MPIX_Comm_shrink, in the background too, on an inter-communicator too, while ranks die.
 #include <mpi.h>

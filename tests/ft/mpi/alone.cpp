@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // Whoever is alone in a communicator, or is left alone in it, shrinks it at once, whatever other agreements it takes
 // part in: one whose members are long in coming may hold what this one would have to wait for.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 12
 // A rank dies before it comes to a collective that others have come to. Whoever depends on it hears
 // MPIX_ERR_PROC_FAILED, and never that the program has mistaken a length, whichever way the collective goes: by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // MPI_Finalize of jobs that are connected passes over those who have died, whatever error handler the world has.
 #include <mpi.h>

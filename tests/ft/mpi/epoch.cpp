@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // An epoch whose target, or the holder of whose lock, dies: every later call in it ends, and none succeeds without the
 // lock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Whoever needs a rank that has died is told so; everything else goes on.
 #include <mpi.h>

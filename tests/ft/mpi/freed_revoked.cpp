@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 5
 // A communicator that a rank has freed before the others revoke it and free it: what they have said of that does not
 // get in the way of communicators that use its contexts again.

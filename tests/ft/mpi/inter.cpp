@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Inter-communicators: a barrier fails at all when a member of either side has died before it came, whether that was
 // the one who speaks to the other side or not. A revoked peer communicator fails MPI_Intercomm_create as such, and is

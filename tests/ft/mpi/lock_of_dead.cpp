@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Who waits, by a get, for a lock of a living rank's that a dead one held is told of the dead one.
 #include <mpi.h>

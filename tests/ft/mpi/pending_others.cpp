@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // While a receive from any source is pending for a death that nobody has acknowledged, calls that say so get on with
 // the other requests.

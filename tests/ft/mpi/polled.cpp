@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Whoever calls nothing but the local functions that tell of deaths and revocations hears of them; partitioned requests
 // and inter-communicators of a revoked communicator tell that it is.

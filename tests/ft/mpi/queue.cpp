@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // A queue buffer one of whose members dies: who puts to it is told so and does not wait for ever, what it has put is
 // taken, the others go on, and the queue can be freed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 5
 // A communicator that is revoked ends whatever is under way on it, at all members, whoever has revoked it.
 #include <mpi.h>

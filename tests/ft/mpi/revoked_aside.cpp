@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 5
 // What a rank has stored for others of its host says nothing of a revocation: those may find it before the packet that
 // tells them of that, and nobody has failed. Rank 2 stands between rank 0, on another host, and its own host's ranks.

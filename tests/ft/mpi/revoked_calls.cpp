@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Functions that make something of a communicator that is known to be revoked fail at once, whoever else calls them;
 // MPI_Intercomm_create also while it waits for the other side, which then fails as well, and what the two have said

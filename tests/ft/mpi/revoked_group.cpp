@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 5
 // MPI_Comm_create_group while its communicator is being revoked: all members of the group have a communicator, which
 // works, or none has, also where some know of the revocation first and do not call. Contexts and groups are used again

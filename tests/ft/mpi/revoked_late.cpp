@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Short messages of all lengths that come on a communicator after it has been revoked are forgotten, whichever way they
 // come in, as those that had come before: none is kept, and their credit returns, so that there is room for others.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // Communicators are made by requests, several at a time, while one rank looks for messages between its calls and others
 // do not: which agreements are over when the next is asked for differs from rank to rank. What a rank has not waited

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 5
 // Whoever waits for processes beyond its communicator, in MPI_Comm_accept, MPI_Comm_connect or MPI_Comm_spawn, comes
 // back when that is revoked or a member of it dies: there would be no communicator for all any more. All come back with

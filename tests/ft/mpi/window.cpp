@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // A window whose member dies: what needs it ends with an error, the others' part works, and the window can be freed.
 #include <mpi.h>

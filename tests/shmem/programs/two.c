@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One of two programs of a job, whose static variables have the same sizes, but lie in another order (SWAPPED): they
 // are not symmetric, and the heap is.
 #include "../check.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The data and what of it is in view: columns, filters.
 "use strict";
 const D = /*DATA*/null;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The packet that was picked: its fields, the packets of its message, stepping, the teaching mode.
 "use strict";
 function rowHtml(key, value, meaning) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The canvas: the map at the left, times, lanes, densities, marks, arrows, what is measured.
 "use strict";
 function drawMap() {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # cmake -DFROM=<page.html> -DTO=<file> -P embed.cmake: the page, with the scripts beside it that it names put in, as a list of
 # C++ integers.
 file(READ ${FROM} page)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Mouse, keys, buttons, and what stands behind # in the address.
 "use strict";
 let drag = null;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where everything stands: lanes, times, labels. Numbers only, which layout() gives to whoever wants to judge the picture.
 "use strict";
 const TOP = 34, MAP = 34, LEFT = MAP + 90, BAR = 14, HEAD = "bold 13px system-ui", SMALL = "11px system-ui";
