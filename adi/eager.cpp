@@ -143,33 +143,44 @@ void Eager::acknowledge_sync(Channel& from, const Packet& p) {
   channels_.post(from, ack);
 }
 
-[[gnu::always_inline]] inline Eager::Taken Eager::take_short(Channel& c, const Packet& p, const Match& m,
-                                                             Step as_kept) {
-  if (!may_come(c, p)) [[unlikely]]
-    return {};
-  if (Request* recv = match_.match_arrival(m)) [[likely]] {
-    trace_.packet(Event::matched, c.method_number(), c.rank, p, 0, p.length);
-    channels_.return_credit(c, p.length + kMessageRecord);
-    acknowledge_sync(c, p);
-    return {recv, nullptr};
-  }
-  return {nullptr, may_be_kept(c, p, p.length) ? keep(c, p, m, p.length, as_kept) : nullptr};
+// The receive that takes the message, or nullptr.
+[[gnu::always_inline]] inline Request* Eager::match_short(Channel& c, const Packet& p, const Match& m) {
+  Request* const recv = match_.match_arrival(m);
+  if (!recv) [[unlikely]]
+    return nullptr;
+  trace_.packet(Event::matched, c.method_number(), c.rank, p, 0, p.length);
+  channels_.return_credit(c, p.length + kMessageRecord);
+  acknowledge_sync(c, p);
+  return recv;
+}
+
+// The message as it is kept until a receive takes it; nullptr: it has been refused.
+Request* Eager::keep_short(Channel& c, const Packet& p, const Match& m, Step step) {
+  return may_be_kept(c, p, p.length) ? keep(c, p, m, p.length, step) : nullptr;
 }
 
 void Eager::on_short(void* device, Rank from, const Packet& p, const std::byte* payload) {
   auto& d = part<Eager>(device);
+  Channel& c = d.received(from, p);
+  if (!d.may_come(c, p)) [[unlikely]]
+    return;
   const Match m{p.context, p.source, p.tag};
-  const auto [recv, message] = d.take_short(d.received(from, p), p, m, Step::kept);
-  if (recv) [[likely]]
+  if (Request* recv = d.match_short(c, p, m)) [[likely]]
     return d.deliver(recv, m, payload, p.length);
+  Request* const message = d.keep_short(c, p, m, Step::kept);
   if (message && p.length) std::memcpy(message->owned, payload, p.length);
 }
 
 methods::Landing Eager::short_arriving(Rank from, const Packet& p) {
+  Channel& c = received(from, p);
+  if (!may_come(c, p)) return {};
   const Match m{p.context, p.source, p.tag};
-  const auto [recv, message] = take_short(received(from, p), p, m, Step::arriving);
-  if (message) return {DataView::contiguous(message->owned, p.length), 0, p.length, message};
-  if (!recv) return {};
+  Request* const recv = match_short(c, p, m);
+  if (!recv) {
+    Request* const message = keep_short(c, p, m, Step::arriving);
+    if (!message) return {};
+    return {DataView::contiguous(message->owned, p.length), 0, p.length, message};
+  }
   if (recv->dest_op == DestOp::join) {
     Request* s = stage(recv, m, p.length);
     s->peer = from;

@@ -39,13 +39,8 @@ class Eager : public Rendezvous {
   void short_landed(Request* owner, Rank from, Errc error);
 
  private:
-  /// What has become of a short message that came: the receive that takes it, or the message that it is kept as.
-  /// Neither: it has been refused.
-  struct Taken {
-    Request* recv;
-    Request* message;
-  };
-  Taken take_short(Channel& c, const Packet& p, const Match& m, Step as_kept);
+  Request* match_short(Channel& c, const Packet& p, const Match& m);
+  Request* keep_short(Channel& c, const Packet& p, const Match& m, Step step);
   methods::Outcome try_short(Request* r, Channel& c, std::int64_t cost);
   bool may_leave(const Channel& c, std::size_t bytes) const;
   static Packet short_packet(const Channel& c, const Match& match, std::size_t bytes);

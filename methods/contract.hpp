@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/data/fnv.hpp"
 #include "methods/method.hpp"
 
 namespace rmq::methods {
@@ -36,12 +37,9 @@ constexpr std::uint64_t contract() {
       sizeof(std::string),
       sizeof(std::vector<std::string>),
   };
-  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a over words
-  for (const std::uint64_t part : kParts) {
-    hash = (hash ^ part) * 0x100000001b3u;
-    hash ^= hash >> 29;
-  }
-  return hash;
+  Fnv hash;
+  for (const std::uint64_t part : kParts) hash.word(part);
+  return hash.value();
 }
 
 }  // namespace detail

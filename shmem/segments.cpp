@@ -19,6 +19,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/data/fnv.hpp"
+
 namespace rmq::shmem {
 namespace {
 
@@ -44,16 +46,6 @@ bool is_of_program(const dl_phdr_info& object, bool first) {
     if (part.p_type == PT_LOAD && mine - object.dlpi_addr - part.p_vaddr < part.p_memsz) return false;
   }
   return true;
-}
-
-// FNV-1a, 64 bits.
-constexpr std::uint64_t kHashOfNothing = 0xcbf29ce484222325;
-std::uint64_t hash_on(std::uint64_t hash, std::string_view bytes) {
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-std::uint64_t hash_on(std::uint64_t hash, std::uint64_t word) {
-  return hash_on(hash, std::string_view(reinterpret_cast<const char*>(&word), sizeof word));
 }
 
 std::string_view bytes_of(const dl_phdr_info& object, const ElfW(Phdr) & part) {
@@ -85,14 +77,15 @@ std::string_view build_id(const dl_phdr_info& object) {
 // and may be started by any name.
 std::uint64_t identity_of(const dl_phdr_info& object, bool first) {
   const std::string_view name = object.dlpi_name;
-  std::uint64_t hash = hash_on(kHashOfNothing, first ? "" : name.substr(name.rfind('/') + 1));
-  if (const std::string_view id = build_id(object); !id.empty()) return hash_on(hash, id);
+  Fnv hash;
+  hash.bytes(first ? "" : name.substr(name.rfind('/') + 1));
+  if (const std::string_view id = build_id(object); !id.empty()) return hash.bytes(id).value();
   for (int i = 0; i < object.dlpi_phnum; ++i) {
     const auto& part = object.dlpi_phdr[i];
-    hash = hash_on(hash_on(hash, part.p_vaddr), part.p_memsz);
-    if (part.p_type == PT_LOAD && (part.p_flags & (PF_R | PF_W)) == PF_R) hash = hash_on(hash, bytes_of(object, part));
+    hash.word(part.p_vaddr).word(part.p_memsz);
+    if (part.p_type == PT_LOAD && (part.p_flags & (PF_R | PF_W)) == PF_R) hash.bytes(bytes_of(object, part));
   }
-  return hash;
+  return hash.value();
 }
 
 // What is writable after relocation: from the end of PT_GNU_RELRO, which lies at the begin of that part.
@@ -111,10 +104,10 @@ void add_data(const dl_phdr_info& object, std::uint64_t identity, std::vector<Se
     Segment& s = to.emplace_back();
     s.begin = reinterpret_cast<std::byte*>(begin);
     s.bytes = end - begin;
-    s.identity = hash_on(hash_on(identity, part.p_vaddr), s.bytes);
+    s.identity = Fnv().word(identity).word(part.p_vaddr).word(s.bytes).value();
     // One that is loaded twice: the first, the second one in each PE.
     while (std::any_of(to.begin(), to.end() - 1, [&](const Segment& o) { return o.identity == s.identity; }))
-      s.identity = hash_on(s.identity, s.bytes);
+      s.identity = Fnv().word(s.identity).word(s.bytes).value();
   }
 }
 

@@ -9,16 +9,14 @@
 #include <charconv>
 #include <fstream>
 
+#include "base/data/fnv.hpp"
 #include "start/bootstrap_env.hpp"
 
 namespace rmq {
 namespace {
 
-// FNV-1a, 64 bits.
 std::uint64_t hash(std::string_view text) {
-  std::uint64_t h = 0xcbf29ce484222325u;
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return h;
+  return Fnv().bytes(text).value();
 }
 
 Hosts hosts_of(const std::vector<Process>& members) {

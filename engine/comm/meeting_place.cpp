@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 
+#include "base/data/fnv.hpp"
 #include "engine/object/deaths.hpp"
 
 namespace rmq::mpi {
@@ -18,19 +19,14 @@ std::map<std::uint64_t, std::uint32_t>& all_visits() {
   return *visits;
 }
 
-void add_word(std::uint64_t& hash, std::uint64_t word, int bits) {
-  for (int shift = 0; shift < bits; shift += 8) hash = (hash ^ (word >> shift & 0xff)) * 0x100000001b3u;
-}
-
 std::uint64_t hash_of(std::string_view text, const Ranks& members) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) add_word(hash, static_cast<unsigned char>(c), 8);
+  Fnv hash;
+  hash.bytes(text);
   for (const Rank r : members) {
     const Process who = runtime().device->process_of(r);
-    add_word(hash, who.job, 64);
-    add_word(hash, who.rank, 32);
+    hash.word(who.job).word(who.rank, 32);
   }
-  return hash;
+  return hash.value();
 }
 
 }  // namespace
@@ -44,7 +40,7 @@ MeetingPlace::MeetingPlace(std::string_view text, const Ranks& members) {
   std::uint64_t h = hash_of(text, members);
   if (ft::may_fail()) {
     visit_ = ++all_visits()[h];
-    add_word(h, visit_, 32);
+    h = Fnv().word(h).word(visit_, 32).value();
   }
   const Comm& world = *runtime().world;
   comm_.context = comm_.recv_context = kPlaces | (static_cast<std::uint32_t>(h >> 32) & (kPlaces - 2));
