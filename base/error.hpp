@@ -10,7 +10,7 @@
 
 namespace rmq {
 
-/// What kind of failure; mpi/ maps each to an MPI error class.
+/// What kind of failure; error_class_of() (engine/object/failure.hpp) maps each to an MPI error class.
 enum class Errc : std::uint8_t {
   ok = 0,
   truncate,   // message longer than the receive buffer        MPI_ERR_TRUNCATE

@@ -13,7 +13,7 @@ RequestPool::~RequestPool() {
 
 void RequestPool::grow() {
   const std::uint32_t first = capacity();
-  RMQ_CHECK(first < (1u << 26));  // mpi/ packs the index into 26 bits of a handle
+  RMQ_CHECK(first < (1u << 26));  // far beyond what handles have bits for (engine/message/requests.hpp)
   slabs_.push_back(std::make_unique<Request[]>(kSlab));
   Request* slab = slabs_.back().get();
   for (std::uint32_t i = kSlab; i-- > 0;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can go wrong with a window; mpi/ maps each fault to an MPI error class.
+// What can go wrong with a window; engine/window/fault.cpp maps each to an MPI error class.
 #pragma once
 
 #include <cstdint>
