@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// armci_msg_…: messages and collectives, on the inside of mpi/.
+// armci_msg_…: messages and collectives, on engine/.
 #include <fmt/format.h>
 
 #include <cmath>

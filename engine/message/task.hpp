@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A function of mpi/ that goes on whenever any MPI call polls, written as if it blocked: it runs on a fiber, which
+// A function of engine/ that goes on whenever any MPI call polls, written as if it blocked: it runs on a fiber, which
 // pauses where the function waits for a request.
 //
 // A task that waits costs nothing until its request completes; then it stands in a queue that the next poll of the
