@@ -30,7 +30,7 @@ enum class Collective : std::uint8_t {
 
 enum class Algorithm : std::uint8_t {
   dissemination,  // everybody with everybody at doubling distances
-  tree,           // up and down a wide tree
+  tree,           // up and down a tree: of kFlatRanks branches for a barrier, a binomial one for an allreduce
   flat,           // one rank with all others
   binomial,       // a binomial tree
   linear,         // the root with every rank
