@@ -47,6 +47,10 @@ enum class Algorithm : std::uint8_t {
   trees,  // a pipeline through two trees of hosts
 };
 
+/// Where ranks share CPUs: the ranks of a flat pattern (choice.def) at most, and the branches of a barrier's tree. The
+/// one rank would take longer to serve more of them than they wait for their turns.
+inline constexpr int kFlatRanks = 64;
+
 template <class Enum, Enum last>
 constexpr auto each_of() {
   std::array<Enum, static_cast<std::size_t>(last) + 1> all{};
