@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How requests end, and where data goes at its destination: the seeds' operations *copy*, *cat* and *join*.
+// How requests end, and where data goes at its destination: the operations *copy*, *cat* and *join* of DestOp.
 //
 // A request counts what is still to happen to it; finish() takes one off, and the last one completes it. place()
 // decides where the bytes of one message belong and notes source, tag and truncation in the receive; put_down() puts

@@ -2,7 +2,8 @@
 // Sending and receiving; and the short protocol, of a message that travels whole in one packet:
 //
 //   origin                              target
-//   try_short  --- SHORT ------------>  arrive_short: deliver to the posted receive, or keep it as unexpected
+//   try_short  --- SHORT ------------>  on_short: deliver to the posted receive, or keep it as unexpected;
+//                                       short_arriving, where its data is still on the way
 //   on_sync_ack <-- SYNC_ACK ---------  (SHORT_SYNC only) when a receive has taken it
 //
 // A message that is too long for that, or has no credit, goes by rendezvous.

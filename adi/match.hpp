@@ -8,7 +8,8 @@
 // wildcard indexes too: programs without wildcards keep one index. Chains keep arrival order, so the first fit is the
 // oldest.
 //
-// match_or_post and match_or_keep are the seeds' atomic step: the caller holds the device's lock.
+// The caller holds the device's lock: to look for a message and post the receive (match_or_post) is one step, and so is
+// to look for a receive (match_arrival) and keep the message (keep).
 #pragma once
 
 #include <array>

@@ -6,8 +6,7 @@
 // Positions count cells from 0 and never wrap in practice; cell = position % cells, lap = position / cells + 1.
 // Invariants
 //   - A cell holds the packet of position p exactly when its stamp is lap(p), modulo 2^32. Before, it is lap(p) - 1:
-//   zero
-//     in a new segment.
+//     zero in a new segment.
 //   - The writer writes position p only after the reader has returned p - cells.
 //   - Only the writer writes cells; only the reader writes the returned count (RingHeader::cells_taken).
 //

@@ -81,7 +81,7 @@ ShmMethod::~ShmMethod() {
 
 void ShmMethod::close() {
   if (directory_)
-    control_->state.store(rank_state::closed, std::memory_order_release);  // acquired by PeerWatch::is_dead
+    control_->state.store(rank_state::closed, std::memory_order_release);  // acquired by PeerWatch::left_in_order
 }
 
 // No ring to that rank, or one without a free cell.

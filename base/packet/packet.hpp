@@ -180,7 +180,7 @@ struct PacketField {
 /// One kind, as packet.def declares it.
 struct PacketKind {
   Kind kind;
-  std::string_view name;  // as the seeds spell it: RMQ_PKT_REQUEST_SEND
+  std::string_view name;  // RMQ_PKT_REQUEST_SEND
   std::string_view meaning;
   std::span<const PacketField> fields;
 };

@@ -37,7 +37,7 @@ enum class RequestKind : std::uint8_t { none, send, recv, control, message, othe
 
 enum class SendMode : std::uint8_t { standard, synchronous, ready, buffered };
 
-/// What happens to arriving data at the destination (the seeds' destination operations).
+/// What happens to arriving data at the destination: the destination operation of a receive.
 enum class DestOp : std::uint8_t {
   copy,  // it is written to the buffer
   cat,   // it is appended behind what earlier messages of the same receive left there, in arrival order

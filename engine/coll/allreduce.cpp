@@ -5,14 +5,14 @@
 //             doubling does, so that the bits of a short vector do not depend on how busy the host is.
 //   batch     everybody to everybody, and each combines all, grouped likewise: one turn at the CPU for each rank.
 //   tree      up a binomial tree to one rank and down again: 2 log2(p) (a + n b) + log2(p) n c, but only 2 (p-1)
-//   messages
-//             and waits in all. For more ranks that share CPUs. Groups operands as doubling does.
+//             messages and waits in all. For more ranks that share CPUs. Groups operands as doubling does.
 //   doubling  recursive doubling: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
 //             operations in MPICH", 2005. log2(p) (a + n b + n c). Both partners combine lower ranks' op higher ranks',
 //             so operands keep their order, and all ranks have the same bits.
 //   halving   recursive halving and doubling: R. Rabenseifner, 2004. 2 log2(p) a + 2 n b + n c.
 //   ring      P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
 //             2 (p-1) a + 2 (p-1)/p n b + (p-1)/p n c, whatever p.
+//   board     in memory that all share, up to 48 bytes: board.hpp.
 //   hosts     up to each host's first rank, any of these between those, and down again.
 //
 // In halving and ring each block is combined by one rank and copied to the others. Both are for predefined operations.

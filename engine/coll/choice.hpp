@@ -66,7 +66,4 @@ class Terms {
 /// has not.
 Result<Terms> settle_terms(Bootstrap& bootstrap, std::string_view forced, Traits traits);
 
-/// Branches of a tree where context switches count more than messages (choice.def).
-inline constexpr int kFlatRanks = 64;
-
 }  // namespace rmq::mpi::coll

@@ -30,7 +30,7 @@ enum class Collective : std::uint8_t {
 
 enum class Algorithm : std::uint8_t {
   dissemination,  // everybody with everybody at doubling distances
-  tree,           // up and down a wide tree
+  tree,           // up and down a tree: of kFlatRanks branches for a barrier, a binomial one for an allreduce
   flat,           // one rank with all others
   binomial,       // a binomial tree
   linear,         // the root with every rank
@@ -46,6 +46,10 @@ enum class Algorithm : std::uint8_t {
   hosts,  // two levels: inside of hosts, and between their first ranks
   trees,  // a pipeline through two trees of hosts
 };
+
+/// Where ranks share CPUs: the ranks of a flat pattern (choice.def) at most, and the branches of a barrier's tree. The
+/// one rank would take longer to serve more of them than they wait for their turns.
+inline constexpr int kFlatRanks = 64;
 
 template <class Enum, Enum last>
 constexpr auto each_of() {

@@ -142,7 +142,7 @@ bool complete_or_pending(Request* r, adi::Awaited what);
 void wait_for(Request* r, adi::Awaited what = {});
 /// Takes the result of a complete request: fills the status, frees the request unless it is persistent, and then makes
 /// `handle` MPI_REQUEST_NULL. Returns MPI_SUCCESS, an error class or code; what went wrong is told by
-/// describe_failure().
+/// failure_of(), which has to be asked before, while the request still is there.
 int finish(Request* r, MPI_Request& handle, MPI_Status* status);
 /// Failure for a class that finish() or the status of a plain request gave, in the words of the request.
 Failure failure_of(const Request& r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The destination operations of the seeds: cat appends in arrival order, join combines.
+// The destination operations: cat appends in arrival order, join combines.
 #include <cstring>
 
 #include "conformance/fixture.hpp"

@@ -15,7 +15,7 @@ struct Finding {
 };
 
 /// The likeliest cause first. Empty when nobody waits for anybody in vain, as far as can be told.
-std::vector<Finding> find(const Job& job);
+std::vector<Finding> find(const Job& job);  // cycles.cpp
 
 // The parts of it, each in its own file.
 void find_lost_ranks(const Job& job, std::vector<Finding>& to);        // messages.cpp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes that come to a running program: MPI_Comm_spawn_multiple with an environment for all and for each, places
-// for input and output, signals, and a vector of what they return. What the seeds call the enhanced form, of which a
-// launcher can be a client. Header only, C++17; rmq_spawn.h says what each call does.
+// for input and output, signals, and a vector of what they return. A launcher can be a client of it. Header only,
+// C++17; rmq_spawn.h says what each call does.
 //
 //   rmq::Spawn spawn;
 //   spawn.program("./worker", {"--fast"}, 4).env("MODE", "a").env_of(2, "MODE", "b").output("worker.%r.log");
