@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datatypes and operations as the rest of engine/ and the faces see them. Everything here runs under the device's Entry.
+// Datatypes and operations as the rest of engine/ and the faces see them. Everything here runs under the device's
+// Entry.
 #pragma once
 
 #include <cstddef>

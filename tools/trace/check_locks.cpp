@@ -2,8 +2,8 @@
 // The lock table of a window as its target grants it to origins that ask by packets. A grant shows where its answer is
 // handed to the link, or put behind others; a release where it arrives. Both err on the side of too few holders, so
 // that two holders here were two holders there. Locks taken by loads and stores within a host leave no packet, and are
-// not seen. Who asks waits from the event lock_queued on: an operation that brings the request asks when its payload is
-// there.
+// not seen. The order is that of the target's events: who asks waits from lock_queued on, for an operation that brings
+// the request asks when its payload is there, and is served with lock_granted, for its answer may be long in coming.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,8 +27,11 @@ Finding Locks::look(const Entry& e, const Packet& p) {
     asked(e, p, tables_[{e.rank, p.context}]);
     return {};
   }
-  if (e.record.event == Event::lock_queued && e.record.a1 == 1)  // for a peer, in this rank's window
-    queued(e.record.peer, tables_[{e.rank, static_cast<std::uint32_t>(e.record.a0)}]);
+  if (e.record.a1 == 1 && (e.record.event == Event::lock_queued || e.record.event == Event::lock_granted)) {
+    Table& t = tables_[{e.rank, static_cast<std::uint32_t>(e.record.a0)}];  // for a peer, in this rank's window
+    if (e.record.event == Event::lock_granted) return granted(e.record.peer, t);
+    queued(e.record.peer, t);
+  }
   if (e.record.event != Event::packet_sent && e.record.event != Event::pending) return {};
   if (p.kind != Kind::RMA_LOCK_GRANTED && p.kind != Kind::RMA_ACK && p.kind != Kind::RMA_REPLY) return {};
   return answered(e, p, tables_[{e.rank, p.context}]);
@@ -51,6 +54,14 @@ void Locks::queued(int origin, Table& t) {
   if (latest != t.waiting.rend() && latest->turn == 0) latest->turn = ++t.turns;
 }
 
+Finding Locks::granted(int origin, Table& t) {
+  const auto first =
+      std::ranges::find_if(t.waiting, [&](const Waiting& w) { return w.origin == origin && !w.granted; });
+  if (first == t.waiting.end()) return {};
+  first->granted = true;
+  return in_order(*first, t);
+}
+
 Finding Locks::answered(const Entry& e, const Packet& p, Table& t) {
   const std::uint64_t ticket = p.kind == Kind::RMA_LOCK_GRANTED ? 0 : field_of(p, "ticket");
   if (p.kind != Kind::RMA_LOCK_GRANTED && ticket == 0) return {};
@@ -61,10 +72,10 @@ Finding Locks::answered(const Entry& e, const Packet& p, Table& t) {
     t.waiting.erase(place);
     return {};
   }
-  return grant(t, static_cast<std::size_t>(place - t.waiting.begin()));
+  return hold(t, static_cast<std::size_t>(place - t.waiting.begin()));
 }
 
-Finding Locks::grant(Table& t, std::size_t place) {
+Finding Locks::hold(Table& t, std::size_t place) {
   const Waiting w = t.waiting[place];
   t.waiting.erase(t.waiting.begin() + static_cast<std::ptrdiff_t>(place));
   for (const auto& [holder, exclusive] : t.holders) {
@@ -72,8 +83,15 @@ Finding Locks::grant(Table& t, std::size_t place) {
     return broken(ProtocolRule::lock_table, fmt::format("rank {} is granted the {} lock while rank {} holds it {}",
                                                         w.origin, name_of(w.exclusive), holder, name_of(exclusive)));
   }
+  if (!w.granted)
+    if (Finding f = in_order(w, t); f) return f;
+  if (!w.passes) t.holders[w.origin] = w.exclusive;
+  return {};
+}
+
+Finding Locks::in_order(const Waiting& w, Table& t) {
   for (Waiting& other : t.waiting) {
-    if (!w.exclusive || other.turn == 0) continue;
+    if (!w.exclusive || other.turn == 0 || other.granted) continue;
     if (other.exclusive && (w.turn == 0 || other.turn < w.turn)) {
       return broken(
           ProtocolRule::lock_order,
@@ -86,7 +104,6 @@ Finding Locks::grant(Table& t, std::size_t place) {
                                 w.origin, other.passed_by, other.origin));
     }
   }
-  if (!w.passes) t.holders[w.origin] = w.exclusive;
   return {};
 }
 

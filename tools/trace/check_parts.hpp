@@ -103,6 +103,7 @@ class Locks {
     // Its place among those that have begun to wait, from 1 on; 0: it has not. That may be long after its packet came:
     // behind its payload, or a datatype that was missing.
     std::uint64_t turn = 0;
+    bool granted = false;  // its answer is still to come: behind a datatype that was missing, say
   };
   struct Table {
     std::map<int, bool> holders;  // origin, whether exclusive
@@ -111,8 +112,10 @@ class Locks {
   };
   void asked(const Entry& e, const Packet& p, Table& t);
   static void queued(int origin, Table& t);
+  static Finding granted(int origin, Table& t);
   Finding answered(const Entry& e, const Packet& p, Table& t);
-  static Finding grant(Table& t, std::size_t place);
+  static Finding hold(Table& t, std::size_t place);
+  static Finding in_order(const Waiting& w, Table& t);
 
   std::map<std::pair<int, std::uint32_t>, Table> tables_;  // target, window
 };
