@@ -138,7 +138,7 @@ TEST_F(NamesTest, StrangersHideNoJobAndAreNone) {
   const Squatter before("rmq-job/0/0000000000000000", true), open("rmq-job/0/0000000000000001", false),
       behind("rmq-job/0/ffffffffffffffff", true);
   std::vector<std::string> jobs;
-  for (const Running& one : list_jobs()) jobs.push_back(one.job);
+  for (const Running& job : list_jobs()) jobs.push_back(job.job);
   EXPECT_EQ(std::ranges::count(jobs, "7777777777777777"), 1);
   for (const char* name : {"0000000000000000", "0000000000000001", "ffffffffffffffff"})
     EXPECT_EQ(std::ranges::count(jobs, name), 0) << name;
