@@ -8,8 +8,9 @@
 // Threads: a Device is used by one thread at a time. With DeviceOptions::threads each caller holds an Entry, which is a
 // lock; without, an Entry costs one branch. Waiting calls give the lock away between polls.
 //
-// The device is a stack of parts. Each part has a header, which says what callers may ask of it, and its own state,
-// which no other part touches; it may call the parts below it, and none above. The parts are base classes of each other
+// The device is a stack of parts. Each part has a header, which says what callers may ask of it, and its own state; it
+// may call the parts below it, and none above. Two parts show theirs to the dispatch loop above them: Reporting the
+// counter of idle tests, Sleep the two words by which the agent is woken. The parts are base classes of each other
 // rather than members, so that a message passes them with one pointer in a register.
 //
 //   Device       life: MPID_Init to MPID_Finalize                     adi/device.hpp

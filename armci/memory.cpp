@@ -165,6 +165,10 @@ void Peer::forget() {
 
 // What is returned lies in an allocation that nobody frees: the program uses it.
 const Part& detail::search(const char* function, const void* address, std::uint64_t bytes, int proc) {
+  // What this process has of its own it may name as well, and nothing lies everywhere: nor is it looked up, for the
+  // memory that it lies at may be another thread's to free.
+  static const Part kOwn{.begin = 1, .bytes = ~std::uint64_t{0} - 1, .here = reinterpret_cast<std::byte*>(1)};
+  if (bytes == 0) return kOwn;
   World& w = world();
   Peer& peer = w.peers[static_cast<std::size_t>(proc)];
   std::uint64_t offset = 0;
@@ -176,11 +180,9 @@ const Part& detail::search(const char* function, const void* address, std::uint6
     if (!w.threads) peer.latest.store(above[-1], std::memory_order_release);
     return *above[-1];
   }
-  // What this process has of its own it may name as well, and nothing lies everywhere.
-  static const Part kOwn{.begin = 1, .bytes = ~std::uint64_t{0} - 1, .here = reinterpret_cast<std::byte*>(1)};
   const bool overlaps = (above != peer.parts.end() && (*above)->begin - wanted.begin < bytes) ||
                         (above != peer.parts.begin() && wanted.begin - above[-1]->begin < above[-1]->bytes);
-  if (bytes == 0 || (proc == w.me && !overlaps && kOwn.contains(address, bytes, offset))) return kOwn;
+  if (proc == w.me && !overlaps && kOwn.contains(address, bytes, offset)) return kOwn;
   die(function, fmt::format("{} bytes at {} are not in what ARMCI_Malloc has given process {}", bytes, address, proc));
 }
 
